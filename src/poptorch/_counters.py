@@ -1,0 +1,65 @@
+"""Performance counters of a call, and the latencies that follow from them.
+
+The clock is the host's: these are times measured while the host computed, not modelled times of a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tremula.execute.executable import TurnTimes
+
+Ticks = list[list[float]]
+Latency = tuple[float, float, float]
+
+EVENTS = ("input", "input_complete", "output", "output_complete")
+
+
+def no_ticks() -> dict[str, Ticks]:
+    """Counters of a model that has not run, or that moves nothing between host and device."""
+    return {event: [[]] for event in EVENTS}
+
+
+def ticks(times: TurnTimes, inputs: int, outputs: int, returned: int) -> dict[str, Ticks]:
+    """Counters per tensor and transfer, in seconds with millisecond resolution.
+
+    Args:
+        times: when each turn of the device's loops began and ended.
+        inputs: number of input tensors; each is transferred once per turn.
+        outputs: number of output tensors.
+        returned: transfers that each output makes per call; they end with the last turns.
+    """
+    started = [round(value, 3) for value in times.started]
+    ended = [round(value, 3) for value in times.ended[len(times.ended) - returned :]] if returned else []
+    return {
+        "input": _per_tensor(started, inputs),
+        "input_complete": _per_tensor(started, inputs),
+        "output": _per_tensor(ended, outputs),
+        "output_complete": _per_tensor(ended, outputs),
+    }
+
+
+def _per_tensor(moments: list[float], tensors: int) -> Ticks:
+    return [list(moments) for _ in range(tensors)] or [[]]
+
+
+def latency(
+    counters: dict[str, Ticks],
+    begin: str,
+    begin_of: Callable[[Sequence[float]], float],
+    end: str,
+    end_of: Callable[[Sequence[float]], float],
+) -> Latency:
+    """(least, most, mean) seconds from `begin` to `end`.
+
+    Where there are several inputs for one output, the earliest of them counts.
+    """
+    starts = [begin_of(step) for step in zip(*counters[begin], strict=True)]
+    ends = [end_of(step) for step in zip(*counters[end], strict=True)]
+    if not starts or not ends:
+        return (0.0, 0.0, 0.0)
+    per_output = len(starts) // len(ends)
+    durations = [
+        stop - min(starts[i * per_output : (i + 1) * per_output]) for i, stop in enumerate(ends)
+    ]
+    return (min(durations), max(durations), sum(durations) / len(durations))

@@ -1,0 +1,105 @@
+"""What the layers below PopTorch say while a model is compiled and attached, and their view of the program.
+
+Lines that users of the real stack look for: which device was taken, what each op became and where it was
+placed. They go to the log of the layer that would speak, at the level at which it would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from tremula import log
+from tremula.capture.stages import Mode
+from tremula.errors import Error
+from tremula.machine.devices import Attachment
+from tremula.program.graph import Placement, record_of, tensors_of
+from tremula.program.names import op_type
+from tremula.session import Session
+
+if TYPE_CHECKING:
+    from .options import Options
+
+
+def acquired(attachment: Attachment, ipus: int, hardware: bool) -> None:
+    """A device was chosen."""
+    device = attachment.device
+    if hardware:
+        text = f"Acquired {ipus} IPU(s): running on device Id {device.id}."
+    else:
+        text = f"Acquired {ipus} IPU(s): running on a model of them (no hardware is shown by this machine)."
+    log.layer("poptorch:cpp").info(text)
+
+
+def attached(attachment: Attachment) -> None:
+    """The program was loaded on the device."""
+    log.layer("poptorch:cpp").debug("Attached to device %d", attachment.device.id)
+
+
+def compiled(session: Session, options: Options) -> None:
+    """The program and the settings that follow from it."""
+    cpp = log.layer("poptorch:cpp")
+    summary = session.stages()
+    pipelined = summary is not None and summary.mode is Mode.PIPELINED and len(summary.ipus_used) > 1
+    cpp.debug("enablePipelining set to value %d", int(pipelined))
+    if summary is not None and summary.mode is Mode.PHASED:
+        cpp.debug("executionPhaseSettings.stages set to value %d", summary.phase_groups)
+        cpp.debug("executionPhaseSettings.phases set to value %d", summary.phases)
+    for name, rule in session.settings.anchors.items():
+        word = {"all": "ALL", "final": "FINAL", "sum": "Sum", "every_n": "EVERYN"}[rule.mode]
+        period = rule.period if rule.mode == "every_n" else 1
+        cpp.debug("Anchoring tensor %s %s/%d", name, word, period)
+    mode = summary.mode if summary is not None else Mode.PIPELINED
+    for node, name in session.names.op_of.items():
+        outputs = tensors_of(node)
+        if not outputs:
+            continue
+        shape = ", ".join(str(extent) for extent in outputs[0].shape)
+        kind = str(outputs[0].dtype).removeprefix("torch.")
+        where = _where(record_of(node).annotation.placement, mode)
+        cpp.debug("%s [%s(%s), %s]", name, kind, shape, where)
+    log.layer("poptorch:cpp").debug("Finished Poplar compilation.")
+
+
+def _where(placement: Placement, mode: Mode) -> str:
+    word = {Mode.PIPELINED: "Pipelined", Mode.SHARDED: "Sharded", Mode.PHASED: "Phased"}[mode]
+    last = f"phase({placement.phase})" if mode is Mode.PHASED else f"stage({placement.stage})"
+    return f"mode({word}), ipu({placement.ipu}), {last}"
+
+
+def program_as_ir(session: Session) -> dict[str, Any]:
+    """The program as a list of ops, in the layout of the layer below's own dump."""
+    ops = []
+    for node, name in session.names.op_of.items():
+        record = record_of(node)
+        ops.append(
+            {
+                "name": name,
+                "type": op_type(node),
+                "inputs": [{"name": session.names.op_of.get(source, source.name)} for source in node.all_input_nodes],
+                "outputs": [{"name": name, "shape": str(list(t.shape))} for t in tensors_of(node)],
+                "attributes": {key: str(value) for key, value in record.annotation.attributes.items()},
+            }
+        )
+    return {"maingraph": ops}
+
+
+def write_optimizer_state(session: Session, state: Mapping[str, Any]) -> None:
+    """Put a checkpoint's optimizer state on the device; what does not fit is named in a warning."""
+    training = session.executable.training
+    if training is None:
+        raise Error("Only a training model has optimizer state.")
+    own = {"ipu_state": training.state, "ipu_param": training.hyper}
+    missing = []
+    for part, tensors in own.items():
+        given = state.get(part) or {}
+        for name, tensor in tensors.items():
+            value = given.get(name)
+            if not isinstance(value, torch.Tensor) or value.shape != tensor.shape:
+                missing.append(name)
+            elif part == "ipu_state":
+                tensor.copy_(value)
+    if missing:
+        log.layer("poptorch:cpp").warning("Missing optimizer state: %s", ", ".join(sorted(missing)))

@@ -1,0 +1,432 @@
+"""Reads an optimizer, torch's or PopTorch's, into a dictionary of values and into the engine's description.
+
+Every value comes with a mark: constant (fixed at compilation) or variable. PopTorch's optimizers carry the
+mark themselves; for torch's a value that equals torch's default counts as constant, and the learning rate is
+always variable.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import numbers
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tremula import log
+from tremula.optimize.spec import GroupSpec, HyperValue, Kind, LossScaleSettings, OptimizerSpec
+
+from . import enums, optim
+from ._logging import logger
+
+#: name in the dictionary -> (value, constant)
+_Values = dict[str, tuple[float, bool]]
+
+
+class _OptimizerType(enum.IntEnum):
+    SGD1 = 0
+    SGD2 = 1
+    ADAM = 2
+    ADAMW = 3
+    ADAMW_NO_BIAS = 4
+    RMSPROP = 5
+    RMSPROP_CENTERED = 6
+    LAMB = 7
+    LAMB_NO_BIAS = 8
+
+
+_SGD_TYPES = (_OptimizerType.SGD1, _OptimizerType.SGD2)
+_RMSPROP_TYPES = (_OptimizerType.RMSPROP, _OptimizerType.RMSPROP_CENTERED)
+_LAMB_TYPES = (_OptimizerType.LAMB, _OptimizerType.LAMB_NO_BIAS)
+
+_KINDS = {
+    _OptimizerType.SGD1: Kind.SGD,
+    _OptimizerType.SGD2: Kind.SGD,
+    _OptimizerType.ADAM: Kind.ADAM,
+    _OptimizerType.ADAMW: Kind.ADAMW,
+    _OptimizerType.ADAMW_NO_BIAS: Kind.ADAMW,
+    _OptimizerType.RMSPROP: Kind.RMSPROP,
+    _OptimizerType.RMSPROP_CENTERED: Kind.RMSPROP,
+    _OptimizerType.LAMB: Kind.LAMB,
+    _OptimizerType.LAMB_NO_BIAS: Kind.LAMB,
+}
+
+_SUPPORTED_CLASSES = (
+    torch.optim.SGD,
+    torch.optim.Adam,
+    torch.optim.AdamW,
+    torch.optim.RMSprop,
+    optim.SGD,
+    optim.Adam,
+    optim.AdamW,
+    optim.RMSprop,
+    optim.LAMB,
+)
+
+
+class OptimizerAttrTracker:
+    """Remembers what the first optimizer of a model carried, and reports whatever appears later."""
+
+    def __init__(self, opts: Any) -> None:
+        self.log = logger.debug if opts._relax_optimizer_checks else logger.warning
+        self.type = "Unknown"
+        self._recording = True
+        self._known: dict[str, set[str]] = {"group": set(), "optimizer": set()}
+        self._reported: set[str] = set()
+
+    def setType(self, optimizer_type: Any) -> None:
+        """Name the optimizer in messages.
+
+        Raises:
+            AssertionError: it is of a class that the device has no update for.
+        """
+        assert isinstance(optimizer_type, _OptimizerType), (
+            "The device has no such optimizer. Use SGD, Adam, AdamW or RMSprop of torch.optim "
+            "or poptorch.optim, or poptorch.optim.LAMB."
+        )
+        self.type = optimizer_type.name
+
+    def enableChecks(self) -> None:
+        """From now on attributes that are new are reported."""
+        self._recording = False
+
+    def check(self, where: str, names: Iterable[str], label: str) -> None:
+        """Take note of `names`, or report those that were never seen before, once each."""
+        known = self._known[where]
+        if self._recording:
+            known.update(names)
+            return
+        unexpected = [name for name in names if name not in known]
+        message = f"Ignoring unexpected {label} in {self.type} optimizer: {unexpected}"
+        if unexpected and message not in self._reported:
+            self._reported.add(message)
+            self.log(message)
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A value of a parameter group: where it is, what it is called below, when it is constant for torch."""
+
+    attribute: str
+    name: str
+    is_default: Callable[[float], bool]
+    fallback: float | None = None
+    member: int | None = None
+
+    def read(self, group: dict[str, Any], variable: optim.VariableAttributes | None) -> tuple[float, bool]:
+        value = group.get(self.attribute, self.fallback)
+        assert value is not None, f"The optimizer's parameter groups lack the value {self.attribute}"
+        if self.member is not None:
+            assert isinstance(value, tuple | list), f"{self.attribute} is a pair, not {value}"
+            assert len(value) == 2, f"{self.attribute} is a pair, not {value}"
+            value = value[self.member]
+        number = _number(value, self.attribute)
+        constant = self.is_default(number) if variable is None else variable.isConstant(self.attribute)
+        return number, constant
+
+
+def _number(value: Any, attribute: str) -> float:
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        return float(value)
+    assert isinstance(value, numbers.Real), f"{attribute} is a number, not {value}"
+    return float(value)
+
+
+def _equals(default: float) -> Callable[[float], bool]:
+    return lambda value: value == default
+
+
+def _always(_: float) -> bool:
+    return True
+
+
+def _never(_: float) -> bool:
+    return False
+
+
+_RATE = _Value("lr", "learningRate", _never)
+_DECAY = _Value("weight_decay", "weightDecay", _equals(0.0))
+_ADAMW_DECAY = _Value("weight_decay", "weightDecay", _equals(1e-2))
+_MOMENTUM = _Value("momentum", "momentum", _equals(0.0))
+_EPS = _Value("eps", "eps", _equals(1e-8))
+_BETAS = (_Value("betas", "beta1", _always, member=0), _Value("betas", "beta2", _always, member=1))
+_SGD_VALUES = (
+    _RATE,
+    _MOMENTUM,
+    _Value("dampening", "dampening", _equals(0.0)),
+    _DECAY,
+    _Value("nesterov", "nesterov", _always),
+    _Value("velocity_scaling", "velocityScaling", _equals(1.0), fallback=1.0),
+)
+_RMSPROP_VALUES = (_RATE, _MOMENTUM, _DECAY, _Value("alpha", "alpha", _always), _EPS)
+_LAMB_VALUES = (_RATE, _DECAY, *_BETAS, _EPS, _Value("max_weight_norm", "maxWeightNorm", _equals(65500.0)))
+
+
+def _values_of(optimizer_type: _OptimizerType) -> tuple[_Value, ...]:
+    if optimizer_type in _SGD_TYPES:
+        return _SGD_VALUES
+    if optimizer_type in _RMSPROP_TYPES:
+        return _RMSPROP_VALUES
+    if optimizer_type in _LAMB_TYPES:
+        return _LAMB_VALUES
+    decay = _DECAY if optimizer_type is _OptimizerType.ADAM else _ADAMW_DECAY
+    return (_RATE, *_BETAS, _EPS, decay)
+
+
+def convertOptimizerToDict(
+    optimizer: torch.optim.Optimizer, attr_tracker: OptimizerAttrTracker, options: Any, is_compiled: bool
+) -> dict[str, Any]:
+    """The optimizer as a dictionary; two optimizers are the same for the device if their dictionaries are.
+
+    Args:
+        optimizer: one of torch's or PopTorch's optimizers.
+        attr_tracker: reports attributes that would be ignored.
+        options: the model's options; accumulating in float16 switches the reduction of means to Running.
+        is_compiled: whether those options have already been used.
+
+    Raises:
+        AssertionError: the class is not supported, or its groups do not fit together.
+        ValueError: a value cannot be used on the device, or only before compilation.
+    """
+    optimizer_type = _type_of(optimizer)
+    attr_tracker.setType(optimizer_type)
+    assert optimizer_type is not None
+    _refuse_amsgrad(optimizer)
+    _use_running_mean_for_half(optimizer, options, is_compiled)
+    _say_what_is_ignored(optimizer, optimizer_type)
+
+    popart_options = options._Popart.options
+    automatic = bool(popart_options.get("automaticLossScalingSettings.enabled", False))
+    variable: optim.VariableAttributes | None = getattr(optimizer, "variable_attrs", None)
+    if variable is not None and automatic:
+        variable.markAsVariable("loss_scaling")
+
+    opts: dict[str, Any] = {"optimizer_type": optimizer_type, **_attributes_of(optimizer, optimizer_type)}
+    if automatic:
+        opts["automaticLossScaling"] = _loss_scale_settings(popart_options)
+    scaling = _number(getattr(optimizer, "loss_scaling", 1.0), "loss_scaling")
+    fixed = scaling == 1.0 and not automatic if variable is None else variable.isConstant("loss_scaling")
+    values = _values_of(optimizer_type)
+    opts["defaults"] = {v.name: v.read(optimizer.defaults, variable) for v in values}
+    opts["defaults"]["lossScaling"] = (scaling, fixed)
+    opts["groups"] = [{v.name: v.read(group, variable) for v in values} for group in optimizer.param_groups]
+    _track(optimizer, attr_tracker)
+    logger.debug("Optimizer as read from Python: %s", opts)
+    return opts
+
+
+def _type_of(optimizer: torch.optim.Optimizer) -> _OptimizerType | None:
+    if type(optimizer) not in _SUPPORTED_CLASSES and isinstance(optimizer, _SUPPORTED_CLASSES):
+        logger.warning(
+            "Optimizer `%s` is a subclass of an optimizer of torch.optim or poptorch.optim. Poptorch does "
+            "not run Python optimizer code directly: the update of the base class takes place on the device; "
+            "methods that the subclass overrides have no effect.",
+            type(optimizer).__name__,
+        )
+    if isinstance(optimizer, torch.optim.SGD):
+        combined = getattr(optimizer, "use_combined_accum", False)
+        return _OptimizerType.SGD1 if combined else _OptimizerType.SGD2
+    # AdamW is a subclass of Adam and has to be asked for first.
+    if isinstance(optimizer, torch.optim.AdamW):
+        corrected = getattr(optimizer, "bias_correction", True)
+        return _OptimizerType.ADAMW if corrected else _OptimizerType.ADAMW_NO_BIAS
+    if isinstance(optimizer, torch.optim.Adam):
+        return (
+            _OptimizerType.ADAMW
+            if _same_in_groups(optimizer, "decoupled_weight_decay")
+            else _OptimizerType.ADAM
+        )
+    if isinstance(optimizer, torch.optim.RMSprop):
+        centered = _same_in_groups(optimizer, "centered")
+        return _OptimizerType.RMSPROP_CENTERED if centered else _OptimizerType.RMSPROP
+    if isinstance(optimizer, optim.LAMB):
+        return _OptimizerType.LAMB if optimizer.bias_correction else _OptimizerType.LAMB_NO_BIAS
+    return None
+
+
+def _same_in_groups(optimizer: torch.optim.Optimizer, attribute: str) -> bool:
+    """A flag that all groups have to agree on."""
+    flags = [bool(group.get(attribute, False)) for group in optimizer.param_groups]
+    assert len(set(flags)) == 1, (
+        f"All parameter groups must have the same value for the {attribute!r} attribute; they have {flags}"
+    )
+    return flags[0]
+
+
+def _refuse_amsgrad(optimizer: torch.optim.Optimizer) -> None:
+    if any(group.get("amsgrad") for group in (optimizer.defaults, *optimizer.param_groups)):
+        raise ValueError("The device has no AMSGrad: create Adam or AdamW with amsgrad=False.")
+
+
+def _use_running_mean_for_half(optimizer: torch.optim.Optimizer, options: Any, is_compiled: bool) -> None:
+    """A sum of many gradients overflows float16; a running mean does not."""
+    if getattr(optimizer, "accum_type", torch.float32) != torch.float16:
+        return
+    if getattr(optimizer, "use_combined_accum", False):
+        return
+    training = options.Training
+    if not is_compiled:
+        options._unfreeze()
+        training.setMeanAccumulationAndReplicationReductionStrategy(enums.MeanReductionStrategy.Running)
+        options._freeze()
+    elif training.meanAccumulationAndReplicationReductionStrategy != enums.MeanReductionStrategy.Running:
+        raise ValueError(
+            "accum_type=torch.float16 needs options.Training.meanAccumulationAndReplicationReductionStrategy "
+            "to be poptorch.MeanReductionStrategy.Running, but the model is already compiled without it. "
+            "Set the optimizer before the first call, or choose Running in the options."
+        )
+
+
+def _say_what_is_ignored(optimizer: torch.optim.Optimizer, optimizer_type: _OptimizerType) -> None:
+    if optimizer_type is _OptimizerType.ADAMW_NO_BIAS:
+        log.no_effect("AdamW(bias_correction=False)", "the device's AdamW is always corrected for bias")
+    if any(group.get("maximize") for group in optimizer.param_groups):
+        log.no_effect("maximize=True of an optimizer", "the device always minimises; negate the loss instead")
+
+
+def _attributes_of(optimizer: torch.optim.Optimizer, optimizer_type: _OptimizerType) -> dict[str, Any]:
+    """Attributes of the whole optimizer; none of them can change after compilation."""
+    attributes: dict[str, Any] = {"accumType": _is_half(optimizer, "accum_type")}
+    if optimizer_type in _SGD_TYPES:
+        attributes["velocityAccumType"] = _is_half(optimizer, "velocity_accum_type")
+    else:
+        for order in ("first", "second"):
+            attribute = f"{order}_order_momentum_accum_type"
+            attributes[f"{order}OrderMomentumAccumType"] = _is_half(optimizer, attribute)
+    if optimizer_type in _RMSPROP_TYPES:
+        attributes["useTfVariant"] = bool(getattr(optimizer, "use_tf_variant", False))
+    elif optimizer_type not in _LAMB_TYPES:
+        norm = _number(getattr(optimizer, "max_grad_norm", math.inf), "max_grad_norm")
+        if math.isnan(norm):
+            raise ValueError("max_grad_norm must not be NaN; leave it out for no limit.")
+        attributes["maxGradNorm"] = norm
+    return attributes
+
+
+def _is_half(optimizer: torch.optim.Optimizer, attribute: str) -> bool:
+    dtype = getattr(optimizer, attribute, torch.float32)
+    if dtype not in (torch.float16, torch.float32):
+        raise ValueError(f"{attribute} must be torch.float16 or torch.float32, not {dtype}")
+    return dtype == torch.float16
+
+
+def _loss_scale_settings(popart_options: dict[str, Any]) -> LossScaleSettings:
+    names = {
+        "binEdgeLocation": "bin_edge_location",
+        "thresholdUpperCountProportion": "threshold_upper_count_proportion",
+        "updatePeriod": "update_period",
+    }
+    given = {
+        field: popart_options[f"automaticLossScalingSettings.{name}"]
+        for name, field in names.items()
+        if f"automaticLossScalingSettings.{name}" in popart_options
+    }
+    return LossScaleSettings(**given)
+
+
+def _track(optimizer: torch.optim.Optimizer, tracker: OptimizerAttrTracker) -> None:
+    tracker.check("group", optimizer.defaults, "default group variable")
+    ours = {
+        "defaults",
+        "state",
+        "param_groups",
+        "variable_attrs",
+        "ipu_state_is_dirty",
+        "host_state_is_dirty",
+    }
+    ours.update(getattr(optimizer, "_own_attributes", ()))
+    # Methods hung on the object (a wrapped model's state_dict, a scheduler's step) are not settings.
+    visible = [
+        name
+        for name, value in vars(optimizer).items()
+        if name not in ours and not name.startswith("_") and not callable(value)
+    ]
+    tracker.check("optimizer", visible, "optimizer attribute")
+    for index, group in enumerate(optimizer.param_groups):
+        names = [name for name in group if name not in ("params", "param_names")]
+        tracker.check("group", names, f"group {index} attribute")
+    tracker.enableChecks()
+
+
+def _with_tied_velocity(opts: dict[str, Any]) -> tuple[_Values, list[_Values]]:
+    """Defaults and groups; with separate tensors the velocity is scaled like the loss."""
+    defaults, groups = opts["defaults"], opts["groups"]
+    if opts["optimizer_type"] is not _OptimizerType.SGD2:
+        return defaults, groups
+    tied = {"velocityScaling": defaults["lossScaling"]}
+    return {**defaults, **tied}, [{**group, **tied} for group in groups]
+
+
+def to_spec(
+    optimizer: torch.optim.Optimizer, opts: dict[str, Any], name_of: Callable[[torch.Tensor], str | None]
+) -> OptimizerSpec:
+    """The engine's description of an optimizer.
+
+    Args:
+        optimizer: whose parameter groups say which tensors belong together.
+        opts: what `convertOptimizerToDict` made of it.
+        name_of: the name of a parameter in the model, or None if the model does not have it.
+    """
+    optimizer_type: _OptimizerType = opts["optimizer_type"]
+    defaults, groups = _with_tied_velocity(opts)
+    specs = []
+    for group, values in zip(optimizer.param_groups, groups, strict=True):
+        names = tuple(name for tensor in group["params"] if (name := name_of(tensor)) is not None)
+        specs.append(GroupSpec(names, {key: HyperValue(*pair) for key, pair in values.items()}))
+    first = opts.get("velocityAccumType", opts.get("firstOrderMomentumAccumType", False))
+    return OptimizerSpec(
+        kind=_KINDS[optimizer_type],
+        groups=tuple(specs),
+        accum_type=_dtype(opts["accumType"]),
+        first_order_type=_dtype(first),
+        second_order_type=_dtype(opts.get("secondOrderMomentumAccumType", False)),
+        loss_scaling=HyperValue(*defaults["lossScaling"]),
+        max_grad_norm=opts.get("maxGradNorm", math.inf),
+        use_tf_variant=opts.get("useTfVariant", False),
+        centered=optimizer_type is _OptimizerType.RMSPROP_CENTERED,
+        bias_correction=optimizer_type is not _OptimizerType.LAMB_NO_BIAS,
+        use_combined_accum=optimizer_type is _OptimizerType.SGD1,
+        automatic_loss_scaling=opts.get("automaticLossScaling"),
+    )
+
+
+def _dtype(is_half: bool) -> torch.dtype:
+    return torch.float16 if is_half else torch.float32
+
+
+def describe(opts: dict[str, Any], spec: OptimizerSpec) -> list[str]:
+    """Log lines about a new optimizer: one for its defaults and one for each group."""
+    defaults, groups = _with_tied_velocity(opts)
+    own = {"lossScaling", "nesterov"}
+    named = {
+        key if key in own else f"default{key[0].upper()}{key[1:]}": pair for key, pair in defaults.items()
+    }
+    lines = [f"Updating graph optimizer with {_text(opts, named)}"]
+    for index, (values, group) in enumerate(zip(groups, spec.groups, strict=True)):
+        tensors = ", ".join(group.parameters)
+        lines.append(
+            f"Updating group {index} optimizer with {_text(opts, values)} for (tensors affected [{tensors}])"
+        )
+    return lines
+
+
+def _text(opts: dict[str, Any], values: _Values) -> str:
+    name = opts["optimizer_type"].name.replace("_NO_BIAS", "").replace("_CENTERED", "")
+    first = opts.get("velocityAccumType", opts.get("firstOrderMomentumAccumType", False))
+    parts = [
+        name,
+        *(f"{key}={value:g}{' (const)' if fixed else ''}" for key, (value, fixed) in sorted(values.items())),
+        f"accumType={_type_name(opts['accumType'])}",
+        f"firstOrderMomentumAccumType={_type_name(first)}",
+        f"secondOrderMomentumAccumType={_type_name(opts.get('secondOrderMomentumAccumType', False))}",
+        f"useTfVariant={int(opts.get('useTfVariant', False))}",
+        f"maxGradNorm={opts.get('maxGradNorm', math.inf):g}",
+    ]
+    return ", ".join(parts)
+
+
+def _type_name(is_half: bool) -> str:
+    return "float16" if is_half else "float32"

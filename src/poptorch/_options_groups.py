@@ -1,0 +1,319 @@
+"""The groups of options below `Options`: training, precision, JIT, distribution, tensor locations, PopART."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import torch
+
+from tremula.errors import Error
+
+from . import enums
+from ._logging import logger
+from ._options_impl import Freezable, OptionsDict
+
+_PARTIALS = {torch.float32: "float", torch.float16: "half"}
+
+
+class _PopartOptions(Freezable):
+    """Options of the layer below, by their name there.
+
+    A name or value that the layer does not know is only found when the options are validated, at
+    compilation.
+    """
+
+    def __init__(self) -> None:
+        self._is_frozen = False
+        self.options: dict[str, Any] = {
+            "instrumentWithHardwareCycleCounter": False,
+            "rearrangeAnchorsOnHost": False,
+        }
+
+    def set(self, key: str, value: Any) -> Self:
+        """Set one option.
+
+        Args:
+            key: its name; members of a structure are written with a dot.
+            value: a bool, number, string, list or set of strings, or dictionary of strings.
+        """
+        self.checkIsFrozen()
+        self.options[key] = value
+        return self
+
+    def setEngineOptions(self, engine_options: Mapping[str, str]) -> Self:
+        """Set the options of the Poplar engine, all at once."""
+        return self.set("engineOptions", engine_options)
+
+    def setPatterns(self, patterns: Mapping[str, bool], level: int = 2) -> Self:
+        """Choose graph patterns.
+
+        Args:
+            patterns: name of a pattern -> whether it is applied.
+            level: the set to start from: 0 none, 1 the least, 2 the usual ones, 3 all.
+        """
+        assert isinstance(level, int), f"level is a number from 0 to 3, not a {type(level).__name__}"
+        assert isinstance(patterns, dict), (
+            f"patterns is a dict of name: bool, not a {type(patterns).__name__}"
+        )
+        self.set("patterns_level", level)
+        return self.set("patterns", patterns)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.checkIsFrozen(name)
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.options.items())})"
+        )
+
+
+class _JitOptions(OptionsDict):
+    """What is left of the options of the former tracer: `Options.Jit`."""
+
+    def traceModel(self, trace_model: bool) -> Self:
+        """Deprecated: models are always captured the one way that is left; True raises ValueError."""
+        logger.warning("[Deprecated] options.Jit.traceModel() does nothing any more: leave the call out.")
+        if trace_model:
+            raise ValueError("options.Jit.traceModel(True) is no longer supported: leave the call out")
+        return self
+
+
+class _PrecisionOptions(OptionsDict):
+    """Options about numbers: `Options.Precision`."""
+
+    _popart_options: _PopartOptions
+
+    def __init__(self, popart_options: _PopartOptions) -> None:
+        self._popart_options = popart_options
+        super().__init__()
+
+    def halfFloatCasting(self, half_float_casting: enums.HalfFloatCastingBehavior) -> Self:
+        """Deprecated and without effect: mixed types are promoted as torch does."""
+        logger.warning(
+            "[Deprecated] options.Precision.halfFloatCasting() does nothing any more: mixed types follow "
+            "torch's rules. Leave the call out."
+        )
+        return self
+
+    def runningStatisticsAlwaysFloat(self, value: bool) -> Self:
+        """Deprecated and without effect: running statistics have the type that the module gives them."""
+        if not isinstance(value, bool):
+            raise ValueError("runningStatisticsAlwaysFloat takes a bool")
+        logger.warning(
+            "[Deprecated] options.Precision.runningStatisticsAlwaysFloat() does nothing any more: running "
+            "statistics keep the type they have in torch. Leave the call out."
+        )
+        return self
+
+    def enableFloatingPointExceptions(self, enabled: bool) -> Self:
+        """Stop with an error when a run divides by zero, overflows or meets a NaN (default: off)."""
+        assert isinstance(enabled, bool), "enableFloatingPointExceptions takes a bool"
+        self._popart_options.set("enableFloatingPointChecks", enabled)
+        return self
+
+    def enableStochasticRounding(self, enabled: bool) -> Self:
+        """Round results in float16 up or down at random, so that they are right on average (default: off)."""
+        self._popart_options.set("enableStochasticRounding", enabled)
+        return self
+
+    def setPartialsType(self, dtype: torch.dtype) -> Self:
+        """Type in which matrix products and convolutions keep their partial sums.
+
+        Args:
+            dtype: torch.float or torch.half.
+        """
+        if dtype not in _PARTIALS:
+            raise ValueError(f"setPartialsType takes torch.float or torch.half, not {dtype}")
+        self._popart_options.set("partialsTypeMatMuls", _PARTIALS[dtype])
+        convolution = {**self._popart_options.options.get("convolutionOptions", {})}
+        self._popart_options.set("convolutionOptions", {**convolution, "partialsType": _PARTIALS[dtype]})
+        return self
+
+
+class _TrainingOptions(OptionsDict):
+    """Options that matter only when training: `Options.Training`."""
+
+    _popart_options: _PopartOptions
+    gradient_accumulation: int
+    accumulation_and_replication_reduction_type: enums.ReductionType
+    meanAccumulationAndReplicationReductionStrategy: enums.MeanReductionStrategy
+
+    def __init__(self, popart_options: _PopartOptions) -> None:
+        self._popart_options = popart_options
+        super().__init__(
+            gradient_accumulation=1,
+            accumulation_and_replication_reduction_type=enums.ReductionType.Mean,
+            meanAccumulationAndReplicationReductionStrategy=enums.MeanReductionStrategy.Post,
+        )
+
+    def gradientAccumulation(self, gradient_accumulation: int) -> Self:
+        """How many micro-batches each weight update adds up (default: 1)."""
+        self.set(gradient_accumulation=gradient_accumulation)
+        return self
+
+    def accumulationAndReplicationReductionType(self, reduction_type: enums.ReductionType) -> Self:
+        """How gradients of micro-batches and replicas are combined: Mean (default) or Sum."""
+        if reduction_type not in (enums.ReductionType.Mean, enums.ReductionType.Sum) or not isinstance(
+            reduction_type, enums.ReductionType
+        ):
+            raise ValueError(
+                "accumulationAndReplicationReductionType must be set to poptorch.ReductionType.Mean or "
+                f"poptorch.ReductionType.Sum, not {reduction_type!r}"
+            )
+        self.set(accumulation_and_replication_reduction_type=reduction_type)
+        return self
+
+    def setMeanAccumulationAndReplicationReductionStrategy(
+        self, mean_reduction_strategy: enums.MeanReductionStrategy
+    ) -> Self:
+        """Where the division of a mean takes place.
+
+        Left alone it is Post, or Running for an optimiser that accumulates in float16.
+        """
+        self.set(meanAccumulationAndReplicationReductionStrategy=mean_reduction_strategy)
+        return self
+
+    def setAutomaticLossScaling(self, enabled: bool) -> Self:
+        """Adapt the loss scale to the size of the gradients while training (default: off)."""
+        self._popart_options.set("automaticLossScalingSettings.enabled", enabled)
+        return self
+
+    def setConvolutionDithering(self, enabled: bool) -> Self:
+        """Start the layout of each convolution on another tile, to even out memory (default: off)."""
+        convolution = {**self._popart_options.options.get("convolutionOptions", {})}
+        self._popart_options.set("convolutionOptions", {**convolution, "enableConvDithering": enabled})
+        return self
+
+
+class _DistributedOptions(OptionsDict):
+    """Which process of how many this is: `Options.Distributed`."""
+
+    num_distributed_processes: int
+    distributed_process_id: int
+
+    def __init__(self) -> None:
+        self._gcd_mappings: dict[int, Any] = {}
+        super().__init__(num_distributed_processes=1, distributed_process_id=0, ipuof_configs={})
+        self.setEnvVarNames("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
+
+    def disable(self) -> Self:
+        """Ignore that MPI started several processes: each works for itself."""
+        self.set(num_distributed_processes=1, distributed_process_id=0)
+        return self
+
+    def setEnvVarNames(self, var_num_processes: str, var_process_id: str) -> Self:
+        """Take the number of processes and the id of this one from environment variables."""
+        return self.configureProcessId(
+            _number_from_environment(var_process_id, 0), _number_from_environment(var_num_processes, 1)
+        )
+
+    def configureProcessId(self, process_id: int, num_processes: int) -> Self:
+        """Say that this is process `process_id` of `num_processes`."""
+        self.set(distributed_process_id=process_id, num_distributed_processes=num_processes)
+        return self
+
+    @property
+    def processId(self) -> int:
+        """Id of this process, from 0."""
+        return self.distributed_process_id
+
+    @property
+    def numProcesses(self) -> int:
+        """Number of processes that work together."""
+        return self.num_distributed_processes
+
+
+def _number_from_environment(name: str, default: int) -> int:
+    text = os.environ.get(name)
+    if text is None:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise Error(
+            f"The environment variable {name} is set to {text!r}, but has to be a whole number."
+        ) from None
+
+
+class TensorLocationSettings(OptionsDict):
+    """Where tensors of one sort live: in the memory of the tiles or beside the chip, sharded or whole."""
+
+    def minElementsForOffChip(self, min_elements: int) -> Self:
+        """Tensors with fewer elements stay on the chip."""
+        return self._number("minElementsForOffChip", min_elements)
+
+    def minElementsForReplicatedTensorSharding(self, min_elements: int) -> Self:
+        """Tensors with fewer elements are not sharded over replicas."""
+        return self._number("minElementsForReplicatedTensorSharding", min_elements)
+
+    def useOnChipStorage(self, use: bool | None = True) -> Self:
+        """Keep them on the chip (True), beside it (False), or leave it to the defaults (None)."""
+        if use is None:
+            self.deleteIfExists("onChip")
+            return self
+        return self._flag("onChip", use)
+
+    def useReplicatedTensorSharding(self, use: bool = True) -> Self:
+        """Let each replica hold a part only."""
+        return self._flag("useReplicatedTensorSharding", use)
+
+    def useIOTilesToLoad(self, use: bool = True) -> Self:
+        """Load them through the I/O tiles."""
+        return self._flag("useIOTilesToLoad", use)
+
+    def useIOTilesToStore(self, use: bool = True) -> Self:
+        """Keep them on the I/O tiles."""
+        return self._flag("useIOTilesToStore", use)
+
+    def _number(self, option: str, value: int) -> Self:
+        assert isinstance(value, int), f"{option} takes a number of elements, not a {type(value).__name__}"
+        self.createOrSet(**{option: value})
+        return self
+
+    def _flag(self, option: str, value: bool) -> Self:
+        assert isinstance(value, bool), f"{option} takes a bool, not a {type(value).__name__}"
+        self.createOrSet(**{option: int(value)})
+        return self
+
+
+class _TensorLocationOptions(OptionsDict):
+    """Where the tensors of a model live: `Options.TensorLocations`."""
+
+    def numIOTiles(self, num_tiles: int) -> Self:
+        """How many tiles of each IPU do input and output only: an even number from 32 to 192."""
+        fits = isinstance(num_tiles, int) and 32 <= num_tiles <= 192 and num_tiles % 2 == 0
+        assert fits, "numIOTiles must be an even number between 32 and 192."
+        self.createOrSet(numIOTiles=num_tiles)
+        return self
+
+    def setActivationLocation(self, location: TensorLocationSettings) -> Self:
+        """Where activations live."""
+        return self._location("location_activation", location)
+
+    def setWeightLocation(self, location: TensorLocationSettings) -> Self:
+        """Where weights live."""
+        return self._location("location_weight", location)
+
+    def setOptimizerLocation(self, location: TensorLocationSettings) -> Self:
+        """Where the state of the optimiser lives."""
+        return self._location("location_optimizer", location)
+
+    def setAccumulatorLocation(self, location: TensorLocationSettings) -> Self:
+        """Where accumulated gradients live."""
+        return self._location("location_accumulator", location)
+
+    def _location(self, option: str, location: TensorLocationSettings) -> Self:
+        assert isinstance(location, TensorLocationSettings), (
+            f"a location is a poptorch.TensorLocationSettings, not a {type(location).__name__}"
+        )
+        self.createOrSet(**{option: location.toDict()})
+        return self
+
+
+def named(options: OptionsDict | _PopartOptions, skip: Iterable[str] = ()) -> dict[str, Any]:
+    """The options of a group as a plain dictionary, without those in `skip`."""
+    values = options.options if isinstance(options, _PopartOptions) else options._values
+    return {key: value for key, value in values.items() if key not in set(skip)}

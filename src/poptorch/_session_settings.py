@@ -1,0 +1,90 @@
+"""From poptorch's options to the settings of an engine session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from tremula.errors import Error
+from tremula.execute.executable import ReplicaGrouping
+from tremula.execute.outputs import OutputRule
+from tremula.program.graph import Loops
+from tremula.session import SessionSettings
+
+from . import enums
+
+if TYPE_CHECKING:
+    from .options import Options
+
+_MODES = {
+    enums.OutputMode.Final: "final",
+    enums.OutputMode.EveryN: "every_n",
+    enums.OutputMode.All: "all",
+    enums.OutputMode.Sum: "sum",
+}
+
+
+def loops_of(options: Options) -> Loops:
+    """The factors of the combined batch."""
+    return Loops(
+        device_iterations=options.device_iterations,
+        gradient_accumulation=options.Training.gradient_accumulation,
+        replicas=options.replication_factor,
+        input_group_size=options.input_group_size,
+        consecutive_groups=options.input_cgt != enums.CommGroupType.Orthogonal,
+    )
+
+
+def output_rule(mode: int, period: int) -> OutputRule:
+    """The engine's word for an output mode."""
+    return OutputRule(_MODES[enums.OutputMode(mode)], period)
+
+
+def session_settings(
+    options: Options, training: bool, groupings: Mapping[str, ReplicaGrouping]
+) -> SessionSettings:
+    """Settings for a session that runs with `options`."""
+    popart = options._Popart.options
+    reduction = options.Training.accumulation_and_replication_reduction_type
+    return SessionSettings(
+        training=training,
+        loops=loops_of(options),
+        outputs=output_rule(options.output_mode, options.output_return_period),
+        anchors={anchor[0]: output_rule(anchor[2], anchor[3]) for anchor in options.anchored_tensors.values()},
+        seed=options.random_seed if options.exists("random_seed") else None,
+        rule=options._execution_strategy._placement_rule(),
+        mean_reduction=reduction == enums.ReductionType.Mean,
+        running_mean=reduction == enums.ReductionType.Mean and _is_running(options),
+        broadcast_buffers=options.broadcast_buffers,
+        groupings=groupings,
+        scopes_from_modules=options._module_namescope_enabled,
+        source_excludes=tuple(options._source_location_excludes),
+        trap_floating_point=bool(popart.get("enableFloatingPointChecks", False)),
+        stochastic_rounding=bool(popart.get("enableStochasticRounding", False)),
+        half_partials=popart.get("partialsTypeMatMuls") == "half",
+    )
+
+
+def _is_running(options: Options) -> bool:
+    strategy = options.Training.meanAccumulationAndReplicationReductionStrategy
+    return bool(strategy == enums.MeanReductionStrategy.Running)
+
+
+def grouping_of(
+    name: str, parameter: torch.Tensor, replicas: int, setting: tuple[Any, int, Any]
+) -> ReplicaGrouping:
+    """A parameter's replica grouping, checked against its shape."""
+    kind, size, _retrieval = setting
+    if parameter.dim() == 0:
+        raise Error(f"Scalars cannot be passed as per-replica weight tensor values, but {name} is one.")
+    if kind == enums.CommGroupType.All:
+        raise Error(f"{name}: CommGroupType.All gives one value to all replicas; that needs no replicaGrouping().")
+    groups = replicas if kind == enums.CommGroupType.NoGrouping else replicas // max(size, 1)
+    if parameter.shape[0] != groups:
+        raise Error(
+            f"{name} has {parameter.shape[0]} values along its first dimension, but {replicas} replicas in groups "
+            f"of {replicas // groups if groups else size} make {groups} groups: it needs one value per group."
+        )
+    return ReplicaGrouping(groups, consecutive=kind != enums.CommGroupType.Orthogonal)

@@ -1,0 +1,225 @@
+"""Classes that a training model's module, parameters and buffers wear while they are wrapped.
+
+The weights live on the device, so a look at the host's copy must first bring it up to date. Python only
+lets a class do that, not an object: the wrapped objects change class and change back on destroy().
+Copies and pickles are of the plain class, so that a checkpoint loads where this package is not installed.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+import copyreg
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tremula.errors import Error
+
+
+class _IdentityMap:
+    """Remembers something about objects without keeping them alive, comparing by identity.
+
+    A WeakKeyDictionary would compare tensors with ==, which makes a tensor.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[int, tuple[weakref.ref[Any], Any]] = {}
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        number = id(key)
+        self._entries[number] = (weakref.ref(key, lambda _: self._entries.pop(number, None)), value)
+
+    def get(self, key: Any) -> Any:
+        entry = self._entries.get(id(key))
+        return entry[1] if entry is not None and entry[0]() is key else None
+
+
+#: the class that an object wore before it was unwrapped for a while
+_worn: _IdentityMap = _IdentityMap()
+_wrapper_types: list[type] = []
+
+
+def is_wrapped(thing: Any) -> bool:
+    """Whether `thing` wears one of our classes."""
+    return type(thing) in _wrapper_types
+
+
+def plain_class(thing: Any) -> type:
+    """The class of `thing` when it is not wrapped."""
+    kind = type(thing)
+    return kind.__bases__[0] if kind in _wrapper_types else kind
+
+
+def restore(thing: Any) -> Any:
+    """Put the class back on that `unwrap` took off."""
+    kind = _worn.get(thing)
+    if kind is not None:
+        thing.__class__ = kind
+    return thing
+
+
+def unwrap(thing: Any, *, remember: bool = False) -> Any:
+    """Give `thing` its plain class; with `remember`, `restore` can undo it."""
+    if is_wrapped(thing):
+        kind = type(thing)
+        thing.__class__ = plain_class(thing)
+        if remember:
+            _worn[thing] = kind
+    return thing
+
+
+def _reduce_plain(thing: Any) -> tuple[Callable[[Any], Any], tuple[Any]]:
+    """How a wrapped object is copied or pickled: as a plain one, which wears the class again if it is a copy."""
+    from . import _impl
+
+    kind = type(thing)
+    thing.__class__ = plain_class(thing)
+    try:
+        plain = copy.copy(thing)
+    finally:
+        thing.__class__ = kind
+    _worn[plain] = kind
+    # looked up late: programs replace this function to keep copies plain
+    return _impl._restoreWrapperIfNecessary, (plain,)
+
+
+def register(kind: type) -> None:
+    """Make `kind` one of our classes."""
+    _wrapper_types.append(kind)
+    copyreg.pickle(kind, _reduce_plain)  # type: ignore[arg-type]
+
+
+def state_tensors(model: torch.nn.Module) -> itertools.chain[torch.Tensor]:
+    """All buffers and parameters of a module tree."""
+    return itertools.chain(model.buffers(), model.parameters())
+
+
+def unwrap_model(model: torch.nn.Module) -> None:
+    """Plain classes for the module and its state, to be restored by `rewrap_model`."""
+    for tensor in state_tensors(model):
+        unwrap(tensor, remember=True)
+    unwrap(model, remember=True)
+
+
+def rewrap_model(model: torch.nn.Module) -> None:
+    """Undo `unwrap_model`."""
+    for tensor in state_tensors(model):
+        restore(tensor)
+    restore(model)
+
+
+class Wrapping:
+    """The three classes of one training executor, and putting them on and off."""
+
+    def __init__(self, executor: Any) -> None:
+        model = executor._user_model
+        # The module must not keep its executor alive.
+        owner = weakref.ref(executor)
+        self.model_class = _model_class(type(model), owner)
+        self.parameter_class = _tensor_class("PoptorchParameter", torch.nn.Parameter, owner)
+        self.buffer_class = _tensor_class("PoptorchBuffer", torch.Tensor, owner)
+        for kind in (self.model_class, self.parameter_class, self.buffer_class):
+            register(kind)
+
+    def put_on(self, model: torch.nn.Module) -> None:
+        """Wrap a module and its state."""
+        for parameter in model.parameters():
+            parameter.__class__ = self.parameter_class
+        for name, buffer in model.named_buffers():
+            if type(buffer) not in (torch.Tensor, self.buffer_class):
+                raise Error(
+                    f"All buffers must be an instance of torch.Tensor, but {name} is a {type(buffer).__name__}. "
+                    "Register a plain tensor instead."
+                )
+            buffer.__class__ = self.buffer_class
+        model.__class__ = self.model_class
+
+
+def _tensor_class(name: str, base: type, owner: weakref.ref[Any]) -> type:
+    def synchronise() -> None:
+        executor = owner()
+        if executor is not None:
+            executor.copyWeightsToHostIfNeeded()
+
+    class _Synchronised(base):  # type: ignore[misc,valid-type]
+        def __getattribute__(self, attribute: str) -> Any:
+            synchronise()
+            return object.__getattribute__(self, attribute)
+
+        # With this method torch takes the slow path that looks at attributes, even in torch.equal(a, b).
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    _Synchronised.__name__ = _Synchronised.__qualname__ = name
+    return _Synchronised
+
+
+def _model_class(base: type, owner: weakref.ref[Any]) -> type:
+    class _Wrapped(base):  # type: ignore[misc,valid-type]
+        def copyWeightsToHostIfNeeded(self) -> bool:
+            """Bring the host's weights up to date; False if they were."""
+            executor = owner()
+            return executor is not None and executor.copyWeightsToHostIfNeeded()
+
+        def destroy(self) -> None:
+            """Release the device and the compiled program, and unwrap this module."""
+            executor = owner()
+            if executor is not None:
+                executor.destroy()
+
+        def __getattribute__(self, name: str) -> Any:
+            if name == "_host_weights_version":
+                executor = owner()
+                return None if executor is None else executor._host_weights_version
+            if name in ("_buffers", "_parameters", "forward"):
+                self.copyWeightsToHostIfNeeded()
+            return object.__getattribute__(self, name)
+
+        def __getattr__(self, name: str) -> Any:
+            attribute = super().__getattr__(name)
+            if isinstance(attribute, torch.nn.Parameter):
+                self.copyWeightsToHostIfNeeded()
+            return attribute
+
+        def state_dict(
+            self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+        ) -> Any:
+            """The state with plain tensors, loadable where this package is not installed."""
+            if args:
+                destination = args[0]
+            plain: collections.OrderedDict[str, Any] = collections.OrderedDict()
+            copies: dict[int, Any] = {}
+            full = super().state_dict(destination=destination, prefix=prefix, keep_vars=keep_vars)
+            for name, value in full.items():
+                if id(value) not in copies:  # tied weights stay one tensor
+                    copies[id(value)] = unwrap(copy.copy(value))
+                plain[name] = copies[id(value)]
+            return plain
+
+        def _apply(self, fn: Any, recurse: bool = True) -> Any:
+            result = super()._apply(fn, recurse)
+            _note_moved_model(self)
+            return result
+
+    _Wrapped.__name__ = f"Poptorch{base.__name__}"
+    _Wrapped.__qualname__ = _Wrapped.__name__
+    return _Wrapped
+
+
+def _note_moved_model(model: torch.nn.Module) -> None:
+    """`.to()`, `.half()`, `.float()` on a module that is already wrapped does not reach the device."""
+    from tremula import log
+    from tremula.capture.record import user_line
+
+    line = user_line()
+    log.warn_once(
+        f"moved {type(model).__name__}",
+        f"{type(model).__name__} was moved or converted (.to(), .half(), .float(), ...) after it had been "
+        f"wrapped{f', at {line}' if line else ''}. The compiled model keeps the types it was compiled with: "
+        "convert the model before you wrap it, or call destroy() and wrap it again.",
+    )

@@ -1,0 +1,526 @@
+"""The optimizers of `poptorch.optim`: torch's optimizers plus what the device needs to know.
+
+An argument that is given (not None) marks its value as variable: it may change after compilation. The device
+applies the update (`tremula.optimize`); on the host these classes still work as plain torch optimizers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from tremula.optimize.rules import apply_update
+from tremula.optimize.spec import GroupSpec, HyperValue, Kind, OptimizerSpec
+
+from ._logging import logger
+
+_FLOAT_TYPES = (torch.float16, torch.float32)
+
+
+class VariableAttributes:
+    """Which attributes of an optimizer may change after compilation.
+
+    >>> optimizer = poptorch.optim.SGD(model.parameters(), lr=0.01)
+    >>> optimizer.variable_attrs.isConstant("lr")
+    False
+    """
+
+    def __init__(self, variable_attributes: list[str], allowed_attributes: list[str]) -> None:
+        """
+        Args:
+            variable_attributes: names that are variable to begin with.
+            allowed_attributes: all names that may be marked.
+        """
+        self._variable_attributes = variable_attributes
+        self._allowed_attributes = allowed_attributes
+
+    def isConstant(self, attr: str) -> bool:
+        """True if the value is fixed when the model is compiled."""
+        return attr not in self._variable_attributes
+
+    def markAsConstant(self, attr: str) -> None:
+        """Fix the value at compilation.
+
+        Raises:
+            AssertionError: there is no such attribute.
+        """
+        self._check(attr)
+        self._variable_attributes = [name for name in self._variable_attributes if name != attr]
+
+    def markAsVariable(self, attr: str) -> None:
+        """Let the value change after compilation.
+
+        Raises:
+            AssertionError: there is no such attribute.
+        """
+        self._check(attr)
+        if attr not in self._variable_attributes:
+            self._variable_attributes = [*self._variable_attributes, attr]
+
+    def _check(self, attr: str) -> None:
+        assert attr in self._allowed_attributes, (
+            f"The optimizer has no attribute {attr!r}; it has {self._allowed_attributes}"
+        )
+
+
+class Optimizer:
+    """What all PopTorch optimizers have in common: state on the device and its copy on the host.
+
+    Attributes:
+        ipu_state_is_dirty: the state held here is newer than the device's and has to be uploaded.
+        host_state_is_dirty: the device's state is newer than the one held here.
+    """
+
+    #: Attributes that belong to the whole optimizer rather than to a parameter group.
+    _own_attributes: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        self._state_dict: dict[str, Any] = {"ipu_state": None, "ipu_param": None}
+        self.ipu_state_is_dirty = False
+        self.host_state_is_dirty = False
+
+    def state_dict(self) -> dict[str, Any]:
+        """Device state (`ipu_state`, `ipu_param`) together with torch's entries, which schedulers use."""
+        return self.get_state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over a state that `state_dict()` returned; it is uploaded with the next use of the model.
+
+        Raises:
+            RuntimeError: the dictionary is empty or does not come from a PopTorch optimizer.
+        """
+        _check_state(state)
+        torch.optim.Optimizer.load_state_dict(self, state)
+        self.set_state_dict(state)
+
+    def get_state_dict(self) -> dict[str, Any]:
+        """The state as the host last saw it."""
+        device_state = {
+            key: None if tensors is None else dict(tensors) for key, tensors in self._state_dict.items()
+        }
+        return {**device_state, **torch.optim.Optimizer.state_dict(self)}
+
+    def set_state_dict(self, state: dict[str, Any]) -> None:
+        """Replace the device's part of the state.
+
+        Raises:
+            RuntimeError: the dictionary is empty or does not come from a PopTorch optimizer.
+        """
+        _check_state(state)
+        self._state_dict = {
+            key: None if state[key] is None else dict(state[key]) for key in ("ipu_state", "ipu_param")
+        }
+        self.ipu_state_is_dirty = True
+        self.host_state_is_dirty = False
+
+    def has_state(self) -> bool:
+        """True once a state was read from the device or loaded."""
+        return all(tensors is not None for tensors in self._state_dict.values())
+
+    def __getstate__(self) -> dict[str, Any]:
+        # torch saves groups, defaults and its own state; whatever was hung on the object by a wrapped model
+        # (such as its state_dict method) stays behind.
+        state: dict[str, Any] = torch.optim.Optimizer.__getstate__(self)
+        for name in ("variable_attrs", *self._own_attributes):
+            state[name] = getattr(self, name)
+        state["_state_dict"] = self._state_dict
+        state["ipu_state_is_dirty"] = self.has_state()
+        state["host_state_is_dirty"] = False
+        return state
+
+    def _set_own(self, given: dict[str, Any], **attributes: Any) -> None:
+        """Store the optimizer-wide attributes, check them, and note which values are variable."""
+        for name, value in attributes.items():
+            if name.endswith("accum_type"):
+                assert value in _FLOAT_TYPES, (
+                    f"{name} is {value}: accumulation types are torch.float16 or torch.float32"
+                )
+            setattr(self, name, value)
+        allowed = [*self.defaults, "loss_scaling"]
+        self.variable_attrs = VariableAttributes([*given], allowed)
+
+
+def _check_state(state: dict[str, Any]) -> None:
+    if not state:
+        raise RuntimeError("Cannot load the state of an optimizer: the dictionary is empty.")
+    if "ipu_state" not in state or "ipu_param" not in state:
+        raise RuntimeError(
+            "Only IPU optimizer states can be loaded onto the IPU. This one has no entries 'ipu_state' and "
+            "'ipu_param': it was not saved by an optimizer of poptorch.optim."
+        )
+
+
+def _given(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a constructor (its `locals()`) that were given."""
+    return {
+        name: value
+        for name, value in arguments.items()
+        if value is not None and name not in ("self", "__class__")
+    }
+
+
+def _for_torch(given: dict[str, Any], own: Iterable[str]) -> dict[str, Any]:
+    """The given arguments that torch's constructor knows."""
+    return {name: value for name, value in given.items() if name not in own}
+
+
+def _or(value: Any, default: Any) -> Any:
+    return default if value is None else value
+
+
+class SGD(Optimizer, torch.optim.SGD):
+    """Stochastic gradient descent with optional momentum.
+
+    By default the velocity has a tensor of its own, apart from the gradient accumulator. With
+    `use_combined_accum=True` one tensor serves both: less memory, less numerical headroom.
+    """
+
+    _own_attributes = (
+        "loss_scaling",
+        "use_combined_accum",
+        "accum_type",
+        "velocity_accum_type",
+        "max_grad_norm",
+    )
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float,
+        momentum: float | None = None,
+        dampening: float | None = None,
+        weight_decay: float | None = None,
+        nesterov: bool | None = None,
+        maximize: bool | None = None,
+        foreach: bool | None = None,
+        differentiable: bool | None = None,
+        loss_scaling: float | None = None,
+        velocity_scaling: float | None = None,
+        use_combined_accum: bool | None = None,
+        accum_type: torch.dtype | None = None,
+        velocity_accum_type: torch.dtype | None = None,
+        max_grad_norm: float | None = None,
+        *,
+        fused: bool | None = None,
+    ) -> None:
+        """
+        Args:
+            params: parameters, or dicts that define parameter groups.
+            lr: learning rate.
+            momentum: fraction of the velocity that is kept from step to step.
+            dampening: fraction of each gradient that is left out of the velocity.
+            weight_decay: coefficient of the L2 penalty.
+            nesterov: use Nesterov's form of momentum (default: no).
+            loss_scaling: factor on the loss, and so on the gradients, to keep float16 values in range (1.0).
+            velocity_scaling: factor on the stored velocity; for the combined variant only (1.0).
+            use_combined_accum: accumulate gradients in the velocity itself (default: no).
+            accum_type: dtype of accumulated gradients (float32).
+            velocity_accum_type: dtype of the velocity (float32).
+            max_grad_norm: largest global norm of the gradients; larger ones are scaled down (inf).
+        """
+        given = _given(locals())
+        Optimizer.__init__(self)
+        torch.optim.SGD.__init__(self, **_for_torch(given, (*self._own_attributes, "velocity_scaling")))
+        combined = bool(use_combined_accum)
+        if combined:
+            self.defaults["velocity_scaling"] = _or(velocity_scaling, 1.0)
+            for group in self.param_groups:
+                group.setdefault("velocity_scaling", self.defaults["velocity_scaling"])
+        elif velocity_scaling is not None:
+            logger.warning(
+                "velocity_scaling=%s has no effect: with use_combined_accum=False the velocity is scaled by "
+                "loss_scaling. Leave it out, or set use_combined_accum=True.",
+                velocity_scaling,
+            )
+        self._set_own(
+            given,
+            loss_scaling=_or(loss_scaling, 1.0),
+            use_combined_accum=combined,
+            accum_type=_or(accum_type, torch.float32),
+            velocity_accum_type=_or(velocity_accum_type, torch.float32),
+            max_grad_norm=_or(max_grad_norm, math.inf),
+        )
+
+
+class Adam(Optimizer, torch.optim.Adam):
+    """Adam; weight decay is an L2 penalty. The AMSGrad variant does not exist on the device."""
+
+    _own_attributes = (
+        "loss_scaling",
+        "accum_type",
+        "first_order_momentum_accum_type",
+        "second_order_momentum_accum_type",
+        "max_grad_norm",
+    )
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | None = None,
+        betas: tuple[float, float] | None = None,
+        eps: float | None = None,
+        weight_decay: float | None = None,
+        amsgrad: bool | None = None,
+        foreach: bool | None = None,
+        maximize: bool | None = None,
+        capturable: bool | None = None,
+        differentiable: bool | None = None,
+        fused: bool | None = None,
+        loss_scaling: float | None = None,
+        accum_type: torch.dtype | None = None,
+        first_order_momentum_accum_type: torch.dtype | None = None,
+        second_order_momentum_accum_type: torch.dtype | None = None,
+        max_grad_norm: float | None = None,
+        *,
+        decoupled_weight_decay: bool | None = None,
+    ) -> None:
+        """
+        Args:
+            params: parameters, or dicts that define parameter groups.
+            lr: learning rate (1e-3).
+            betas: decay of the first and of the second moment (0.9, 0.999).
+            eps: added to the divisor (1e-8).
+            weight_decay: coefficient of the L2 penalty (0).
+            amsgrad: must be False.
+            loss_scaling: factor on the loss, and so on the gradients, to keep float16 values in range (1.0).
+            accum_type: dtype of accumulated gradients (float32).
+            first_order_momentum_accum_type: dtype of the first moment (float32).
+            second_order_momentum_accum_type: dtype of the second moment (float32).
+            max_grad_norm: largest global norm of the gradients; larger ones are scaled down (inf).
+        """
+        given = _given(locals())
+        Optimizer.__init__(self)
+        torch.optim.Adam.__init__(self, **_for_torch(given, self._own_attributes))
+        self._set_own(
+            given,
+            loss_scaling=_or(loss_scaling, 1.0),
+            accum_type=_or(accum_type, torch.float32),
+            first_order_momentum_accum_type=_or(first_order_momentum_accum_type, torch.float32),
+            second_order_momentum_accum_type=_or(second_order_momentum_accum_type, torch.float32),
+            max_grad_norm=_or(max_grad_norm, math.inf),
+        )
+
+
+class AdamW(Optimizer, torch.optim.AdamW):
+    """Adam with weight decay that acts on the weights themselves. There is no AMSGrad on the device."""
+
+    _own_attributes = (
+        "loss_scaling",
+        "bias_correction",
+        "accum_type",
+        "first_order_momentum_accum_type",
+        "second_order_momentum_accum_type",
+        "max_grad_norm",
+    )
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | None = None,
+        betas: tuple[float, float] | None = None,
+        eps: float | None = None,
+        weight_decay: float | None = None,
+        amsgrad: bool | None = None,
+        maximize: bool | None = None,
+        foreach: bool | None = None,
+        capturable: bool | None = None,
+        differentiable: bool | None = None,
+        fused: bool | None = None,
+        loss_scaling: float | None = None,
+        bias_correction: bool | None = None,
+        accum_type: torch.dtype | None = None,
+        first_order_momentum_accum_type: torch.dtype | None = None,
+        second_order_momentum_accum_type: torch.dtype | None = None,
+        max_grad_norm: float | None = None,
+    ) -> None:
+        """
+        Args:
+            params: parameters, or dicts that define parameter groups.
+            lr: learning rate (1e-3).
+            betas: decay of the first and of the second moment (0.9, 0.999).
+            eps: added to the divisor (1e-8).
+            weight_decay: coefficient of the weight decay (1e-2).
+            amsgrad: must be False.
+            loss_scaling: factor on the loss, and so on the gradients, to keep float16 values in range (1.0).
+            bias_correction: False is accepted and has no effect: the update is always corrected.
+            accum_type: dtype of accumulated gradients (float32).
+            first_order_momentum_accum_type: dtype of the first moment (float32).
+            second_order_momentum_accum_type: dtype of the second moment (float32).
+            max_grad_norm: largest global norm of the gradients; larger ones are scaled down (inf).
+        """
+        given = _given(locals())
+        Optimizer.__init__(self)
+        torch.optim.AdamW.__init__(self, **_for_torch(given, self._own_attributes))
+        self._set_own(
+            given,
+            loss_scaling=_or(loss_scaling, 1.0),
+            bias_correction=_or(bias_correction, True),
+            accum_type=_or(accum_type, torch.float32),
+            first_order_momentum_accum_type=_or(first_order_momentum_accum_type, torch.float32),
+            second_order_momentum_accum_type=_or(second_order_momentum_accum_type, torch.float32),
+            max_grad_norm=_or(max_grad_norm, math.inf),
+        )
+
+
+class RMSprop(Optimizer, torch.optim.RMSprop):
+    """RMSprop, in torch's form or (`use_tf_variant=True`) in TensorFlow's.
+
+    TensorFlow's form starts the average of squares at one, adds eps under the square root, and accumulates
+    the learning rate in the momentum buffer.
+    """
+
+    _own_attributes = (
+        "loss_scaling",
+        "accum_type",
+        "first_order_momentum_accum_type",
+        "second_order_momentum_accum_type",
+        "use_tf_variant",
+    )
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | None = None,
+        alpha: float | None = None,
+        eps: float | None = None,
+        weight_decay: float | None = None,
+        momentum: float | None = None,
+        centered: bool | None = None,
+        foreach: bool | None = None,
+        maximize: bool | None = None,
+        differentiable: bool | None = None,
+        loss_scaling: float | None = None,
+        accum_type: torch.dtype | None = None,
+        first_order_momentum_accum_type: torch.dtype | None = None,
+        second_order_momentum_accum_type: torch.dtype | None = None,
+        use_tf_variant: bool | None = None,
+        *,
+        capturable: bool | None = None,
+    ) -> None:
+        """
+        Args:
+            params: parameters, or dicts that define parameter groups.
+            lr: learning rate (1e-2).
+            alpha: decay of the average of squares (0.99).
+            eps: added to the divisor (1e-8).
+            weight_decay: coefficient of the L2 penalty (0).
+            momentum: momentum factor (0).
+            centered: normalise by the estimated variance; the same for all groups (default: no).
+            loss_scaling: factor on the loss, and so on the gradients, to keep float16 values in range (1.0).
+            accum_type: dtype of accumulated gradients (float32).
+            first_order_momentum_accum_type: dtype of the first state tensor (float32).
+            second_order_momentum_accum_type: dtype of the second state tensor (float32).
+            use_tf_variant: use TensorFlow's form on the device (default: no).
+        """
+        given = _given(locals())
+        Optimizer.__init__(self)
+        torch.optim.RMSprop.__init__(self, **_for_torch(given, self._own_attributes))
+        self._set_own(
+            given,
+            loss_scaling=_or(loss_scaling, 1.0),
+            accum_type=_or(accum_type, torch.float32),
+            first_order_momentum_accum_type=_or(first_order_momentum_accum_type, torch.float32),
+            second_order_momentum_accum_type=_or(second_order_momentum_accum_type, torch.float32),
+            use_tf_variant=_or(use_tf_variant, False),
+        )
+
+
+class LAMB(Optimizer, torch.optim.Optimizer):
+    """LAMB (https://arxiv.org/abs/1904.00962): Adam whose steps are scaled layer by layer.
+
+    A layer's step is proportional to the norm of its weights, at most `max_weight_norm`.
+    """
+
+    _own_attributes = (
+        "loss_scaling",
+        "bias_correction",
+        "accum_type",
+        "first_order_momentum_accum_type",
+        "second_order_momentum_accum_type",
+    )
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | None = None,
+        betas: tuple[float, float] | None = None,
+        eps: float | None = None,
+        weight_decay: float | None = None,
+        bias_correction: bool | None = None,
+        loss_scaling: float | None = None,
+        max_weight_norm: float | None = None,
+        accum_type: torch.dtype | None = None,
+        first_order_momentum_accum_type: torch.dtype | None = None,
+        second_order_momentum_accum_type: torch.dtype | None = None,
+    ) -> None:
+        """
+        Args:
+            params: parameters, or dicts that define parameter groups.
+            lr: learning rate (1e-3).
+            betas: decay of the first and of the second moment (0.9, 0.999).
+            eps: added to the divisor (1e-8).
+            weight_decay: coefficient of the weight decay (1e-2).
+            bias_correction: correct the moments for their start at zero (default: yes).
+            loss_scaling: factor on the loss, and so on the gradients, to keep float16 values in range (1.0).
+            max_weight_norm: largest norm of a layer's weights that counts; None means 65500.
+            accum_type: dtype of accumulated gradients (float32).
+            first_order_momentum_accum_type: dtype of the first moment (float32).
+            second_order_momentum_accum_type: dtype of the second moment (float32).
+        """
+        given = _given(locals())
+        defaults = {
+            "lr": _or(lr, 1e-3),
+            "betas": _or(betas, (0.9, 0.999)),
+            "eps": _or(eps, 1e-8),
+            "weight_decay": _or(weight_decay, 1e-2),
+            "max_weight_norm": _or(max_weight_norm, 65500.0),
+        }
+        Optimizer.__init__(self)
+        torch.optim.Optimizer.__init__(self, params, defaults)
+        self._set_own(
+            given,
+            loss_scaling=_or(loss_scaling, 1.0),
+            bias_correction=_or(bias_correction, True),
+            accum_type=_or(accum_type, torch.float32),
+            first_order_momentum_accum_type=_or(first_order_momentum_accum_type, torch.float32),
+            second_order_momentum_accum_type=_or(second_order_momentum_accum_type, torch.float32),
+        )
+
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        """Update the parameters on the host from their `.grad`, as any torch optimizer does."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            self._step_group(group)
+        return loss
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        moving = {str(i): p for i, p in enumerate(group["params"]) if p.grad is not None}
+        state: dict[str, torch.Tensor] = {}
+        for name, parameter in moving.items():
+            own = self.state[parameter]
+            if not own:
+                own["step"] = torch.zeros(())
+                own["exp_avg"] = torch.zeros_like(parameter, dtype=torch.float32)
+                own["exp_avg_sq"] = torch.zeros_like(parameter, dtype=torch.float32)
+            state[f"Step___{name}"] = own["step"]
+            state[f"Accl1___{name}"] = own["exp_avg"]
+            state[f"Accl2___{name}"] = own["exp_avg_sq"]
+        values = {
+            "learningRate": group["lr"],
+            "beta1": group["betas"][0],
+            "beta2": group["betas"][1],
+            "eps": group["eps"],
+            "weightDecay": group["weight_decay"],
+            "maxWeightNorm": group["max_weight_norm"],
+        }
+        constants = {key: HyperValue(float(value), constant=True) for key, value in values.items()}
+        spec = OptimizerSpec(
+            Kind.LAMB, (GroupSpec(tuple(moving), constants),), bias_correction=self.bias_correction
+        )
+        apply_update(spec, moving, {name: p.grad for name, p in moving.items()}, state, {})

@@ -1,0 +1,455 @@
+"""`Options`: everything that can be set about how a model is compiled and run.
+
+Names, argument names, defaults and the classes of the errors are those of the public API. What an option
+does is in the engine; what it does not do here is said once, when a model is compiled.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from typing import Any, Self
+
+import torch
+
+from tremula import log
+from tremula.errors import Error
+from tremula.settings import env
+
+from . import _options_effects, _options_impl, _options_text, enums
+from ._logging import logger
+from ._options_groups import (
+    TensorLocationSettings,
+    _DistributedOptions,
+    _JitOptions,
+    _PopartOptions,
+    _PrecisionOptions,
+    _TensorLocationOptions,
+    _TrainingOptions,
+)
+from ._options_progress import ProgressBar
+from ._options_text import ConfigFileError
+from ._strategies import (
+    ParallelPhasedExecution,
+    Phase,
+    PipelinedExecution,
+    SerialPhasedExecution,
+    ShardedExecution,
+    Stage,
+    _IExecutionStrategy,
+    _IPhasedExecution,
+)
+
+__all__ = [
+    "ConfigFileError",
+    "Options",
+    "ParallelPhasedExecution",
+    "Phase",
+    "PipelinedExecution",
+    "SerialPhasedExecution",
+    "ShardedExecution",
+    "Stage",
+    "TensorLocationSettings",
+    "_DistributedOptions",
+    "_IExecutionStrategy",
+    "_IPhasedExecution",
+    "_JitOptions",
+    "_PopartOptions",
+    "_PrecisionOptions",
+    "_TensorLocationOptions",
+    "_TrainingOptions",
+]
+
+_NO_LIMIT = (1 << 64) - 1
+
+
+class Options(_options_impl.OptionsDict):
+    """Settings of one or more models; every setter returns the object, so that calls can be chained.
+
+    A model or data loader that uses the options freezes them. `clone()` gives a copy that can be changed.
+    """
+
+    device_iterations: int
+    replication_factor: int
+    input_group_size: int
+    input_cgt: enums.CommGroupType
+    broadcast_buffers: bool
+    log_dir: str
+    max_repeat_logs: int
+    auto_round_num_ipus: bool
+    anchored_tensors: dict[str, list[Any]]
+    output_mode: int
+    output_return_period: int
+    connection_type: int
+    sync_pattern: int
+    available_memory_proportion: dict[int, float]
+
+    def __init__(self) -> None:
+        self._jit = _JitOptions()
+        self._popart = _PopartOptions()
+        self._graphProcessing = _PrecisionOptions(self._popart)
+        self._training = _TrainingOptions(self._popart)
+        self._distributed = _DistributedOptions()
+        self._tensor_locations = _TensorLocationOptions()
+        self._execution_strategy: _IExecutionStrategy = PipelinedExecution()
+        self._source_location_excludes = list(_options_impl.default_source_location_excludes)
+        self._progress_bar = ProgressBar()
+        self._relax_optimizer_checks = False
+        self._show_compilation_progress_bar = True
+        self._module_namescope_enabled = True
+        super().__init__(
+            replication_factor=1,
+            input_group_size=1,
+            input_cgt=enums.CommGroupType.Consecutive,
+            broadcast_buffers=True,
+            device_iterations=1,
+            log_dir=".",
+            max_repeat_logs=log.DEFAULT_REPEAT_LIMIT,
+            auto_round_num_ipus=False,
+            anchored_tensors={},
+            output_mode=enums.OutputMode.Default.value,
+            output_return_period=1,
+            connection_type=enums.ConnectionType.Always.value,
+            sync_pattern=enums.SyncPattern.Full.value,
+            available_memory_proportion={},
+        )
+        cache = env.get("POPTORCH_CACHE_DIR")
+        if cache:
+            logger.info("POPTORCH_CACHE_DIR is set: executables are cached in %s", cache)
+            self.enableExecutableCaching(cache)
+        _options_text.apply_json(self, env.get("POPTORCH_DEFAULT_OPTIONS"))
+
+    # -- groups ------------------------------------------------------------------------------------------
+
+    @property
+    def Distributed(self) -> _DistributedOptions:
+        """Which process of how many this is."""
+        return self._distributed
+
+    @property
+    def Jit(self) -> _JitOptions:
+        """What is left of the options of the former tracer."""
+        return self._jit
+
+    @property
+    def Precision(self) -> _PrecisionOptions:
+        """Options about numbers."""
+        return self._graphProcessing
+
+    @property
+    def TensorLocations(self) -> _TensorLocationOptions:
+        """Where tensors live."""
+        return self._tensor_locations
+
+    @property
+    def Training(self) -> _TrainingOptions:
+        """Options that matter only when training."""
+        return self._training
+
+    @property
+    def _Popart(self) -> _PopartOptions:
+        """Options of the layer below, by name."""
+        return self._popart
+
+    # -- how the work is divided -------------------------------------------------------------------------
+
+    def deviceIterations(self, device_iterations: int) -> Self:
+        """How many times the device loops per call of the model (default: 1)."""
+        self.set(device_iterations=device_iterations)
+        return self
+
+    def replicationFactor(self, replication_factor: int) -> Self:
+        """How many copies of the model work side by side on different data (default: 1)."""
+        self.set(replication_factor=replication_factor)
+        return self
+
+    def inputReplicaGrouping(self, input_group_size: int, input_group_type: enums.CommGroupType) -> Self:
+        """Give the replicas of a group the same input.
+
+        Args:
+            input_group_size: replicas per group; has to divide the replication factor, which is set before.
+            input_group_type: Consecutive, Orthogonal, or NoGrouping for groups of one.
+        """
+        if input_group_type == enums.CommGroupType.NoGrouping:
+            input_group_size, input_group_type = 1, enums.CommGroupType.Consecutive
+        if input_group_type == enums.CommGroupType.All:
+            raise ValueError("input_group_type cannot be All: each replica would get the same input")
+        replicas = self.replication_factor
+        if input_group_size > replicas:
+            raise ValueError(
+                f"input_group_size ({input_group_size}) cannot be larger than replication_factor ({replicas})"
+            )
+        if input_group_size < 1 or replicas % input_group_size:
+            raise ValueError(
+                f"input_group_size ({input_group_size}) must be a factor of replication_factor ({replicas})"
+            )
+        self.set(input_group_size=input_group_size, input_cgt=input_group_type)
+        return self
+
+    def broadcastBuffers(self, broadcast_buffers: bool = True) -> Self:
+        """Whether replicas share the buffers of the model (default), or each has its own."""
+        self.set(broadcast_buffers=broadcast_buffers)
+        return self
+
+    def setExecutionStrategy(self, strategy: _IExecutionStrategy) -> Self:
+        """How the blocks of a model that spans several IPUs take turns (default: pipelined)."""
+        assert isinstance(strategy, _IExecutionStrategy), (
+            f"an execution strategy is e.g. poptorch.PipelinedExecution(), not a {type(strategy).__name__}"
+        )
+        self._execution_strategy = strategy
+        return self
+
+    def autoRoundNumIPUs(self, auto_round_num_ipus: bool = True) -> Self:
+        """Reserve the next possible number of IPUs when the model needs one that cannot be had."""
+        self.set(auto_round_num_ipus=auto_round_num_ipus)
+        return self
+
+    # -- what comes back ---------------------------------------------------------------------------------
+
+    def outputMode(self, output_mode: enums.OutputMode, output_return_period: int | None = None) -> Self:
+        """Which results a call returns.
+
+        Args:
+            output_mode: All, Final, EveryN, Sum, or Default (Final when training, All otherwise).
+            output_return_period: the N of EveryN; ignored with the other modes.
+        """
+        assert isinstance(output_mode, enums.OutputMode), (
+            f"outputMode takes a poptorch.OutputMode, not a {type(output_mode).__name__}"
+        )
+        if output_mode == enums.OutputMode.EveryN:
+            positive = output_return_period is not None and output_return_period > 0
+            assert positive, "OutputMode.EveryN needs an output_return_period of 1 or more"
+        elif output_return_period:
+            logger.info(
+                "output_return_period is ignored: it goes with OutputMode.EveryN, not %s", output_mode
+            )
+        self.set(output_mode=output_mode.value, output_return_period=output_return_period or 1)
+        return self
+
+    def defaultOutputMode(self) -> bool:
+        """Whether the output mode was left to the model."""
+        return self.output_mode == enums.OutputMode.Default
+
+    def anchorTensor(
+        self,
+        short_name: str,
+        long_name: str,
+        output_mode: enums.OutputMode | None = None,
+        output_return_period: int | None = 1,
+    ) -> None:
+        """Keep a tensor of the graph so that it can be read after a run.
+
+        Args:
+            short_name: name under which it is read.
+            long_name: its name in the graph, as `getTensorNames()` lists it.
+            output_mode: which of its values are kept; None for the mode of the outputs.
+            output_return_period: the N of EveryN.
+        """
+        self.checkIsFrozen()
+        period = output_return_period if output_mode == enums.OutputMode.EveryN else 1
+        self.anchored_tensors[short_name] = [long_name, output_mode is None, output_mode, period]
+
+    def updatableNamedBuffers(self, buffers: list[str]) -> Self:
+        """Names of the buffers that `copyNamedBuffersToDevice()` copies."""
+        self._popart.set("updatableNamedBuffers", buffers)
+        return self
+
+    # -- devices -----------------------------------------------------------------------------------------
+
+    def connectionType(self, connection_type: enums.ConnectionType) -> Self:
+        """When to attach to a device: Always (default), OnDemand or Never."""
+        assert isinstance(connection_type, enums.ConnectionType), (
+            f"connectionType takes a poptorch.ConnectionType, not a {type(connection_type).__name__}"
+        )
+        self.set(connection_type=connection_type.value)
+        return self
+
+    def useIpuModel(self, use_model: bool) -> Self:
+        """Use the IPU model (True) or devices (False), whatever POPTORCH_IPU_MODEL says."""
+        self.createOrSet(use_model=use_model)
+        return self
+
+    def useIpuId(self, ipu_id: int) -> Self:
+        """Use the device of this id; its number of IPUs has to be what the model needs."""
+        assert isinstance(ipu_id, int), f"useIpuId takes a number, not a {type(ipu_id).__name__}"
+        self.createOrSet(ipu_id=ipu_id)
+        return self
+
+    def useOfflineIpuTarget(self, ipu_version: int = 2) -> Self:
+        """Compile only, for a chip that need not be there: 1 (Mk1), 2 (Mk2) or 21 (Mk2 with FP8)."""
+        self.connectionType(enums.ConnectionType.Never)
+        self.createOrSet(ipu_version=ipu_version)
+        return self
+
+    def syncPattern(self, sync_pattern: enums.SyncPattern) -> Self:
+        """Which IPUs wait for each other: Full (default), SinglePipeline or ReplicaAndLadder."""
+        assert isinstance(sync_pattern, enums.SyncPattern), (
+            f"syncPattern takes a poptorch.SyncPattern, not a {type(sync_pattern).__name__}"
+        )
+        self.set(sync_pattern=sync_pattern.value)
+        return self
+
+    def setAvailableMemoryProportion(self, available_memory_proportion: dict[str, float]) -> Self:
+        """How much of its memory each IPU may use for convolutions and matrix products.
+
+        Args:
+            available_memory_proportion: {"IPU0": 0.5, "IPU1": 0.3, ...}.
+        """
+        proportions = {}
+        for key, proportion in available_memory_proportion.items():
+            number = key.removeprefix("IPU")
+            well_formed = key.startswith("IPU") and number.isdigit()
+            assert well_formed, (
+                f'Invalid key {key!r}: memory proportions are given as {{"IPU0": 0.5}}, '
+                "with the number of the IPU after the letters"
+            )
+            proportions[int(number)] = proportion
+        self.set(available_memory_proportion=proportions)
+        return self
+
+    # -- numbers and data --------------------------------------------------------------------------------
+
+    def randomSeed(self, random_seed: int) -> Self:
+        """Seed the random numbers of the device, and torch's own on the host."""
+        assert isinstance(random_seed, int), f"randomSeed takes a number, not a {type(random_seed).__name__}"
+        self.checkIsFrozen()
+        torch.manual_seed(random_seed)
+        self.createOrSet(random_seed=random_seed)
+        return self
+
+    def enableStableNorm(self, enabled: bool) -> Self:
+        """Use the slower but more accurate way to compute norms."""
+        self._popart.set("enableStableNorm", enabled)
+        return self
+
+    def enableSyntheticData(self, enabled: bool) -> Self:
+        """Use normally distributed random data instead of the inputs, without any transfer."""
+        self._popart.set("syntheticDataMode", 2 if enabled else 0)
+        return self
+
+    # -- compilation, logs, profiles ---------------------------------------------------------------------
+
+    def enableExecutableCaching(self, path: str | None) -> Self:
+        """Keep compiled models in the folder `path` and reuse them; None switches the cache off."""
+        if path is not None:
+            self._popart.set("cachePath", path)
+        self._popart.set("enableEngineCaching", path is not None)
+        return self
+
+    def showCompilationProgressBar(self, show: bool = True) -> Self:
+        """Whether a bar shows how far compilation is (default: yes)."""
+        self._show_compilation_progress_bar = show
+        return self
+
+    def relaxOptimizerAttributesChecks(self, relax: bool = True) -> Self:
+        """Say at DEBUG only that an optimiser has attributes which are ignored (default: as a warning)."""
+        self._relax_optimizer_checks = relax
+        return self
+
+    def modelName(self, name: str) -> Self:
+        """Name of the model; its profile goes into a folder of that name."""
+        self.createOrSet(model_name=name)
+        return self
+
+    def logDir(self, log_dir: str) -> Self:
+        """Folder for files that the layers below write (default: the current one)."""
+        self.set(log_dir=log_dir)
+        return self
+
+    def maxRepeatLogs(self, max_lines: int | None) -> Self:
+        """How often the same kind of line is logged before it is suppressed (default: 4; None: always)."""
+        self.set(max_repeat_logs=_NO_LIMIT if max_lines is None else max_lines)
+        return self
+
+    def logCycleCount(self, log_cycle_count: bool) -> Self:
+        """Count the cycles of each run."""
+        self._popart.set("instrumentWithHardwareCycleCounter", log_cycle_count)
+        return self
+
+    def enableProfiling(self, profile_dir: str | None = None) -> Self:
+        """Write a profile of the compiled model.
+
+        Args:
+            profile_dir: folder for it (default: the current one). POPLAR_ENGINE_OPTIONS wins over it.
+        """
+        wanted = {
+            "debug.allowOutOfMemory": "true",
+            "autoReport.directory": profile_dir or ".",
+            "autoReport.all": "true",
+        }
+        overridden = sorted(wanted.keys() & env.get("POPLAR_ENGINE_OPTIONS").keys())
+        if overridden:
+            logger.warning(
+                "The environment variable POPLAR_ENGINE_OPTIONS sets %s, which wins over enableProfiling().",
+                ", ".join(overridden),
+            )
+        engine_options = self._popart.options.get("engineOptions", {})
+        self._popart.setEngineOptions({**engine_options, **wanted})
+        return self
+
+    def disableModuleNamescope(self) -> Self:
+        """Leave the names of modules out of the names of ops."""
+        self._module_namescope_enabled = False
+        return self
+
+    def sourceLocationExcludes(self, excludes: list[str]) -> Self:
+        """Paths whose frames are not taken for the place in the program where an op comes from."""
+        self._source_location_excludes = excludes
+        return self
+
+    def appendToLocationExcludes(self, *excludes: str) -> Self:
+        """Add paths to those of `sourceLocationExcludes`."""
+        self._source_location_excludes = [*self._source_location_excludes, *excludes]
+        return self
+
+    # -- as text, as dictionary, as copy -----------------------------------------------------------------
+
+    def loadFromFile(self, filepath: str | os.PathLike[str]) -> Self:
+        """Apply a file with one call per line, such as `deviceIterations(4)`; `#` begins a comment.
+
+        Arguments are literals, enumerations, and the classes of this module; a file cannot run code.
+
+        Raises:
+            ConfigFileError: a line cannot be read.
+        """
+        self.checkIsFrozen()
+        _options_text.apply_file(self, filepath)
+        return self
+
+    def from_json(self, string: str) -> Self:
+        """Apply a JSON object {dotted method name: argument or list of arguments}.
+
+        Enumerations are written as strings, such as "ConnectionType.OnDemand".
+        """
+        settings = json.loads(string)
+        if not isinstance(settings, dict):
+            raise Error(f"Options as JSON are an object of method names, not a {type(settings).__name__}.")
+        _options_text.apply_json(self, settings)
+        return self
+
+    def toDict(self) -> dict[str, Any]:
+        """All options in one dictionary, as handed to the engine. The output mode has to be settled."""
+        assert not self.defaultOutputMode(), (
+            "An output mode must be picked before the options become a dictionary"
+        )
+        merged: dict[str, Any] = {**self._execution_strategy.backendOptions(), **self._popart.options}
+        merged = self.update(merged)
+        for group in (self._training, self._distributed, self._tensor_locations):
+            merged = group.update(merged)
+        if self._show_compilation_progress_bar:
+            merged["compilation_progress_bar_fn"] = self._progress_bar
+        return merged
+
+    def clone(self) -> Self:
+        """A deep copy that is not frozen."""
+        return copy.deepcopy(self)
+
+    def _report_options_without_effect(self) -> None:
+        """Say, once per process and option, which of these options change nothing on this host."""
+        _options_effects.report(self)
+
+    def __repr__(self) -> str:
+        groups = ("Distributed", "Jit", "Precision", "TensorLocations", "Training", "_Popart")
+        parts = {**self._values, **{name: getattr(self, name) for name in groups}}
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in parts.items())})"

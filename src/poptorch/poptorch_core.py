@@ -1,0 +1,75 @@
+"""The names that programs import from PopTorch's compiled module. Here they are Python."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from tremula.errors import Error, RecoverableError, UnrecoverableError
+from tremula.machine import devices
+
+__all__ = [
+    "Error",
+    "RecoverableError",
+    "TestErrorType",
+    "UnrecoverableError",
+    "ipuHardwareIsAvailable",
+    "ipuHardwareVersion",
+]
+
+
+class TestErrorType(enum.Enum):
+    """Faults that `_throwTestError` can produce."""
+
+    __test__ = False
+
+    Poptorch = 0
+    Popart = 1
+    PopartInternal = 2
+    Poplibs = 3
+    PoplarUnrecoverable = 4
+    PoplarUnknown = 5
+    PoplarRecoverableFullReset = 6
+    PoplarLinkError = 7
+
+
+_LOCATION = "  [0] throwTestError::bottomLevel\n  [1] throwTestError::topLevel"
+
+
+def _throwTestError(kind: TestErrorType) -> None:
+    """Raise the error of that kind, so that error handling can be tried out."""
+    where = _LOCATION
+    if kind is TestErrorType.Poptorch:
+        raise Error("inTestErrorPoptorch", type="poptorch_cpp_error", location=where)
+    if kind is TestErrorType.Popart:
+        raise Error("inTestErrorPopart", type="popart_exception", location=where)
+    if kind is TestErrorType.PopartInternal:
+        raise Error("inTestErrorPopartInternal", type="popart_internal_exception", location=where)
+    if kind is TestErrorType.Poplibs:
+        raise Error("inTestErrorPoplibs", type="poplibs_exception", location=where)
+    if kind is TestErrorType.PoplarUnrecoverable:
+        raise UnrecoverableError("inTestErrorPoplarUnrecoverable", location=where)
+    if kind is TestErrorType.PoplarUnknown:
+        raise Error("inTestErrorPoplarUnknown", type="poplar_unknown_runtime_error", location=where)
+    if kind is TestErrorType.PoplarLinkError:
+        raise Error("inTestErrorPoplarLink. Output: -lfoo not found", type="poplar_link_error", location=where)
+    raise RecoverableError("inTestErrorPoplarRecoverable", location=where)
+
+
+def ipuHardwareIsAvailable(num_ipus: int = 1) -> bool:
+    """Whether `num_ipus` IPUs can be had that programs take for hardware (TREMULA_VIRTUAL_IPUS)."""
+    if devices.model_only():
+        return False
+    rounded = devices.ipus_needed(num_ipus, round_up=True, hardware=False)
+    return bool(devices.candidates(rounded))
+
+
+def ipuHardwareVersion() -> int:
+    """Generation of the IPUs that are shown as hardware: 2 is the Mk2."""
+    return 2 if devices.hardware_ipus() else -1
+
+
+def _validateOptions(options: dict[str, Any]) -> None:
+    from tremula.settings import popart_options
+
+    popart_options.validate(options)

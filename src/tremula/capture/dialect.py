@@ -1,0 +1,173 @@
+"""How the device's dialect of torch differs from the host's, applied while `forward` is captured.
+
+A torch function mode, above autograd: the device's name, weights that take the activation's dtype,
+32-bit indices, losses, and calls that have no static form. Rules are from the public PopTorch
+documentation and test-suite; see docs/limits.md for what is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import _disable_current_modes
+
+from tremula.capture.context import Capture
+from tremula.capture.losses import LOSS_FUNCTIONS
+from tremula.capture.refusals import refuse_if_unsupported
+from tremula.program.dtypes import HALF_OR_FLOAT, narrow
+
+_DEVICE = torch.device("ipu:0")
+_HOST = torch.device("cpu")
+
+#: functions whose weights are cast to the dtype of their first argument: name -> positions of weights
+_WEIGHT_OPERANDS: dict[str, tuple[int, ...]] = {
+    "linear": (1, 2),
+    "bilinear": (1, 2, 3),
+    "conv1d": (1, 2),
+    "conv2d": (1, 2),
+    "conv3d": (1, 2),
+    "conv_transpose1d": (1, 2),
+    "conv_transpose2d": (1, 2),
+    "conv_transpose3d": (1, 2),
+    "matmul": (1,),
+    "__matmul__": (1,),
+    "mm": (1,),
+    "bmm": (1,),
+    "mv": (1,),
+    "dot": (1,),
+    "layer_norm": (2, 3),
+    "group_norm": (2, 3),
+    "prelu": (1,),
+}
+_WEIGHT_KEYWORDS = ("weight", "bias", "other", "mat2")
+
+#: functions that need 64-bit indices on the host: name -> (positions, keywords) of index operands
+_INDEX_OPERANDS: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
+    "gather": ((2,), ("index",)),
+    "scatter": ((2,), ("index",)),
+    "scatter_": ((2,), ("index",)),
+    "scatter_add": ((2,), ("index",)),
+    "scatter_add_": ((2,), ("index",)),
+    "scatter_reduce": ((2,), ("index",)),
+    "scatter_reduce_": ((2,), ("index",)),
+    "index_fill": ((2,), ("index",)),
+    "index_fill_": ((2,), ("index",)),
+    "index_copy": ((2,), ("index",)),
+    "index_copy_": ((2,), ("index",)),
+    "index_reduce": ((2,), ("index",)),
+    "index_reduce_": ((2,), ("index",)),
+    "take": ((1,), ("index",)),
+    "put_": ((1,), ("index",)),
+    "take_along_dim": ((1,), ("indices",)),
+    "one_hot": ((0,), ("tensor",)),
+    "nll_loss": ((1,), ("target",)),
+    "cross_entropy": ((1,), ("target",)),
+    "multi_margin_loss": ((1,), ("target",)),
+    "multilabel_margin_loss": ((1,), ("target",)),
+}
+
+
+class Dialect(TorchFunctionMode):
+    """Active while the user's `forward` is captured."""
+
+    def __init__(self, capture: Capture) -> None:
+        super().__init__()
+        self._capture = capture
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = dict(kwargs) if kwargs else {}
+        name = getattr(func, "__name__", "")
+        if name == "__get__":
+            return self._attribute(func, args)
+        tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+        if tensors and all(not isinstance(tensor, FakeTensor) for tensor in tensors):
+            return _host_only(func, name, args, kwargs)
+        args, kwargs = _on_host(args, kwargs)
+        refuse_if_unsupported(name, args, kwargs)
+        if name in _WEIGHT_OPERANDS:
+            args, kwargs = _weights_follow_activation(_WEIGHT_OPERANDS[name], args, kwargs)
+        elif name in _INDEX_OPERANDS:
+            args, kwargs = _wide_indices(*_INDEX_OPERANDS[name], args, kwargs)
+        result = func(*args, **kwargs)
+        if name in LOSS_FUNCTIONS and isinstance(result, torch.Tensor):
+            self._capture.losses.append(result)
+        return result
+
+    def _attribute(self, func: Callable[..., Any], args: Any) -> Any:
+        owner = getattr(func, "__self__", None)
+        if owner is torch.Tensor.device and isinstance(args[0], FakeTensor):
+            return _DEVICE
+        return func(*args)
+
+
+def _host_only(func: Callable[..., Any], name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+    """A call on host tensors alone: it runs there and then, unless it moves a constant to the device."""
+    moves = name == "ipu" or (name == "to" and any(_names_device(v) for v in (*args, *kwargs.values())))
+    if moves:
+        constant = torch.ops.aten.lift_fresh_copy.default(narrow(args[0].detach()))
+        rest = [value for value in args[1:] if not _names_device(value)]
+        named = {k: v for k, v in kwargs.items() if not _names_device(v)}
+        return constant.to(*rest, **named) if rest or named else constant
+    with _disable_current_modes():
+        return func(*args, **kwargs)
+
+
+def _on_host(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Arguments with the device's name replaced by the host's."""
+    if kwargs.get("device") is not None and _names_device(kwargs["device"]):
+        kwargs["device"] = _HOST
+    if any(_names_device(value) for value in args):
+        args = tuple(_HOST if _names_device(value) else value for value in args)
+    return args, kwargs
+
+
+def _names_device(value: Any) -> bool:
+    if isinstance(value, torch.device):
+        return value.type == "ipu"
+    return isinstance(value, str) and (value == "ipu" or value.startswith("ipu:"))
+
+
+def _weights_follow_activation(
+    positions: tuple[int, ...], args: Any, kwargs: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    activation = args[0] if args else kwargs.get("input")
+    if not isinstance(activation, torch.Tensor) or activation.dtype not in HALF_OR_FLOAT:
+        return args, kwargs
+    dtype = activation.dtype
+    # A parameter on the left of a product follows the activation on its right.
+    if len(args) > 1 and isinstance(activation, torch.nn.Parameter):
+        other = args[1]
+        if (
+            isinstance(other, torch.Tensor)
+            and other.dtype in HALF_OR_FLOAT
+            and not isinstance(other, torch.nn.Parameter)
+        ):
+            dtype = other.dtype
+            args = (_cast(activation, dtype), *args[1:])
+    args = tuple(_cast(value, dtype) if i in positions else value for i, value in enumerate(args))
+    kwargs = {k: _cast(v, dtype) if k in _WEIGHT_KEYWORDS else v for k, v in kwargs.items()}
+    return args, kwargs
+
+
+def _cast(value: Any, dtype: torch.dtype) -> Any:
+    if isinstance(value, torch.Tensor) and value.dtype in HALF_OR_FLOAT and value.dtype != dtype:
+        return value.to(dtype)
+    return value
+
+
+def _wide_indices(
+    positions: tuple[int, ...], keywords: tuple[str, ...], args: Any, kwargs: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    def widen(value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and value.dtype in (torch.int32, torch.int16, torch.int8):
+            return value.long()
+        return value
+
+    args = tuple(widen(value) if i in positions else value for i, value in enumerate(args))
+    return args, {k: widen(v) if k in keywords else v for k, v in kwargs.items()}

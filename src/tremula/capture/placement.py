@@ -1,0 +1,42 @@
+"""Which IPU, pipeline stage and execution phase an op belongs to.
+
+A `PlacementRule` is told of block begins and ends and answers with the placement in force. The rules of
+the execution strategies (pipelined, sharded, phased) implement it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from tremula.program.graph import Placement
+
+__all__ = ["Placement", "PlacementRule", "SingleIpu"]
+
+
+class PlacementRule(Protocol):
+    """How blocks become placements."""
+
+    def begin(self, block: str | None, ipu: int | None) -> None:
+        """A block opens; `ipu` is the IPU the user asked for, if any."""
+
+    def end(self) -> None:
+        """The innermost open block closes."""
+
+    def current(self) -> Placement:
+        """Placement of an op recorded now; raises Error where the rule forbids an op outside blocks."""
+
+
+class SingleIpu:
+    """No strategy: everything on IPU 0."""
+
+    def __init__(self) -> None:
+        self._placement = Placement()
+
+    def begin(self, block: str | None, ipu: int | None) -> None:
+        return
+
+    def end(self) -> None:
+        return
+
+    def current(self) -> Placement:
+        return self._placement

@@ -1,0 +1,175 @@
+"""Capture of a torch model's step: forward, and for training the backward pass, as one graph.
+
+The user's `forward` runs once, on fake tensors, with the model's parameters and buffers replaced by the
+graph's inputs. Nothing of the user's data is read or changed; when the capture fails the model is as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import DynamicOutputShapeException, FakeTensor, FakeTensorMode
+
+from tremula.capture.context import Capture, capturing
+from tremula.capture.dialect import Dialect
+from tremula.capture.losses import final_loss
+from tremula.capture.record import Recorder, make_graph
+from tremula.capture.refusals import explain
+from tremula.capture.state import StateSlots
+from tremula.errors import Error
+from tremula.program.dtypes import device_dtype
+from tremula.program.effects import mutated_placeholders, uses_random
+
+#: turns what forward returned into its tensors, in order
+Flatten = Callable[[Any], list[torch.Tensor]]
+
+
+@dataclass
+class CapturedStep:
+    """One captured step and what the session needs to run it."""
+
+    graph: fx.GraphModule
+    #: what `forward` returned, with fake tensors (and host constants) in it
+    result: Any
+    #: positions in `result`'s flat tensors that the graph computes; the others are host constants
+    computed: tuple[bool, ...]
+    gradients: tuple[str, ...]
+    mutated_buffers: frozenset[str]
+    mutated_inputs: frozenset[int]
+    uses_random: bool
+
+
+def capture_step(
+    module: torch.nn.Module,
+    call: Callable[[list[torch.Tensor]], Any],
+    inputs: Sequence[torch.Tensor],
+    *,
+    capture: Capture,
+    flatten: Flatten,
+    shapes: Mapping[str, torch.Size] | None = None,
+    source_excludes: tuple[str, ...] = (),
+) -> CapturedStep:
+    """Capture `call(inputs)`, which must run `module`'s forward.
+
+    Args:
+        module: owner of the parameters and buffers that become inputs of the graph.
+        call: runs the user's forward on the (fake) inputs.
+        inputs: one micro-batch, in device dtypes; only shapes and dtypes are used.
+        capture: the annotation context; its losses and `training` decide about the backward pass.
+        flatten: lists the tensors in what forward returned.
+        shapes: parameters whose shape per replica differs from the host's.
+        source_excludes: path fragments that are never the user's line.
+    """
+    mode = FakeTensorMode(allow_non_fake_inputs=False)
+    slots = StateSlots(module)
+    state = slots.fake(mode, shapes or {})
+    fakes = [mode.from_tensor(tensor.detach()) for tensor in inputs]
+    recorder = Recorder(capture, source_excludes)
+    found: dict[str, Any] = {}
+
+    def step(*arguments: torch.Tensor) -> list[torch.Tensor]:
+        held = arguments[: len(slots)]
+        micro_batch = list(arguments[len(slots) : len(slots) + len(fakes)])
+        with slots.filled(held), Dialect(capture):
+            result = call(micro_batch)
+        with torch.no_grad():
+            outputs, computed = _outputs(flatten(result), arguments)
+        found.update(result=result, computed=computed)
+        if not capture.training:
+            return outputs
+        gradients = _gradients(recorder, capture, slots, held, scale=arguments[-1])
+        found["gradients"] = tuple(gradients)
+        return outputs + list(gradients.values())
+
+    arguments = [*state, *fakes]
+    if capture.training:
+        arguments.append(mode.from_tensor(torch.ones(())))
+    with capturing(capture), _device_semantics(), torch.set_grad_enabled(capture.training):
+        try:
+            graph = make_graph(recorder, step, *arguments)
+        except (Error, DynamicOutputShapeException):
+            raise
+        except Exception as error:
+            explained = explain(error)
+            if explained is None:
+                raise
+            raise explained from error
+    slots.check_unchanged()
+
+    mutated = mutated_placeholders(graph.graph)
+    names = slots.names
+    return CapturedStep(
+        graph=graph,
+        result=found["result"],
+        computed=tuple(found["computed"]),
+        gradients=found.get("gradients", ()),
+        mutated_buffers=frozenset(names[i] for i in mutated if i < len(slots)),
+        mutated_inputs=frozenset(
+            i - len(slots) for i in mutated if len(slots) <= i < len(slots) + len(fakes)
+        ),
+        uses_random=uses_random(graph.graph),
+    )
+
+
+def _outputs(tensors: list[torch.Tensor], arguments: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], list[bool]]:
+    """The tensors that the graph returns, narrowed to device dtypes and never aliases of its inputs."""
+    storages = {argument.untyped_storage()._cdata for argument in arguments}
+    outputs = []
+    computed = []
+    for tensor in tensors:
+        computed.append(isinstance(tensor, FakeTensor))
+        if not computed[-1]:
+            warnings.warn(
+                f"Output expected to be on the IPU but is on {tensor.device.type}: it was not computed from "
+                "the model's inputs, parameters or buffers inside forward() and is returned as it is.",
+                stacklevel=2,
+            )
+            continue
+        dtype = device_dtype(tensor.dtype)
+        if dtype != tensor.dtype:
+            tensor = tensor.to(dtype)
+        elif tensor.untyped_storage()._cdata in storages:
+            tensor = tensor.clone()
+        storages.add(tensor.untyped_storage()._cdata)
+        outputs.append(tensor.detach())
+    return outputs, computed
+
+
+def _gradients(
+    recorder: Recorder,
+    capture: Capture,
+    slots: StateSlots,
+    held: Sequence[torch.Tensor],
+    scale: torch.Tensor,
+) -> dict[str, torch.Tensor]:
+    """Gradients of the scaled final loss for every parameter that takes part in it."""
+    loss = final_loss(capture.losses)
+    trainable = [(name, tensor) for name, tensor in zip(slots.names, held, strict=True) if tensor.requires_grad]
+    if not trainable or loss.grad_fn is None:
+        return {}
+    with recorder.differentiating([loss]):
+        seed = scale.to(loss.dtype).expand(loss.shape)
+        gradients = torch.autograd.grad([loss], [t for _, t in trainable], [seed], allow_unused=True)
+    return {
+        name: gradient
+        for (name, _), gradient in zip(trainable, gradients, strict=True)
+        if gradient is not None
+    }
+
+
+@contextlib.contextmanager
+def _device_semantics() -> Iterator[None]:
+    """Host-side checks that read values are off while there are none."""
+    distribution = torch.distributions.Distribution
+    validate = distribution._validate_args
+    distribution.set_default_validate_args(False)
+    try:
+        yield
+    finally:
+        distribution.set_default_validate_args(validate)

@@ -1,0 +1,1 @@
+"""The `tremula` command: one module per subcommand, listed in `tremula.cli.main`."""

@@ -1,0 +1,240 @@
+"""`tremula doctor`: what this environment is, what in it may surprise, and whether models really ran.
+
+Each check gives findings; a `problem` is something that keeps programs from running on Tremula, and makes
+the exit code 1. The doctor only looks: it changes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tremula import __version__
+from tremula.cli import neighbours
+from tremula.cli.command import Command
+from tremula.errors import Error
+from tremula.machine import devices, ledger
+from tremula.settings import VARIABLES, env
+
+_STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "problem": "bold red"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a check found; `level` is ok, note, warning or problem."""
+
+    level: str
+    about: str
+    text: str
+
+
+def check_python() -> Iterator[Finding]:
+    """The interpreter, and how many cores it may use."""
+    yield Finding("ok", "Python", f"{platform.python_version()} at {sys.executable}")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    yield Finding("ok", "host", f"{platform.system()} {platform.machine()}, {cores} cores for this process")
+
+
+def check_torch() -> Iterator[Finding]:
+    """Whether torch is the release that Tremula was made for."""
+    try:
+        installed = importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        yield Finding("problem", "PyTorch", "not installed; reinstall tremula, which brings it.")
+        return
+    pin = pinned_torch()
+    if pin is None:
+        yield Finding(
+            "note",
+            "PyTorch",
+            f"{installed}; Tremula is used from a source tree without being installed, so the version "
+            "that it needs is not known here.",
+        )
+    elif installed.partition("+")[0] == pin:
+        yield Finding("ok", "PyTorch", f"{installed}, the release that Tremula is made for")
+    else:
+        yield Finding(
+            "problem",
+            "PyTorch",
+            f"{installed}, but Tremula is made for {pin} exactly. Run: pip install torch=={pin}",
+        )
+
+
+def pinned_torch() -> str | None:
+    """The torch release that the installed Tremula asks for."""
+    try:
+        requirements = importlib.metadata.requires("tremula") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    for requirement in requirements:
+        match = re.match(r"torch\s*==\s*([\w.]+)", requirement)
+        if match:
+            return match[1]
+    return None
+
+
+def check_import() -> Iterator[Finding]:
+    """What a new Python process gets from `import poptorch`."""
+    script = "import poptorch; print(poptorch.__file__)"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        yield Finding("problem", "import poptorch", f"could not be tried: {error}")
+        return
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        yield Finding("problem", "import poptorch", f"fails: {last}")
+    elif done.stdout.strip() == "None":
+        yield Finding("problem", "import poptorch", "finds a folder without code; reinstall tremula.")
+    else:
+        yield Finding("ok", "import poptorch", f"works, from {done.stdout.strip()}")
+
+
+def check_neighbours() -> Iterator[Finding]:
+    """A real SDK, or foreign packages under the names that programs import."""
+    sdk = neighbours.poplar_sdk()
+    if sdk:
+        yield Finding(
+            "warning",
+            "Poplar SDK",
+            f"a real one is switched on ({sdk}). Tremula steps aside for it: if you have IPUs, use it; if "
+            "you want Tremula, start from a shell in which the SDK is not enabled.",
+        )
+    else:
+        yield Finding("ok", "Poplar SDK", "none here, so nothing competes with Tremula")
+    for neighbour in neighbours.foreign_packages():
+        if neighbour.in_the_way:
+            text = f"is not Tremula's but {neighbour.where}; programs get that one. Use a clean environment."
+            yield Finding("problem", neighbour.name, text)
+        else:
+            text = f"from elsewhere ({neighbour.where}); Tremula does not ship it and leaves it alone."
+            yield Finding("note", neighbour.name, text)
+
+
+def check_compiler() -> Iterator[Finding]:
+    """Whether there is a C++ compiler, and what that changes."""
+    names = [name for name in (os.environ.get("CXX"), "c++", "g++", "clang++", "cl") if name]
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    yield Finding(
+        "ok" if found else "note",
+        "C++ compiler",
+        f"{found or 'none'}; not needed: captured programs run on PyTorch's own kernels",
+    )
+
+
+def check_settings() -> Iterator[Finding]:
+    """Variables that are set, what they do here, and whether their values can be read."""
+    seen = False
+    for variable in VARIABLES:
+        if not env.is_set(variable.name):
+            continue
+        seen = True
+        assignment = f"{variable.name}={env.raw(variable.name)}"
+        try:
+            env.get(variable.name)
+        except Error as error:
+            yield Finding("problem", "environment", error.message)
+            continue
+        level = "note" if variable.effect == "honoured" else "warning"
+        yield Finding(level, "environment", f"{assignment}: {variable.effect}. {variable.meaning}")
+    if not seen:
+        yield Finding("ok", "environment", "no variable that Tremula reads is set (`tremula settings`)")
+
+
+def check_machine() -> Iterator[Finding]:
+    """The virtual IPUs and the executable cache."""
+    try:
+        count = devices.hardware_ipus()
+        model_only = devices.model_only()
+        cache = env.get("POPTORCH_CACHE_DIR")
+    except Error:
+        return  # check_settings has reported it
+    if model_only:
+        text = "an IPU model that never runs out, as without hardware; TREMULA_VIRTUAL_IPUS=n shows n IPUs"
+    else:
+        text = f"{count}, shown to programs as hardware; all of them are this host's CPU"
+    yield Finding("ok", "virtual IPUs", text)
+    if not cache:
+        yield Finding(
+            "ok", "cache", "POPTORCH_CACHE_DIR is unset: only programs that ask for a cache have one"
+        )
+    else:
+        where = cache if os.path.isdir(cache) else f"{cache} (not there yet)"
+        yield Finding("ok", "cache", where)
+
+
+def check_ledger() -> Iterator[Finding]:
+    """Whether wrapped models were executed by the last programs."""
+    runs = ledger.read()
+    if not runs:
+        yield Finding("note", "runs", "no program has wrapped a model yet; `tremula demo` is a first one")
+        return
+    for run in runs[-3:]:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.ended))
+        program = os.path.basename(run.program)
+        executed = ", ".join(
+            f"{entry.kind} {entry.model}: {entry.calls:,} calls, {entry.samples:,} samples"
+            for entry in run.models
+            if entry.calls
+        )
+        idle = ", ".join(f"{entry.kind} {entry.model}" for entry in run.models if not entry.calls)
+        if executed:
+            yield Finding("ok", "runs", f"{when} {program}: {executed}")
+        if idle:
+            level = "note" if executed else "warning"
+            yield Finding(level, "runs", f"{when} {program}: wrapped but never executed: {idle}")
+
+
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    check_python,
+    check_torch,
+    check_neighbours,
+    check_import,
+    check_compiler,
+    check_settings,
+    check_machine,
+    check_ledger,
+)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the findings for scripts")
+
+
+def _run(args: argparse.Namespace) -> int:
+    findings = [finding for check in CHECKS for finding in check()]
+    problems = sum(finding.level == "problem" for finding in findings)
+    if args.json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+        return 1 if problems else 0
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for finding in findings:
+        style = _STYLES[finding.level]
+        table.add_row(f"[{style}]{finding.level}[/{style}]", finding.about, escape(finding.text))
+    console = Console(highlight=False, emoji=False)
+    console.print(f"Tremula {__version__}")
+    console.print(table)
+    console.print("No problems found." if not problems else f"Problems found: {problems}.")
+    return 1 if problems else 0
+
+
+COMMAND = Command("doctor", "look at this environment and explain what may go wrong", _add_arguments, _run)

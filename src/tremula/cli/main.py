@@ -1,0 +1,50 @@
+"""Entry point of the `tremula` command: parses the command line and hands over to a subcommand."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from tremula import __version__
+from tremula.cli import demo, doctor, settings
+from tremula.cli.command import Command, CommandError
+from tremula.errors import Error
+
+COMMANDS: tuple[Command, ...] = (demo.COMMAND, doctor.COMMAND, settings.COMMAND)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="tremula",
+        description="The open Poplar stack for people who have no IPU, or not yet.",
+    )
+    parser.add_argument("--version", action="version", version=f"tremula {__version__}")
+    subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
+    for command in COMMANDS:
+        subparser = subparsers.add_parser(command.name, help=command.help, description=command.help)
+        command.add_arguments(subparser)
+        subparser.set_defaults(run=command.run)
+    return parser
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run one command; 0 is success, 1 a failure that was explained, 2 a wrong command line."""
+    try:
+        options = build_parser().parse_args(args)
+    except SystemExit as exit_request:  # argparse has printed the help or the mistake
+        return int(exit_request.code or 0)
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except (CommandError, Error) as error:
+        print(f"tremula: {error.message if isinstance(error, Error) else error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # `tremula settings | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return code

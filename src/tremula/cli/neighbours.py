@@ -1,0 +1,81 @@
+"""What else in this environment answers to the names that Tremula ships.
+
+Tremula works by being the package that is imported. A real Poplar SDK, or an unrelated distribution that
+happens to be called `popart`, may be found first; then Tremula says so and steps aside.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import tremula
+
+#: import packages of the real stack that user programs name
+STACK_NAMES = ("poptorch", "popdist", "popart", "popxl", "poplar", "pva", "gcipuinfo")
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A package or an SDK that is not ours."""
+
+    name: str
+    where: str
+    in_the_way: bool  # programs would get it instead of Tremula
+
+
+def home() -> Path:
+    """The folder that Tremula's import packages lie in, side by side."""
+    return Path(tremula.__file__).resolve().parent.parent
+
+
+def find_package(name: str) -> Path | None:
+    """The folder from which `import name` would be served, without importing it."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+    if spec is None:
+        return None
+    if spec.origin and spec.origin != "namespace":
+        return Path(spec.origin).resolve().parent
+    locations = list(spec.submodule_search_locations or ())
+    return Path(locations[0]).resolve() if locations else None
+
+
+def foreign_packages() -> list[Neighbour]:
+    """Packages under names of the stack that were not installed with Tremula."""
+    found = []
+    shipped = home()
+    for name in STACK_NAMES:
+        folder = find_package(name)
+        version = _distribution_version(name)
+        ours = folder is not None and folder == shipped / name
+        if folder is not None and not ours:
+            # a name that we do not ship hides nothing of ours
+            found.append(Neighbour(name, str(folder), in_the_way=(shipped / name).is_dir()))
+        elif ours and version is not None:
+            where = f"{folder} (the distribution {name} {version} was installed over Tremula's files)"
+            found.append(Neighbour(name, where, in_the_way=True))
+    return found
+
+
+def poplar_sdk(environ: Mapping[str, str] = os.environ) -> str | None:
+    """Where a real Poplar SDK is switched on, or None."""
+    enabled = environ.get("POPLAR_SDK_ENABLED")
+    if enabled:
+        return enabled
+    compiler = shutil.which("popc", path=environ.get("PATH"))
+    return str(Path(compiler).parent) if compiler else None
+
+
+def _distribution_version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,1 @@
+"""Feeding a model from another process: shared-memory slots, rebatching, distributed partition."""

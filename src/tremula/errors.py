@@ -1,0 +1,60 @@
+"""The exceptions that the engine raises and the shims hand to the user.
+
+Class names and attributes (`message`, `type`, `location`, `recovery_action`) are those that programs
+written for the real stack catch and read; the texts are ours.
+"""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Something in the emulated stack refused to go on.
+
+    Attributes:
+        message: what happened, without the origin.
+        type: the layer of the stack that speaks, such as `poptorch_py_error`.
+        location: the context stack inside that layer, or an empty string.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        type: str = "poptorch_py_error",  # the public attribute has this name
+        location: str = "",
+    ) -> None:
+        self.message = message
+        self.type = type
+        self.location = location
+        text = f"'{type}': {message}"
+        if location:
+            text = f"{text}\nError raised in:\n{location}"
+        super().__init__(text)
+
+
+class RecoverableError(Error):
+    """A transient hardware fault: `recovery_action` says which reset helps."""
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        type: str = "poplar_recoverable_runtime_error",
+        location: str = "",
+        recovery_action: str = "FULL_RESET",
+    ) -> None:
+        super().__init__(message, type=type, location=location)
+        self.recovery_action = recovery_action
+
+
+class UnrecoverableError(Error):
+    """A permanent hardware fault."""
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        type: str = "poplar_unrecoverable_runtime_error",
+        location: str = "",
+    ) -> None:
+        super().__init__(message, type=type, location=location)

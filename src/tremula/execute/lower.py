@@ -1,0 +1,101 @@
+"""From captured graph to something the host can run: the plain reference form.
+
+Drops what only the capture needed, and where the host has no kernel for a dtype that the device
+computes in (half precision, mostly) wraps the op so that it computes in float32 and rounds the result.
+Which kernels are missing is found by trying each distinct op once on tensors of the captured shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import fx
+from torch.utils import _pytree as pytree
+
+from tremula.program.graph import tensors_of
+
+_DETACH = torch.ops.aten.detach.default
+_PROBED: dict[tuple[Any, ...], bool] = {}
+
+
+def lower(module: fx.GraphModule) -> Callable[..., Any]:
+    """A callable that runs the graph on host tensors."""
+    graph = module.graph
+    drop_detached(graph)
+    for node in graph.nodes:
+        if node.op == "call_function" and _lacks_kernel(node):
+            node.target = _InFloat(node)
+    module.recompile()
+    return module.forward
+
+
+def drop_detached(graph: fx.Graph) -> None:
+    """Remove detach ops: they matter to autograd, which has already run."""
+    for node in list(graph.nodes):
+        if node.op == "call_function" and node.target is _DETACH:
+            source = node.args[0]
+            node.replace_all_uses_with(source)
+            graph.erase_node(node)
+
+
+class _InFloat:
+    """An op computed in float32 and rounded to the dtypes that the capture promised."""
+
+    def __init__(self, node: fx.Node) -> None:
+        self._op: Any = node.target
+        self.__name__ = f"{node.name}_in_float32"
+        self.__qualname__ = self.__name__
+        self.__module__ = __name__
+        self._dtypes = [tensor.dtype for tensor in tensors_of(node)]
+        arguments = self._op._schema.arguments
+        self._written = [i for i, a in enumerate(arguments) if a.alias_info is not None and a.alias_info.is_write]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        wide_args, wide_kwargs = pytree.tree_map_only(torch.Tensor, _widen, (args, kwargs))
+        if wide_kwargs.get("dtype") is torch.float16:
+            wide_kwargs["dtype"] = torch.float32
+        result = self._op(*wide_args, **wide_kwargs)
+        for position in self._written:
+            if position < len(args) and isinstance(args[position], torch.Tensor):
+                args[position].copy_(wide_args[position])
+                return args[position]
+        dtypes = iter(self._dtypes)
+        return pytree.tree_map_only(torch.Tensor, lambda t: t.to(next(dtypes)), result)
+
+
+def _widen(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.float() if tensor.dtype is torch.float16 else tensor
+
+
+def _lacks_kernel(node: fx.Node) -> bool:
+    """Whether the host refuses to compute this op in the captured dtypes."""
+    if not isinstance(node.target, torch._ops.OpOverload) or node.target.namespace != "aten":
+        return False
+    dtypes = [t.dtype for arg in node.all_input_nodes for t in tensors_of(arg)]
+    dtypes += [t.dtype for t in tensors_of(node)]
+    if torch.float16 not in dtypes:
+        return False
+    key = (node.target, *dtypes, *(isinstance(a, fx.Node) for a in node.args))
+    if key not in _PROBED:
+        _PROBED[key] = not _runs(node)
+    return _PROBED[key]
+
+
+def _runs(node: fx.Node) -> bool:
+    def sample(operand: fx.Node) -> Any:
+        return pytree.tree_map_only(
+            torch.Tensor,
+            lambda fake: torch.ones(fake.shape, dtype=fake.dtype),
+            operand.meta["val"],
+        )
+
+    args, kwargs = fx.node.map_arg((node.args, node.kwargs), sample)
+    try:
+        with torch.no_grad(), torch.random.fork_rng():
+            node.target(*args, **kwargs)
+    except (RuntimeError, NotImplementedError) as error:
+        return "not implemented for" not in str(error) and "mkldnn" not in str(error)
+    return True
+

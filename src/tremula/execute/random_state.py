@@ -1,0 +1,79 @@
+"""The device's random state: one per replica, apart from the host's.
+
+Each replica draws from its own stream, seeded from the model's seed and its index. The stream is torch's
+host generator, swapped in around a replica's turn, so results are repeatable under a seed on this host
+and differ from the hardware's generator in the values drawn, not in their distribution.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from tremula.errors import Error
+
+_SEED_BITS = 63
+_STRIDE = 0x9E3779B97F4A7C15  # odd, so that replicas of nearby seeds do not share streams
+
+
+class RandomState:
+    """Random streams of all replicas of one executable."""
+
+    def __init__(self, seed: int | None, replicas: int) -> None:
+        self.seed = secrets.randbits(_SEED_BITS) if seed is None else seed
+        self._replicas = replicas
+        self._states: list[torch.Tensor] = []
+        self._reseed()
+
+    def _reseed(self) -> None:
+        self._states = []
+        for replica in range(self._replicas):
+            generator = torch.Generator()
+            generator.manual_seed((self.seed + replica * _STRIDE) % (1 << _SEED_BITS))
+            self._states.append(generator.get_state())
+
+    @contextlib.contextmanager
+    def host_untouched(self) -> Iterator[None]:
+        """Draws made inside leave the host's generator as it was."""
+        host = torch.get_rng_state()
+        try:
+            yield
+        finally:
+            torch.set_rng_state(host)
+
+    @contextlib.contextmanager
+    def replica(self, index: int) -> Iterator[None]:
+        """Draws made inside come from the stream of replica `index`."""
+        torch.set_rng_state(self._states[index])
+        try:
+            yield
+        finally:
+            self._states[index] = torch.get_rng_state()
+
+    def words(self) -> list[int]:
+        """The state as whole numbers: the seed, then the words of every replica's stream."""
+        words = [self.seed]
+        for state in self._states:
+            words.extend(state.view(torch.int64).tolist())
+        return words
+
+    def restore(self, words: Sequence[int]) -> None:
+        """Take over what `words` returned earlier; a lone seed restarts the streams."""
+        if not words:
+            raise Error("A random state needs at least a seed, but the list is empty.")
+        self.seed = int(words[0])
+        if len(words) == 1:
+            self._reseed()
+            return
+        size = self._states[0].numel() // 8
+        if len(words) - 1 != size * self._replicas:
+            raise Error(
+                f"This random state has {len(words) - 1} words; a model with {self._replicas} replica(s) has "
+                f"{size * self._replicas}. It was saved for another number of replicas."
+            )
+        for replica in range(self._replicas):
+            part = words[1 + replica * size : 1 + (replica + 1) * size]
+            self._states[replica] = torch.tensor(list(part), dtype=torch.int64).view(torch.uint8)

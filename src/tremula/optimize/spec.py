@@ -1,0 +1,162 @@
+"""What an optimizer is to the engine: its kind, its parameter groups and which values may change.
+
+A constant value is built into the captured update; a variable one is handed in as a tensor on every call, so
+that a new learning rate needs no new capture. The names of the values are those of the device's runtime.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+
+import torch
+
+from tremula.errors import Error
+
+
+class Kind(enum.Enum):
+    """The update rules that the device knows."""
+
+    SGD = "SGD"
+    ADAM = "ADAM"
+    ADAMW = "ADAMW"
+    LAMB = "LAMB"
+    RMSPROP = "RMSPROP"
+
+
+@dataclass(frozen=True)
+class HyperValue:
+    """One hyperparameter; `constant` means that it is fixed when the program is captured."""
+
+    value: float
+    constant: bool = False
+
+    def is_fixed_at(self, value: float) -> bool:
+        """True if the value is `value` now and for ever."""
+        return self.constant and self.value == value
+
+
+@dataclass(frozen=True)
+class GroupSpec:
+    """Parameters, by name, that share their hyperparameters.
+
+    Names of values: `learningRate`, `weightDecay`, `momentum`, `dampening`, `velocityScaling`, `nesterov`,
+    `beta1`, `beta2`, `eps`, `maxWeightNorm`, `alpha`; each kind reads its own.
+    """
+
+    parameters: tuple[str, ...]
+    values: Mapping[str, HyperValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LossScaleSettings:
+    """Automatic loss scaling, with the defaults of the device's runtime.
+
+    Attributes:
+        bin_edge_location: where "large" gradient elements begin, as a fraction of the dtype's range.
+        threshold_upper_count_proportion: fraction of large elements above which the scale is halved.
+        update_period: number of weight updates between two changes of the scale.
+    """
+
+    bin_edge_location: float = 0.0625
+    threshold_upper_count_proportion: float = 1e-7
+    update_period: int = 1
+
+
+@dataclass(frozen=True)
+class OptimizerSpec:
+    """An optimizer, complete enough to capture its update.
+
+    Attributes:
+        accum_type: dtype in which gradients are accumulated over micro-batches.
+        first_order_type: dtype of the first state tensor (velocity or first moment).
+        second_order_type: dtype of the second state tensor.
+        loss_scaling: factor that the loss was multiplied by before the backward pass.
+        max_grad_norm: largest allowed global norm of all gradients together.
+        use_combined_accum: SGD keeps one tensor for accumulation and velocity.
+        automatic_loss_scaling: how the device adapts a further factor on the loss by itself, or None.
+    """
+
+    kind: Kind
+    groups: tuple[GroupSpec, ...]
+    accum_type: torch.dtype = torch.float32
+    first_order_type: torch.dtype = torch.float32
+    second_order_type: torch.dtype = torch.float32
+    loss_scaling: HyperValue = HyperValue(1.0, True)
+    max_grad_norm: float = math.inf
+    use_tf_variant: bool = False
+    centered: bool = False
+    bias_correction: bool = True
+    use_combined_accum: bool = False
+    automatic_loss_scaling: LossScaleSettings | None = None
+
+    def parameters(self) -> Iterator[tuple[str, GroupSpec]]:
+        """Every parameter with the group it belongs to."""
+        for group in self.groups:
+            for name in group.parameters:
+                yield name, group
+
+
+#: Fields that choose the captured update itself.
+_STRUCTURE = tuple(f.name for f in fields(OptimizerSpec) if f.name not in ("kind", "groups", "loss_scaling"))
+
+
+def same_structure(old: OptimizerSpec, new: OptimizerSpec) -> bool:
+    """True if the update captured for `old` also serves `new`, given new tensors for the variable values."""
+    return _difference(old, new) is None
+
+
+def replaced(old: OptimizerSpec, new: OptimizerSpec) -> OptimizerSpec:
+    """`new`, once it is certain that the update captured for `old` serves it.
+
+    Raises:
+        Error: a value that was captured as a constant, or the shape of the update, is another one in `new`.
+    """
+    difference = _difference(old, new)
+    if difference is not None:
+        raise Error(
+            f"The optimizer of a compiled model cannot be exchanged: {difference}. Mark the value as "
+            "variable before the model is compiled (pass it to the optimizer's constructor, or use "
+            "optimizer.variable_attrs.markAsVariable), or wrap the model again.",
+            type="popart_exception",
+        )
+    return new
+
+
+def _difference(old: OptimizerSpec, new: OptimizerSpec) -> str | None:
+    """What keeps `new` from being used where `old` was captured, in words, or None."""
+    if old.kind is not new.kind:
+        return f"it was compiled with {old.kind.value} and the new one is {new.kind.value}"
+    for attribute in _STRUCTURE:
+        before, after = getattr(old, attribute), getattr(new, attribute)
+        if before != after:
+            return f"{attribute} was {before} when the model was compiled and is {after} now"
+    refusal = _refusal("lossScaling", old.loss_scaling, new.loss_scaling)
+    if refusal is not None:
+        return refusal
+    after_by_name = {name: group.values for name, group in new.parameters()}
+    before_by_name = {name: group.values for name, group in old.parameters()}
+    if before_by_name.keys() != after_by_name.keys():
+        names = sorted(before_by_name.keys() ^ after_by_name.keys())
+        return f"it does not update the same parameters ({', '.join(names)})"
+    for name, values in before_by_name.items():
+        for key, value in values.items():
+            other = after_by_name[name].get(key)
+            if other is None:
+                return f"{key} of {name} is missing"
+            refusal = _refusal(key, value, other)
+            if refusal is not None:
+                return f"{refusal} (parameter {name})"
+    return None
+
+
+def _refusal(key: str, old: HyperValue, new: HyperValue) -> str | None:
+    """Why the device's runtime would not take `new` for `old`, or None."""
+    if old.constant != new.constant:
+        before, after = ("constant", "variable") if old.constant else ("variable", "constant")
+        return f"{key} was {before} when the model was compiled and is {after} now"
+    if old.constant and old.value != new.value:
+        return f"{key} is a constant, {old.value:g}, in the compiled model and {new.value:g} in the new one"
+    return None

@@ -1,0 +1,290 @@
+"""From a torch module and its settings to something that runs: capture, check, lower, load.
+
+This is what a shim drives. It knows nothing of the shim: settings come as plain values, and errors are
+the engine's own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import fx
+
+from tremula.capture.context import Capture
+from tremula.capture.placement import PlacementRule, SingleIpu
+from tremula.capture.scopes import module_scopes
+from tremula.capture.stages import BlockRule, StageSummary, check
+from tremula.capture.state import StateSlots
+from tremula.capture.step import CapturedStep, Flatten, capture_step
+from tremula.capture.update import capture_accumulate, capture_update
+from tremula.errors import Error
+from tremula.execute.executable import Executable, ReplicaGrouping, TrainingState
+from tremula.execute.outputs import OutputRule
+from tremula.execute.random_state import RandomState
+from tremula.optimize.loss_scale import loss_scale
+from tremula.optimize.rules import apply_update, hyper_tensors, initial_state
+from tremula.optimize.spec import OptimizerSpec, replaced
+from tremula.program.dtypes import device_dtype
+from tremula.program.graph import Interface, Loops, Program, tensors_of
+from tremula.program.names import Names
+from tremula.program.verify import verify
+
+
+@dataclass(frozen=True)
+class SessionSettings:
+    """Everything about a run that is not the model itself."""
+
+    training: bool
+    loops: Loops = Loops()
+    outputs: OutputRule = OutputRule()
+    #: tensors to return besides the outputs: name -> which of their values
+    anchors: Mapping[str, OutputRule] = field(default_factory=dict)
+    seed: int | None = None
+    rule: PlacementRule = field(default_factory=SingleIpu)
+    mean_reduction: bool = True
+    running_mean: bool = False
+    #: whether buffers that the model writes would have to be kept equal between replicas
+    broadcast_buffers: bool = True
+    groupings: Mapping[str, ReplicaGrouping] = field(default_factory=dict)
+    scopes_from_modules: bool = True
+    source_excludes: tuple[str, ...] = ()
+    trap_floating_point: bool = False
+    stochastic_rounding: bool = False
+    half_partials: bool = False
+
+
+class Session:
+    """One compiled model on the (virtual) device."""
+
+    def __init__(self, settings: SessionSettings, spec: OptimizerSpec | None = None) -> None:
+        self.settings = settings
+        self.spec = spec
+        self.result: Any = None
+        self.computed: tuple[bool, ...] = ()
+        self._executable: Executable | None = None
+        self._names: Names | None = None
+        self._updated: list[str] = []
+
+    # -- compiling ---------------------------------------------------------------------------------------
+
+    def compile(
+        self,
+        module: torch.nn.Module,
+        call: Callable[[list[torch.Tensor]], Any],
+        inputs: Sequence[torch.Tensor],
+        input_names: Sequence[str],
+        flatten: Flatten,
+    ) -> None:
+        """Capture `call` on one micro-batch `inputs` (device dtypes) and load it with the module's weights."""
+        settings = self.settings
+        slots = StateSlots(module)
+        host = slots.tensors()
+        capture = Capture(settings.training, settings.rule)
+        shapes = {name: host[name].shape[1:] for name in settings.groupings}
+        with module_scopes(module, capture, enabled=settings.scopes_from_modules):
+            step = capture_step(
+                module,
+                call,
+                inputs,
+                capture=capture,
+                flatten=flatten,
+                shapes=shapes,
+                source_excludes=settings.source_excludes,
+            )
+        loops = settings.loops
+        check(settings.rule, settings.training, loops.gradient_accumulation, loops.device_iterations)
+        self._refuse_broadcast(module, step, slots)
+        program = self._program(step, slots, input_names)
+        state = {name: tensor.detach().to(device_dtype(tensor.dtype)) for name, tensor in host.items()}
+        training = self._add_update(program, state) if settings.training else None
+        verify(program)
+        self._names = Names(program)
+        anchor_rules = self._add_anchors(program)
+        self.result, self.computed = step.result, step.computed
+        self._executable = Executable(
+            program,
+            state,
+            outputs=[settings.outputs] * len(program.interface.outputs) + anchor_rules,
+            random=RandomState(settings.seed, loops.replicas),
+            groupings=settings.groupings,
+            training=training,
+            clock=time.perf_counter,
+        )
+
+    def _refuse_broadcast(self, module: torch.nn.Module, step: CapturedStep, slots: StateSlots) -> None:
+        if self.settings.loops.replicas == 1 or not self.settings.broadcast_buffers:
+            return
+        # Batch norms keep statistics per replica on the device and need no broadcast.
+        norms = {
+            name
+            for prefix, owner in module.named_modules()
+            if isinstance(owner, torch.nn.modules.batchnorm._NormBase)
+            for name in (f"{prefix}.{key}" if prefix else key for key in owner._buffers)
+        }
+        written = sorted(step.mutated_buffers & set(slots.buffer_names) - norms)
+        if written:
+            raise Error(
+                "PopTorch does not support broadcasting buffers. If your model is able to tolerate buffers "
+                "becoming out of sync between replicas, you can disable buffer broadcasting using "
+                f"poptorch.Options.broadcastBuffers(False). Written in forward: {', '.join(written)}.",
+                type="poptorch_cpp_error",
+            )
+
+    def _program(self, step: CapturedStep, slots: StateSlots, input_names: Sequence[str]) -> Program:
+        wanted = self._trained(step.gradients)
+        interface = Interface(
+            parameters=tuple(slots.parameter_names),
+            buffers=tuple(slots.buffer_names),
+            inputs=tuple(input_names),
+            outputs=tuple(f"output/{i}" for i in range(sum(step.computed))),
+            gradients=wanted,
+        )
+        _keep_gradients(step.graph, len(interface.outputs), step.gradients, wanted)
+        return Program(
+            training=self.settings.training,
+            step=step.graph,
+            interface=interface,
+            loops=self.settings.loops,
+            mutated_buffers=step.mutated_buffers,
+            mutated_inputs=step.mutated_inputs,
+            uses_random=step.uses_random,
+        )
+
+    def _trained(self, gradients: Sequence[str]) -> tuple[str, ...]:
+        if self.spec is None:
+            return ()
+        listed = {name for name, _ in self.spec.parameters()}
+        return tuple(name for name in gradients if name in listed)
+
+    def _add_update(self, program: Program, state: Mapping[str, torch.Tensor]) -> TrainingState:
+        spec = self.spec
+        if spec is None:
+            raise ValueError("a training session needs an optimizer")
+        loops = self.settings.loops
+        turns = loops.gradient_accumulation * loops.replicas
+        names = program.interface.gradients
+        parameters = {name: state[name] for name in names}
+        dtypes = tuple(spec.accum_type for _ in names)
+        gradients = {name: torch.empty_like(state[name], device="meta") for name in names}
+        if turns > 1 and names:
+            outputs = program.step.graph.output_node().args[0]
+            values = [tensors_of(node)[0] for node in outputs[len(outputs) - len(names) :]]  # type: ignore
+            program.accumulate = capture_accumulate(values, dtypes, running_mean=self.settings.running_mean)
+            gradients = {n: g.to(d) for (n, g), d in zip(gradients.items(), dtypes, strict=True)}
+        optimizer_state = initial_state(spec, parameters)
+        hyper = hyper_tensors(spec)
+        if names:
+            program.update = capture_update(
+                lambda p, g, s, h: apply_update(spec, p, g, s, h), parameters, gradients, optimizer_state, hyper
+            )
+        training = TrainingState(
+            state=optimizer_state,
+            hyper=hyper,
+            loss_scale=lambda: torch.as_tensor(
+                loss_scale(self.spec, training.state, training.hyper), dtype=torch.float32
+            ),
+            divisor=float(turns) if self.settings.mean_reduction else 1.0,
+            running_mean=self.settings.running_mean,
+            accumulator_dtypes=dtypes,
+        )
+        return training
+
+    def _add_anchors(self, program: Program) -> list[OutputRule]:
+        """Make the step return the anchored tensors; updated weights are read after the step instead."""
+        names = self._names
+        assert names is not None
+        output = program.step.graph.output_node()
+        values = list(output.args[0])  # type: ignore[arg-type]
+        first_gradient = len(values) - len(program.interface.gradients)
+        gradients = dict(
+            zip((f"Gradient___{n}" for n in program.interface.gradients), values[first_gradient:], strict=True)
+        )
+        added: list[fx.Node] = []
+        rules = []
+        for name, rule in self.settings.anchors.items():
+            if name.startswith("UpdatedVar___"):
+                self._updated.append(name.removeprefix("UpdatedVar___"))
+                continue
+            node = gradients.get(name) or names.tensors.get(name)
+            if node is None:
+                raise Error(
+                    f"There is no tensor called {name} in the compiled model to anchor. getTensorNames() on a "
+                    "model compiled without this anchor lists the names.",
+                    type="poptorch_cpp_error",
+                )
+            added.append(node)
+            rules.append(rule)
+        if added:
+            output.args = ([*values[:first_gradient], *added, *values[first_gradient:]],)
+            program.interface = replace(program.interface, anchors=tuple(self.settings.anchors))
+        return rules
+
+    # -- using -------------------------------------------------------------------------------------------
+
+    @property
+    def executable(self) -> Executable:
+        """The loaded program."""
+        if self._executable is None:
+            raise Error("Model has not been compiled or has been destroyed.")
+        return self._executable
+
+    @property
+    def program(self) -> Program:
+        """The captured program."""
+        return self.executable.program
+
+    @property
+    def names(self) -> Names:
+        """Op and tensor names of the program."""
+        if self._names is None:
+            raise Error("Model has not been compiled or has been destroyed.")
+        return self._names
+
+    def stages(self) -> StageSummary | None:
+        """What the placement rule saw, if the model was compiled with one."""
+        rule = self.settings.rule
+        return rule.summary() if isinstance(rule, BlockRule) else None
+
+    def tensor_names(self) -> list[str]:
+        """All tensor names, the optimizer's among them."""
+        training = self.executable.training
+        extra = [] if training is None else [*training.hyper, *training.state]
+        return self.names.all_tensors(extra)
+
+    def set_optimizer(self, spec: OptimizerSpec) -> None:
+        """New values for the hyperparameters that may change after compilation."""
+        training = self.executable.training
+        if training is None or self.spec is None:
+            raise Error("An optimizer can only be set on a training model.")
+        self.spec = replaced(self.spec, spec)
+        for name, tensor in hyper_tensors(self.spec).items():
+            training.hyper[name] = tensor
+
+    def run(self, inputs: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Outputs and anchored tensors of one combined batch."""
+        executable = self.executable
+        values = executable.run(inputs)
+        count = len(executable.program.interface.outputs)
+        outputs, anchored = values[:count], iter(values[count:])
+        state = executable.read_state()
+        anchors = [
+            state[name.removeprefix("UpdatedVar___")].clone() if name.startswith("UpdatedVar___") else next(anchored)
+            for name in self.settings.anchors
+        ]
+        return outputs, anchors
+
+
+def _keep_gradients(graph: fx.GraphModule, outputs: int, computed: Sequence[str], wanted: Sequence[str]) -> None:
+    """Drop the gradients that no optimizer group asks for."""
+    if tuple(computed) == tuple(wanted):
+        return
+    node = graph.graph.output_node()
+    values = list(node.args[0])  # type: ignore[arg-type]
+    kept = [value for name, value in zip(computed, values[outputs:], strict=True) if name in wanted]
+    node.args = ([*values[:outputs], *kept],)
+    graph.graph.eliminate_dead_code()
+    graph.recompile()

@@ -1,0 +1,384 @@
+"""Every environment variable that the emulated stack reads, in one typed table.
+
+Values are parsed when asked for, never cached, so that a program (or a test) may change the environment
+while it runs. Names, accepted words and defaults of the vendor's variables follow the public
+documentation; those beginning with TREMULA_ are our own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tremula.errors import Error
+from tremula.settings import engine_options
+
+#: the words that name a log level, from most to least talkative
+LOG_LEVELS = ("TRACE_ALL", "TRACE", "DEBUG_IR", "DEBUG", "INFO", "WARN", "ERR", "OFF")
+
+HONOURED = "honoured"
+RECORDED = "recorded"
+
+
+class BadValueError(ValueError):
+    """A text that a parser does not accept; says what it would accept."""
+
+
+def parse_flag(text: str) -> bool:
+    """1, true, yes, on and their opposites; other whole numbers count as in C (0 is off)."""
+    word = text.strip().lower()
+    if word in ("true", "yes", "on"):
+        return True
+    if word in ("false", "no", "off"):
+        return False
+    try:
+        return int(word) != 0
+    except ValueError:
+        raise BadValueError("expected 0 or 1") from None
+
+
+def parse_count(text: str) -> int:
+    """A whole number that is not negative."""
+    try:
+        number = int(text.strip())
+    except ValueError:
+        raise BadValueError("expected a whole number, 0 or more") from None
+    if number < 0:
+        raise BadValueError("expected a whole number, 0 or more")
+    return number
+
+
+def parse_text(text: str) -> str:
+    """The text as it stands."""
+    return text
+
+
+def parse_level(text: str) -> str:
+    """One of the words for a log level, in either case."""
+    word = text.strip().upper()
+    if word not in LOG_LEVELS:
+        raise BadValueError(f"expected one of {', '.join(LOG_LEVELS)}")
+    return word
+
+
+def parse_ipu_version(text: str) -> str:
+    """One of the chip generations that the vendor's model knows."""
+    if text not in ("ipu1", "ipu2", "ipu21"):
+        raise BadValueError("expected ipu1, ipu2 or ipu21")
+    return text
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """A JSON object."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise BadValueError(f"expected a JSON object, but this is not JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise BadValueError(f"expected a JSON object, got a {type(value).__name__}")
+    return value
+
+
+def parse_engine_options(text: str) -> dict[str, str]:
+    """A JSON object of engine options, each one known by name."""
+    return engine_options.validate(parse_object(text), where="POPLAR_ENGINE_OPTIONS")
+
+
+@dataclass(frozen=True)
+class TraceOptions:
+    """What PVTI_OPTIONS asks for."""
+
+    enable: bool = True
+    directory: str = "."
+    channels: tuple[str, ...] = ()
+    duration: float = 0.0
+
+
+def parse_trace_options(text: str) -> TraceOptions:
+    """The trace settings; a text that cannot be read still switches tracing on, as documented."""
+    try:
+        value = parse_object(text)
+        return TraceOptions(
+            enable=parse_flag(str(value.get("enable", "true"))),
+            directory=str(value.get("directory", ".")),
+            channels=tuple(str(channel) for channel in value.get("channels", ())),
+            duration=float(value.get("duration", 0.0)),
+        )
+    except (ValueError, TypeError):
+        return TraceOptions()
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One row of the table.
+
+    Attributes:
+        kind: the type of the value, in a word for the reader.
+        reader: who asks for it.
+        effect: `honoured`, `recorded`, or `no effect: <why>`.
+    """
+
+    name: str
+    kind: str
+    parse: Callable[[str], Any]
+    default: Any
+    meaning: str
+    reader: str
+    effect: str = HONOURED
+
+
+def _level(name: str, default: str, meaning: str) -> Variable:
+    return Variable(name, "log level", parse_level, default, meaning, "tremula.log")
+
+
+def _destination(name: str, meaning: str) -> Variable:
+    return Variable(name, "stderr, stdout or path", parse_text, "stderr", meaning, "tremula.log")
+
+
+VARIABLES: tuple[Variable, ...] = (
+    _level("POPTORCH_LOG_LEVEL", "WARN", "Level of the PopTorch log lines when the package is imported."),
+    _destination(
+        "POPTORCH_LOG_DEST", "Where the lines of the compiled half of PopTorch (`poptorch:cpp`) go."
+    ),
+    Variable(
+        "POPTORCH_IPU_MODEL",
+        "flag",
+        parse_flag,
+        False,
+        "Use the IPU model instead of devices. `Options.useIpuModel` wins over it.",
+        "tremula.machine",
+    ),
+    Variable(
+        "POPTORCH_SMALL_IPU_MODEL",
+        "flag",
+        parse_flag,
+        False,
+        "Use an IPU model of 4 tiles, unless POPTORCH_IPU_MODEL is on.",
+        "tremula.machine",
+    ),
+    Variable(
+        "POPTORCH_IPU_MODEL_VERSION",
+        "ipu1, ipu2 or ipu21",
+        parse_ipu_version,
+        "ipu2",
+        "Chip generation of the IPU model.",
+        "tremula.machine",
+        "no effect: results do not depend on the chip generation",
+    ),
+    Variable(
+        "POPTORCH_WAIT_FOR_IPU",
+        "flag",
+        parse_flag,
+        False,
+        "Wait for a free device instead of failing when all are taken.",
+        "tremula.machine",
+    ),
+    Variable(
+        "POPTORCH_CACHE_DIR",
+        "path",
+        parse_text,
+        "",
+        "Folder of the executable cache of every new `Options`; empty means no cache.",
+        "poptorch.Options",
+        "no effect: a model is captured anew in each process, and nothing is kept on disk",
+    ),
+    Variable(
+        "POPTORCH_DEFAULT_OPTIONS",
+        "JSON object",
+        parse_object,
+        {},
+        "Options applied to every new `Options`: {dotted method name: argument or list of arguments}.",
+        "poptorch.Options",
+    ),
+    Variable(
+        "POPTORCH_EXPORT_PROTO_FILE",
+        "path",
+        parse_text,
+        "",
+        "File that receives a description of the captured graph when a model is compiled.",
+        "poptorch executor",
+        "no effect: the graph is not exported",
+    ),
+    Variable(
+        "POPTORCH_EXPORT_PROTO_AS_BINARY",
+        "flag",
+        parse_flag,
+        False,
+        "Write that file in binary form rather than as text.",
+        "poptorch executor",
+        "no effect: the graph is not exported",
+    ),
+    Variable(
+        "POPTORCH_MAX_GRAPH_LEN",
+        "whole number",
+        parse_count,
+        0,
+        "Cut graphs printed to the log after so many characters; 0 prints all.",
+        "tremula.capture",
+        "no effect: graphs are not cut",
+    ),
+    _level("POPART_LOG_LEVEL", "WARN", "Level of the lines of the PopART layer (`popart:session`, ...)."),
+    _destination("POPART_LOG_DEST", "Where the lines of the PopART layer go."),
+    _level("POPLAR_LOG_LEVEL", "OFF", "Level of the lines of the Poplar layer (`PO:ENGINE`, ...)."),
+    _destination("POPLAR_LOG_DEST", "Where the lines of the Poplar layer go."),
+    _level("POPLIBS_LOG_LEVEL", "OFF", "Level of the lines of the PopLibs layer (`PL:POPLIN`, ...)."),
+    _destination("POPLIBS_LOG_DEST", "Where the lines of the PopLibs layer go."),
+    Variable(
+        "POPLAR_ENGINE_OPTIONS",
+        "JSON object of engine options",
+        parse_engine_options,
+        {},
+        "Engine options; they win over those that the program sets. See the table of engine options.",
+        "poptorch executor",
+    ),
+    Variable(
+        "POPLAR_RUNTIME_OPTIONS",
+        "JSON object",
+        parse_object,
+        {},
+        "Options of the run time: how the host waits for devices and fills streams.",
+        "poptorch executor",
+        "no effect: there is no device to wait for or to stream to",
+    ),
+    Variable(
+        "POPLAR_TARGET_OPTIONS",
+        "JSON object",
+        parse_object,
+        {},
+        "How IPUs are linked to each other.",
+        "poptorch executor",
+        "no effect: virtual IPUs have no links",
+    ),
+    Variable(
+        "PVTI_OPTIONS",
+        "JSON object",
+        parse_trace_options,
+        None,
+        "Switches trace files on: keys enable, directory, channels, duration.",
+        "poptorch.profiling",
+        RECORDED,
+    ),
+    Variable(
+        "OMPI_COMM_WORLD_SIZE",
+        "whole number",
+        parse_count,
+        1,
+        "Number of processes started by MPI; default of `Options.Distributed`.",
+        "poptorch.Options",
+    ),
+    Variable(
+        "OMPI_COMM_WORLD_RANK",
+        "whole number",
+        parse_count,
+        0,
+        "Number of this process among them; default of `Options.Distributed`.",
+        "poptorch.Options",
+    ),
+    Variable(
+        "TREMULA_VIRTUAL_IPUS",
+        "whole number",
+        parse_count,
+        0,
+        "How many virtual IPUs the machine reports as devices. 0: none, as on a machine that has only "
+        "the IPU model.",
+        "tremula.machine",
+    ),
+    Variable(
+        "TREMULA_LOG_LEVEL",
+        "log level",
+        parse_level,
+        None,
+        "Level of our own lines (`tremula`); unset, they follow the level of the PopTorch lines.",
+        "tremula.log",
+    ),
+    Variable(
+        "TREMULA_SUMMARY",
+        "flag",
+        parse_flag,
+        True,
+        "0 leaves out the line that sums up a run when the program ends.",
+        "tremula.execute",
+    ),
+    Variable(
+        "TREMULA_STATE_DIR",
+        "path",
+        parse_text,
+        "",
+        "Folder of the record of runs; unset, the state folder of the user.",
+        "tremula.machine",
+    ),
+    Variable(
+        "TREMULA_CUSTOM_OPS",
+        "module names",
+        parse_text,
+        "",
+        "Modules, separated by commas, that register custom ops; imported when the first one is used.",
+        "tremula.ops",
+    ),
+    Variable(
+        "TREMULA_LEGACY_TORCH",
+        "flag",
+        parse_flag,
+        False,
+        "Accept a few habits of programs for older torch that this one refuses.",
+        "tremula.data",
+    ),
+    Variable(
+        "TREMULA_THREADS",
+        "whole number",
+        parse_count,
+        0,
+        "Number of host threads that compute; 0 leaves the choice to torch.",
+        "tremula.execute",
+        "no effect: torch decides, as by OMP_NUM_THREADS",
+    ),
+)
+
+
+class Environment:
+    """Typed view of a process environment through the table."""
+
+    def __init__(self, variables: tuple[Variable, ...], source: Mapping[str, str] | None = None) -> None:
+        self._variables = {variable.name: variable for variable in variables}
+        self._source = source
+
+    def variable(self, name: str) -> Variable:
+        """The row of `name`; KeyError for a variable that nobody declared."""
+        return self._variables[name]
+
+    def raw(self, name: str) -> str | None:
+        """The text as set, or None; only for declared variables."""
+        self.variable(name)
+        source = os.environ if self._source is None else self._source
+        return source.get(name)
+
+    def is_set(self, name: str) -> bool:
+        """Whether the variable is there and not empty."""
+        return bool(self.raw(name))
+
+    def get(self, name: str) -> Any:
+        """The value of `name` now, or its default where it is unset or empty.
+
+        Raises:
+            Error: the text is not what the variable takes; the message names the variable.
+        """
+        variable = self.variable(name)
+        text = self.raw(name)
+        if not text:
+            default = variable.default
+            return dict(default) if isinstance(default, dict) else default
+        try:
+            return variable.parse(text)
+        except BadValueError as problem:
+            raise Error(
+                f"The environment variable {name} is set to {text!r}: {problem}. "
+                f"Correct it or unset it. ({variable.meaning})",
+                type="poptorch_cpp_error",
+            ) from None
+
+
+#: the environment of this process
+env = Environment(VARIABLES)

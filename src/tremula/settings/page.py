@@ -1,0 +1,96 @@
+"""Writes the reference page of all settings, `docs/settings.md`, from the tables.
+
+`python -m tremula.settings.page [file]` writes it; a test keeps it true.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tremula.settings.engine_options import ENGINE_OPTIONS
+from tremula.settings.environment import VARIABLES, Variable
+from tremula.settings.popart_options import OPTIONS
+
+_INTRODUCTION = """\
+# Settings
+
+Everything that can be set from outside a program, or by name below `poptorch.Options`. *Honoured* settings
+do what they do on the real stack. *Recorded* ones do not change results: they are kept for the chip model.
+The others are accepted, and one warning per process says that they have no effect here, and why.
+
+This page is written by `python -m tremula.settings.page`; edit the tables in `tremula.settings` instead.
+"""
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def _default(variable: Variable) -> str:
+    value = variable.default
+    if value is None or value == "" or value == {}:
+        return "unset"
+    if isinstance(value, bool):
+        return str(int(value))
+    return str(value)
+
+
+def render() -> str:
+    """The page as Markdown."""
+    variables = _table(
+        ("Variable", "Takes", "Default", "Meaning", "Read by", "Effect"),
+        ((f"`{v.name}`", v.kind, _default(v), v.meaning, v.reader, v.effect) for v in VARIABLES),
+    )
+    engine = _table(
+        ("Option", "Takes", "Meaning", "Effect"),
+        ((f"`{o.name}`", o.kind, o.meaning, o.effect) for o in sorted(ENGINE_OPTIONS, key=lambda o: o.name)),
+    )
+    popart = _table(
+        ("Option", "Takes", "Effect"),
+        (
+            (f"`{o.name}`", o.kind if o.size is None else f"0 to {o.size - 1}", o.effect)
+            for o in sorted(OPTIONS, key=lambda o: o.name.lower())
+        ),
+    )
+    return "\n".join(
+        (
+            _INTRODUCTION,
+            "## Environment variables\n",
+            "An empty variable counts as unset. One that cannot be read is an error that names it.\n",
+            variables,
+            "\n## Engine options\n",
+            "Set with `POPLAR_ENGINE_OPTIONS` (a JSON object) or `Options._Popart.setEngineOptions`.",
+            "A name that is not listed here is refused.\n",
+            engine,
+            "\n## Options of the PopART layer\n",
+            "Set with `Options._Popart.set(name, value)`; those with an underscore in their name come from",
+            "methods of `poptorch.Options`. Other names are refused when a model is compiled.\n",
+            popart,
+            "",
+        )
+    )
+
+
+def write(path: Path) -> None:
+    """Put the page at `path`, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(render())
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/settings.md"))

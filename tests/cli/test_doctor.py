@@ -1,0 +1,127 @@
+"""`tremula doctor`: each check finds what it is there to find."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tremula.cli import doctor, neighbours
+from tremula.cli.main import main
+from tremula.machine import ledger
+from tremula.settings import VARIABLES
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable.name, raising=False)
+    monkeypatch.delenv("POPLAR_SDK_ENABLED", raising=False)
+
+
+def levels(findings: object) -> list[str]:
+    return [finding.level for finding in findings]  # type: ignore[attr-defined]
+
+
+def test_torch_must_be_the_pinned_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "pinned_torch", lambda: "0.4.1")
+    [finding] = doctor.check_torch()
+    assert finding.level == "problem"
+    assert "pip install torch==0.4.1" in finding.text
+    installed = importlib.metadata.version("torch").partition("+")[0]
+    monkeypatch.setattr(doctor, "pinned_torch", lambda: installed)
+    assert levels(doctor.check_torch()) == ["ok"]
+
+
+def test_the_pin_is_read_from_the_installed_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.metadata, "requires", lambda _: ["numpy>=2", "torch==2.13.0"])
+    assert doctor.pinned_torch() == "2.13.0"
+
+
+def test_a_missing_torch_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    assert levels(doctor.check_torch()) == ["problem"]
+
+
+def test_a_real_sdk_is_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POPLAR_SDK_ENABLED", "/opt/poplar_sdk")
+    finding = next(doctor.check_neighbours())
+    assert finding.level == "warning"
+    assert "/opt/poplar_sdk" in finding.text
+
+
+def test_a_foreign_poptorch_in_front_of_ours_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "poptorch").mkdir()
+    (tmp_path / "poptorch" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "poptorch", raising=False)
+    [found] = [each for each in neighbours.foreign_packages() if each.name == "poptorch"]
+    assert found.in_the_way
+    assert found.where == str(tmp_path / "poptorch")
+    assert "problem" in levels(doctor.check_neighbours())
+    assert main(["demo"]) == 1
+    assert "another PopTorch" in capsys.readouterr().err
+
+
+def test_a_package_that_we_do_not_ship_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gcipuinfo.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    [found] = [each for each in neighbours.foreign_packages() if each.name == "gcipuinfo"]
+    assert not found.in_the_way
+    assert "problem" not in levels(doctor.check_neighbours())
+
+
+def test_a_value_that_cannot_be_read_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert levels(doctor.check_settings()) == ["ok"]
+    monkeypatch.setenv("POPTORCH_IPU_MODEL", "maybe")
+    [finding] = doctor.check_settings()
+    assert finding.level == "problem"
+    assert "POPTORCH_IPU_MODEL" in finding.text
+
+
+def test_an_import_that_fails_is_reported_with_its_last_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "poptorch.py").write_text("raise ImportError('no native half')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    [finding] = doctor.check_import()
+    assert finding.level == "problem"
+    assert "no native half" in finding.text
+
+
+def test_runs_that_executed_nothing_are_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREMULA_STATE_DIR", str(tmp_path))
+    assert levels(doctor.check_ledger()) == ["note"]
+    idle = ledger.Entry("trainingModel", "Network")
+    ledger.append(ledger.Run("/home/me/idle.py", 1, 1.0, 2.0, models=[idle]))
+    [finding] = doctor.check_ledger()
+    assert finding.level == "warning"
+    assert "idle.py" in finding.text
+    busy = ledger.Entry("trainingModel", "Network", calls=3, samples=12)
+    ledger.append(ledger.Run("/home/me/busy.py", 1, 1.0, 2.0, models=[busy]))
+    assert levels(doctor.check_ledger()) == ["warning", "ok"]
+
+
+def test_problems_decide_the_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fine = doctor.Finding("ok", "weather", "sunny [bold]")
+    bad = doctor.Finding("problem", "roof", "missing")
+    monkeypatch.setattr(doctor, "CHECKS", (lambda: iter([fine]),))
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "sunny [bold]" in out
+    assert "No problems found" in out
+    monkeypatch.setattr(doctor, "CHECKS", (lambda: iter([fine, bad]),))
+    assert main(["doctor"]) == 1
+    assert "Problems found: 1" in capsys.readouterr().out
+    assert main(["doctor", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)[1] == {"level": "problem", "about": "roof", "text": "missing"}

@@ -1,0 +1,35 @@
+"""What every test gets: one thread, a fixed seed and a state folder of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+# Before torch is imported: with several threads, OpenMP's spinning barriers slow small tests down manyfold.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Tests wrap models without running them; the end of the test run is no place to remark on it.
+os.environ["TREMULA_SUMMARY"] = "0"
+
+import hypothesis
+import pytest
+import torch
+
+# A loaded machine is not a failed property.
+hypothesis.settings.register_profile("tremula", deadline=None, max_examples=50)
+hypothesis.settings.load_profile("tremula")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def state_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep the user's own run ledger out of the tests, and theirs out of it."""
+    path = tmp_path_factory.mktemp("state")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREMULA_STATE_DIR", str(path))
+        yield path
+
+
+@pytest.fixture(autouse=True)
+def seed() -> None:
+    """Each test starts from the same random state, alone or in company."""
+    torch.manual_seed(0)

@@ -1,0 +1,54 @@
+"""The packages import, quietly, and the command line does so without torch."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tremula
+
+
+def modules(package: str) -> list[str]:
+    root = importlib.import_module(package)
+    found = pkgutil.walk_packages(root.__path__, prefix=f"{package}.")
+    return [package, *(each.name for each in found if not each.name.endswith("__main__"))]
+
+
+@pytest.mark.parametrize("name", modules("tremula"))
+def test_every_module_of_the_engine_imports(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__file__ is not None
+    empty = Path(module.__file__).stat().st_size == 0
+    assert module.__doc__ or empty, f"{name} does not say what it models"
+
+
+def test_import_poptorch_prints_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "import poptorch; print(poptorch.__file__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip().endswith("__init__.py")
+    assert done.stderr == ""
+
+
+def test_the_engine_does_not_load_the_shim() -> None:
+    names = [name for name in modules("tremula") if not name.startswith("tremula.cli.programs")]
+    script = f"import importlib, sys\nfor n in {names}: importlib.import_module(n)\n"
+    script += "assert not [n for n in sys.modules if n.split('.')[0] in ('poptorch', 'popdist')]"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_command_line_starts_without_torch() -> None:
+    script = "import sys, tremula.cli.main\nassert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_version() -> None:
+    assert tremula.__version__.count(".") == 2
