@@ -1,6 +1,6 @@
-"""Lets torchvision import where only its CUDA build exists: declares the one operator it looks for at import.
+"""Lets torchvision import where only its CUDA build exists: declares the operators it looks for at import.
 
-Used for the conformance run alone; the operator itself is not needed by it.
+Used for the conformance run alone; the operators themselves are not needed by it.
 """
 
 import importlib.abc
@@ -17,7 +17,8 @@ class _DeclareBeforeTorchvision(importlib.abc.MetaPathFinder):
                 torch._C._dispatch_has_kernel_for_dispatch_key("torchvision::nms", "Meta")
             except RuntimeError:
                 self.library = torch.library.Library("torchvision", "DEF")
-                self.library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+                for name in ("nms", "qnms"):
+                    self.library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
                 sys.modules[__name__].library = self.library
         return None
 

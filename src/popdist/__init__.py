@@ -110,7 +110,7 @@ def checkNumIpusPerReplica(num_ipus_per_replica: int) -> None:
 def init() -> None:
     """Get ready for talking to the other instances. In a run of one instance there is nothing to do."""
     global _backend_initialised
-    require_single_instance("popdist.init")
+    _require_single_instance("popdist.init")
     _backend_initialised = True
 
 
@@ -134,12 +134,12 @@ def execute_on_instances(
     return None
 
 
-def require_single_instance(what: str) -> None:
-    """Raise an Error in a run of several instances, naming `what` cannot be done there."""
+def _require_single_instance(what: str) -> None:
+    """Raise an Error in a run of several instances, saying that `what` cannot be done there."""
     if getNumInstances() > 1:
         raise Error(
-            f"{what}: this is instance {getInstanceIndex()} of {getNumInstances()}, but instances cannot talk to "
-            "each other yet, and each would silently train a model of its own. Run all replicas in one "
+            f"{what}: this is instance {getInstanceIndex()} of {getNumInstances()}. Instances cannot talk "
+            "to each other yet, and each would silently train a model of its own. Run all replicas in one "
             "instance (one process, Options.replicationFactor)."
         )
 

@@ -53,7 +53,7 @@ class Options(poptorch.Options):
     """
 
     def __init__(self, ipus_per_replica: int | None = None) -> None:
-        popdist.require_single_instance("popdist.poptorch.Options")
+        popdist._require_single_instance("popdist.poptorch.Options")
         if ipus_per_replica is not None:
             popdist.checkNumIpusPerReplica(ipus_per_replica)
         super().__init__()

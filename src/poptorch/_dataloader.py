@@ -410,6 +410,9 @@ class _AsyncIterator:
     def __next__(self) -> Any:
         return next(self._accessor)
 
+    def __len__(self) -> int:
+        return len(self._loader)
+
 
 def _logger_at(level: int) -> logging.Logger:
     """The logger for a worker process, as loud as in the process that started it."""

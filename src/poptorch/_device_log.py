@@ -7,7 +7,7 @@ placed. They go to the log of the layer that would speak, at the level at which 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -18,9 +18,6 @@ from tremula.machine.devices import Attachment
 from tremula.program.graph import Placement, record_of, tensors_of
 from tremula.program.names import op_type
 from tremula.session import Session
-
-if TYPE_CHECKING:
-    from .options import Options
 
 
 def acquired(attachment: Attachment, ipus: int, hardware: bool) -> None:
@@ -38,7 +35,7 @@ def attached(attachment: Attachment) -> None:
     log.layer("poptorch:cpp").debug("Attached to device %d", attachment.device.id)
 
 
-def compiled(session: Session, options: Options) -> None:
+def compiled(session: Session) -> None:
     """The program and the settings that follow from it."""
     cpp = log.layer("poptorch:cpp")
     summary = session.stages()

@@ -1,15 +1,321 @@
-"""Compiled models in files."""
+"""Compiled models in files: `save`, `compileAndExport`, `loadExecutable` and `poptorch.load`.
+
+The container and the formats of its parts are the engine's (`tremula.execute.package` and its neighbours);
+here they are filled from an executor and an executor is made of them. No file can run code: see
+docs/security.md.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from tremula import __version__ as engine_version
+from tremula.errors import Error
+from tremula.execute import package
+from tremula.execute.package import BadData, OtherVersion, Package
+from tremula.execute.package_data import Fields, NotData
+from tremula.execute.package_module import ExportedModel, decode_module, encode_module
+from tremula.execute.package_spec import decode_saved, decode_structure, encode_saved, encode_structure
+from tremula.program.structure import flattenTensorStructure
+from tremula.session import Session
+
+from . import _args_parser, _blocks, _executable_data, _session_settings, _wrapping, enums
+from ._logging import logger
+from ._version import __version__
+from .options import Options
+
+if TYPE_CHECKING:
+    from ._poplar_executor import PoplarExecutor
+
+_DEFAULT_NAME = "model.poptorch"
 
 
-def load(filename: str, edit_opts_fn: Any = None) -> Any:
-    """Restore a model saved with `save` or `compileAndExport`."""
-    raise NotImplementedError
+# -- saving --------------------------------------------------------------------------------------------------
 
 
-def importPoptorchMetadataFromFile(filename: str) -> Any:
-    """What a saved file says about itself."""
-    raise NotImplementedError
+def save(executor: PoplarExecutor, filename: str, export_model: bool, save_rng_state: bool) -> None:
+    """Write the compiled model of an executor into a file."""
+    session = executor._compiled()
+    path = _destination(os.fspath(filename))
+    documents: dict[str, Any] = {}
+    tensors: dict[str, dict[str, torch.Tensor]] = {"program": {}}
+    try:
+        manifest: dict[str, Any] = {
+            "poptorch_version": executor._poptorch_version,
+            "engine_version": engine_version,
+            "torch_version": torch.__version__,
+            "training": executor._training,
+            "exports_model": bool(export_model),
+            "inputs": _encode_inputs(executor._executable_inputs),
+            "options": _executable_data.encode_options(executor._options),
+            "replica_groupings": _executable_data.encode_value(dict(executor.per_replica_params)),
+        }
+    except NotData as problem:
+        raise Error(f"The compiled model cannot be saved: {problem}, which is not plain data.") from problem
+    try:
+        documents["program"] = encode_saved(session.saved(), tensors["program"])
+    except NotData as problem:
+        # Python code of the user takes part in the program: whoever loads the file captures it anew.
+        tensors["program"] = {}
+        logger.info("The program itself is not in %s (%s): loading it compiles the model again.", path, problem)
+        manifest["why_no_program"] = str(problem)
+    if export_model:
+        _add_model(executor, documents, tensors)
+    # last: the device may be asked for it, after the weights
+    manifest["random_words"] = executor.rng_state if save_rng_state else None
+    with executor._profiling.tracepoint("saveExecutableToFile"):
+        package.write(path, {"manifest": manifest, **documents}, tensors)
+
+
+def _destination(filename: str) -> str:
+    folder = os.path.dirname(filename)
+    if folder:
+        assert not os.path.exists(folder) or os.path.isdir(folder), (
+            f"{folder} is not a folder, so nothing can be saved in it"
+        )
+        os.makedirs(folder, exist_ok=True)
+    if not os.path.isdir(filename):
+        return filename
+    path = os.path.join(filename, _DEFAULT_NAME)
+    logger.warning("save(): %s is a directory, saving model to %s", filename, path)
+    return path
+
+
+def _encode_inputs(inputs: Any) -> dict[str, Any]:
+    nested = {"args": inputs.args, "kwargs": inputs.kwargs}
+    data = {name: encode_structure(value, None, "an input") for name, value in nested.items()}
+    return {**data, "names": list(inputs.arg_names)}
+
+
+def _add_model(
+    executor: PoplarExecutor, documents: dict[str, Any], tensors: dict[str, dict[str, torch.Tensor]]
+) -> None:
+    executor.copyWeightsToHostIfNeeded()
+    model = executor._user_model
+    tensors["model"], tensors["optimizer"] = {}, {}
+    optimizer = executor._optimizer
+    if isinstance(optimizer, torch.optim.Optimizer):
+        optimizer.state_dict()  # reads the device's state, if it is newer
+    _wrapping.unwrap_model(model)
+    try:
+        documents["model"] = encode_module(model, tensors["model"], encode_hook=_encode_block)
+        left_out = [item for module in documents["model"]["modules"] for item in module["left_out"]]
+        if optimizer is not None:
+            keys = {id(tensor): key for key, tensor in tensors["model"].items()}
+            documents["optimizer"] = _executable_data.encode_optimizer(optimizer, keys, tensors["optimizer"])
+            _add_device_state(executor, tensors["optimizer"])
+    except NotData as problem:
+        raise Error(f"The model cannot be saved: {problem}. Save it with export_model=False.") from problem
+    finally:
+        tensors["model"] = {key: tensor.detach() for key, tensor in tensors["model"].items()}
+        _wrapping.rewrap_model(model)
+    if left_out:
+        logger.warning(
+            "The file will hold the compiled program and the weights, but not all of the model: %s cannot be written "
+            "down as data. poptorch.load() will give a model that runs and trains but cannot be compiled again; "
+            "loadExecutable() on a model that you build yourself has no such limit.",
+            "; ".join(left_out[:4]),
+        )
+
+
+def _add_device_state(executor: PoplarExecutor, tensors: dict[str, torch.Tensor]) -> None:
+    """State of torch's own optimizers, which lives on the device only."""
+    training = executor._compiled().executable.training
+    from . import optim
+
+    if training is not None and not isinstance(executor._optimizer, optim.Optimizer):
+        tensors.update({f"device/{name}": tensor for name, tensor in training.state.items()})
+
+
+def _encode_block(hook: Any) -> Any:
+    return [hook._user_id, hook._ipu_id] if type(hook) is _blocks._BlockHook else None
+
+
+def _decode_block(data: Any) -> Callable[..., Any]:
+    kinds = [type(item) for item in data] if isinstance(data, list) else []
+    if len(kinds) != 2 or kinds[0] not in (str, type(None)) or kinds[1] not in (int, type(None)):
+        raise BadData("a block of its model is malformed")
+    return _blocks._BlockHook(*data)
+
+
+# -- loading -------------------------------------------------------------------------------------------------
+
+
+def importPoptorchMetadataFromFile(filename: str) -> bytes:
+    """What a file of a compiled model says about itself: versions, options, inputs; as JSON text."""
+    with package.opened(os.fspath(filename)) as opened:
+        return json.dumps(opened.manifest).encode()
+
+
+def load(filename: str, edit_opts_fn: Callable[[Options], Any] | None = None) -> PoplarExecutor:
+    """Restore a model saved with `save` or `compileAndExport`, compiled and ready to run.
+
+    Classes of the model are looked up among the modules that this process has imported; without them the model
+    still runs, but cannot be compiled again.
+
+    Args:
+        filename: the file.
+        edit_opts_fn: called with the options before the model is made, for example to choose a device.
+
+    Raises:
+        AssertionError: the file is of another version, or was saved with `export_model=False`.
+        Error: the file cannot be used.
+    """
+    from . import inferenceModel, trainingModel
+
+    path = os.fspath(filename)
+    try:
+        with package.opened(path) as opened:
+            manifest = _Manifest(opened)
+            assert opened.has("model"), (
+                f"{path} was saved with 'export_model=False' and holds the compiled program only. Wrap the model with "
+                f'poptorch.inferenceModel or poptorch.trainingModel and call loadExecutable("{path}") on the result.'
+            )
+            options = manifest.options()
+            if edit_opts_fn is not None:
+                edit_opts_fn(options)
+            model, made = decode_module(
+                opened.document("model"), opened.tensors("model"), decode_hook=_decode_block
+            )
+            if isinstance(model, ExportedModel):
+                logger.warning("The model in %s is restored without its Python code: %s.", path, model.why)
+            state = opened.tensors("optimizer")
+            if manifest.training:
+                optimizer = _executable_data.decode_optimizer(opened.document("optimizer"), made, state)
+                executor = trainingModel(model, options, optimizer)
+            else:
+                executor = inferenceModel(model, options)
+            executor.per_replica_params.update(manifest.groupings())
+            _put_program(executor, opened, manifest)
+            _restore_device_state(executor, state)
+            words = manifest.random_words()
+    except OtherVersion as problem:
+        raise AssertionError(f"Invalid file {path}: {problem.message}") from problem
+    if words is not None:
+        executor.rng_state = words
+    return executor
+
+
+def load_executable(executor: PoplarExecutor, filename: str) -> None:
+    """Give an executor the compiled program of a file; its model keeps its own weights."""
+    if executor.isCompiled():
+        raise Error("The model is compiled already: call destroy() on it before loadExecutable().")
+    with package.opened(os.fspath(filename)) as opened:
+        _put_program(executor, opened, _Manifest(opened))
+
+
+def _put_program(executor: PoplarExecutor, opened: Package, manifest: _Manifest) -> None:
+    inputs = manifest.inputs()
+    if not opened.has("program"):
+        if isinstance(executor._user_model, ExportedModel):
+            opened.refuse(
+                f"it holds no program, because {manifest.why_no_program}, and the model's Python code is needed to make "
+                f"one, but {executor._user_model.why}"
+            )
+        logger.info("%s holds no program: compiling the model again", opened.path)
+        executor._compile(inputs)
+        return
+    saved = decode_saved(opened.document("program"), opened.tensors("program"))
+
+    def restore(micro_batch: list[torch.Tensor]) -> Session:
+        options = executor._options
+        settings = _session_settings.session_settings(options, executor._training, executor._groupings())
+        spec = executor._optimizer_spec() if executor._training else None
+        _wrapping.unwrap_model(executor._model)
+        try:
+            return Session.restore(settings, spec, executor._model, micro_batch, saved)
+        except Error as problem:
+            raise Error(f"{opened.path}: {problem.message}") from problem
+        finally:
+            _wrapping.rewrap_model(executor._model)
+
+    executor._compile(inputs, restore)
+
+
+def _restore_device_state(executor: PoplarExecutor, tensors: dict[str, torch.Tensor]) -> None:
+    training = executor._compiled().executable.training
+    if training is None:
+        return
+    for name, tensor in training.state.items():
+        held = tensors.get(f"device/{name}")
+        if held is not None:
+            if held.shape != tensor.shape or held.dtype != tensor.dtype:
+                raise BadData("the state of its optimizer does not fit its program")
+            tensor.copy_(held)
+
+
+class _Manifest:
+    """The manifest of a file, checked."""
+
+    def __init__(self, opened: Package) -> None:
+        fields = Fields(opened.manifest, "its manifest")
+        version = fields.take("poptorch_version", str)
+        if version != __version__:
+            raise OtherVersion(
+                f"PopTorch version mismatch: {opened.path} was created with version {version[:40]} and this is "
+                f"version {__version__}. Compile and save the model again."
+            )
+        self.training: bool = fields.take("training", bool)
+        self.exports_model: bool = fields.take("exports_model", bool)
+        self._inputs = fields.take("inputs")
+        self._options = fields.take("options")
+        self._groupings = fields.take("replica_groupings")
+        self._words = fields.take("random_words", list, type(None))
+        if "why_no_program" in opened.manifest:
+            self.why_no_program: str = fields.take("why_no_program", str)
+        for name in ("engine_version", "torch_version", "format"):
+            fields.take(name, str)
+        fields.take("format_version", int)
+        fields.done()
+        if self.exports_model != opened.has("model"):
+            raise BadData("its model is missing, or should not be there")
+
+    def inputs(self) -> _args_parser.ArgsParser.Args:
+        """The arguments that the program was compiled for, with zeros in the tensors."""
+        fields = Fields(self._inputs, "its inputs")
+        arguments = _args_parser.ArgsParser.Args()
+        args, kwargs = (decode_structure(fields.take(name), None) for name in ("args", "kwargs"))
+        names = fields.strings("names")
+        fields.done()
+        if not isinstance(args, list) or len(args) != len(names) or not isinstance(kwargs, dict):
+            raise BadData("its inputs are malformed")
+        for name, value in zip(names, args, strict=True):
+            arguments.appendArg(value, name)
+        for name, value in kwargs.items():
+            if type(name) is not str:
+                raise BadData("its inputs are malformed")
+            arguments.setNamedArg(name, value)
+        for tensor in flattenTensorStructure([args, kwargs]):
+            if tensor.numel() == 0:
+                raise BadData("its inputs are malformed")
+        return arguments
+
+    def options(self) -> Options:
+        """The options, thawed; a file that was compiled offline is for a device now."""
+        options = _executable_data.decode_options(self._options)
+        options.deleteIfExists("ipu_version")
+        if options.connection_type == enums.ConnectionType.Never:
+            options.connectionType(enums.ConnectionType.Always)
+        return options
+
+    def groupings(self) -> dict[str, Any]:
+        """Replica groupings of parameters, as the user set them."""
+        groupings = _executable_data.decode_value(self._groupings)
+        if not isinstance(groupings, dict):
+            raise BadData("its replica groups are malformed")
+        for name, setting in groupings.items():
+            kinds = [type(item) for item in setting] if isinstance(setting, tuple) else []
+            if type(name) is not str or kinds != [enums.CommGroupType, int, enums.VariableRetrievalMode]:
+                raise BadData("its replica groups are malformed")
+        return groupings
+
+    def random_words(self) -> list[int] | None:
+        """The state of the random number generators, if it was saved."""
+        if self._words is not None and not all(type(w) is int and -(1 << 63) <= w < 1 << 64 for w in self._words):
+            raise BadData("its random state is malformed")
+        return self._words

@@ -53,7 +53,8 @@ def _report_option(name: str, value: object) -> None:
 def _report_convolution(settings: dict[str, object]) -> None:
     if settings.get("enableConvDithering"):
         log.no_effect("Options.Training.setConvolutionDithering", "convolutions are not laid out on tiles")
-    if settings.keys() - {"enableConvDithering"}:
+    # the type of partial sums goes with that of matrix products, which the engine follows
+    if settings.keys() - {"enableConvDithering", "partialsType"}:
         log.recorded("convolutionOptions")
 
 

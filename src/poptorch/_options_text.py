@@ -52,6 +52,10 @@ class ConfigFileError(Exception):
     """A configuration file has a line that cannot be read or is not allowed."""
 
 
+# Programs know it, and read it in tracebacks, as poptorch.options.ConfigFileError.
+ConfigFileError.__module__ = "poptorch.options"
+
+
 class _Refused(Exception):
     """An expression that a configuration file may not contain."""
 

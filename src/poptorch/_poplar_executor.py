@@ -34,6 +34,7 @@ from . import (
     _args_parser,
     _counters,
     _device_log,
+    _executable_file,
     _impl,
     _optimizer_attributes,
     _printing,
@@ -354,7 +355,8 @@ class PoplarExecutor:
             return
         self._compile(bound)
 
-    def _compile(self, bound: Any) -> None:
+    def _compile(self, bound: Any, restore: Callable[[list[torch.Tensor]], Session] | None = None) -> None:
+        """Compile for `bound`, or load what `restore` makes for one micro-batch of it."""
         options = self._options
         started = time.perf_counter()
         with self._profiling.tracepoint("modelCompilation"), _progress(options) as advance:
@@ -362,15 +364,22 @@ class PoplarExecutor:
             options._report_options_without_effect()
             micro_batch, rebuild = self._micro_batch(bound)
             advance(10)
-            session = self._capture(bound, micro_batch, rebuild, advance)
-            self._acquire(session)
+            if restore is None:
+                session = self._capture(bound, micro_batch, rebuild, advance)
+            else:
+                session = restore(micro_batch)
+            attachment = self._acquire(session)
+            if options.connection_type == enums.ConnectionType.Always:
+                attachment.attach()
+                _device_log.attached(attachment)
+            _device_log.compiled(session)
             advance(100)
+        self._attachment = attachment
         self._executable_inputs = bound.clone()
         self._session = session
         self._calls_since_compile = 0
         self._compile_seconds = time.perf_counter() - started
         self._ledger.compiled(self._compile_seconds, self._ipus_used(session))
-        _device_log.compiled(session, options)
         if options.connection_type != enums.ConnectionType.Never:
             self._attach()
 
@@ -455,10 +464,10 @@ class PoplarExecutor:
         stages = session.stages()
         return max(1, stages.ipus_per_replica if stages is not None else 1) * self._options.replication_factor
 
-    def _acquire(self, session: Session) -> None:
+    def _acquire(self, session: Session) -> devices.Attachment:
         options = self._options
         offline = options.connection_type == enums.ConnectionType.Never
-        modelled = options.ipu_model if options.exists("ipu_model") else devices.model_only()
+        modelled = options.use_model if options.exists("use_model") else devices.model_only()
         hardware = not modelled and not offline
         if hardware is False and not offline and options._Popart.options["instrumentWithHardwareCycleCounter"]:
             raise _impl.createPoptorchError(
@@ -469,19 +478,19 @@ class PoplarExecutor:
             self._ipus_used(session), round_up=options.auto_round_num_ipus, hardware=hardware
         )
         device_id = options.ipu_id if options.exists("ipu_id") else None
-        self._attachment = devices.Attachment(ipus, device_id=device_id, hardware=hardware)
+        always = options.connection_type == enums.ConnectionType.Always
+        attachment = devices.Attachment(ipus, device_id=device_id, hardware=hardware, free=always)
         if not offline:
-            _device_log.acquired(self._attachment, ipus, hardware)
-        weakref.finalize(self, self._attachment.detach)
+            _device_log.acquired(attachment, ipus, hardware)
+        weakref.finalize(self, attachment.detach)
+        return attachment
 
     def _attach(self) -> None:
+        """Take the device, unless it is held already, and load it: weights, optimizer, random state."""
         assert self._attachment is not None
-        try:
+        if not self._attachment.attached:
             self._attachment.attach()
-        except Error:
-            self._session = None  # a model that got no device is not compiled
-            raise
-        _device_log.attached(self._attachment)
+            _device_log.attached(self._attachment)
         session = self._compiled()
         self.copyWeightsToDevice()
         if self._optimizer is not None:
@@ -618,6 +627,27 @@ class PoplarExecutor:
         return reconstructTensorStructure(
             session.result, outputs, lambda tensor: isinstance(tensor, FakeTensor)
         )
+
+    # -- files -------------------------------------------------------------------------------------------
+
+    def save(self, filename: str, export_model: bool = True, save_rng_state: bool = True) -> None:
+        """Write the compiled model to a file; with `export_model`, model, weights and optimizer too.
+
+        Args:
+            filename: the file, or a folder for `model.poptorch`; missing folders are made.
+            export_model: False leaves the model out: such a file is for `loadExecutable` only.
+            save_rng_state: also keep the state of the random number generators.
+        """
+        _executable_file.save(self, filename, export_model, save_rng_state)
+
+    def compileAndExport(self, filename: str, *args: Any, export_model: bool = True, **kwargs: Any) -> None:
+        """Compile for these arguments (those of `forward`) and `save`."""
+        self.compile(*args, **kwargs)
+        self.save(filename, export_model)
+
+    def loadExecutable(self, filename: str) -> None:
+        """Take over the compiled program of a file, for a model of the same structure."""
+        _executable_file.load_executable(self, filename)
 
     # -- queries -----------------------------------------------------------------------------------------
 

@@ -139,19 +139,8 @@ class _IExecutionStrategy:
     def _make_rule(self) -> BlockRule:
         raise NotImplementedError
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> _IExecutionStrategy:
-        return self._without_rule(memo)
-
-    def _without_rule(self, memo: dict[int, Any]) -> _IExecutionStrategy:
-        import copy
-
-        clone = object.__new__(type(self))
-        memo[id(self)] = clone
-        for name, value in self.__dict__.items():
-            setattr(clone, name, None if name == "_rule" else copy.deepcopy(value, memo))
-        return clone
-
     def __getstate__(self) -> dict[str, Any]:
+        # copies and pickles keep the plan, not the capture that last followed it
         return {**self.__dict__, "_rule": None}
 
 

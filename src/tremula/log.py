@@ -62,6 +62,7 @@ _level_words: dict[str, str] = {}
 _layers: dict[str, Layer] = {}
 _files: dict[str, TextIO] = {}
 _lock = threading.Lock()
+_line_hooks: list[Callable[[], None]] = []
 
 
 class BracketFormatter(logging.Formatter):
@@ -104,6 +105,8 @@ class StreamFinder(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             line = self.format(record)
+            for hook in _line_hooks:
+                hook()
             stream = self._find()
             if stream is None or stream.closed:
                 os.write(2, f"{line}\n".encode(errors="replace"))
@@ -234,6 +237,18 @@ def set_level(group: str, word: str) -> None:
 def prints_ir() -> bool:
     """Whether the PopTorch level asks for dumps of the graph (DEBUG_IR, TRACE and TRACE_ALL)."""
     return level("poptorch") in ("TRACE", "TRACE_ALL", "DEBUG_IR")
+
+
+def add_line_hook(hook: Callable[[], None]) -> None:
+    """Call `hook` before each line from now on: for what else draws on the terminal and has to make way."""
+    if hook not in _line_hooks:
+        _line_hooks.append(hook)
+
+
+def remove_line_hook(hook: Callable[[], None]) -> None:
+    """Call `hook` no more."""
+    if hook in _line_hooks:
+        _line_hooks.remove(hook)
 
 
 def repeat_limit() -> int:

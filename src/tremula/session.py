@@ -17,13 +17,16 @@ from torch import fx
 from tremula.capture.context import Capture
 from tremula.capture.placement import PlacementRule, SingleIpu
 from tremula.capture.scopes import module_scopes
-from tremula.capture.stages import BlockRule, StageSummary, check
+from tremula.capture.stages import BlockRule, BlockTarget, Mode, StageSummary, check
 from tremula.capture.state import StateSlots
 from tremula.capture.step import CapturedStep, Flatten, capture_step
 from tremula.capture.update import capture_accumulate, capture_update
 from tremula.errors import Error
 from tremula.execute.executable import Executable, ReplicaGrouping, TrainingState
 from tremula.execute.outputs import OutputRule
+from tremula.execute.precision import Precision
+from tremula.execute.package_fit import Surroundings, check_fit
+from tremula.execute.package_spec import SavedProgram, SavedStages
 from tremula.execute.random_state import RandomState
 from tremula.optimize.loss_scale import loss_scale
 from tremula.optimize.rules import apply_update, hyper_tensors, initial_state
@@ -112,6 +115,8 @@ class Session:
             random=RandomState(settings.seed, loops.replicas),
             groupings=settings.groupings,
             training=training,
+            precision=Precision(settings.stochastic_rounding, settings.half_partials),
+            traps=settings.trap_floating_point,
             clock=time.perf_counter,
         )
 
@@ -276,6 +281,113 @@ class Session:
             for name in self.settings.anchors
         ]
         return outputs, anchors
+
+    # -- in files ----------------------------------------------------------------------------------------
+
+    def saved(self) -> SavedProgram:
+        """The compiled form, to be put into a file."""
+        summary = self.stages()
+        stages = None if summary is None else SavedStages(**{**vars(summary), "mode": summary.mode.value})
+        return SavedProgram(
+            program=self.program,
+            result=self.result,
+            computed=self.computed,
+            spec=self.spec,
+            stages=stages,
+            running_mean=self.settings.running_mean,
+            groupings=self.settings.groupings,
+        )
+
+    @classmethod
+    def restore(
+        cls,
+        settings: SessionSettings,
+        spec: OptimizerSpec | None,
+        module: torch.nn.Module,
+        inputs: Sequence[torch.Tensor],
+        saved: SavedProgram,
+    ) -> Session:
+        """A session that runs a program from a file with the weights of `module`; nothing is captured.
+
+        Args:
+            settings: must agree with those that the program was compiled with where the graphs depend on them.
+            spec: the optimizer to go on with.
+            module: has the parameters and buffers that the program was compiled for.
+            inputs: one micro-batch in device dtypes.
+            saved: what `saved` returned, read back.
+
+        Raises:
+            Error: listing what does not fit.
+        """
+        if saved.stages is not None:
+            settings = replace(settings, rule=_RestoredStages(saved.stages))
+        session = cls(settings, spec)
+        slots = StateSlots(module)
+        state = {name: tensor.detach().to(device_dtype(tensor.dtype)) for name, tensor in slots.tensors().items()}
+        training = None
+        if spec is not None and saved.spec is not None and settings.training:
+            replaced(saved.spec, spec)
+            training = session._training_state(saved.program, state)
+        surroundings = Surroundings(
+            training=settings.training,
+            loops=settings.loops,
+            running_mean=settings.running_mean,
+            groupings=settings.groupings,
+            parameters=tuple(slots.parameter_names),
+            buffers=tuple(slots.buffer_names),
+            state=state,
+            inputs=inputs,
+            optimizer=training,
+        )
+        check_fit(saved, surroundings)
+        session._names = Names(saved.program)
+        anchor_rules = session._add_anchors(saved.program)
+        session.result, session.computed = saved.result, saved.computed
+        session._executable = Executable(
+            saved.program,
+            state,
+            outputs=[settings.outputs] * len(saved.program.interface.outputs) + anchor_rules,
+            random=RandomState(settings.seed, settings.loops.replicas),
+            groupings=settings.groupings,
+            training=training,
+            precision=Precision(settings.stochastic_rounding, settings.half_partials),
+            traps=settings.trap_floating_point,
+            clock=time.perf_counter,
+        )
+        return session
+
+    def _training_state(self, program: Program, state: Mapping[str, torch.Tensor]) -> TrainingState:
+        """Fresh optimizer state for a program that has its update already."""
+        spec = self.spec
+        assert spec is not None
+        names = [name for name in program.interface.gradients if name in state]
+        loops = self.settings.loops
+        turns = loops.gradient_accumulation * loops.replicas
+        training = TrainingState(
+            state=initial_state(spec, {name: state[name] for name in names}),
+            hyper=hyper_tensors(spec),
+            loss_scale=lambda: torch.as_tensor(
+                loss_scale(self.spec, training.state, training.hyper), dtype=torch.float32
+            ),
+            divisor=float(turns) if self.settings.mean_reduction else 1.0,
+            running_mean=self.settings.running_mean,
+            accumulator_dtypes=tuple(spec.accum_type for _ in names),
+        )
+        return training
+
+
+class _RestoredStages(BlockRule):
+    """The placement rule of a program from a file: it has seen everything already."""
+
+    def __init__(self, stages: SavedStages) -> None:
+        super().__init__(Mode(stages.mode))
+        self._stages = StageSummary(**{**vars(stages), "mode": self.mode})
+
+    def _target(self, block: str, ipu: int | None) -> BlockTarget:
+        raise NotImplementedError("a program from a file is not captured again")
+
+    def summary(self) -> StageSummary:
+        return self._stages
 
 
 def _keep_gradients(graph: fx.GraphModule, outputs: int, computed: Sequence[str], wanted: Sequence[str]) -> None:

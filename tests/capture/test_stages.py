@@ -38,16 +38,6 @@ def test_ops_after_a_closed_block_are_refused_until_the_next() -> None:
     assert rule.current().ipu == 1
 
 
-def test_returning_results_needs_no_block() -> None:
-    rule = AutoStages(Mode.PIPELINED, same_as_ipu=True)
-    rule.begin("a", 3)
-    rule.current()
-    rule.end()
-    rule.finish()
-    assert rule.current().ipu == 3
-    assert rule.summary().ipus_used == (3,)
-
-
 def test_same_as_ipu_numbers_stages_by_ipu() -> None:
     rule = AutoStages(Mode.PIPELINED, same_as_ipu=True)
     assert place(rule, ("a", 0), ("b", 2), ("c", 1)) == [(0, 0, 0), (2, 2, 0), (1, 1, 0)]

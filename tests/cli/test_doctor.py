@@ -106,8 +106,10 @@ def test_runs_that_executed_nothing_are_a_warning(tmp_path: Path, monkeypatch: p
     assert finding.level == "warning"
     assert "idle.py" in finding.text
     busy = ledger.Entry("trainingModel", "Network", calls=3, samples=12)
-    ledger.append(ledger.Run("/home/me/busy.py", 1, 1.0, 2.0, models=[busy]))
-    assert levels(doctor.check_ledger()) == ["warning", "ok"]
+    ledger.append(ledger.Run("/home/me/busy/__main__.py", 1, 1.0, 2.0, models=[busy]))
+    warning, fine = doctor.check_ledger()
+    assert (warning.level, fine.level) == ("warning", "ok")
+    assert "python -m busy: trainingModel Network: 3 calls, 12 samples" in fine.text
 
 
 def test_problems_decide_the_exit_code(

@@ -29,7 +29,11 @@ def modes(record: Any, function: Any, outputs: int) -> tuple[dict[str, str], dic
 
 
 def test_input_and_output(record: Any) -> None:
-    inputs, outputs = modes(record, lambda x: (mark_in(x) + 1, mark_out(torch.ones(1) * 2)), 2)
+    def both(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = mark_in(x) + 1
+        return y, mark_out(y * 2)
+
+    inputs, outputs = modes(record, both, 2)
     assert list(inputs.values()) == [LOOP]
     assert outputs == {1: LOOP}
 

@@ -123,3 +123,30 @@ def test_work_under_inference_mode(record: Any) -> None:
     with torch.inference_mode():
         OPS.push_name_scope("a")
         assert torch.equal(OPS.nop(X), X)
+
+
+def test_convolution_groups(record: Any) -> None:
+    conv = torch.nn.functional.conv1d
+    end = (None,) * 6
+
+    def model(weight: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        OPS.begin_multi_conv()
+        grouped = conv(x, x)
+        OPS.end_multi_conv(*end)
+        return grouped + conv(x, x)
+
+    x = torch.ones(1, 1, 4)
+    first, second = record(model, x).attributes("convolution")
+    assert first["multi_conv"].keys() == {"group"}
+    assert second == {}
+
+    def left_open(weight: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        OPS.begin_multi_conv()
+        OPS.begin_multi_conv()
+        return x
+
+    with pytest.raises(Error, match="Nested"):
+        record(left_open, x)
+    with pytest.raises(Error, match="Unexpected end_multi_conv"):
+        record(lambda w, x: OPS.end_multi_conv(*end) or x, x)
+    record(model, x)  # what a failed capture left open is gone

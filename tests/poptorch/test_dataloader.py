@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import logging
 import os
 import random
+import signal
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -375,6 +379,10 @@ def test_a_terminated_loader_says_so() -> None:
     make(opts(), Numbers(4)).terminate()  # nothing to end
 
 
+def test_an_iterator_has_the_length_of_its_loader() -> None:
+    assert len(iter(make(opts(), Numbers(9), DataLoaderMode.Async, batch_size=2))) == 4
+
+
 def is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -395,6 +403,31 @@ def test_a_loader_dropped_half_way_ends_its_process_at_once(workers: int) -> Non
         assert not is_running(pid)
     finally:
         gc.enable()
+
+
+def group_members(leader: int) -> list[int]:
+    """Live processes of a process group."""
+    members = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            state, _, group = entry.read_text().rpartition(")")[2].split()[:3]
+            if int(group) == leader and state != "Z":
+                members.append(int(entry.parent.name))
+    return members
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see processes")
+def test_a_killed_worker_is_noticed_and_its_own_workers_are_ended() -> None:
+    loader = make(opts(), Numbers(1000), DataLoaderMode.Async, num_workers=2)
+    pid = loader._accessor._worker.pid
+    assert len(group_members(pid)) == 3
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(Error, match="killed by signal 9"):
+        epoch(loader)
+    end = time.monotonic() + 10
+    while group_members(pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert group_members(pid) == []
 
 
 def test_an_iterator_keeps_its_loader() -> None:

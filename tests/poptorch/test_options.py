@@ -431,6 +431,7 @@ class TestOptionsWithoutEffect:
     def test_honoured_options_are_not_mentioned(self, capfd):
         options = Options().deviceIterations(4).replicationFactor(2)
         options.Training.gradientAccumulation(4)
+        options.Precision.setPartialsType(torch.half)
         assert self.lines(options, capfd) == []
 
     @pytest.mark.parametrize(

@@ -14,8 +14,16 @@ from tremula.settings.engine_options import ENGINE_OPTIONS
 from tremula.settings.popart_options import HONOURED, OPTIONS
 
 SOURCES = Path(tremula.__file__).parent.parent
-#: handled where they are validated, or read under the name of a property
-READ_ELSEWHERE = {"max_repeat_logs", "engineOptions", "num_distributed_processes", "distributed_process_id"}
+#: handled where they are validated, read under the name of a property, or built from parts
+READ_ELSEWHERE = {
+    "max_repeat_logs",
+    "engineOptions",
+    "num_distributed_processes",
+    "distributed_process_id",
+    "automaticLossScalingSettings.updatePeriod",
+    "automaticLossScalingSettings.thresholdUpperCountProportion",
+    "automaticLossScalingSettings.binEdgeLocation",
+}
 
 
 @cache

@@ -20,7 +20,6 @@ from tremula.capture.losses import LOSS_FUNCTIONS
 from tremula.capture.refusals import refuse_if_unsupported
 from tremula.program.dtypes import HALF_OR_FLOAT, narrow
 
-_DEVICE = torch.device("ipu:0")
 _HOST = torch.device("cpu")
 
 #: functions whose weights are cast to the dtype of their first argument: name -> positions of weights
@@ -83,11 +82,12 @@ class Dialect(TorchFunctionMode):
     ) -> Any:
         kwargs = dict(kwargs) if kwargs else {}
         name = getattr(func, "__name__", "")
-        if name == "__get__":
-            return self._attribute(func, args)
         tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+        if tensors and _moves_constant(name, args, kwargs):
+            return _constant(args[0], args[1:], kwargs)
         if tensors and all(not isinstance(tensor, FakeTensor) for tensor in tensors):
-            return _host_only(func, name, args, kwargs)
+            with _disable_current_modes():
+                return func(*args, **kwargs)  # host tensors alone: computed there and then
         args, kwargs = _on_host(args, kwargs)
         refuse_if_unsupported(name, args, kwargs)
         if name in _WEIGHT_OPERANDS:
@@ -99,23 +99,24 @@ class Dialect(TorchFunctionMode):
             self._capture.losses.append(result)
         return result
 
-    def _attribute(self, func: Callable[..., Any], args: Any) -> Any:
-        owner = getattr(func, "__self__", None)
-        if owner is torch.Tensor.device and isinstance(args[0], FakeTensor):
-            return _DEVICE
-        return func(*args)
+
+def _moves_constant(name: str, args: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether a call on a host tensor means to put it where the model's tensors are."""
+    if name == "ipu":
+        return True
+    if name not in ("to", "type_as") or isinstance(args[0], FakeTensor):
+        return False
+    return any(isinstance(v, torch.device | str | FakeTensor) for v in (*args[1:], *kwargs.values()))
 
 
-def _host_only(func: Callable[..., Any], name: str, args: Any, kwargs: dict[str, Any]) -> Any:
-    """A call on host tensors alone: it runs there and then, unless it moves a constant to the device."""
-    moves = name == "ipu" or (name == "to" and any(_names_device(v) for v in (*args, *kwargs.values())))
-    if moves:
-        constant = torch.ops.aten.lift_fresh_copy.default(narrow(args[0].detach()))
-        rest = [value for value in args[1:] if not _names_device(value)]
-        named = {k: v for k, v in kwargs.items() if not _names_device(v)}
-        return constant.to(*rest, **named) if rest or named else constant
+def _constant(tensor: torch.Tensor, args: Any, kwargs: dict[str, Any]) -> torch.Tensor:
+    """A host tensor as a constant of the graph, in the dtype that the call asks for."""
     with _disable_current_modes():
-        return func(*args, **kwargs)
+        tensor = narrow(tensor.detach())
+    constant: torch.Tensor = torch.ops.aten.lift_fresh_copy.default(tensor)
+    wanted = [v for v in (*args, *kwargs.values()) if isinstance(v, torch.dtype)]
+    wanted += [v.dtype for v in args if isinstance(v, FakeTensor)]
+    return constant.to(wanted[0]) if wanted else constant
 
 
 def _on_host(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch.fx import _lazy_graph_module
 from torch.fx.experimental import proxy_tensor
 
 from tremula.capture.context import Capture
@@ -47,12 +48,17 @@ class Recorder:
         self._excludes = excludes
         self._by_sequence: dict[int, Record] = {}
         self._differentiated: Record | None = None
+        self._last = Annotation()
         self.phase = Phase.FORWARD
+        #: the user's forward has returned: what is recorded now belongs to its last op
+        self.finished = False
 
     def record(self) -> Record:
         """The record of an op that is being recorded now."""
         if self.phase is Phase.FORWARD:
-            record = Record(self.phase, self._capture.annotation(), user_line(self._excludes))
+            if not self.finished:
+                self._last = self._capture.annotation()
+            record = Record(self.phase, self._last, user_line(self._excludes))
             # autograd numbers the grad_fn just before the op below it is dispatched
             self._by_sequence.setdefault(torch.autograd._get_sequence_nr() - 1, record)  # type: ignore[attr-defined]
             return record
@@ -120,7 +126,9 @@ class _Maker(proxy_tensor._MakefxTracer):
 
 def make_graph(recorder: Recorder, function: Callable[..., Any], *fakes: torch.Tensor) -> fx.GraphModule:
     """`function` recorded on fake tensors; its inputs become the placeholders, in order."""
-    return _Maker(recorder).trace(function, *fakes)
+    # Lazy: the captured graph is data; only its lowered copy is ever turned into Python code.
+    with _lazy_graph_module._use_lazy_graph_module(True):
+        return _Maker(recorder).trace(function, *fakes)
 
 
 def node_of(tensor: torch.Tensor) -> fx.Node | None:

@@ -70,7 +70,6 @@ class BlockRule(ABC):
     def __init__(self, mode: Mode) -> None:
         self.mode = mode
         self._active: Placement | None = Placement()
-        self._finished = False
         self._last_ipu = 0
         self._ipu_changes = 0
         self._used: set[int] = set()
@@ -105,14 +104,8 @@ class BlockRule(ABC):
         """The active block closes. Outer blocks are not resumed: the device has no such stack."""
         self._active = None
 
-    def finish(self) -> None:
-        """The user's code has run; what is recorded from now on (returning results) needs no block."""
-        self._finished = True
-
     def current(self) -> Placement:
         """Placement of an op recorded now."""
-        if self._finished:
-            return next(reversed(self._seen), Placement())
         placement = self._active
         if placement is None:
             raise Error(

@@ -78,6 +78,7 @@ def capture_step(
         micro_batch = list(arguments[len(slots) : len(slots) + len(fakes)])
         with slots.filled(held), Dialect(capture):
             result = call(micro_batch)
+        recorder.finished = True
         with torch.no_grad():
             outputs, computed = _outputs(flatten(result), arguments)
         found.update(result=result, computed=computed)

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -113,8 +114,8 @@ def check_neighbours() -> Iterator[Finding]:
         yield Finding(
             "warning",
             "Poplar SDK",
-            f"a real one is switched on ({sdk}). Tremula steps aside for it: if you have IPUs, use it; if "
-            "you want Tremula, start from a shell in which the SDK is not enabled.",
+            f"a real one is switched on ({sdk}). If you have IPUs, use it and leave Tremula out of this "
+            "environment; if you want Tremula, start from a shell in which the SDK is not enabled.",
         )
     else:
         yield Finding("ok", "Poplar SDK", "none here, so nothing competes with Tremula")
@@ -187,7 +188,7 @@ def check_ledger() -> Iterator[Finding]:
         return
     for run in runs[-3:]:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.ended))
-        program = os.path.basename(run.program)
+        program = _program_name(run)
         executed = ", ".join(
             f"{entry.kind} {entry.model}: {entry.calls:,} calls, {entry.samples:,} samples"
             for entry in run.models
@@ -199,6 +200,12 @@ def check_ledger() -> Iterator[Finding]:
         if idle:
             level = "note" if executed else "warning"
             yield Finding(level, "runs", f"{when} {program}: wrapped but never executed: {idle}")
+
+
+def _program_name(run: ledger.Run) -> str:
+    """The file's name, or what `python -m` was given."""
+    path = Path(run.program)
+    return f"python -m {path.parent.name}" if path.name == "__main__.py" else path.name
 
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (

@@ -12,6 +12,7 @@ import contextlib
 import enum
 import multiprocessing.util  # its exit hook, which joins processes, must run after ours
 import os
+import signal
 import tempfile
 import weakref
 from dataclasses import replace
@@ -198,6 +199,10 @@ class PrefetchWorker:
         if process.is_alive():
             process.kill()
             process.join()
+        if process.exitcode != 0 and process.pid is not None:
+            # It had no chance to end the processes that the data set started; they are in its group.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
 
     def _wait_until_started(self, sharing: Sharing) -> tuple[ItemLayout, SlotRing]:
         try:
@@ -310,7 +315,7 @@ def _not_sendable(sharing: Sharing) -> str:
 
 def _describe_exit(code: int | None) -> str:
     if code is None:
-        return "still exiting"
+        return "no longer answers"
     if code < 0:
         return f"killed by signal {-code}"
     return f"exit code {code}"

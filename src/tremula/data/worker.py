@@ -1,8 +1,9 @@
 """The worker process of an asynchronous loader: it walks over the data set and fills the ring.
 
 It ends when told to, when its consumer is gone (the command pipe or the parent's sentinel says so), or with
-an exception of the data set, which it reports. It ignores SIGINT: an interrupt from the keyboard reaches
-all processes of the terminal, and whether loading ends is for the consumer to decide.
+an exception of the data set, which it reports. It leads a process group of its own and ignores SIGINT: an
+interrupt from the keyboard is for the consumer, which decides whether loading ends, and whoever outlives
+the other can end all that the data set may have started (loaders start processes of their own).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import torch
+import torch.utils.data
 
 from tremula.data.file_transfer import FiledDataset
 from tremula.data.layout import ItemLayout
@@ -73,6 +75,11 @@ class Producer:
             self._run()
         except (_StopLoading, EOFError, BrokenPipeError, ConnectionResetError):
             self._log.debug("AsynchronousDataAccessor worker: leaving")
+        finally:
+            # A loader keeps its processes until it is collected. The end of this process would not wait for
+            # that, but kill them, perhaps in the moment in which they hand over a piece of shared memory.
+            if isinstance(self._dataset, torch.utils.data.DataLoader):
+                self._dataset._iterator = None
 
     def _run(self) -> None:
         items: Iterator[Any] | None = iter(self._dataset)
@@ -196,6 +203,7 @@ def main(
         inherited: the consumer's ends of the pipes, which a forked process has too and must close.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.setpgrp()
     for connection in inherited:
         connection.close()
     threading.Thread(target=_leave_with_consumer, name="tremula-orphan-watch", daemon=True).start()
@@ -223,9 +231,9 @@ def main(
 
 
 def _leave_with_consumer() -> None:
-    """End this process some time after its consumer, even if the data set never returns."""
+    """End this process group some time after its consumer, even if the data set never returns."""
     consumer = multiprocessing.parent_process()
     if consumer is not None:
         consumer.join()
         time.sleep(_ORPHAN_GRACE_SECONDS)
-        os._exit(1)
+        os.killpg(os.getpgrp(), signal.SIGKILL)

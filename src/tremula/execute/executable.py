@@ -15,6 +15,7 @@ import torch
 
 from tremula.execute.lower import lower
 from tremula.execute.outputs import OutputCollector, OutputRule
+from tremula.execute.precision import Precision
 from tremula.execute.random_state import RandomState
 from tremula.program.graph import Program
 
@@ -65,6 +66,8 @@ class Executable:
         random: RandomState,
         groupings: Mapping[str, ReplicaGrouping] | None = None,
         training: TrainingState | None = None,
+        precision: Precision = Precision(),
+        traps: bool = False,
         clock: Callable[[], float],
     ) -> None:
         self.program = program
@@ -76,9 +79,10 @@ class Executable:
         self._groupings = dict(groupings or {})
         self._parameters = {name: state[name].detach().clone() for name in program.interface.parameters}
         self._buffers = self._fresh_buffers(state)
-        self._step = lower(program.step)
-        self._accumulate = lower(program.accumulate) if program.accumulate is not None else None
-        self._update = lower(program.update) if program.update is not None else None
+        self._draws = program.uses_random or precision.stochastic_rounding
+        self._step = lower(program.step, precision, traps=traps)
+        self._accumulate = lower(program.accumulate, precision) if program.accumulate is not None else None
+        self._update = lower(program.update, precision) if program.update is not None else None
         self._replica_state = [self._arguments_of(replica) for replica in range(program.loops.replicas)]
         self._accumulators: list[torch.Tensor] = []
         self._scale = torch.ones(())
@@ -154,7 +158,7 @@ class Executable:
         if self.training is not None:
             arguments.append(self._scale)
         self.times.started.append(self._clock())
-        if self.program.uses_random and self.program.loops.replicas > 1:
+        if self._draws and self.program.loops.replicas > 1:
             with self.random.replica(replica):
                 values: list[torch.Tensor] = self._step(*arguments)
         else:
@@ -164,7 +168,7 @@ class Executable:
 
     @contextlib.contextmanager
     def _random_streams(self) -> Iterator[None]:
-        if not self.program.uses_random:
+        if not self._draws:
             yield
             return
         with self.random.host_untouched():
@@ -231,6 +235,8 @@ class Executable:
         if training.divisor != 1.0 and not training.running_mean:
             torch._foreach_div_(gradients, training.divisor)
         trained = [self._parameters[name] for name in self.program.interface.gradients]
-        self._update(*trained, *gradients, *training.state.values(), *training.hyper.values())
+        stream = self.random.replica(0) if self._draws and self.program.loops.replicas > 1 else contextlib.nullcontext()
+        with stream:
+            self._update(*trained, *gradients, *training.state.values(), *training.hyper.values())
 
 

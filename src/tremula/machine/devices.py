@@ -84,14 +84,16 @@ def candidates(ipus: int) -> list[Device]:
 class Attachment:
     """A program's hold on a device. Release it with `detach`."""
 
-    def __init__(self, ipus: int, *, device_id: int | None = None, hardware: bool) -> None:
+    def __init__(
+        self, ipus: int, *, device_id: int | None = None, hardware: bool, free: bool = False
+    ) -> None:
         self._ipus = ipus
         self._device_id = device_id
         self._hardware = hardware
         self._ticket: int | None = None
         self.device = Device(0, frozenset())
         if hardware:
-            self.device = self._choose(require_free=False)
+            self.device = self._choose(require_free=free)
 
     @property
     def attached(self) -> bool:

@@ -1,7 +1,8 @@
 """Connectionist temporal classification: prefix beam search (Graves 2012; Hannun et al. 2014).
 
 `tremula::ctc_beam_search` keeps, for every labelling on the beam, the log-probability of all alignments
-that end in the blank and of those that do not, and merges alignments of the same labelling.
+that end in the blank and of those that do not, and merges alignments of the same labelling. That unused
+places of a path hold the blank is our choice; the public interface does not say.
 """
 
 from __future__ import annotations

@@ -22,6 +22,27 @@ _numbers = itertools.count()
 _open: list[MultiConvGroup] = []
 
 
+def next_number() -> int:
+    """A number for a group; no other group of this process has it."""
+    return next(_numbers)
+
+
+def nested() -> Error:
+    """What to raise where a group is opened inside another."""
+    return Error(
+        "Nested poptorch.MultiConv is not supported: close one group before you open the next.",
+        type="poptorch_cpp_error",
+    )
+
+
+def unexpected_end() -> Error:
+    """What to raise where a group ends that has no convolutions."""
+    return Error(
+        "Unexpected end_multi_conv: no convolution was called inside poptorch.MultiConv.",
+        type="poptorch_cpp_error",
+    )
+
+
 class MultiConvGroup(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """One group of convolutions.
 
@@ -39,14 +60,11 @@ class MultiConvGroup(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         if _open:
-            raise Error(
-                "Nested poptorch.MultiConv is not supported: close one group before you open the next.",
-                type="poptorch_cpp_error",
-            )
+            raise nested()
         self._capture = capture
         self._shared = {key: value for key, value in shared.items() if value is not None}
         self._per_convolution = {key: list(v) for key, v in per_convolution.items() if v is not None}
-        self._number = next(_numbers)
+        self._number = next_number()
         self._count = 0
 
     def open(self) -> None:
@@ -61,10 +79,7 @@ class MultiConvGroup(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if failed:
             return
         if self._count == 0:
-            raise Error(
-                "Unexpected end_multi_conv: no convolution was called inside poptorch.MultiConv.",
-                type="poptorch_cpp_error",
-            )
+            raise unexpected_end()
         for key, values in self._per_convolution.items():
             if len(values) not in (1, self._count):
                 raise Error(

@@ -20,7 +20,9 @@ NO_OVERLAP = "no_overlap"
 
 
 def marked(node: fx.Node, kind: str) -> bool:
-    """Whether `node` is a mark of `kind`."""
+    """Whether `node` is a mark of `kind`: an alias made for it, not just an op recorded along with one."""
+    if node.target is not torch.ops.aten.alias.default:
+        return False
     record = node.meta.get(RECORD)
     return isinstance(record, Record) and record.annotation.attributes.get("kind") == kind
 

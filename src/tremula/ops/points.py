@@ -1,7 +1,8 @@
 """Point clouds: farthest point sampling (PointNet++, Qi et al. 2017) and nearest neighbours per sample.
 
-Results equal those of the torch_cluster functions of the same purpose, including ties (first index wins)
-and the number of samples (rounded up in single precision).
+Meant to agree with the torch_cluster functions of the same purpose: among equal distances the first index
+wins, and the number of samples is rounded up in single precision. Tested against plain searches, not yet
+against that package.
 """
 
 from __future__ import annotations

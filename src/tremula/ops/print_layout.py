@@ -1,7 +1,8 @@
 """Text layout of printed tensors: nested brackets, aligned numbers, summaries of long dimensions.
 
-The layout is the one that device prints have (one line per innermost row, rows indented by their depth,
-continuation lines two columns further in), so that scripts which read it keep working.
+One line per innermost row, rows indented by their depth, continuation lines two columns further in. Known
+device prints of small matrices in fixed and scientific format are reproduced; summaries, deeper nesting and
+when "auto" turns scientific follow the documented options and are our reading of them.
 """
 
 from __future__ import annotations

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import weakref
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from tremula.capture.context import annotated, current
+from tremula.capture.context import Capture, annotated, current
 from tremula.capture.stages import BlockRule
 from tremula.errors import Error
 from tremula.ops import ctc, custom, dynamic_slice, multiconv, points
@@ -34,9 +36,17 @@ _CAST_TYPES = {
 }
 _REDUCTIONS: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (torch.sum, torch.mean, torch.clone)
 
-# Attributes and groups opened by one op and closed by another.
-_attributes: dict[tuple[str, str], contextlib.ExitStack] = {}
-_groups: list[multiconv.MultiConvGroup] = []
+
+@dataclass
+class _OpenMarks:
+    """What one op has opened and another is to close."""
+
+    attributes: dict[tuple[str, str], contextlib.ExitStack] = field(default_factory=dict)
+    group: contextlib.ExitStack | None = None
+
+
+#: by capture, so that marks of one that failed half-way are gone with it
+_marks: weakref.WeakKeyDictionary[Capture, _OpenMarks] = weakref.WeakKeyDictionary()
 
 
 def identity_loss(tensor: torch.Tensor, reduction: int) -> torch.Tensor:
@@ -64,21 +74,25 @@ def set_attribute(attribute: str, key: str, value: str) -> None:
     capture = current()
     if capture is None:
         return
-    clear_attribute(attribute, key, required=False)
+    marks = _marks.setdefault(capture, _OpenMarks())
+    if (attribute, key) in marks.attributes:
+        marks.attributes.pop((attribute, key)).close()
     scope = contextlib.ExitStack()
     scope.enter_context(capture.attributes(**{f"{attribute}.{key}": value}))
-    _attributes[attribute, key] = scope
+    marks.attributes[attribute, key] = scope
 
 
-def clear_attribute(attribute: str, key: str, required: bool = True) -> None:
+def clear_attribute(attribute: str, key: str) -> None:
     """Undo `set_attribute`."""
-    scope = _attributes.pop((attribute, key), None)
-    if scope is not None:
-        scope.close()
-    elif required and current() is not None:
+    capture = current()
+    if capture is None:
+        return
+    scope = _marks.setdefault(capture, _OpenMarks()).attributes.pop((attribute, key), None)
+    if scope is None:
         raise Error(
             f"clear_attribute: key '{key}' of attribute '{attribute}' is not set.", type="poptorch_cpp_error"
         )
+    scope.close()
 
 
 def _begin_ipu_block(stage: int, phase: int, ipu: int) -> None:
@@ -107,16 +121,25 @@ def _pop_name_scope() -> None:
 
 def _begin_multi_conv() -> None:
     capture = current()
-    if capture is not None:
-        # settings arrive with the end of the group, when its convolutions are already recorded
-        group = multiconv.MultiConvGroup(capture, {}, {})
-        group.open()
-        _groups.append(group)
+    if capture is None:
+        return
+    marks = _marks.setdefault(capture, _OpenMarks())
+    if marks.group is not None:
+        raise multiconv.nested()
+    marks.group = contextlib.ExitStack()
+    marks.group.enter_context(capture.attributes(multi_conv={"group": multiconv.next_number()}))
 
 
 def _end_multi_conv(*_settings: Any) -> None:
-    if _groups:
-        _groups.pop().close()
+    # The settings come too late for the convolutions that are already recorded: poptorch.MultiConv has them.
+    capture = current()
+    if capture is None:
+        return
+    marks = _marks.setdefault(capture, _OpenMarks())
+    if marks.group is None:
+        raise multiconv.unexpected_end()
+    marks.group.close()
+    marks.group = None
 
 
 def _print(tensor: torch.Tensor, title: str, print_gradient: int, *layout: Any) -> torch.Tensor:

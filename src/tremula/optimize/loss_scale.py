@@ -1,6 +1,6 @@
 """Automatic loss scaling: the factor on the loss follows the size of the float16 gradients.
 
-As the device's runtime documents it: elements of the scaled gradients are counted in two bins; if too many
+As the device's runtime does it: elements of the scaled gradients are counted in two bins; if too many
 are in the upper one the factor is halved, else it is doubled, up to the largest power of two in float16.
 """
 

@@ -1,8 +1,8 @@
 """The scalars that an update reads, as the device's runtime names and combines them.
 
-The runtime folds the user's values into a few compound scalars on the host (the formulas are those of its
-public documentation of SGD, Adam and the adaptive optimizers). A compound of constants is a Python number
-inside the captured update; any other is a 0-d float32 tensor whose name is visible in `state_dict()`.
+The runtime folds the user's values into a few compound scalars on the host (names and formulas are those of
+its public headers; the two for Nesterov momentum are ours). A compound of constants is a Python number inside
+the captured update; any other is a 0-d float32 tensor whose name is visible in `state_dict()`.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _velocity_scalars(variant: int) -> VelocityScalars:
             f"scaledLearningRate{variant}", ("learningRate", "velocityScaling"), lambda lr, vs: lr / vs
         ),
         nesterov_gradient=Compound(
-            f"nesterovGradScaleFactor{variant}",
+            f"nesterovGradient{variant}",
             ("velocityScaling", _ATOMIC_LOSS_SCALING),
             lambda vs, ls: vs / ls,
         ),

@@ -9,7 +9,7 @@ from torch import fx
 
 
 #: ops that write running statistics although their schema does not say so: op -> operand positions
-_WRITES_STATISTICS = {
+WRITES_STATISTICS = {
     torch.ops.aten.native_batch_norm.default: (3, 4),
     torch.ops.aten.batch_norm_update_stats.default: (1, 2),
     torch.ops.aten.miopen_batch_norm.default: (3, 4),
@@ -29,7 +29,7 @@ def mutated_placeholders(graph: fx.Graph) -> set[int]:
             if node.args and isinstance(node.args[0], fx.Node) and node.args[0] in base:
                 base[node] = base[node.args[0]]  # getitem of a view op
             continue
-        for position in _WRITES_STATISTICS.get(node.target, ()):
+        for position in WRITES_STATISTICS.get(node.target, ()):
             operand = node.args[position]
             if isinstance(operand, fx.Node) and operand in base:
                 mutated.add(base[operand])

@@ -105,7 +105,7 @@ OPTIONS: tuple[PopartOption, ...] = (
         "disableGradAccumulationTensorStreams disableOptimizerStateTensorStreams",
     ),
     *_rows(DOUBLE, RECORDED, "outlineThreshold outlineSequenceBreakCost"),
-    *_rows(STRING, RECORDED, "partialsTypeMatMuls"),
+    *_rows(STRING, HONOURED, "partialsTypeMatMuls"),
     *_rows(CONTAINER, RECORDED, "convolutionOptions matmulOptions lstmOptions gclOptions"),
     # without effect
     *_rows(
@@ -174,7 +174,7 @@ OPTIONS: tuple[PopartOption, ...] = (
     ),
     *_rows(
         UINT,
-        "no effect: the gradients of all weights are looked at",
+        "no effect: the gradients of float16 weights are looked at",
         "automaticLossScalingSettings.gradientTensorTrackingMethod:3",
     ),
 )

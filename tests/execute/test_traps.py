@@ -1,0 +1,42 @@
+"""Floating-point exceptions stop the run at the user's line, and only when they are enabled."""
+
+import pytest
+import torch
+
+import poptorch
+
+
+class Divide(torch.nn.Module):
+    def forward(self, x, y):
+        return x / y
+
+
+class Compare(torch.nn.Module):
+    def forward(self, x, y):
+        return x > y
+
+
+def model(module, enabled):
+    options = poptorch.Options()
+    options.Precision.enableFloatingPointExceptions(enabled)
+    return poptorch.inferenceModel(module, options)
+
+
+@pytest.mark.parametrize(
+    ("module", "x", "y"),
+    [
+        (Divide(), [1.0], [0.0]),  # division by zero
+        (Divide(), [0.0], [0.0]),  # invalid
+        (Divide(), [3e38], [1e-3]),  # overflow
+        (Compare(), [1.0], [float("nan")]),
+    ],
+)
+def test_each_exception_is_trapped_and_names_the_line(module, x, y):
+    arguments = torch.tensor(x), torch.tensor(y)
+    with pytest.raises(poptorch.Error, match=r"Floating-point exception.*test_traps\.py:\d+ in forward"):
+        model(module, True)(*arguments)
+    model(module, False)(*arguments)
+
+
+def test_ordinary_numbers_pass():
+    assert model(Divide(), True)(torch.tensor([1.0]), torch.tensor([4.0])).item() == 0.25
