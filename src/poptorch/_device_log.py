@@ -15,6 +15,7 @@ from tremula import log
 from tremula.capture.stages import Mode
 from tremula.errors import Error
 from tremula.machine.devices import Attachment
+from tremula.optimize.device_ops import update_ops
 from tremula.program.graph import Placement, record_of, tensors_of
 from tremula.program.names import op_type
 from tremula.session import Session
@@ -44,6 +45,8 @@ def compiled(session: Session) -> None:
     if summary is not None and summary.mode is Mode.PHASED:
         cpp.debug("executionPhaseSettings.stages set to value %d", summary.phase_groups)
         cpp.debug("executionPhaseSettings.phases set to value %d", summary.phases)
+        for what in ("activation", "weight", "optimizer", "accumulator"):  # off chip between phases by default
+            cpp.debug("location_%s set to value useOnChipStorage(False)", what)
     for name, rule in session.settings.anchors.items():
         word = {"all": "ALL", "final": "FINAL", "sum": "Sum", "every_n": "EVERYN"}[rule.mode]
         period = rule.period if rule.mode == "every_n" else 1
@@ -80,6 +83,15 @@ def program_as_ir(session: Session) -> dict[str, Any]:
                 "attributes": {key: str(value) for key, value in record.annotation.attributes.items()},
             }
         )
+    multi_convs: dict[Any, dict[str, Any]] = {}
+    for node in session.names.op_of:
+        settings = record_of(node).annotation.attributes.get("multi_conv")
+        if settings is not None:
+            group = multi_convs.setdefault(settings["group"], {"name": "MultiConv", "type": "MultiConv"})
+            group.setdefault("convolutions", []).append(session.names.op_of[node])
+    ops += multi_convs.values()
+    if session.spec is not None:
+        ops += [{"name": f"{kind}/{name}", "type": kind} for kind, name in update_ops(session.spec)]
     return {"maingraph": ops}
 
 
@@ -88,15 +100,18 @@ def write_optimizer_state(session: Session, state: Mapping[str, Any]) -> None:
     training = session.executable.training
     if training is None:
         raise Error("Only a training model has optimizer state.")
+    log.layer("poptorch:cpp").debug("Writing optimiser state tensors from host to IPU memory")
     own = {"ipu_state": training.state, "ipu_param": training.hyper}
     missing = []
     for part, tensors in own.items():
         given = state.get(part) or {}
-        for name, tensor in tensors.items():
+        for name, tensor in list(tensors.items()):
             value = given.get(name)
             if not isinstance(value, torch.Tensor) or value.shape != tensor.shape:
                 missing.append(name)
             elif part == "ipu_state":
                 tensor.copy_(value)
+            else:
+                training.hyper[name] = value.clone()
     if missing:
         log.layer("poptorch:cpp").warning("Missing optimizer state: %s", ", ".join(sorted(missing)))

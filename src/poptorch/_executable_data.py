@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from tremula.execute.package import BadData
-from tremula.execute.package_data import Fields, NotData, decode, encode, read_dtype
+from tremula.execute.package_data import Fields, NotData, decode, encode
 
 from . import _strategies, enums, optim
 from ._options_text import _ENUMS
@@ -26,7 +26,10 @@ _SWITCHES = ("_relax_optimizer_checks", "_show_compilation_progress_bar", "_modu
 _OPTIMIZERS = {
     f"{kind.__module__.rpartition('.')[0] or kind.__module__}.{kind.__name__}": kind
     for kind in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop)
-} | {f"poptorch.{kind.__name__}": kind for kind in (optim.SGD, optim.Adam, optim.AdamW, optim.RMSprop, optim.LAMB)}
+} | {
+    f"poptorch.{kind.__name__}": kind
+    for kind in (optim.SGD, optim.Adam, optim.AdamW, optim.RMSprop, optim.LAMB)
+}
 
 
 def encode_value(value: Any, where: str = "an option") -> Any:
@@ -139,7 +142,9 @@ def _encode_strategy(strategy: _strategies._IExecutionStrategy) -> dict[str, Any
     elif isinstance(strategy, _strategies.PipelinedExecution):
         stages = {id(stage): stage for stage in strategy._block_map.values()}
         data["auto_stage"] = encode_value(strategy._auto_stage)
-        data["stages"] = [_encode_stage(stage) for stage in sorted(stages.values(), key=lambda s: s._stage_id)]
+        data["stages"] = [
+            _encode_stage(stage) for stage in sorted(stages.values(), key=lambda s: s._stage_id)
+        ]
     return data
 
 
@@ -194,7 +199,7 @@ def encode_optimizer(
 
     Args:
         optimizer: one that the device knows.
-        key_of: id of a parameter -> its key in the file. Parameters that the model does not have are left out.
+        key_of: id of a parameter -> its key in the file. Parameters that are not the model's are left out.
         tensors: receives the state.
     """
     kind = next((k for k in type(optimizer).__mro__ if k in _OPTIMIZERS.values()), None)
@@ -268,7 +273,9 @@ def _fill_own(optimizer: Any, fields: Fields, tensors: Mapping[str, torch.Tensor
     for name, value in own.items():
         setattr(optimizer, name, value)
     marks = fields.take("marks", list)
-    if len(marks) != 2 or not all(isinstance(each, list) and all(type(n) is str for n in each) for each in marks):
+    if len(marks) != 2 or not all(
+        isinstance(each, list) and all(type(n) is str for n in each) for each in marks
+    ):
         raise BadData("its optimizer is malformed")
     optimizer.variable_attrs = optim.VariableAttributes(*marks)
     state: dict[str, Any] = {}

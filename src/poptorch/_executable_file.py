@@ -62,7 +62,9 @@ def save(executor: PoplarExecutor, filename: str, export_model: bool, save_rng_s
     except NotData as problem:
         # Python code of the user takes part in the program: whoever loads the file captures it anew.
         tensors["program"] = {}
-        logger.info("The program itself is not in %s (%s): loading it compiles the model again.", path, problem)
+        logger.info(
+            "The program itself is not in %s (%s): loading it compiles the model again.", path, problem
+        )
         manifest["why_no_program"] = str(problem)
     if export_model:
         _add_model(executor, documents, tensors)
@@ -116,9 +118,9 @@ def _add_model(
         _wrapping.rewrap_model(model)
     if left_out:
         logger.warning(
-            "The file will hold the compiled program and the weights, but not all of the model: %s cannot be written "
-            "down as data. poptorch.load() will give a model that runs and trains but cannot be compiled again; "
-            "loadExecutable() on a model that you build yourself has no such limit.",
+            "The file will hold the compiled program and the weights, but not all of the model: %s cannot be "
+            "written down as data. poptorch.load() will give a model that runs and trains but cannot be "
+            "compiled again; loadExecutable() on a model that you build yourself has no such limit.",
             "; ".join(left_out[:4]),
         )
 
@@ -155,8 +157,8 @@ def importPoptorchMetadataFromFile(filename: str) -> bytes:
 def load(filename: str, edit_opts_fn: Callable[[Options], Any] | None = None) -> PoplarExecutor:
     """Restore a model saved with `save` or `compileAndExport`, compiled and ready to run.
 
-    Classes of the model are looked up among the modules that this process has imported; without them the model
-    still runs, but cannot be compiled again.
+    Classes of the model are looked up among the modules that this process has imported; without them the
+    model still runs, but cannot be compiled again.
 
     Args:
         filename: the file.
@@ -173,8 +175,9 @@ def load(filename: str, edit_opts_fn: Callable[[Options], Any] | None = None) ->
         with package.opened(path) as opened:
             manifest = _Manifest(opened)
             assert opened.has("model"), (
-                f"{path} was saved with 'export_model=False' and holds the compiled program only. Wrap the model with "
-                f'poptorch.inferenceModel or poptorch.trainingModel and call loadExecutable("{path}") on the result.'
+                f"{path} was saved with 'export_model=False' and holds the compiled program only. Wrap the "
+                "model with poptorch.inferenceModel or poptorch.trainingModel and call "
+                f'loadExecutable("{path}") on the result.'
             )
             options = manifest.options()
             if edit_opts_fn is not None:
@@ -214,8 +217,8 @@ def _put_program(executor: PoplarExecutor, opened: Package, manifest: _Manifest)
     if not opened.has("program"):
         if isinstance(executor._user_model, ExportedModel):
             opened.refuse(
-                f"it holds no program, because {manifest.why_no_program}, and the model's Python code is needed to make "
-                f"one, but {executor._user_model.why}"
+                f"it holds no program, because {manifest.why_no_program}, and the model's Python code is "
+                f"needed to make one, but {executor._user_model.why}"
             )
         logger.info("%s holds no program: compiling the model again", opened.path)
         executor._compile(inputs)
@@ -257,8 +260,8 @@ class _Manifest:
         version = fields.take("poptorch_version", str)
         if version != __version__:
             raise OtherVersion(
-                f"PopTorch version mismatch: {opened.path} was created with version {version[:40]} and this is "
-                f"version {__version__}. Compile and save the model again."
+                f"PopTorch version mismatch: {opened.path} was created with version {version[:40]} and this "
+                f"is version {__version__}. Compile and save the model again."
             )
         self.training: bool = fields.take("training", bool)
         self.exports_model: bool = fields.take("exports_model", bool)
@@ -316,6 +319,8 @@ class _Manifest:
 
     def random_words(self) -> list[int] | None:
         """The state of the random number generators, if it was saved."""
-        if self._words is not None and not all(type(w) is int and -(1 << 63) <= w < 1 << 64 for w in self._words):
+        if self._words is not None and not all(
+            type(w) is int and -(1 << 63) <= w < 1 << 64 for w in self._words
+        ):
             raise BadData("its random state is malformed")
         return self._words

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import datetime
+import functools
 import json
 import time
 import weakref
@@ -19,9 +20,10 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from tremula import log
+from tremula.capture.explain import located
 from tremula.capture.record import user_line
 from tremula.errors import Error
-from tremula.execute.executable import ReplicaGrouping
+from tremula.execute.executable import ReplicaGrouping, TurnTimes
 from tremula.execute.outputs import returned_turns
 from tremula.machine import devices, ledger
 from tremula.machine.modelled import not_modelled_cycles
@@ -57,7 +59,26 @@ _BACKWARD_ERR = (
 
 
 def _backward_refused(*_args: Any, **_kwargs: Any) -> None:
-    raise _impl.createPoptorchError(_BACKWARD_ERR)
+    raise located(_impl.createPoptorchError(_BACKWARD_ERR), user_line())
+
+
+#: methods of a module that return it, so that `model = wrapped.half()` would lose the wrapper
+_CONVERSIONS = frozenset({"to", "half", "float", "double", "bfloat16", "type", "cpu", "cuda", "ipu", "to_empty"})
+
+
+def _returns_plain_module(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        line = user_line()
+        log.warn_once(
+            f"conversion {line}",
+            f"{method.__name__}() of a wrapped model{f', at {line},' if line else ''} converts and returns the plain "
+            "module: calling what it returns runs on the host. Convert the module before it is wrapped, and keep "
+            "the object that trainingModel or inferenceModel returned.",
+        )
+        return method(*args, **kwargs)
+
+    return convert
 
 
 class _OverwriteContextManager:
@@ -202,6 +223,8 @@ class PoplarExecutor:
         if attr == "_user_model":  # not set yet, as in a half-built object
             raise AttributeError(attr)
         value = getattr(self._user_model, attr)
+        if attr in _CONVERSIONS and isinstance(self._user_model, torch.nn.Module):
+            return _returns_plain_module(value)
         if isinstance(value, torch.nn.Parameter):
             return _GroupableParameter(value, attr, self.per_replica_params)
         return value
@@ -314,8 +337,11 @@ class PoplarExecutor:
 
     def _update_optimizer_if_needed(self) -> None:
         if self._ipu_optimizer_is_dirty:
-            self._compiled().set_optimizer(self._optimizer_spec())
+            spec = self._optimizer_spec()
+            self._compiled().set_optimizer(spec)
             self._ipu_optimizer_is_dirty = False
+            for line in _optimizer_attributes.describe(self._dict_optimizer, spec):
+                log.layer("poptorch:cpp").debug(line)
 
     def _read_optimizer_state(self) -> None:
         optimizer = self._optimizer
@@ -326,6 +352,7 @@ class PoplarExecutor:
             return
         training = self._compiled().executable.training
         assert training is not None
+        log.layer("poptorch:cpp").debug("Writing optimiser state tensors from IPU to host.")
         optimizer.set_state_dict(
             {
                 "ipu_state": {name: tensor.clone() for name, tensor in training.state.items()},
@@ -564,7 +591,7 @@ class PoplarExecutor:
             self._follow_training()
         assert self._executable_inputs is not None
         session = self._compiled()
-        self._executable_inputs.validateInputs(bound)
+        self._check_inputs(bound)
         tensors = bound.asPackedFlatTuple(self._executable_inputs)
         if self._training:
             self._write_optimizer_state_if_needed()
@@ -574,6 +601,13 @@ class PoplarExecutor:
             self._anchor_memory[short] = value
         self._after_run(tensors)
         return self._as_returned(session, outputs)
+
+    def _check_inputs(self, bound: Any) -> None:
+        assert self._executable_inputs is not None
+        try:
+            self._executable_inputs.validateInputs(bound)
+        except Error as error:
+            raise located(error, user_line()) from None
 
     def _run(self, session: Session, tensors: Iterable[torch.Tensor]) -> Any:
         originals = list(tensors)
@@ -702,15 +736,15 @@ class PoplarExecutor:
 
     def getPerfCounters(self) -> dict[str, list[list[float]]]:
         """Host times (seconds) of the transfers of the last call, per event, tensor and transfer."""
-        if self._session is None or self._synthetic:
+        if self._session is None:
             return _counters.no_ticks()
         program = self._session.program
-        rule = self._session.settings.outputs
+        counted = self._calls_since_compile and not self._synthetic  # synthetic data is not transferred
         return _counters.ticks(
-            self._session.executable.times,
+            self._session.executable.times if counted else TurnTimes(),
             len(program.interface.inputs),
             len(program.interface.outputs),
-            returned_turns(rule, program.loops) if self._calls_since_compile else 0,
+            returned_turns(self._session.settings.outputs, program.loops) if counted else 0,
         )
 
     def getLatency(self) -> _counters.Latency:

@@ -63,6 +63,7 @@ def session_settings(
         source_excludes=tuple(options._source_location_excludes),
         trap_floating_point=bool(popart.get("enableFloatingPointChecks", False)),
         stochastic_rounding=bool(popart.get("enableStochasticRounding", False)),
+        io_tiles=options.TensorLocations.toDict().get("numIOTiles", 0),
         half_partials=popart.get("partialsTypeMatMuls") == "half",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from tremula.capture import context
 from tremula.errors import Error, RecoverableError, UnrecoverableError
 from tremula.machine import devices
 
@@ -67,6 +68,11 @@ def ipuHardwareIsAvailable(num_ipus: int = 1) -> bool:
 def ipuHardwareVersion() -> int:
     """Generation of the IPUs that are shown as hardware: 2 is the Mk2."""
     return 2 if devices.hardware_ipus() else -1
+
+
+def isCompilingWithDispatcher() -> bool:
+    """Whether a model is being captured at this moment."""
+    return context.current() is not None
 
 
 def _validateOptions(options: dict[str, Any]) -> None:

@@ -24,17 +24,22 @@ from tremula.capture.update import capture_accumulate, capture_update
 from tremula.errors import Error
 from tremula.execute.executable import Executable, ReplicaGrouping, TrainingState
 from tremula.execute.outputs import OutputRule
-from tremula.execute.precision import Precision
 from tremula.execute.package_fit import Surroundings, check_fit
 from tremula.execute.package_spec import SavedProgram, SavedStages
+from tremula.execute.precision import Precision
 from tremula.execute.random_state import RandomState
-from tremula.optimize.loss_scale import loss_scale
+from tremula.ops.overlap import check_settings, overlap_modes
+from tremula.optimize.loss_scale import FINAL_SCALE, loss_scale
 from tremula.optimize.rules import apply_update, hyper_tensors, initial_state
+from tremula.optimize.scalars import scalar_names
 from tremula.optimize.spec import OptimizerSpec, replaced
 from tremula.program.dtypes import device_dtype
 from tremula.program.graph import Interface, Loops, Program, tensors_of
 from tremula.program.names import Names
 from tremula.program.verify import verify
+
+#: prefix of the name of a parameter's value after the update
+_UPDATED = "UpdatedVar___"
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,8 @@ class SessionSettings:
     scopes_from_modules: bool = True
     source_excludes: tuple[str, ...] = ()
     trap_floating_point: bool = False
+    #: tiles set aside for transfers, which overlapped transfers need
+    io_tiles: int = 0
     stochastic_rounding: bool = False
     half_partials: bool = False
 
@@ -70,7 +77,6 @@ class Session:
         self.computed: tuple[bool, ...] = ()
         self._executable: Executable | None = None
         self._names: Names | None = None
-        self._updated: list[str] = []
 
     # -- compiling ---------------------------------------------------------------------------------------
 
@@ -101,6 +107,7 @@ class Session:
         loops = settings.loops
         check(settings.rule, settings.training, loops.gradient_accumulation, loops.device_iterations)
         self._refuse_broadcast(module, step, slots)
+        self._check_overlap(step, len(inputs))
         program = self._program(step, slots, input_names)
         state = {name: tensor.detach().to(device_dtype(tensor.dtype)) for name, tensor in host.items()}
         training = self._add_update(program, state) if settings.training else None
@@ -138,6 +145,20 @@ class Session:
                 f"poptorch.Options.broadcastBuffers(False). Written in forward: {', '.join(written)}.",
                 type="poptorch_cpp_error",
             )
+
+    def _check_overlap(self, step: CapturedStep, inputs: int) -> None:
+        """Refuse overlapped transfers where the device could not do them."""
+        settings = self.settings
+        placeholders = [node.name for node in step.graph.graph.nodes if node.op == "placeholder"]
+        last = len(placeholders) - settings.training
+        given, returned = overlap_modes(step.graph.graph, placeholders[last - inputs : last], sum(step.computed))
+        stages = self.stages()
+        check_settings(
+            [*given.values(), *returned.values()],
+            pipelined=stages is not None and stages.mode is Mode.PIPELINED,
+            io_tiles=settings.io_tiles,
+            all_or_sum=settings.outputs.mode in ("all", "sum"),
+        )
 
     def _program(self, step: CapturedStep, slots: StateSlots, input_names: Sequence[str]) -> Program:
         wanted = self._trained(step.gradients)
@@ -211,8 +232,7 @@ class Session:
         added: list[fx.Node] = []
         rules = []
         for name, rule in self.settings.anchors.items():
-            if name.startswith("UpdatedVar___"):
-                self._updated.append(name.removeprefix("UpdatedVar___"))
+            if self._after_step(name):
                 continue
             node = gradients.get(name) or names.tensors.get(name)
             if node is None:
@@ -225,7 +245,8 @@ class Session:
             rules.append(rule)
         if added:
             output.args = ([*values[:first_gradient], *added, *values[first_gradient:]],)
-            program.interface = replace(program.interface, anchors=tuple(self.settings.anchors))
+            anchors = tuple(name for name in self.settings.anchors if not self._after_step(name))
+            program.interface = replace(program.interface, anchors=anchors)
         return rules
 
     # -- using -------------------------------------------------------------------------------------------
@@ -257,8 +278,10 @@ class Session:
     def tensor_names(self) -> list[str]:
         """All tensor names, the optimizer's among them."""
         training = self.executable.training
-        extra = [] if training is None else [*training.hyper, *training.state]
-        return self.names.all_tensors(extra)
+        if training is None or self.spec is None:
+            return self.names.all_tensors([])
+        constants = [name for name in scalar_names(self.spec) if name not in training.hyper]
+        return self.names.all_tensors([*training.hyper, *constants, *training.state])
 
     def set_optimizer(self, spec: OptimizerSpec) -> None:
         """New values for the hyperparameters that may change after compilation."""
@@ -275,12 +298,20 @@ class Session:
         values = executable.run(inputs)
         count = len(executable.program.interface.outputs)
         outputs, anchored = values[:count], iter(values[count:])
-        state = executable.read_state()
         anchors = [
-            state[name.removeprefix("UpdatedVar___")].clone() if name.startswith("UpdatedVar___") else next(anchored)
+            self._value_after_step(name) if self._after_step(name) else next(anchored)
             for name in self.settings.anchors
         ]
         return outputs, anchors
+
+    def _after_step(self, name: str) -> bool:
+        """Whether an anchored tensor is device state rather than a result of the step's graph."""
+        return self.settings.training and (name == FINAL_SCALE or name.startswith(_UPDATED))
+
+    def _value_after_step(self, name: str) -> torch.Tensor:
+        if name == FINAL_SCALE:
+            return self.executable.loss_scale.clone()
+        return self.executable.read_state()[name.removeprefix(_UPDATED)].clone()
 
     # -- in files ----------------------------------------------------------------------------------------
 
@@ -310,7 +341,7 @@ class Session:
         """A session that runs a program from a file with the weights of `module`; nothing is captured.
 
         Args:
-            settings: must agree with those that the program was compiled with where the graphs depend on them.
+            settings: must agree with those of the compilation where the graphs depend on them.
             spec: the optimizer to go on with.
             module: has the parameters and buffers that the program was compiled for.
             inputs: one micro-batch in device dtypes.
@@ -321,9 +352,11 @@ class Session:
         """
         if saved.stages is not None:
             settings = replace(settings, rule=_RestoredStages(saved.stages))
-        session = cls(settings, spec)
+        # With the compiled optimizer, whose order of tensors is that of the graph; `spec` brings new values.
+        session = cls(settings, saved.spec)
         slots = StateSlots(module)
-        state = {name: tensor.detach().to(device_dtype(tensor.dtype)) for name, tensor in slots.tensors().items()}
+        host = slots.tensors()
+        state = {name: tensor.detach().to(device_dtype(tensor.dtype)) for name, tensor in host.items()}
         training = None
         if spec is not None and saved.spec is not None and settings.training:
             replaced(saved.spec, spec)
@@ -354,6 +387,8 @@ class Session:
             traps=settings.trap_floating_point,
             clock=time.perf_counter,
         )
+        if spec is not None:
+            session.set_optimizer(spec)
         return session
 
     def _training_state(self, program: Program, state: Mapping[str, torch.Tensor]) -> TrainingState:
@@ -367,7 +402,7 @@ class Session:
             state=initial_state(spec, {name: state[name] for name in names}),
             hyper=hyper_tensors(spec),
             loss_scale=lambda: torch.as_tensor(
-                loss_scale(self.spec, training.state, training.hyper), dtype=torch.float32
+                loss_scale(self.spec or spec, training.state, training.hyper), dtype=torch.float32
             ),
             divisor=float(turns) if self.settings.mean_reduction else 1.0,
             running_mean=self.settings.running_mean,

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from tremula.capture.placement import PlacementRule, SingleIpu
 from tremula.program.graph import Annotation
+
+if TYPE_CHECKING:
+    from tremula.capture.refusals import Refused
 
 _NO_ATTRIBUTES: Mapping[str, Any] = {}
 
@@ -27,6 +30,8 @@ class Capture:
         self.rule: PlacementRule = rule or SingleIpu()
         self.scopes: list[str] = []
         self.losses: list[torch.Tensor] = []
+        #: calls that the real compiler would refuse, in the order of the program
+        self.refused: list[Refused] = []
         self._attributes: list[Mapping[str, Any]] = []
         self._snapshot: Annotation | None = None
 
@@ -81,6 +86,17 @@ def capturing(capture: Capture) -> Iterator[Capture]:
         yield capture
     finally:
         _current = None
+
+
+@contextlib.contextmanager
+def suspended() -> Iterator[None]:
+    """What runs inside runs on the host, although a capture is under way."""
+    global _current
+    capture, _current = _current, None
+    try:
+        yield
+    finally:
+        _current = capture
 
 
 def annotated(tensor: torch.Tensor, **attributes: Any) -> torch.Tensor:

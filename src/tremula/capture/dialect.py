@@ -16,8 +16,10 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import _disable_current_modes
 
 from tremula.capture.context import Capture
+from tremula.capture.explain import value_wanted
 from tremula.capture.losses import LOSS_FUNCTIONS
 from tremula.capture.refusals import refuse_if_unsupported
+from tremula.ops.ctc_loss import ctc_loss
 from tremula.program.dtypes import HALF_OR_FLOAT, narrow
 
 _HOST = torch.device("cpu")
@@ -69,6 +71,9 @@ _INDEX_OPERANDS: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
     "multilabel_margin_loss": ((1,), ("target",)),
 }
 
+#: functions whose own ops have shapes that depend on data -> the same in ops of static shape
+_STATIC_FORMS: dict[str, Callable[..., Any]] = {"ctc_loss": ctc_loss}
+
 
 class Dialect(TorchFunctionMode):
     """Active while the user's `forward` is captured."""
@@ -88,13 +93,21 @@ class Dialect(TorchFunctionMode):
         if tensors and all(not isinstance(tensor, FakeTensor) for tensor in tensors):
             with _disable_current_modes():
                 return func(*args, **kwargs)  # host tensors alone: computed there and then
+        refuse_if_unsupported(self._capture, name, func, args, kwargs)
         args, kwargs = _on_host(args, kwargs)
-        refuse_if_unsupported(name, args, kwargs)
         if name in _WEIGHT_OPERANDS:
             args, kwargs = _weights_follow_activation(_WEIGHT_OPERANDS[name], args, kwargs)
         elif name in _INDEX_OPERANDS:
             args, kwargs = _wide_indices(*_INDEX_OPERANDS[name], args, kwargs)
-        result = func(*args, **kwargs)
+        func = _STATIC_FORMS.get(name, func)
+        try:
+            result = _STATIC_FORMS.get(name, func)(*args, **kwargs)
+        except RuntimeError as error:
+            # only here is it known which call of the user's wanted a value
+            explained = value_wanted(name, error)
+            if explained is None:
+                raise
+            raise explained from error
         if name in LOSS_FUNCTIONS and isinstance(result, torch.Tensor):
             self._capture.losses.append(result)
         return result
@@ -160,6 +173,18 @@ def _cast(value: Any, dtype: torch.dtype) -> Any:
     if isinstance(value, torch.Tensor) and value.dtype in HALF_OR_FLOAT and value.dtype != dtype:
         return value.to(dtype)
     return value
+
+
+def _static_bincount(
+    input: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0
+) -> torch.Tensor:
+    """torch.bincount of exactly `minlength` bins; on the device that is the maximum as well."""
+    given = torch.ones_like(input, dtype=torch.int32) if weights is None else weights
+    return torch.zeros(minlength, dtype=given.dtype).scatter_add(0, input.long(), given)
+
+
+#: functions whose result has a static shape on the device only
+_STATIC_FORMS: dict[str, Callable[..., Any]] = {"bincount": _static_bincount}
 
 
 def _wide_indices(

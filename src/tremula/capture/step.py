@@ -7,6 +7,7 @@ graph's inputs. Nothing of the user's data is read or changed; when the capture 
 from __future__ import annotations
 
 import contextlib
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +15,16 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch._subclasses.fake_tensor import DynamicOutputShapeException, FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from tremula.capture.context import Capture, capturing
 from tremula.capture.dialect import Dialect
+from tremula.capture.explain import explain
 from tremula.capture.losses import final_loss
 from tremula.capture.record import Recorder, make_graph
-from tremula.capture.refusals import explain
+from tremula.capture.refusals import refusal
 from tremula.capture.state import StateSlots
+from tremula.capture.support import warn_of_unknown_ops
 from tremula.errors import Error
 from tremula.program.dtypes import device_dtype
 from tremula.program.effects import mutated_placeholders, uses_random
@@ -79,6 +82,8 @@ def capture_step(
         with slots.filled(held), Dialect(capture):
             result = call(micro_batch)
         recorder.finished = True
+        if capture.refused:
+            raise refusal(capture.refused)
         with torch.no_grad():
             outputs, computed = _outputs(flatten(result), arguments)
         found.update(result=result, computed=computed)
@@ -94,14 +99,13 @@ def capture_step(
     with capturing(capture), _device_semantics(), torch.set_grad_enabled(capture.training):
         try:
             graph = make_graph(recorder, step, *arguments)
-        except (Error, DynamicOutputShapeException):
-            raise
         except Exception as error:
-            explained = explain(error)
-            if explained is None:
+            explained = explain(error, module, capture.refused)
+            if explained is error:
                 raise
             raise explained from error
     slots.check_unchanged()
+    warn_of_unknown_ops(graph.graph)
 
     mutated = mutated_placeholders(graph.graph)
     names = slots.names
@@ -166,11 +170,15 @@ def _gradients(
 
 @contextlib.contextmanager
 def _device_semantics() -> Iterator[None]:
-    """Host-side checks that read values are off while there are none."""
+    """Host-side checks that read values are off while there are none, and so is torch's log of a user's bug."""
     distribution = torch.distributions.Distribution
     validate = distribution._validate_args
     distribution.set_default_validate_args(False)
+    # a shape that does not fit is reported by the exception; the trace through torch's insides helps nobody
+    fake_log = logging.getLogger("torch._subclasses.fake_tensor")
+    disabled, fake_log.disabled = fake_log.disabled, True
     try:
         yield
     finally:
+        fake_log.disabled = disabled
         distribution.set_default_validate_args(validate)

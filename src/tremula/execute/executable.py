@@ -85,7 +85,8 @@ class Executable:
         self._update = lower(program.update, precision) if program.update is not None else None
         self._replica_state = [self._arguments_of(replica) for replica in range(program.loops.replicas)]
         self._accumulators: list[torch.Tensor] = []
-        self._scale = torch.ones(())
+        #: factor on the loss in the last device iteration
+        self.loss_scale = torch.ones(())
 
     # -- state -------------------------------------------------------------------------------------------
 
@@ -139,7 +140,7 @@ class Executable:
             for iteration in range(loops.device_iterations):
                 gradients: list[torch.Tensor] = []
                 if self.training is not None:
-                    self._scale = self.training.loss_scale()
+                    self.loss_scale = self.training.loss_scale()
                 for accumulation in range(loops.gradient_accumulation):
                     for replica in range(loops.replicas):
                         index = self._chunk_index(iteration, accumulation, replica)
@@ -156,7 +157,7 @@ class Executable:
         """One forward (and backward) of one replica."""
         arguments = [*self._replica_state[replica], *micro_batch]
         if self.training is not None:
-            arguments.append(self._scale)
+            arguments.append(self.loss_scale)
         self.times.started.append(self._clock())
         if self._draws and self.program.loops.replicas > 1:
             with self.random.replica(replica):

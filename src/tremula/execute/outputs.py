@@ -29,11 +29,12 @@ class OutputCollector:
         self._loops = loops
         self._kept: list[torch.Tensor] = []
         self._sums: list[torch.Tensor | None] = [None] * loops.replicas
+        self._last: torch.Tensor | None = None
 
     def add(self, value: torch.Tensor, iteration: int, accumulation: int, replica: int) -> None:
         """Take note of the value that one micro-batch produced."""
-        mode = self._rule.mode
-        if mode == "sum":
+        self._last = value
+        if self._rule.mode == "sum":
             total = self._sums[replica]
             self._sums[replica] = value if total is None else total + value
         elif self.wanted(iteration, accumulation):
@@ -54,6 +55,9 @@ class OutputCollector:
         kept = [t for t in self._sums if t is not None] if self._rule.mode == "sum" else self._kept
         if len(kept) == 1:
             return kept[0]
+        if not kept:  # a period longer than the run
+            assert self._last is not None
+            return self._last.new_empty((0, *self._last.shape[1:]))
         if kept[0].dim() == 0:
             return torch.stack(kept)
         return torch.cat(kept)

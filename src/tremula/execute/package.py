@@ -42,9 +42,7 @@ class BadData(ValueError):
     """Contents that cannot be those of a file which `write` made."""
 
 
-def write(
-    path: str, documents: Mapping[str, Any], tensors: Mapping[str, Mapping[str, torch.Tensor]]
-) -> None:
+def write(path: str, documents: Mapping[str, Any], tensors: Mapping[str, Mapping[str, torch.Tensor]]) -> None:
     """Put documents (JSON data) and groups of tensors into the file `path`.
 
     Raises:
@@ -53,7 +51,9 @@ def write(
     folder, name = os.path.split(os.path.abspath(path))
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.part")
     try:
-        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+        descriptor = os.open(
+            temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666
+        )
         try:
             with os.fdopen(descriptor, "wb") as file:
                 _write_entries(file, documents, tensors)
@@ -186,7 +186,9 @@ def opened(path: str) -> Iterator[Package]:
     except OSError as problem:
         raise Error(f"The compiled model cannot be read from {path}: {problem}.") from problem
     except (zipfile.BadZipFile, EOFError, NotImplementedError) as problem:
-        raise problem_of(path, f"it is corrupt, cut short or no compiled model at all ({problem})") from problem
+        raise problem_of(
+            path, f"it is corrupt, cut short or no compiled model at all ({problem})"
+        ) from problem
 
 
 def _check_entries(package: Package, container: zipfile.ZipFile, size: int) -> None:
@@ -210,7 +212,7 @@ def _manifest(package: Package) -> dict[str, Any]:
         package.refuse("it is some other kind of file")
     if manifest.get("format_version") != FORMAT_VERSION:
         raise OtherVersion(
-            f"{package.path} has version {manifest.get('format_version')!r} of the file format; this version of "
-            f"Tremula reads version {FORMAT_VERSION}. Compile and save the model again."
+            f"{package.path} has version {manifest.get('format_version')!r} of the file format; this version "
+            f"of Tremula reads version {FORMAT_VERSION}. Compile and save the model again."
         )
     return manifest

@@ -57,7 +57,10 @@ def encode(value: Any, other: Other | None = None, where: str = "the value", dep
 
     def pairs(values: Mapping[Any, Any]) -> list[Any]:
         return [
-            [encode(key, other, f"a key of {where}", depth + 1), encode(item, other, f"{where}[{key!r}]", depth + 1)]
+            [
+                encode(key, other, f"a key of {where}", depth + 1),
+                encode(item, other, f"{where}[{key!r}]", depth + 1),
+            ]
             for key, item in values.items()
         ]
 
@@ -156,7 +159,9 @@ def _size(payload: Any, tags: Tags | None, depth: int) -> torch.Size:
 
 def read_shape(payload: Any) -> tuple[int, ...]:
     """A list of extents."""
-    if not isinstance(payload, list) or not all(type(extent) is int and 0 <= extent < 1 << 48 for extent in payload):
+    if not isinstance(payload, list) or not all(
+        type(extent) is int and 0 <= extent < 1 << 48 for extent in payload
+    ):
         raise BadData("it holds a malformed shape")
     return tuple(payload)
 
@@ -201,4 +206,6 @@ class Fields:
     def done(self) -> None:
         """Refuse fields that nobody took."""
         if self._left:
-            raise BadData(f"{self._what} has unexpected fields: {', '.join(sorted(map(repr, self._left)))[:200]}")
+            raise BadData(
+                f"{self._what} has unexpected fields: {', '.join(sorted(map(repr, self._left)))[:200]}"
+            )

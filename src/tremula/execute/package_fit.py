@@ -72,8 +72,10 @@ def _setting_differences(saved: SavedProgram, given: Surroundings) -> list[str]:
         ("parameter", program.interface.parameters, given.parameters),
         ("buffer", program.interface.buffers, given.buffers),
     ):
-        found += [f"the {kind} {name} is missing in the model" for name in before_names if name not in now_names]
-        found += [f"the {kind} {name} is not in the program" for name in now_names if name not in before_names]
+        found += [f"the {kind} {name} is not in the model" for name in before_names if name not in now_names]
+        found += [
+            f"the {kind} {name} is not in the program" for name in now_names if name not in before_names
+        ]
         if not found and before_names != now_names:
             found.append(f"the {kind}s come in another order")
     if len(program.interface.inputs) != len(given.inputs):
@@ -114,7 +116,9 @@ def _update_differences(
             (f"the accumulator of {name}", computed[i].shape, training.accumulator_dtypes[i])
             for i, name in enumerate(names)
         ]
-        incoming = [(f"the gradient of {name}", t.shape, t.dtype) for name, t in zip(names, computed, strict=True)]
+        incoming = [
+            (f"the gradient of {name}", t.shape, t.dtype) for name, t in zip(names, computed, strict=True)
+        ]
         factors = [("a factor", torch.Size(), torch.float32)] * 2 if training.running_mean else []
         found += _graph_differences(program.accumulate, [*accumulators, *incoming, *factors])
         gradients = [(n, s, d) for (n, s, _), d in zip(gradients, training.accumulator_dtypes, strict=True)]

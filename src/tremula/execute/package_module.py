@@ -7,6 +7,7 @@ attribute cannot be restored, a stand-in of the same shape takes the model's pla
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
@@ -27,11 +28,42 @@ _DERIVED = {torch.nn.RNNBase: ("_flat_weights", "_flat_weight_refs")}
 #: functions that layers keep as attributes
 _FUNCTIONS: dict[str, Any] = {
     name: getattr(functional, name)
-    for name in """celu elu gelu glu hardshrink hardsigmoid hardswish hardtanh leaky_relu log_softmax logsigmoid mish
-    normalize pairwise_distance cosine_similarity relu relu6 rrelu selu sigmoid silu softmax softmin softplus softshrink
-    softsign tanh tanhshrink""".split()
+    for name in (
+        "celu",
+        "elu",
+        "gelu",
+        "glu",
+        "hardsigmoid",
+        "hardswish",
+        "hardtanh",
+        "leaky_relu",
+        "log_softmax",
+        "logsigmoid",
+        "mish",
+        "normalize",
+        "relu",
+        "relu6",
+        "selu",
+        "sigmoid",
+        "silu",
+        "softmax",
+        "softmin",
+        "softplus",
+        "softsign",
+        "tanh",
+        "tanhshrink",
+    )
 }
-_KINDS = {kind.name: kind for kind in type(inspect.Parameter.VAR_KEYWORD)}
+_KINDS = {
+    kind.name: kind
+    for kind in (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        inspect.Parameter.VAR_POSITIONAL,
+        inspect.Parameter.KEYWORD_ONLY,
+        inspect.Parameter.VAR_KEYWORD,
+    )
+}
 
 #: a hook as data, or None if it is not one that can be written down; and back
 EncodeHook = Callable[[Any], Any]
@@ -68,9 +100,10 @@ class _NoForward:
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise Error(
-            f"The model ({self._original}) was restored from a file without its Python code, because {self._why}. "
-            "Its compiled program can run, but it cannot be compiled for other inputs or options. Import the module "
-            "that defines the model before poptorch.load(), or build the model and use loadExecutable()."
+            f"The model ({self._original}) was restored from a file without its Python code, because "
+            f"{self._why}. Its compiled program can run, but it cannot be compiled for other inputs or "
+            "options. Import the module that defines the model before poptorch.load(), or build the model and use "
+            "loadExecutable()."
         )
 
 
@@ -121,13 +154,18 @@ def encode_module(
             }
         entry["temporary"] = sorted(state["_non_persistent_buffers_set"])
         entry["children"] = {
-            name: None if child is None else add(child, prefix + name) for name, child in state["_modules"].items()
+            name: None if child is None else add(child, prefix + name)
+            for name, child in state["_modules"].items()
         }
         entry.update(_encode_attributes(each, path or "the model", key_of, encode_hook))
         return number
 
     add(module, "")
-    frozen = [key for key, tensor in tensors.items() if isinstance(tensor, torch.nn.Parameter) and not tensor.requires_grad]
+    frozen = [
+        key
+        for key, tensor in tensors.items()
+        if isinstance(tensor, torch.nn.Parameter) and not tensor.requires_grad
+    ]
     return {"modules": modules, "frozen": sorted(frozen), "signature": _encode_signature(module)}
 
 
@@ -171,10 +209,9 @@ def _encode_signature(module: torch.nn.Module) -> list[Any]:
     for parameter in inspect.signature(module.forward).parameters.values():
         entry = [parameter.name, parameter.kind.name]
         if parameter.default is not inspect.Parameter.empty:
-            try:
+            # without a default that is data, the argument has to be given
+            with contextlib.suppress(NotData):
                 entry.append(encode(parameter.default))
-            except NotData:
-                pass  # the argument then has to be given
         parameters.append(entry)
     return parameters
 
@@ -199,13 +236,18 @@ def decode_module(
 
 class _TreeReader:
     def __init__(
-        self, entries: list[Any], tensors: Mapping[str, torch.Tensor], frozen: tuple[str, ...], decode_hook: DecodeHook
+        self,
+        entries: list[Any],
+        tensors: Mapping[str, torch.Tensor],
+        frozen: tuple[str, ...],
+        decode_hook: DecodeHook,
     ) -> None:
         self._entries = entries
         self._tensors = tensors
         self._frozen = frozen
         self._decode_hook = decode_hook
         self._modules: dict[int, torch.nn.Module] = {}
+        self._unfinished: set[int] = set()
         self.made: dict[str, torch.Tensor] = {}
         self._problems: list[str] = []
 
@@ -214,7 +256,9 @@ class _TreeReader:
         root = self._module(0, classes)
         if not self._problems:
             return root
-        why = "; ".join(self._problems[:4]) + (f"; and {len(self._problems) - 4} more" * (len(self._problems) > 4))
+        why = "; ".join(self._problems[:4]) + (
+            f"; and {len(self._problems) - 4} more" * (len(self._problems) > 4)
+        )
         self._modules = {}
         stand_in = self._module(0, [None] * len(classes))
         assert isinstance(stand_in, ExportedModel)
@@ -227,7 +271,9 @@ class _TreeReader:
         left_out = fields.strings("left_out")
         found = find_class(name)
         if found is None:
-            reason = "is defined inside a function" if "<locals>" in name else "is not imported in this process"
+            reason = (
+                "is defined inside a function" if "<locals>" in name else "is not imported in this process"
+            )
             self._problem(f"the class {name[:200]} {reason}")
         for item in left_out:
             self._problem(f"{item[:200]}, which is not plain data")
@@ -240,8 +286,11 @@ class _TreeReader:
     def _module(self, number: Any, classes: list[type[torch.nn.Module] | None]) -> torch.nn.Module:
         if type(number) is not int or not 0 <= number < len(self._entries):
             raise BadData("its model has a module that is not there")
+        if number in self._unfinished:
+            raise BadData("its model contains itself")
         if number in self._modules:
             return self._modules[number]
+        self._unfinished.add(number)
         fields = Fields(self._entries[number], "a module of its model")
         kind, name = classes[number], fields.take("class", str)
         module = _blank(kind) if kind is not None else ExportedModel(name)
@@ -251,19 +300,20 @@ class _TreeReader:
         for table in ("_parameters", "_buffers"):
             for key, tensor in fields.take(table[1:], dict).items():
                 _check_name(key)
-                state[table][key] = None if tensor is None else self._tensor(tensor, parameter=table == "_parameters")
+                state[table][key] = (
+                    None if tensor is None else self._tensor(tensor, parameter=table == "_parameters")
+                )
         temporary = fields.strings("temporary")
         state["_non_persistent_buffers_set"] = set(temporary) & state["_buffers"].keys()
         for key, child in fields.take("children", dict).items():
             _check_name(key)
-            if type(child) is int and child <= number and child not in self._modules:
-                raise BadData("its model contains itself")
             state["_modules"][key] = None if child is None else self._module(child, classes)
         attributes, hooks = fields.take("attributes", dict), fields.take("hooks", list)
         fields.strings("left_out")
         fields.done()
         if kind is not None:
             self._fill(module, attributes, hooks)
+        self._unfinished.discard(number)
         return module
 
     def _tensor(self, key: Any, *, parameter: bool) -> torch.Tensor:
@@ -271,7 +321,9 @@ class _TreeReader:
             raise BadData("its model has a parameter or buffer that is not there")
         if key not in self.made:
             tensor = self._tensors[key]
-            trained = parameter and key not in self._frozen and (tensor.is_floating_point() or tensor.is_complex())
+            trained = (
+                parameter and key not in self._frozen and (tensor.is_floating_point() or tensor.is_complex())
+            )
             self.made[key] = torch.nn.Parameter(tensor, requires_grad=trained) if parameter else tensor
         if parameter and not isinstance(self.made[key], torch.nn.Parameter):
             raise BadData("its model has a tensor that is a parameter in one place and a buffer in another")
@@ -304,7 +356,7 @@ def _make_flat_weights(module: torch.nn.RNNBase) -> None:
 
 
 def find_class(name: str) -> type[torch.nn.Module] | None:
-    """A module class by `module:qualified.name`, if this process has imported it; nothing is imported here."""
+    """A module class by `module:qualified.name`, if this process has imported it; this imports nothing."""
     module_name, _, path = name.partition(":")
     # Of torch itself only its layers: others, such as its graph and script modules, run code that they carry.
     if module_name.partition(".")[0] == "torch" and not module_name.startswith("torch.nn."):
@@ -318,7 +370,8 @@ def find_class(name: str) -> type[torch.nn.Module] | None:
         return None
     if issubclass(found, torch.jit.ScriptModule | torch.fx.GraphModule):
         return None
-    return found
+    kind: type[torch.nn.Module] = found
+    return kind
 
 
 def _blank(kind: type[torch.nn.Module]) -> torch.nn.Module:
@@ -348,7 +401,9 @@ def _read_function(payload: Any) -> Any:
 def _decode_signature(entries: list[Any]) -> inspect.Signature:
     parameters = []
     for entry in entries:
-        sound = isinstance(entry, list) and len(entry) in (2, 3) and all(type(item) is str for item in entry[:2])
+        sound = (
+            isinstance(entry, list) and len(entry) in (2, 3) and all(type(item) is str for item in entry[:2])
+        )
         if not sound or entry[1] not in _KINDS:
             raise BadData("the signature of its model is malformed")
         default = decode(entry[2]) if len(entry) == 3 else inspect.Parameter.empty

@@ -129,12 +129,14 @@ def _encode_graph(
             tensors[key] = constant
             data = {"kind": "constant", "tensor": key}
         elif node.op == "output":
-            values = _without_anchors(list(node.args[0]), program) if label == "step" else list(node.args[0])  # type: ignore[arg-type]
+            values = _without_anchors(list(node.args[0]), program) if label == "step" else list(node.args[0])
             data = {"kind": "output", "values": encode(values, other, where)}
         else:
             name = package_ops.name_of(node.target) if node.op == "call_function" else None
             if name is None:
-                raise NotData(f"the op {node.name} ({node.target}), which cannot leave this process,", node.target)
+                raise NotData(
+                    f"the op {node.name} ({node.target}), which cannot leave this process,", node.target
+                )
             data = {
                 "kind": "call",
                 "op": name,
@@ -238,7 +240,11 @@ def _decode_record(data: Any) -> Record:
     phases = {phase.value: phase for phase in Phase}
     phase = phases.get(fields.take("phase", str))
     place = fields.take("placement", list)
-    sound = len(place) == 4 and all(type(n) is int and n >= 0 for n in place[:3]) and type(place[3]) in (str, type(None))
+    sound = (
+        len(place) == 4
+        and all(type(n) is int and n >= 0 for n in place[:3])
+        and type(place[3]) in (str, type(None))
+    )
     if phase is None or not sound:
         raise BadData("a record of its program is malformed")
     attributes = decode(fields.take("attributes"))
@@ -277,7 +283,12 @@ class _GraphReader:
         """The graph as a module that can be run."""
         if not isinstance(data, list):
             raise BadData("a graph of its program is malformed")
-        readers = {"input": self._input, "constant": self._constant, "call": self._call, "output": self._output}
+        readers = {
+            "input": self._input,
+            "constant": self._constant,
+            "call": self._call,
+            "output": self._output,
+        }
         finished = False
         for item in data:
             fields = Fields(item, "an op of its program")
@@ -334,7 +345,9 @@ class _GraphReader:
                 raise BadData("a selection in its program is malformed")
         else:
             known = {argument.name for argument in target._schema.arguments}
-            if not kwargs.keys() <= known or not all(_is_literal(value) for value in [*args, *kwargs.values()]):
+            if not kwargs.keys() <= known or not all(
+                _is_literal(value) for value in [*args, *kwargs.values()]
+            ):
                 raise BadData(f"the op {name} of its program is called with arguments that it does not take")
         node = self._graph.call_function(target, tuple(args), kwargs)
         node.meta[RECORD] = self._records[record]
@@ -357,9 +370,11 @@ class _GraphReader:
 
     def _output(self, fields: Fields) -> fx.Node:
         values = decode(fields.take("values", list), self._tags)
-        if not all(isinstance(value, fx.Node) and len(tensors_of(value)) == 1 for value in values):
-            raise BadData("a graph of its program returns something that is not a tensor")
-        return self._graph.output(values)
+        for value in values:
+            if not isinstance(value, fx.Node) or not isinstance(value.meta["val"], torch.Tensor):
+                raise BadData("a graph of its program returns something that is not a tensor")
+        node: fx.Node = self._graph.output(values)
+        return node
 
 
 def _metas(fields: Fields) -> list[tuple[tuple[int, ...], torch.dtype]]:

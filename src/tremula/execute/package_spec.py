@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -119,9 +119,7 @@ def _decode_stages(data: Any) -> SavedStages | None:
         kinds = [type(item) for item in block] if isinstance(block, list) else []
         if kinds not in ([int, int, int, str], [int, int, int, type(None)]):
             raise BadData("its stages are malformed")
-    return SavedStages(
-        **numbers, ipus_used=tuple(ipus), blocks=tuple(Placement(*block) for block in blocks)
-    )
+    return SavedStages(**numbers, ipus_used=tuple(ipus), blocks=tuple(Placement(*block) for block in blocks))
 
 
 # -- nesting of inputs and results ---------------------------------------------------------------------------
@@ -181,8 +179,10 @@ def decode_structure(data: Any, tensors: Mapping[str, torch.Tensor] | None) -> A
                 f"its inputs or results use the tuple class {str(payload[0])[:100]!r}, which is not imported "
                 "here: import the module that defines it first"
             )
-        return kind(decode(item, tags) for item in payload[1]) if kind.__module__ == "torch.return_types" else (
-            tuple.__new__(kind, [decode(item, tags) for item in payload[1]])
+        return (
+            kind(decode(item, tags) for item in payload[1])
+            if kind.__module__ == "torch.return_types"
+            else (tuple.__new__(kind, [decode(item, tags) for item in payload[1]]))
         )
 
     tags: Tags = {"like": like, "tensor": constant, "named": named}
@@ -263,11 +263,11 @@ def _decode_spec(data: Any) -> OptimizerSpec | None:
         loss_scaling=_decode_hyper(fields.take("loss_scaling")),
         max_grad_norm=max_grad_norm,
         automatic_loss_scaling=None if scaling is None else _loss_scale_settings(scaling),
-        **{name: read_dtype(fields.take(name, str)) for name in _DTYPES},
-        **{name: fields.take(name, bool) for name in _FLAGS},
     )
+    dtypes = {name: read_dtype(fields.take(name, str)) for name in _DTYPES}
+    flags = {name: fields.take(name, bool) for name in _FLAGS}
     fields.done()
-    return spec
+    return replace(spec, **dtypes, **flags)  # type: ignore[arg-type]
 
 
 def _loss_scale_settings(values: Any) -> LossScaleSettings:

@@ -58,12 +58,8 @@ _functions: weakref.WeakValueDictionary[int, HostFunction] = weakref.WeakValueDi
 @contextlib.contextmanager
 def outside_capture() -> Iterator[None]:
     """Run Python code on real tensors although a capture is under way; it leaves no trace there."""
-    suspended, context._current = context._current, None
-    try:
-        with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
-            yield
-    finally:
-        context._current = suspended
+    with context.suspended(), torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
+        yield
 
 
 def detached_results(results: Any, inputs: Sequence[torch.Tensor], name: str) -> list[torch.Tensor]:

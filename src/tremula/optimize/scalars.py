@@ -227,3 +227,14 @@ def product(scalar: Scalar, factor: Scalar) -> Scalar:
     if is_one(scalar):
         return factor
     return scalar * factor
+
+
+def scalar_names(spec: OptimizerSpec) -> list[str]:
+    """Names of all scalars of the update, the constant ones included, as the runtime lists its tensors."""
+    names = []
+    for parameter, group in spec.parameters():
+        compounds = compounds_of(spec, group)
+        if spec.kind is Kind.SGD and not has_velocity(group) and SGD0_DECAY not in compounds:
+            compounds = [*compounds, SGD0_DECAY]  # the runtime keeps a factor of one
+        names += [compound.tensor_name(parameter) for compound in compounds]
+    return names
