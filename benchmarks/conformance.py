@@ -170,7 +170,9 @@ def page(results: list[FileResult]) -> Iterator[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the suite; exit code 0 if at least 95 % of the cases pass."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=pathlib.Path, help="folder that holds the suite's tests/")
     parser.add_argument("files", nargs="*", help="only these files, such as batching_test.py")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")

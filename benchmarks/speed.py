@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import nn
+from torch.nn import functional
 
 import poptorch
 
@@ -33,10 +33,10 @@ class WorkshopCnn(nn.Module):
         self.fc2 = nn.Linear(100, 10)
 
     def forward(self, x, y=None):
-        x = F.relu(F.max_pool2d(self.conv1(x), 2))
-        x = self.norm(F.relu(self.conv2(x)))
-        x = F.log_softmax(self.fc2(F.relu(self.fc1(torch.flatten(x, 1)))), 1)
-        return x if y is None else (x, F.nll_loss(x, y))
+        x = functional.relu(functional.max_pool2d(self.conv1(x), 2))
+        x = self.norm(functional.relu(self.conv2(x)))
+        x = functional.log_softmax(self.fc2(functional.relu(self.fc1(torch.flatten(x, 1)))), 1)
+        return x if y is None else (x, functional.nll_loss(x, y))
 
 
 class TinyMlp(nn.Module):
@@ -48,7 +48,7 @@ class TinyMlp(nn.Module):
 
     def forward(self, x, y=None):
         x = self.layers(x)
-        return x if y is None else (x, F.cross_entropy(x, y))
+        return x if y is None else (x, functional.cross_entropy(x, y))
 
 
 class ResidualCnn(nn.Module):
@@ -68,7 +68,7 @@ class ResidualCnn(nn.Module):
         for block in self.blocks:
             x = x + block(x)
         x = self.head(x.mean((2, 3)))
-        return x if y is None else (x, F.cross_entropy(x, y))
+        return x if y is None else (x, functional.cross_entropy(x, y))
 
 
 class Encoder(nn.Module):
@@ -82,7 +82,7 @@ class Encoder(nn.Module):
 
     def forward(self, x, y=None):
         x = self.head(self.encoder(x).mean(1))
-        return x if y is None else (x, F.cross_entropy(x, y))
+        return x if y is None else (x, functional.cross_entropy(x, y))
 
 
 CASES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
@@ -142,7 +142,9 @@ def timed(function: Callable[[], None]) -> float:
     return time.perf_counter() - started
 
 
-def compare(eager: Callable[[], None], wrapped: Callable[[], None], seconds: float) -> tuple[float, float, float]:
+def compare(
+    eager: Callable[[], None], wrapped: Callable[[], None], seconds: float
+) -> tuple[float, float, float]:
     """First wrapped call, and median times of interleaved calls."""
     first = timed(wrapped)
     eager()
@@ -156,13 +158,17 @@ def compare(eager: Callable[[], None], wrapped: Callable[[], None], seconds: flo
 
 def main(arguments: list[str] | None = None) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=2.0, help="per case")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--steps", type=int, default=8, help="device iterations per call")
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
-    print(f"torch {torch.__version__}, {options.threads} thread(s), {options.steps} device iterations per call")
+    print(
+        f"torch {torch.__version__}, {options.threads} thread(s), {options.steps} device iterations per call"
+    )
     print(f"{'case':40} {'eager ms':>9} {'wrapped ms':>11} {'ratio':>7} {'first call s':>13}")
     for name, (make, shape) in CASES.items():
         for kind, eager, wrapped in (

@@ -20,7 +20,7 @@ class _DeclareBeforeTorchvision(importlib.abc.MetaPathFinder):
                 for name in ("nms", "qnms"):
                     self.library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
                 sys.modules[__name__].library = self.library
-        return None
+        return
 
 
 sys.meta_path.insert(0, _DeclareBeforeTorchvision())

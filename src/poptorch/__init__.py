@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
-from typing import Any
 
 import torch
 

@@ -59,7 +59,5 @@ def latency(
     if not starts or not ends:
         return (0.0, 0.0, 0.0)
     per_output = len(starts) // len(ends)
-    durations = [
-        stop - min(starts[i * per_output : (i + 1) * per_output]) for i, stop in enumerate(ends)
-    ]
+    durations = [stop - min(starts[i * per_output : (i + 1) * per_output]) for i, stop in enumerate(ends)]
     return (min(durations), max(durations), sum(durations) / len(durations))

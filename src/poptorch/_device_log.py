@@ -45,7 +45,12 @@ def compiled(session: Session) -> None:
     if summary is not None and summary.mode is Mode.PHASED:
         cpp.debug("executionPhaseSettings.stages set to value %d", summary.phase_groups)
         cpp.debug("executionPhaseSettings.phases set to value %d", summary.phases)
-        for what in ("activation", "weight", "optimizer", "accumulator"):  # off chip between phases by default
+        for what in (
+            "activation",
+            "weight",
+            "optimizer",
+            "accumulator",
+        ):  # off chip between phases by default
             cpp.debug("location_%s set to value useOnChipStorage(False)", what)
     for name, rule in session.settings.anchors.items():
         word = {"all": "ALL", "final": "FINAL", "sum": "Sum", "every_n": "EVERYN"}[rule.mode]
@@ -78,7 +83,9 @@ def program_as_ir(session: Session) -> dict[str, Any]:
             {
                 "name": name,
                 "type": op_type(node),
-                "inputs": [{"name": session.names.op_of.get(source, source.name)} for source in node.all_input_nodes],
+                "inputs": [
+                    {"name": session.names.op_of.get(source, source.name)} for source in node.all_input_nodes
+                ],
                 "outputs": [{"name": name, "shape": str(list(t.shape))} for t in tensors_of(node)],
                 "attributes": {key: str(value) for key, value in record.annotation.attributes.items()},
             }

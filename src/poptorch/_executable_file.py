@@ -271,9 +271,8 @@ class _Manifest:
         self._words = fields.take("random_words", list, type(None))
         if "why_no_program" in opened.manifest:
             self.why_no_program: str = fields.take("why_no_program", str)
-        for name in ("engine_version", "torch_version", "format"):
+        for name in ("engine_version", "torch_version"):
             fields.take(name, str)
-        fields.take("format_version", int)
         fields.done()
         if self.exports_model != opened.has("model"):
             raise BadData("its model is missing, or should not be there")

@@ -22,6 +22,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from tremula import log
 from tremula.capture.explain import located
 from tremula.capture.record import user_line
+from tremula.capture.stages import StageSummary
 from tremula.errors import Error
 from tremula.execute.executable import ReplicaGrouping, TurnTimes
 from tremula.execute.outputs import returned_turns
@@ -63,7 +64,9 @@ def _backward_refused(*_args: Any, **_kwargs: Any) -> None:
 
 
 #: methods of a module that return it, so that `model = wrapped.half()` would lose the wrapper
-_CONVERSIONS = frozenset({"to", "half", "float", "double", "bfloat16", "type", "cpu", "cuda", "ipu", "to_empty"})
+_CONVERSIONS = frozenset(
+    {"to", "half", "float", "double", "bfloat16", "type", "cpu", "cuda", "ipu", "to_empty"}
+)
 
 
 def _returns_plain_module(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -406,7 +409,7 @@ class PoplarExecutor:
         self._session = session
         self._calls_since_compile = 0
         self._compile_seconds = time.perf_counter() - started
-        self._ledger.compiled(self._compile_seconds, self._ipus_used(session))
+        self._ledger.compiled(self._compile_seconds, self._ipus_used(session.stages()))
         if options.connection_type != enums.ConnectionType.Never:
             self._attach()
 
@@ -459,7 +462,9 @@ class PoplarExecutor:
                     hook()
                 strategy.onStartTracing()
                 try:
-                    session.compile(self._model, call, micro_batch, names, flattenTensorStructure)
+                    session.compile(
+                        self._model, call, micro_batch, names, flattenTensorStructure, self._reserve
+                    )
                 finally:
                     strategy.onEndTracing()
                     for hook in list(self._postcompile_hooks.values()):
@@ -473,7 +478,9 @@ class PoplarExecutor:
     def _groupings(self) -> dict[str, ReplicaGrouping]:
         parameters = dict(self._model.named_parameters())
         return {
-            name: _session_settings.grouping_of(name, parameters[name], self._options.replication_factor, setting)
+            name: _session_settings.grouping_of(
+                name, parameters[name], self._options.replication_factor, setting
+            )
             for name, setting in self.per_replica_params.items()
         }
 
@@ -487,23 +494,29 @@ class PoplarExecutor:
 
     # -- device ------------------------------------------------------------------------------------------
 
-    def _ipus_used(self, session: Session) -> int:
-        stages = session.stages()
+    def _ipus_used(self, stages: StageSummary | None) -> int:
         return max(1, stages.ipus_per_replica if stages is not None else 1) * self._options.replication_factor
 
-    def _acquire(self, session: Session) -> devices.Attachment:
+    def _reserve(self, stages: StageSummary | None) -> tuple[int, bool]:
+        """How many IPUs the program needs, and whether they are shown as hardware; refuses what cannot be had."""
         options = self._options
         offline = options.connection_type == enums.ConnectionType.Never
         modelled = options.use_model if options.exists("use_model") else devices.model_only()
         hardware = not modelled and not offline
-        if hardware is False and not offline and options._Popart.options["instrumentWithHardwareCycleCounter"]:
+        if not hardware and not offline and options._Popart.options["instrumentWithHardwareCycleCounter"]:
             raise _impl.createPoptorchError(
                 "Cycle count logging is only supported on actual IPU hardware. Set TREMULA_VIRTUAL_IPUS to have "
                 "virtual IPUs counted as hardware, or leave out logCycleCount."
             )
         ipus = devices.ipus_needed(
-            self._ipus_used(session), round_up=options.auto_round_num_ipus, hardware=hardware
+            self._ipus_used(stages), round_up=options.auto_round_num_ipus, hardware=hardware
         )
+        return ipus, hardware
+
+    def _acquire(self, session: Session) -> devices.Attachment:
+        options = self._options
+        ipus, hardware = self._reserve(session.stages())
+        offline = options.connection_type == enums.ConnectionType.Never
         device_id = options.ipu_id if options.exists("ipu_id") else None
         always = options.connection_type == enums.ConnectionType.Always
         attachment = devices.Attachment(ipus, device_id=device_id, hardware=hardware, free=always)
@@ -721,7 +734,9 @@ class PoplarExecutor:
                 "Cycle count logging is disabled. Please set option logCycleCount to True to enable."
             )
         if not self.isCompiled() or not self._calls_since_compile:
-            raise _impl.createPoptorchError("Please run the model at least once before obtaining cycle count.")
+            raise _impl.createPoptorchError(
+                "Please run the model at least once before obtaining cycle count."
+            )
         return not_modelled_cycles("PoplarExecutor.cycleCount")
 
     def compilationTime(self) -> datetime.timedelta:

@@ -52,7 +52,9 @@ def session_settings(
         training=training,
         loops=loops_of(options),
         outputs=output_rule(options.output_mode, options.output_return_period),
-        anchors={anchor[0]: output_rule(anchor[2], anchor[3]) for anchor in options.anchored_tensors.values()},
+        anchors={
+            anchor[0]: output_rule(anchor[2], anchor[3]) for anchor in options.anchored_tensors.values()
+        },
         seed=options.random_seed if options.exists("random_seed") else None,
         rule=options._execution_strategy._placement_rule(),
         mean_reduction=reduction == enums.ReductionType.Mean,
@@ -81,7 +83,9 @@ def grouping_of(
     if parameter.dim() == 0:
         raise Error(f"Scalars cannot be passed as per-replica weight tensor values, but {name} is one.")
     if kind == enums.CommGroupType.All:
-        raise Error(f"{name}: CommGroupType.All gives one value to all replicas; that needs no replicaGrouping().")
+        raise Error(
+            f"{name}: CommGroupType.All gives one value to all replicas; that needs no replicaGrouping()."
+        )
     groups = replicas if kind == enums.CommGroupType.NoGrouping else replicas // max(size, 1)
     if parameter.shape[0] != groups:
         raise Error(

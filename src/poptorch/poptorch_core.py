@@ -53,7 +53,9 @@ def _throwTestError(kind: TestErrorType) -> None:
     if kind is TestErrorType.PoplarUnknown:
         raise Error("inTestErrorPoplarUnknown", type="poplar_unknown_runtime_error", location=where)
     if kind is TestErrorType.PoplarLinkError:
-        raise Error("inTestErrorPoplarLink. Output: -lfoo not found", type="poplar_link_error", location=where)
+        raise Error(
+            "inTestErrorPoplarLink. Output: -lfoo not found", type="poplar_link_error", location=where
+        )
     raise RecoverableError("inTestErrorPoplarRecoverable", location=where)
 
 

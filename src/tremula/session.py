@@ -28,6 +28,7 @@ from tremula.execute.package_fit import Surroundings, check_fit
 from tremula.execute.package_spec import SavedProgram, SavedStages
 from tremula.execute.precision import Precision
 from tremula.execute.random_state import RandomState
+from tremula.ops import ctc_loss as _registers_a_static_form  # noqa: F401
 from tremula.ops.overlap import check_settings, overlap_modes
 from tremula.optimize.loss_scale import FINAL_SCALE, loss_scale
 from tremula.optimize.rules import apply_update, hyper_tensors, initial_state
@@ -87,8 +88,12 @@ class Session:
         inputs: Sequence[torch.Tensor],
         input_names: Sequence[str],
         flatten: Flatten,
+        acquire: Callable[[StageSummary | None], object] = lambda _stages: None,
     ) -> None:
-        """Capture `call` on one micro-batch `inputs` (device dtypes) and load it with the module's weights."""
+        """Capture `call` on one micro-batch `inputs` (device dtypes) and load it with the module's weights.
+
+        `acquire` is told what the program needs as soon as that is known, and may refuse.
+        """
         settings = self.settings
         slots = StateSlots(module)
         host = slots.tensors()
@@ -105,6 +110,7 @@ class Session:
                 source_excludes=settings.source_excludes,
             )
         loops = settings.loops
+        acquire(self.stages())
         check(settings.rule, settings.training, loops.gradient_accumulation, loops.device_iterations)
         self._refuse_broadcast(module, step, slots)
         self._check_overlap(step, len(inputs))
@@ -151,7 +157,9 @@ class Session:
         settings = self.settings
         placeholders = [node.name for node in step.graph.graph.nodes if node.op == "placeholder"]
         last = len(placeholders) - settings.training
-        given, returned = overlap_modes(step.graph.graph, placeholders[last - inputs : last], sum(step.computed))
+        given, returned = overlap_modes(
+            step.graph.graph, placeholders[last - inputs : last], sum(step.computed)
+        )
         stages = self.stages()
         check_settings(
             [*given.values(), *returned.values()],
@@ -205,13 +213,17 @@ class Session:
         hyper = hyper_tensors(spec)
         if names:
             program.update = capture_update(
-                lambda p, g, s, h: apply_update(spec, p, g, s, h), parameters, gradients, optimizer_state, hyper
+                lambda p, g, s, h: apply_update(spec, p, g, s, h),
+                parameters,
+                gradients,
+                optimizer_state,
+                hyper,
             )
         training = TrainingState(
             state=optimizer_state,
             hyper=hyper,
             loss_scale=lambda: torch.as_tensor(
-                loss_scale(self.spec, training.state, training.hyper), dtype=torch.float32
+                loss_scale(self.spec or spec, training.state, training.hyper), dtype=torch.float32
             ),
             divisor=float(turns) if self.settings.mean_reduction else 1.0,
             running_mean=self.settings.running_mean,
@@ -227,7 +239,9 @@ class Session:
         values = list(output.args[0])  # type: ignore[arg-type]
         first_gradient = len(values) - len(program.interface.gradients)
         gradients = dict(
-            zip((f"Gradient___{n}" for n in program.interface.gradients), values[first_gradient:], strict=True)
+            zip(
+                (f"Gradient___{n}" for n in program.interface.gradients), values[first_gradient:], strict=True
+            )
         )
         added: list[fx.Node] = []
         rules = []
@@ -425,7 +439,9 @@ class _RestoredStages(BlockRule):
         return self._stages
 
 
-def _keep_gradients(graph: fx.GraphModule, outputs: int, computed: Sequence[str], wanted: Sequence[str]) -> None:
+def _keep_gradients(
+    graph: fx.GraphModule, outputs: int, computed: Sequence[str], wanted: Sequence[str]
+) -> None:
     """Drop the gradients that no optimizer group asks for."""
     if tuple(computed) == tuple(wanted):
         return

@@ -31,9 +31,12 @@ class Residual(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.body = nn.Sequential(
-            nn.Conv2d(4, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4), nn.ReLU(inplace=True),
-            nn.Conv2d(4, 4, 3, padding=1, groups=2), nn.BatchNorm2d(4),
-        )  # fmt: skip
+            nn.Conv2d(4, 4, 3, padding=1, bias=False),
+            nn.BatchNorm2d(4),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(4, 4, 3, padding=1, groups=2),
+            nn.BatchNorm2d(4),
+        )
         self.head = nn.Sequential(nn.MaxPool2d(2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -68,36 +71,254 @@ MODELS: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
     "resnet block": (Residual(), (IMAGE,)),
     "resnet block, evaluation": (Residual().eval(), (IMAGE,)),
     "encoder layer": (nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), (WORDS,)),
-    "encoder layer, gelu, norm first": (nn.TransformerEncoderLayer(8, 2, 16, activation="gelu", norm_first=True), (WORDS,)),
+    "encoder layer, gelu, norm first": (
+        nn.TransformerEncoderLayer(8, 2, 16, activation="gelu", norm_first=True),
+        (WORDS,),
+    ),
     "decoder layer": (nn.TransformerDecoderLayer(8, 2, 16), (WORDS, WORDS)),
     "attention": (Calls(lambda a, x: a(x, x, x), nn.MultiheadAttention(8, 2)), (WORDS,)),
-    "attention without weights": (Calls(lambda a, x: a(x, x, x, need_weights=False), nn.MultiheadAttention(8, 2)), (WORDS,)),
+    "attention without weights": (
+        Calls(lambda a, x: a(x, x, x, need_weights=False), nn.MultiheadAttention(8, 2)),
+        (WORDS,),
+    ),
     "scaled dot product": (Calls(attention), (WORDS,)),
-    "scaled dot product, dropout": (Calls(lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True, dropout_p=0.1)), (WORDS,)),
+    "scaled dot product, dropout": (
+        Calls(lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True, dropout_p=0.1)),
+        (WORDS,),
+    ),
     "lstm": (nn.LSTM(8, 3), (WORDS,)),
     "gru": (nn.GRU(8, 3, batch_first=True), (WORDS,)),
     "rnn": (nn.RNN(8, 3), (WORDS,)),
-    "norms": (nn.Sequential(nn.GroupNorm(2, 4), nn.LayerNorm(8), nn.BatchNorm2d(4), nn.InstanceNorm2d(4, affine=True)), (IMAGE,)),
-    "batch norm 1d and 3d": (Calls(lambda a, b, x, y: (a(x), b(y)), nn.BatchNorm1d(4), nn.BatchNorm3d(4)), (LINE, VOLUME)),
-    "weight norm": (Calls(lambda v, g, x: x @ torch._weight_norm(v.weight, g.weight[:, :1]), nn.Linear(8, 8), nn.Linear(8, 8)), (WORDS,)),
-    "conv1d": (nn.Sequential(nn.Conv1d(4, 4, 3), nn.ConvTranspose1d(4, 4, 3), nn.AvgPool1d(2), nn.MaxPool1d(2)), (LINE,)),
-    "conv2d": (nn.Sequential(nn.Conv2d(4, 4, 3, dilation=2), nn.ConvTranspose2d(4, 4, 3), nn.AvgPool2d(2)), (IMAGE,)),
-    "conv3d": (nn.Sequential(nn.Conv3d(4, 4, 3, padding=1), nn.ConvTranspose3d(4, 4, 3), nn.MaxPool3d(2), nn.AdaptiveAvgPool3d(1)), (VOLUME,)),
-    "padding": (nn.Sequential(nn.ZeroPad2d(1), nn.ReflectionPad2d(1), nn.ReplicationPad2d(1), nn.Conv2d(4, 4, 3, padding=1, padding_mode="circular")), (IMAGE,)),
-    "embedding": (Calls(lambda e, b, i: (e(i), b(i)), nn.Embedding(6, 3, padding_idx=0), nn.EmbeddingBag(6, 3)), (TOKENS,)),
+    "norms": (
+        nn.Sequential(
+            nn.GroupNorm(2, 4), nn.LayerNorm(8), nn.BatchNorm2d(4), nn.InstanceNorm2d(4, affine=True)
+        ),
+        (IMAGE,),
+    ),
+    "batch norm 1d and 3d": (
+        Calls(lambda a, b, x, y: (a(x), b(y)), nn.BatchNorm1d(4), nn.BatchNorm3d(4)),
+        (LINE, VOLUME),
+    ),
+    "weight norm": (
+        Calls(
+            lambda v, g, x: x @ torch._weight_norm(v.weight, g.weight[:, :1]),
+            nn.Linear(8, 8),
+            nn.Linear(8, 8),
+        ),
+        (WORDS,),
+    ),
+    "conv1d": (
+        nn.Sequential(nn.Conv1d(4, 4, 3), nn.ConvTranspose1d(4, 4, 3), nn.AvgPool1d(2), nn.MaxPool1d(2)),
+        (LINE,),
+    ),
+    "conv2d": (
+        nn.Sequential(nn.Conv2d(4, 4, 3, dilation=2), nn.ConvTranspose2d(4, 4, 3), nn.AvgPool2d(2)),
+        (IMAGE,),
+    ),
+    "conv3d": (
+        nn.Sequential(
+            nn.Conv3d(4, 4, 3, padding=1),
+            nn.ConvTranspose3d(4, 4, 3),
+            nn.MaxPool3d(2),
+            nn.AdaptiveAvgPool3d(1),
+        ),
+        (VOLUME,),
+    ),
+    "padding": (
+        nn.Sequential(
+            nn.ZeroPad2d(1),
+            nn.ReflectionPad2d(1),
+            nn.ReplicationPad2d(1),
+            nn.Conv2d(4, 4, 3, padding=1, padding_mode="circular"),
+        ),
+        (IMAGE,),
+    ),
+    "embedding": (
+        Calls(lambda e, b, i: (e(i), b(i)), nn.Embedding(6, 3, padding_idx=0), nn.EmbeddingBag(6, 3)),
+        (TOKENS,),
+    ),
     "dropout": (nn.Sequential(nn.Dropout(0.3), nn.Dropout2d(0.3), nn.AlphaDropout(0.5)), (IMAGE,)),
-    "activations": (nn.Sequential(nn.GELU(), nn.GELU("tanh"), nn.SiLU(), nn.Mish(), nn.ELU(), nn.CELU(), nn.SELU(), nn.ReLU6(), nn.LeakyReLU(), nn.PReLU(), nn.RReLU(), nn.Hardtanh(), nn.Hardswish(), nn.Hardsigmoid(), nn.Hardshrink(), nn.Softshrink(), nn.Softplus(), nn.Softsign(), nn.Tanhshrink(), nn.LogSigmoid(), nn.Sigmoid(), nn.Threshold(0.1, 0.0), nn.GLU(), nn.Softmax(-1), nn.Softmin(-1), nn.LogSoftmax(-1)), (WORDS,)),
-    "einsum": (Calls(lambda x: torch.einsum("bik,bjk->bij", x, x).sum() + torch.tensordot(x, x, dims=([2], [2]))), (WORDS,)),
-    "order": (Calls(lambda x: (x.topk(2), x.sort(dim=1), x.argsort(), x.cumsum(1), x.max(1), x.argmax(), x.median(), x.flip(0))), (WORDS,)),
-    "index": (Calls(lambda x, i: (x[0, 1:3], x[..., None, -1], x[:, i[0]], torch.gather(x, 1, i[..., None].expand_as(x)), x.index_select(1, i[0]), x.masked_fill(x > 0.5, 0), torch.where(x > 0.5, x, -x), torch.zeros_like(x).scatter_add(1, i[..., None].expand_as(x), x), F.one_hot(i, 6))), (WORDS, TOKENS)),
+    "activations": (
+        nn.Sequential(
+            nn.GELU(),
+            nn.GELU("tanh"),
+            nn.SiLU(),
+            nn.Mish(),
+            nn.ELU(),
+            nn.CELU(),
+            nn.SELU(),
+            nn.ReLU6(),
+            nn.LeakyReLU(),
+            nn.PReLU(),
+            nn.RReLU(),
+            nn.Hardtanh(),
+            nn.Hardswish(),
+            nn.Hardsigmoid(),
+            nn.Hardshrink(),
+            nn.Softshrink(),
+            nn.Softplus(),
+            nn.Softsign(),
+            nn.Tanhshrink(),
+            nn.LogSigmoid(),
+            nn.Sigmoid(),
+            nn.Threshold(0.1, 0.0),
+            nn.GLU(),
+            nn.Softmax(-1),
+            nn.Softmin(-1),
+            nn.LogSoftmax(-1),
+        ),
+        (WORDS,),
+    ),
+    "einsum": (
+        Calls(lambda x: torch.einsum("bik,bjk->bij", x, x).sum() + torch.tensordot(x, x, dims=([2], [2]))),
+        (WORDS,),
+    ),
+    "order": (
+        Calls(
+            lambda x: (
+                x.topk(2),
+                x.sort(dim=1),
+                x.argsort(),
+                x.cumsum(1),
+                x.max(1),
+                x.argmax(),
+                x.median(),
+                x.flip(0),
+            )
+        ),
+        (WORDS,),
+    ),
+    "index": (
+        Calls(
+            lambda x, i: (
+                x[0, 1:3],
+                x[..., None, -1],
+                x[:, i[0]],
+                torch.gather(x, 1, i[..., None].expand_as(x)),
+                x.index_select(1, i[0]),
+                x.masked_fill(x > 0.5, 0),
+                torch.where(x > 0.5, x, -x),
+                torch.zeros_like(x).scatter_add(1, i[..., None].expand_as(x), x),
+                F.one_hot(i, 6),
+            )
+        ),
+        (WORDS, TOKENS),
+    ),
     "assignment": (Calls(lambda x: _assigned(x)), (WORDS,)),
-    "shape": (Calls(lambda x: (x.view(2, -1), x.permute(1, 0, 2).contiguous(), torch.cat((x, x), 1), torch.stack((x, x)), x.chunk(2, 1), x.split(3, 1), x.unbind(1), x.repeat(1, 2, 1), x.roll(1, 1), F.pad(x, (1, 2)), x.squeeze(), x.mT, x.unfold(1, 2, 1), x.repeat_interleave(2, dim=1), torch.meshgrid(x[0, 0], x[0, 1], indexing="ij"), x.flatten(1).unflatten(1, (6, 8)), x.tile(2), x.narrow(1, 0, 2))), (WORDS,)),
-    "pointwise": (Calls(lambda x: (x.clamp(0, 1), x.exp().log1p(), x**2, x.rsqrt(), x.abs().sqrt(), x.sign(), x.erf(), x.round(), x // 0.3, x % 0.3, torch.maximum(x, -x), x.reciprocal(), torch.atan2(x, x), x.square(), ~(x > 0.5), (x > 0.1) & (x < 0.9), x.isnan(), torch.addcmul(x, x, x), 1 - x, x.half().float(), x.int())), (WORDS,)),
-    "reductions": (Calls(lambda x: (x.mean(1), x.sum(), x.std(1), x.var(), x.norm(), x.norm(dim=1), x.logsumexp(1), x.prod(1), x.amax(1), (x > 0).all(), (x > 0).any(1), x.softmax(1), F.normalize(x), F.cosine_similarity(x, x), torch.linalg.norm(x, dim=1), torch.cdist(x, x), torch.count_nonzero(x))), (WORDS,)),
-    "resize": (Calls(lambda x: (F.interpolate(x, scale_factor=2), F.interpolate(x, scale_factor=2, mode="bilinear"), F.interpolate(x, size=(16, 16), mode="bicubic"), F.pixel_shuffle(x, 2))), (IMAGE,)),
-    "random": (Calls(lambda x: (torch.rand_like(x), torch.randn(2, 3), torch.bernoulli(x), torch.normal(x, x), torch.distributions.Normal(x, x).rsample())), (WORDS,)),
-    "factories": (Calls(lambda x: (x + torch.arange(8), x.new_zeros(2) + x[0, 0, 0], torch.full_like(x, 2.0) * x, torch.eye(8) @ x[0].T, torch.linspace(0, 1, 8) * x, torch.tril(torch.ones(6, 6)) @ x)), (WORDS,)),
-}  # fmt: skip
+    "shape": (
+        Calls(
+            lambda x: (
+                x.view(2, -1),
+                x.permute(1, 0, 2).contiguous(),
+                torch.cat((x, x), 1),
+                torch.stack((x, x)),
+                x.chunk(2, 1),
+                x.split(3, 1),
+                x.unbind(1),
+                x.repeat(1, 2, 1),
+                x.roll(1, 1),
+                F.pad(x, (1, 2)),
+                x.squeeze(),
+                x.mT,
+                x.unfold(1, 2, 1),
+                x.repeat_interleave(2, dim=1),
+                torch.meshgrid(x[0, 0], x[0, 1], indexing="ij"),
+                x.flatten(1).unflatten(1, (6, 8)),
+                x.tile(2),
+                x.narrow(1, 0, 2),
+            )
+        ),
+        (WORDS,),
+    ),
+    "pointwise": (
+        Calls(
+            lambda x: (
+                x.clamp(0, 1),
+                x.exp().log1p(),
+                x**2,
+                x.rsqrt(),
+                x.abs().sqrt(),
+                x.sign(),
+                x.erf(),
+                x.round(),
+                x // 0.3,
+                x % 0.3,
+                torch.maximum(x, -x),
+                x.reciprocal(),
+                torch.atan2(x, x),
+                x.square(),
+                ~(x > 0.5),
+                (x > 0.1) & (x < 0.9),
+                x.isnan(),
+                torch.addcmul(x, x, x),
+                1 - x,
+                x.half().float(),
+                x.int(),
+            )
+        ),
+        (WORDS,),
+    ),
+    "reductions": (
+        Calls(
+            lambda x: (
+                x.mean(1),
+                x.sum(),
+                x.std(1),
+                x.var(),
+                x.norm(),
+                x.norm(dim=1),
+                x.logsumexp(1),
+                x.prod(1),
+                x.amax(1),
+                (x > 0).all(),
+                (x > 0).any(1),
+                x.softmax(1),
+                F.normalize(x),
+                F.cosine_similarity(x, x),
+                torch.linalg.norm(x, dim=1),
+                torch.cdist(x, x),
+                torch.count_nonzero(x),
+            )
+        ),
+        (WORDS,),
+    ),
+    "resize": (
+        Calls(
+            lambda x: (
+                F.interpolate(x, scale_factor=2),
+                F.interpolate(x, scale_factor=2, mode="bilinear"),
+                F.interpolate(x, size=(16, 16), mode="bicubic"),
+                F.pixel_shuffle(x, 2),
+            )
+        ),
+        (IMAGE,),
+    ),
+    "random": (
+        Calls(
+            lambda x: (
+                torch.rand_like(x),
+                torch.randn(2, 3),
+                torch.bernoulli(x),
+                torch.normal(x, x),
+                torch.distributions.Normal(x, x).rsample(),
+            )
+        ),
+        (WORDS,),
+    ),
+    "factories": (
+        Calls(
+            lambda x: (
+                x + torch.arange(8),
+                x.new_zeros(2) + x[0, 0, 0],
+                torch.full_like(x, 2.0) * x,
+                torch.eye(8) @ x[0].T,
+                torch.linspace(0, 1, 8) * x,
+                torch.tril(torch.ones(6, 6)) @ x,
+            )
+        ),
+        (WORDS,),
+    ),
+}
 
 
 def _assigned(x: torch.Tensor) -> torch.Tensor:

@@ -43,7 +43,9 @@ def test_all_returns_every_micro_batch_with_replicas_innermost(loops):
 @given(LOOPS)
 def test_final_returns_the_last_turn_of_each_replica(loops):
     last = 100.0 * (loops.device_iterations - 1) + 10 * (loops.gradient_accumulation - 1)
-    assert collect(OutputRule("final"), loops, number(loops)).tolist() == [last + r for r in range(loops.replicas)]
+    assert collect(OutputRule("final"), loops, number(loops)).tolist() == [
+        last + r for r in range(loops.replicas)
+    ]
 
 
 @given(LOOPS)

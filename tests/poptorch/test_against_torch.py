@@ -73,7 +73,9 @@ def test_training_equals_a_direct_loop(
     x = torch.randn(iterations * turns * micro_batch, 3)
     y = torch.randn(iterations * turns * micro_batch, 2)
     options = options_for(iterations, accumulation, replicas, mode, reduction)
-    wrapped = poptorch.trainingModel(model, options, getattr(poptorch.optim, kind)(model.parameters(), lr=0.01))
+    wrapped = poptorch.trainingModel(
+        model, options, getattr(poptorch.optim, kind)(model.parameters(), lr=0.01)
+    )
     optimizer = getattr(torch.optim, kind)(reference.parameters(), lr=0.01)
     for _ in range(2):
         out, loss = wrapped(x, y)
@@ -88,7 +90,9 @@ def test_training_equals_a_direct_loop(
         torch.testing.assert_close(out, expected_out)
         torch.testing.assert_close(loss.reshape(-1), expected_loss)
     for name, parameter in reference.named_parameters():
-        torch.testing.assert_close(model.get_parameter(name).detach(), parameter.detach(), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            model.get_parameter(name).detach(), parameter.detach(), rtol=1e-4, atol=1e-5
+        )
     wrapped.destroy()
 
 
@@ -112,7 +116,9 @@ def test_accumulation_and_replicas_equal_one_big_batch(accumulation, replicas, m
     reference(x, y)[1].backward()
     optimizer.step()
     for name, parameter in reference.named_parameters():
-        torch.testing.assert_close(model.get_parameter(name).detach(), parameter.detach(), rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(
+            model.get_parameter(name).detach(), parameter.detach(), rtol=1e-4, atol=1e-6
+        )
     wrapped.destroy()
 
 
@@ -133,10 +139,14 @@ def test_inference_equals_forward_in_the_device_dtype(iterations, replicas, micr
     out = poptorch.inferenceModel(model, options)(x)
     assert out.dtype == (torch.float16 if dtype is torch.float16 else torch.float32)
     tolerance = 5e-3 if dtype is torch.float16 else 1e-5
-    torch.testing.assert_close(out.double(), model.double()(x.double()).detach(), rtol=tolerance, atol=tolerance)
+    torch.testing.assert_close(
+        out.double(), model.double()(x.double()).detach(), rtol=tolerance, atol=tolerance
+    )
 
 
-@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool])
+@pytest.mark.parametrize(
+    "dtype", [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
+)
 def test_integers_are_narrowed_as_on_the_device(dtype):
     class Same(torch.nn.Module):
         def forward(self, x):
@@ -144,7 +154,8 @@ def test_integers_are_narrowed_as_on_the_device(dtype):
 
     out, seen_as_int32 = poptorch.inferenceModel(Same())(torch.ones(3, dtype=dtype))
     narrowed = torch.int32 if dtype is torch.int64 else dtype
-    assert out.dtype == narrowed and seen_as_int32 == (narrowed is torch.int32)
+    assert out.dtype == narrowed
+    assert seen_as_int32 == (narrowed is torch.int32)
     assert out.bool().all()
 
 
@@ -196,7 +207,8 @@ def test_dropout_differs_between_replicas_and_repeats_under_a_seed():
         return poptorch.inferenceModel(torch.nn.Dropout(0.5), options)(torch.ones(2, 64))
 
     first, again, other = run(3), run(3), run(4)
-    assert torch.equal(first, again) and not torch.equal(first, other)
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
     assert not torch.equal(first[0], first[1])
 
 

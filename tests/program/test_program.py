@@ -46,7 +46,8 @@ def test_every_op_has_shapes_a_phase_and_the_users_line(session):
         record = record_of(node)
         assert "val" in node.meta
         if record.phase is Phase.FORWARD:
-            assert record.source is not None and record.source.file == __file__
+            assert record.source is not None
+            assert record.source.file == __file__
 
 
 def test_backward_ops_are_placed_with_the_forward_ops_they_differentiate(session):
@@ -60,8 +61,10 @@ def test_backward_ops_are_placed_with_the_forward_ops_they_differentiate(session
 
 def test_ops_are_named_by_module_path(session):
     names = session.tensor_names()
-    assert "first/MatMul:0" in names and "last/MatMul:0" in names
-    assert "Gradient___last.weight" in names and "UpdatedVar___first.bias" in names
+    assert "first/MatMul:0" in names
+    assert "last/MatMul:0" in names
+    assert "Gradient___last.weight" in names
+    assert "UpdatedVar___first.bias" in names
     assert len(names) == len(set(names))
 
 

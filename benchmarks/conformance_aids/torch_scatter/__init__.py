@@ -72,3 +72,6 @@ def scatter(src, index, dim=-1, out=None, dim_size=None, reduce="sum"):
     if reduce == "mean":
         return scatter_mean(src, index, dim, out, dim_size)
     return (scatter_max if reduce == "max" else scatter_min)(src, index, dim, out, dim_size)[0]
+
+
+from .composite import scatter_log_softmax, scatter_logsumexp, scatter_softmax, scatter_std  # noqa: E402, F401

@@ -19,7 +19,6 @@ from tremula.capture.context import Capture
 from tremula.capture.explain import value_wanted
 from tremula.capture.losses import LOSS_FUNCTIONS
 from tremula.capture.refusals import refuse_if_unsupported
-from tremula.ops.ctc_loss import ctc_loss
 from tremula.program.dtypes import HALF_OR_FLOAT, narrow
 
 _HOST = torch.device("cpu")
@@ -71,8 +70,22 @@ _INDEX_OPERANDS: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
     "multilabel_margin_loss": ((1,), ("target",)),
 }
 
+
+def _static_bincount(
+    input: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0
+) -> torch.Tensor:
+    """torch.bincount of exactly `minlength` bins; on the device that is the maximum as well."""
+    given = torch.ones_like(input, dtype=torch.int32) if weights is None else weights
+    return torch.zeros(minlength, dtype=given.dtype).scatter_add(0, input.long(), given)
+
+
 #: functions whose own ops have shapes that depend on data -> the same in ops of static shape
-_STATIC_FORMS: dict[str, Callable[..., Any]] = {"ctc_loss": ctc_loss}
+_STATIC_FORMS: dict[str, Callable[..., Any]] = {"bincount": _static_bincount}
+
+
+def register_static_form(name: str, form: Callable[..., Any]) -> None:
+    """Use `form` for torch's function `name` while a model is captured."""
+    _STATIC_FORMS[name] = form
 
 
 class Dialect(TorchFunctionMode):
@@ -101,7 +114,7 @@ class Dialect(TorchFunctionMode):
             args, kwargs = _wide_indices(*_INDEX_OPERANDS[name], args, kwargs)
         func = _STATIC_FORMS.get(name, func)
         try:
-            result = _STATIC_FORMS.get(name, func)(*args, **kwargs)
+            result = func(*args, **kwargs)
         except RuntimeError as error:
             # only here is it known which call of the user's wanted a value
             explained = value_wanted(name, error)
@@ -173,18 +186,6 @@ def _cast(value: Any, dtype: torch.dtype) -> Any:
     if isinstance(value, torch.Tensor) and value.dtype in HALF_OR_FLOAT and value.dtype != dtype:
         return value.to(dtype)
     return value
-
-
-def _static_bincount(
-    input: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0
-) -> torch.Tensor:
-    """torch.bincount of exactly `minlength` bins; on the device that is the maximum as well."""
-    given = torch.ones_like(input, dtype=torch.int32) if weights is None else weights
-    return torch.zeros(minlength, dtype=given.dtype).scatter_add(0, input.long(), given)
-
-
-#: functions whose result has a static shape on the device only
-_STATIC_FORMS: dict[str, Callable[..., Any]] = {"bincount": _static_bincount}
 
 
 def _wide_indices(

@@ -37,12 +37,18 @@ _VALUE_WANTED = {
     ),
     "item": ("tensor.item() or tensor.tolist() was called", _OUTSIDE),
     "__int__": ("int(tensor) was called", f"Keep it a tensor and convert with tensor.int(). {_OUTSIDE}"),
-    "__float__": ("float(tensor) was called", f"Keep it a tensor and convert with tensor.float(). {_OUTSIDE}"),
+    "__float__": (
+        "float(tensor) was called",
+        f"Keep it a tensor and convert with tensor.float(). {_OUTSIDE}",
+    ),
     "__index__": (
         "A tensor was used as a Python index, slice bound or range",
         f"Use poptorch.dynamic_slice, torch.index_select or torch.gather. {_LOOP}",
     ),
-    "numpy": ("tensor.numpy() was called", f"Use the torch function, or poptorch.CPU for host code. {_OUTSIDE}"),
+    "numpy": (
+        "tensor.numpy() was called",
+        f"Use the torch function, or poptorch.CPU for host code. {_OUTSIDE}",
+    ),
     "equal": ("torch.equal was called", "Use (a == b).all(), which stays a tensor."),
 }
 _VALUE_WANTED["__array__"] = _VALUE_WANTED["numpy"]

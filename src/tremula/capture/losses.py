@@ -52,11 +52,11 @@ def final_loss(losses: list[torch.Tensor]) -> torch.Tensor:
     independent: list[torch.Tensor] = []
     for loss in losses:
         node = nodes[id(loss)]
-        others = [nodes[id(other)] for other in losses if other is not loss]
-        others = [other for other in others if other is not None and other is not node]
-        if node is None or not any(node in _ancestors(other) for other in others):
-            if all(nodes[id(kept)] is not node for kept in independent):
-                independent.append(loss)
+        others = [other for each in losses if (other := nodes[id(each)]) is not None and other is not node]
+        feeds_another = node is not None and any(node in _ancestors(other) for other in others)
+        known = any(nodes[id(kept)] is node for kept in independent)
+        if not feeds_another and not known:
+            independent.append(loss)
     if len(independent) > 1:
         raise Error(
             "Multiple independent losses found in graph. Graph must have one final loss. "

@@ -78,7 +78,7 @@ class Recorder:
             if node in seen:
                 continue
             seen.add(node)
-            record = self._by_sequence.get(node._sequence_nr())  # type: ignore[attr-defined]
+            record = self._by_sequence.get(node._sequence_nr())
             if record is not None:
                 handles.append(node.register_prehook(self._entering(record)))
             queue.extend(parent for parent, _ in node.next_functions if parent is not None)

@@ -81,7 +81,12 @@ def _bincount(call: _Call) -> Refused | None:
 
 # -- the others ---------------------------------------------------------------------------------------------
 
-_RECURRENT = {"lstm": "torch.nn.LSTM", "gru": "torch.nn.GRU", "rnn_tanh": "torch.nn.RNN", "rnn_relu": "torch.nn.RNN"}
+_RECURRENT = {
+    "lstm": "torch.nn.LSTM",
+    "gru": "torch.nn.GRU",
+    "rnn_tanh": "torch.nn.RNN",
+    "rnn_relu": "torch.nn.RNN",
+}
 
 
 def _recurrent(call: _Call) -> Refused | None:
@@ -203,7 +208,9 @@ def _interpolate(call: _Call) -> Refused | None:
     else:
         factors = {float(factor) for factor in (scale if isinstance(scale, list | tuple) else [scale])}
         if any(factor != int(factor) for factor in factors) and not call.get(5, "recompute_scale_factor"):
-            return Refused(name, f"scale_factor={scale} is not a whole number.", f"a whole number, or {nearest}")
+            return Refused(
+                name, f"scale_factor={scale} is not a whole number.", f"a whole number, or {nearest}"
+            )
     if len(factors) > 1:
         return Refused(name, "height and width have different factors.", f"one factor for both, or {nearest}")
     return None
@@ -214,7 +221,9 @@ def _adaptive_avg_pool(call: _Call) -> Refused | None:
     dims = int(call.func.__name__[-2])
     shape = call.get(0, "input").shape[-dims:]
     sizes = [size] * dims if isinstance(size, int) else list(size)
-    if len(sizes) != dims or all(w is None or w == 0 or n % w == 0 for n, w in zip(shape, sizes, strict=True)):
+    if len(sizes) != dims or all(
+        w is None or w == 0 or n % w == 0 for n, w in zip(shape, sizes, strict=True)
+    ):
         return None
     return Refused(
         f"torch.nn.AdaptiveAvgPool{dims}d",
@@ -278,14 +287,17 @@ def _cross(call: _Call) -> Refused | None:
     one, other = call.get(0, "input"), call.get(1, "other")
     if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor) or one.shape == other.shape:
         return None
-    return Refused("torch.cross", "shapes must be equal; they are not broadcast.", "expand() the smaller one.")
+    return Refused(
+        "torch.cross", "shapes must be equal; they are not broadcast.", "expand() the smaller one."
+    )
 
 
 def _matrix_norm(call: _Call) -> Refused | None:
     matrix, order, dim = call.get(0, "input"), call.get(1, "ord", call.kwargs.get("p")), call.get(2, "dim")
     name = call.func.__name__
     of_matrix = name == "linalg_matrix_norm" or (
-        name == "linalg_norm" and (len(dim) == 2 if isinstance(dim, list | tuple) else dim is None and matrix.dim() == 2)
+        name == "linalg_norm"
+        and (len(dim) == 2 if isinstance(dim, list | tuple) else dim is None and matrix.dim() == 2)
     )
     if order != "nuc" and not (of_matrix and order in (2, -2)):
         return None
@@ -298,7 +310,9 @@ def _matrix_norm(call: _Call) -> Refused | None:
 
 def _to_host(call: _Call) -> Refused | None:
     # A torch.device may be what another tensor of the capture says of itself, which is no move.
-    names_host = "cpu" in [place for place in (*call.args[1:], *call.kwargs.values()) if isinstance(place, str)]
+    names_host = "cpu" in [
+        place for place in (*call.args[1:], *call.kwargs.values()) if isinstance(place, str)
+    ]
     if not isinstance(call.args[0], FakeTensor) or not (names_host or call.func.__name__ == "cpu"):
         return None
     return Refused(

@@ -66,10 +66,6 @@ class StateSlots:
         """The host tensors by name."""
         return {slot.name: slot.tensor for slot in self._slots}
 
-    def aliases(self) -> dict[str, str]:
-        """Every further name of a tied tensor, with the name of its slot."""
-        return {}
-
     def fake(self, mode: FakeTensorMode, shapes: Mapping[str, torch.Size]) -> list[torch.Tensor]:
         """Fake tensors of the slots, in device dtypes; parameters keep requires_grad."""
         fakes: list[torch.Tensor] = []
@@ -79,7 +75,7 @@ class StateSlots:
                 fake = torch.empty(shapes.get(slot.name, tensor.shape), dtype=device_dtype(tensor.dtype))
             if isinstance(tensor, torch.nn.Parameter):
                 fake.requires_grad_(tensor.requires_grad and fake.dtype.is_floating_point)
-                fake._is_param = True  # type: ignore[attr-defined]
+                fake._is_param = True
             fakes.append(fake)
         return fakes
 
@@ -132,5 +128,5 @@ def _same(now: torch.Tensor | None, given: torch.Tensor) -> bool:
     if now is given:
         return True
     if isinstance(now, FakeTensor) and isinstance(given, FakeTensor):
-        return now.untyped_storage()._cdata == given.untyped_storage()._cdata
+        return bool(now.untyped_storage()._cdata == given.untyped_storage()._cdata)
     return False

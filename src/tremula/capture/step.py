@@ -25,7 +25,6 @@ from tremula.capture.record import Recorder, make_graph
 from tremula.capture.refusals import refusal
 from tremula.capture.state import StateSlots
 from tremula.capture.support import warn_of_unknown_ops
-from tremula.errors import Error
 from tremula.program.dtypes import device_dtype
 from tremula.program.effects import mutated_placeholders, uses_random
 
@@ -122,7 +121,9 @@ def capture_step(
     )
 
 
-def _outputs(tensors: list[torch.Tensor], arguments: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], list[bool]]:
+def _outputs(
+    tensors: list[torch.Tensor], arguments: Sequence[torch.Tensor]
+) -> tuple[list[torch.Tensor], list[bool]]:
     """The tensors that the graph returns, narrowed to device dtypes and never aliases of its inputs."""
     storages = {argument.untyped_storage()._cdata for argument in arguments}
     outputs = []
@@ -155,7 +156,9 @@ def _gradients(
 ) -> dict[str, torch.Tensor]:
     """Gradients of the scaled final loss for every parameter that takes part in it."""
     loss = final_loss(capture.losses)
-    trainable = [(name, tensor) for name, tensor in zip(slots.names, held, strict=True) if tensor.requires_grad]
+    trainable = [
+        (name, tensor) for name, tensor in zip(slots.names, held, strict=True) if tensor.requires_grad
+    ]
     if not trainable or loss.grad_fn is None:
         return {}
     with recorder.differentiating([loss]):

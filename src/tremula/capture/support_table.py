@@ -38,8 +38,8 @@ _HANDLED = """
 """
 
 _RECORDED_INSTEAD = """
-    _safe_softmax _scaled_dot_product_flash_attention_for_cpu _to_copy _weight_norm_interface empty
-    empty_like empty_strided fill mkldnn_rnn_layer new_empty rand_like randn_like unsafe_split xlogy
+    _safe_softmax _scaled_dot_product_flash_attention_for_cpu _to_copy _trilinear _weight_norm_interface
+    empty empty_like empty_strided fill mkldnn_rnn_layer new_empty rand_like randn_like unsafe_split xlogy
 """
 
 #: aten ops by bare name, others with their namespace

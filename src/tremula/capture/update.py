@@ -12,13 +12,18 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from tremula.capture.record import Recorder, make_graph
 from tremula.capture.context import Capture
+from tremula.capture.record import Recorder, make_graph
 from tremula.program.graph import Phase
 
 #: update(parameters, gradients, state, hyper), in place
 Update = Callable[
-    [Mapping[str, torch.Tensor], Mapping[str, torch.Tensor], dict[str, torch.Tensor], Mapping[str, torch.Tensor]],
+    [
+        Mapping[str, torch.Tensor],
+        Mapping[str, torch.Tensor],
+        dict[str, torch.Tensor],
+        Mapping[str, torch.Tensor],
+    ],
     None,
 ]
 

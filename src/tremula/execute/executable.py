@@ -15,7 +15,7 @@ import torch
 
 from tremula.execute.lower import lower
 from tremula.execute.outputs import OutputCollector, OutputRule
-from tremula.execute.precision import Precision
+from tremula.execute.precision import DEFAULT_PRECISION, Precision
 from tremula.execute.random_state import RandomState
 from tremula.program.graph import Program
 
@@ -66,7 +66,7 @@ class Executable:
         random: RandomState,
         groupings: Mapping[str, ReplicaGrouping] | None = None,
         training: TrainingState | None = None,
-        precision: Precision = Precision(),
+        precision: Precision = DEFAULT_PRECISION,
         traps: bool = False,
         clock: Callable[[], float],
     ) -> None:
@@ -136,7 +136,10 @@ class Executable:
         chunks = [self._chunks(tensor) for tensor in inputs]
         collectors = [OutputCollector(rule, loops) for rule in self._rules]
         self.times = TurnTimes()
-        with torch.no_grad(), torch._C._AutoDispatchBelowAutograd(), self._random_streams():
+        # Autograd's dispatch keys are off either way; some forward kernels keep what their backward kernel
+        # needs only while gradients are "enabled".
+        enabled = self.training is not None
+        with torch.set_grad_enabled(enabled), torch._C._AutoDispatchBelowAutograd(), self._random_streams():
             for iteration in range(loops.device_iterations):
                 gradients: list[torch.Tensor] = []
                 if self.training is not None:
@@ -183,7 +186,7 @@ class Executable:
         factor = self.program.loops.factor
         if factor == 1 or tensor.dim() == 0:
             return [tensor] * factor
-        return tensor.split(tensor.shape[0] // factor)
+        return torch.split(tensor, tensor.shape[0] // factor)
 
     def _chunk_index(self, iteration: int, accumulation: int, replica: int) -> int:
         loops = self.program.loops
@@ -205,7 +208,9 @@ class Executable:
             self._start_accumulators(gradients)
         targets = [self._accumulator_of(i, replica) for i in range(len(self._accumulators))]
         # running mean: each turn's weight is its share of the turns so far
-        factors = [torch.tensor(turn / (turn + 1)), torch.tensor(1.0 / (turn + 1))] if training.running_mean else []
+        factors = (
+            [torch.tensor(turn / (turn + 1)), torch.tensor(1.0 / (turn + 1))] if training.running_mean else []
+        )
         self._accumulate(*targets, *gradients, *factors)
         return self._accumulators
 
@@ -236,8 +241,10 @@ class Executable:
         if training.divisor != 1.0 and not training.running_mean:
             torch._foreach_div_(gradients, training.divisor)
         trained = [self._parameters[name] for name in self.program.interface.gradients]
-        stream = self.random.replica(0) if self._draws and self.program.loops.replicas > 1 else contextlib.nullcontext()
+        stream = (
+            self.random.replica(0)
+            if self._draws and self.program.loops.replicas > 1
+            else contextlib.nullcontext()
+        )
         with stream:
             self._update(*trained, *gradients, *training.state.values(), *training.hyper.values())
-
-

@@ -15,7 +15,7 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from tremula.execute.bindings import fast_binding
-from tremula.execute.precision import Precision, apply_precision
+from tremula.execute.precision import DEFAULT_PRECISION, Precision, apply_precision
 from tremula.execute.traps import TrappingInterpreter
 from tremula.program.effects import WRITES_STATISTICS
 from tremula.program.graph import tensors_of
@@ -24,7 +24,9 @@ _DETACH = torch.ops.aten.detach.default
 _PROBED: dict[tuple[Any, ...], bool] = {}
 
 
-def lower(module: fx.GraphModule, precision: Precision = Precision(), *, traps: bool = False) -> Callable[..., Any]:
+def lower(
+    module: fx.GraphModule, precision: Precision = DEFAULT_PRECISION, *, traps: bool = False
+) -> Callable[..., Any]:
     """A callable that runs the graph on host tensors.
 
     The program itself is left as captured, but for detach ops: what the host does differently is done to a
@@ -63,14 +65,17 @@ class _InFloat:
     """An op computed in float32 and rounded to the dtypes that the capture promised."""
 
     def __init__(self, node: fx.Node) -> None:
-        self._op: Any = node.target
+        op: Any = node.target
+        self._op = op
         self.__name__ = f"{node.name}_in_float32"
         self.__qualname__ = self.__name__
         self.__module__ = __name__
         self._dtypes = [tensor.dtype for tensor in tensors_of(node)]
-        arguments = self._op._schema.arguments
-        self._written = [i for i, a in enumerate(arguments) if a.alias_info is not None and a.alias_info.is_write]
-        self._statistics = WRITES_STATISTICS.get(self._op, ())
+        arguments = op._schema.arguments
+        self._written = [
+            i for i, a in enumerate(arguments) if a.alias_info is not None and a.alias_info.is_write
+        ]
+        self._statistics = WRITES_STATISTICS.get(op, ())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         wide_args, wide_kwargs = pytree.tree_map_only(torch.Tensor, _widen, (args, kwargs))
@@ -117,8 +122,8 @@ def _runs(node: fx.Node) -> bool:
     args, kwargs = fx.node.map_arg((node.args, node.kwargs), sample)
     try:
         with torch.no_grad(), torch.random.fork_rng():
-            node.target(*args, **kwargs)
+            target: Any = node.target
+            target(*args, **kwargs)
     except (RuntimeError, NotImplementedError):
         return False  # no kernel for half, or none for this mixture of half and float
     return True
-

@@ -29,6 +29,7 @@ DOCUMENTS = ("manifest", "program", "model", "optimizer")
 TENSORS = ("program", "model", "optimizer")
 
 _NAMES = frozenset([*(f"{name}.json" for name in DOCUMENTS), *(f"{name}.safetensors" for name in TENSORS)])
+_OWN_FIELDS = ("format", "format_version", "entries")
 _JSON_LIMIT = 512 << 20
 _ENCRYPTED = 0x1
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # entries carry no time: equal contents make equal files
@@ -72,7 +73,9 @@ def write(path: str, documents: Mapping[str, Any], tensors: Mapping[str, Mapping
 def _write_entries(
     file: IO[bytes], documents: Mapping[str, Any], tensors: Mapping[str, Mapping[str, torch.Tensor]]
 ) -> None:
-    manifest = {**documents["manifest"], "format": FORMAT, "format_version": FORMAT_VERSION}
+    names = sorted([*(f"{name}.json" for name in documents), *(f"{name}.safetensors" for name in tensors)])
+    own = {"format": FORMAT, "format_version": FORMAT_VERSION, "entries": names}
+    manifest = {**documents["manifest"], **own}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as container:
         for name, document in {**documents, "manifest": manifest}.items():
             text = json.dumps(document, allow_nan=False, separators=(",", ":"))
@@ -117,9 +120,13 @@ class Package:
         self._container = container
         self.manifest: dict[str, Any] = {}
 
+    def entries(self) -> list[str]:
+        """Names of all entries."""
+        return self._container.namelist()
+
     def has(self, document: str) -> bool:
         """Whether there is a document of that name."""
-        return f"{document}.json" in self._container.namelist()
+        return f"{document}.json" in self.entries()
 
     def document(self, name: str) -> Any:
         """A document, parsed."""
@@ -133,7 +140,7 @@ class Package:
 
     def tensors(self, name: str) -> dict[str, torch.Tensor]:
         """A group of tensors; an absent group is empty."""
-        if f"{name}.safetensors" not in self._container.namelist():
+        if f"{name}.safetensors" not in self.entries():
             return {}
         entry = self._entry(f"{name}.safetensors")
         try:
@@ -215,4 +222,6 @@ def _manifest(package: Package) -> dict[str, Any]:
             f"{package.path} has version {manifest.get('format_version')!r} of the file format; this version "
             f"of Tremula reads version {FORMAT_VERSION}. Compile and save the model again."
         )
-    return manifest
+    if manifest.get("entries") != sorted(package.entries()):
+        package.refuse("it lacks entries that it should have, or has others")
+    return {name: value for name, value in manifest.items() if name not in _OWN_FIELDS}

@@ -102,8 +102,8 @@ class _NoForward:
         raise Error(
             f"The model ({self._original}) was restored from a file without its Python code, because "
             f"{self._why}. Its compiled program can run, but it cannot be compiled for other inputs or "
-            "options. Import the module that defines the model before poptorch.load(), or build the model and use "
-            "loadExecutable()."
+            "options. Import the module that defines the model before poptorch.load(), or build the model "
+            "and use loadExecutable()."
         )
 
 
@@ -410,5 +410,5 @@ def _decode_signature(entries: list[Any]) -> inspect.Signature:
         parameters.append((entry[0], _KINDS[entry[1]], default))
     try:
         return inspect.Signature([inspect.Parameter(n, k, default=d) for n, k, d in parameters])
-    except ValueError as problem:
+    except (ValueError, TypeError, IndexError) as problem:
         raise BadData(f"the signature of its model is malformed ({problem})") from problem

@@ -24,10 +24,52 @@ _LEAST_STEP = 2.0**-24
 _MANTISSA_BITS = 11
 
 _MOVES_ONLY = frozenset(
-    """view _unsafe_view t transpose permute expand slice select clone alias detach cat stack unsqueeze squeeze
-    reshape split unbind index index_select gather embedding flip roll repeat constant_pad_nd as_strided copy_
-    zeros ones full empty empty_like zeros_like ones_like full_like fill_ zero_ where lift_fresh_copy
-    max_pool2d_with_indices relu getitem arange""".split()
+    [
+        "view",
+        "_unsafe_view",
+        "t",
+        "transpose",
+        "permute",
+        "expand",
+        "slice",
+        "select",
+        "clone",
+        "alias",
+        "detach",
+        "cat",
+        "stack",
+        "unsqueeze",
+        "squeeze",
+        "reshape",
+        "split",
+        "unbind",
+        "index",
+        "index_select",
+        "gather",
+        "embedding",
+        "flip",
+        "roll",
+        "repeat",
+        "constant_pad_nd",
+        "as_strided",
+        "copy_",
+        "zeros",
+        "ones",
+        "full",
+        "empty",
+        "empty_like",
+        "zeros_like",
+        "ones_like",
+        "full_like",
+        "fill_",
+        "zero_",
+        "where",
+        "lift_fresh_copy",
+        "max_pool2d_with_indices",
+        "relu",
+        "getitem",
+        "arange",
+    ]
 )
 
 
@@ -37,6 +79,10 @@ class Precision:
 
     stochastic_rounding: bool = False
     half_partials: bool = False
+
+
+#: round to nearest, sums in float32
+DEFAULT_PRECISION = Precision()
 
 
 def apply_precision(graph: fx.Graph, precision: Precision) -> bool:
@@ -71,11 +117,12 @@ class StochasticallyRounded:
     """An op computed in float32 whose float16 results are rounded stochastically."""
 
     def __init__(self, node: fx.Node) -> None:
-        self._op: Any = node.target
+        op: Any = node.target
+        self._op = op
         self.__name__ = self.__qualname__ = f"{node.name}_stochastically_rounded"
         self.__module__ = __name__
         self._dtypes = [tensor.dtype for tensor in tensors_of(node)]
-        self._writes_first = self._op._schema.is_mutable
+        self._writes_first = bool(op._schema.is_mutable)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         wide_args, wide_kwargs = pytree.tree_map_only(torch.Tensor, _widened, (args, kwargs))
@@ -128,12 +175,15 @@ def _sum_of_halves(partials: list[torch.Tensor]) -> torch.Tensor:
 
 def _product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     size = _piece(left.shape[-1])
-    pieces = zip(left.split(size, dim=-1), right.split(size, dim=-2), strict=True)
+    pieces = zip(torch.split(left, size, -1), torch.split(right, size, -2), strict=True)
     return _sum_of_halves([torch.matmul(a, b) for a, b in pieces])
 
 
-def _added_product(bias: torch.Tensor, left: torch.Tensor, right: torch.Tensor, **kwargs: Any) -> torch.Tensor:
-    return bias * kwargs.get("beta", 1) + _product(left, right) * kwargs.get("alpha", 1)
+def _added_product(
+    bias: torch.Tensor, left: torch.Tensor, right: torch.Tensor, **kwargs: Any
+) -> torch.Tensor:
+    result: torch.Tensor = bias * kwargs.get("beta", 1) + _product(left, right) * kwargs.get("alpha", 1)
+    return result
 
 
 def _convolution(
@@ -144,7 +194,7 @@ def _convolution(
     if groups != 1 or size >= input.shape[1]:
         result: torch.Tensor = torch.ops.aten.convolution.default(input, weight, bias, *rest)
         return result
-    pieces = zip(input.split(size, dim=1), weight.split(size, dim=0 if transposed else 1), strict=True)
+    pieces = zip(torch.split(input, size, 1), torch.split(weight, size, 0 if transposed else 1), strict=True)
     total = _sum_of_halves([torch.ops.aten.convolution.default(x, w, None, *rest) for x, w in pieces])
     if bias is not None:
         total = total + bias.view(1, -1, *([1] * (total.dim() - 2)))

@@ -52,8 +52,8 @@ def ipus_needed(ipus: int, *, round_up: bool, hardware: bool) -> int:
     else:
         raise Error(
             f"The model specifies the use of {ipus} IPUs, however PopTorch must reserve a minimum of {rounded} "
-            "in order to allow the model to run, because IPUs are reserved in powers of two. Reconfigure the "
-            "model to use a power of two, or let the number be rounded up with "
+            "in order to allow the model to run, because PopTorch must reserve a power of 2 or maximum of 64 IPUs "
+            "per process. Please reconfigure your model to use a different number of IPUs or set "
             "poptorch.Options().autoRoundNumIPUs(True).",
             type="poptorch_cpp_error",
         )

@@ -11,11 +11,16 @@ from typing import Any
 
 import torch
 
+from tremula.capture.dialect import register_static_form
 from tremula.ops.library import add_op
 
 
 def _table(
-    log_probs: torch.Tensor, targets: torch.Tensor, lengths: torch.Tensor, target_lengths: torch.Tensor, blank: int
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    lengths: torch.Tensor,
+    target_lengths: torch.Tensor,
+    blank: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     loss, table = torch.ops.aten._ctc_loss.default(
         log_probs, targets.long(), lengths.tolist(), target_lengths.tolist(), blank, False
@@ -63,7 +68,7 @@ def _backward(
         blank,
         zero_infinity,
     )
-    return result.to(log_probs.dtype)
+    return result.to(log_probs.dtype)  # type: ignore[no-any-return]
 
 
 def _backward_fake(gradient: torch.Tensor, log_probs: torch.Tensor, *_rest: Any) -> torch.Tensor:
@@ -79,7 +84,9 @@ def _gradients(ctx: Any, gradient: torch.Tensor) -> Any:
     return (_loss_backward(gradient, *ctx.saved_tensors, *ctx.rest), *[None] * 5)
 
 
-_ARGUMENTS = "Tensor log_probs, Tensor targets, Tensor lengths, Tensor target_lengths, int blank, bool zero_infinity"
+_ARGUMENTS = (
+    "Tensor log_probs, Tensor targets, Tensor lengths, Tensor target_lengths, int blank, bool zero_infinity"
+)
 _loss_backward = add_op(
     f"ctc_loss_backward(Tensor gradient, {_ARGUMENTS}) -> Tensor", _backward, _backward_fake
 )
@@ -113,3 +120,6 @@ def ctc_loss(
     if reduction == "sum":
         return loss.sum()
     return loss if batched else loss.squeeze(0)
+
+
+register_static_form("ctc_loss", ctc_loss)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import torch
 from torch import fx
 
-
 #: ops that write running statistics although their schema does not say so: op -> operand positions
 WRITES_STATISTICS = {
     torch.ops.aten.native_batch_norm.default: (3, 4),
@@ -18,10 +17,9 @@ WRITES_STATISTICS = {
 
 def mutated_placeholders(graph: fx.Graph) -> set[int]:
     """Positions of the graph inputs that some op writes to, directly or through a view."""
-    base: dict[fx.Node, int] = {}
+    placeholders = [node for node in graph.nodes if node.op == "placeholder"]
+    base: dict[fx.Node, int] = {node: position for position, node in enumerate(placeholders)}
     mutated: set[int] = set()
-    for position, node in enumerate(n for n in graph.nodes if n.op == "placeholder"):
-        base[node] = position
     for node in graph.nodes:
         if node.op != "call_function":
             continue

@@ -60,7 +60,6 @@ _TYPES = {
     "permute": "Transpose",
     "expand": "Expand",
     "cat": "Concat",
-    "split": "Split",
     "clone": "Identity",
     "alias": "Identity",
     "_to_copy": "Cast",
@@ -77,11 +76,15 @@ _TYPES = {
     "uniform_": "RandomUniform",
     "normal_": "RandomNormal",
 }
+#: ops that give several pieces, each of which is a slice to the device compiler
+_SPLITS = frozenset({"split", "split_with_sizes", "chunk", "unbind", "unsafe_split"})
 _KIND_TYPES = {"nop": "Nop", "recomputation_checkpoint": "Checkpoint", "identity_loss": "IdentityLoss"}
 
 
 def op_type(node: fx.Node) -> str:
     """The device compiler's word for what a node does."""
+    if node.target is getitem:
+        return "Slice"
     kind = record_of(node).annotation.attributes.get("kind")
     name = _torch_name(node)
     if kind in _KIND_TYPES and name == "alias":
@@ -102,14 +105,17 @@ def _torch_name(node: fx.Node) -> str:
 def is_bookkeeping(node: fx.Node) -> bool:
     """Nodes that name a part of another node's result, or change nothing."""
     if node.target is getitem:
-        return True
+        source = node.args[0]
+        return not (isinstance(source, fx.Node) and _torch_name(source) in _SPLITS)
     name = _torch_name(node)
     if name == "detach":
         return True
     if name == "slice":
         source = node.args[0]
         outputs = tensors_of(node)
-        return isinstance(source, fx.Node) and bool(outputs) and tensors_of(source)[0].shape == outputs[0].shape
+        return (
+            isinstance(source, fx.Node) and bool(outputs) and tensors_of(source)[0].shape == outputs[0].shape
+        )
     return False
 
 
@@ -124,6 +130,8 @@ class Names:
         for node in program.step.graph.nodes:
             if node.op != "call_function" or is_bookkeeping(node):
                 continue
+            if _torch_name(node) in _SPLITS:
+                continue  # each of its pieces is a slice
             record = record_of(node)
             prefix = "/".join((*record.annotation.scope, op_type(node)))
             if record.phase is Phase.BACKWARD:
