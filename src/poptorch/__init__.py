@@ -77,12 +77,12 @@ def inferenceModel(model: torch.nn.Module | PoplarExecutor, options: Options | N
     """
     if isinstance(model, PoplarExecutor):
         model = model._user_model
+    # A shallow copy: eval() and train() on the original do not reach it, those on executor.model do.
     return PoplarExecutor(
         model=copy.copy(model),
         options=options,
         training=False,
         poptorch_version=__version__,
-        user_model=model,
     )
 
 

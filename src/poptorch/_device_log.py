@@ -6,6 +6,7 @@ placed. They go to the log of the layer that would speak, at the level at which 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,23 @@ from tremula.optimize.device_ops import update_ops
 from tremula.program.graph import Placement, record_of, tensors_of
 from tremula.program.names import op_type
 from tremula.session import Session
+
+_TYPE_WORDS = {
+    torch.float32: "Float",
+    torch.float16: "Half",
+    torch.int32: "Int",
+    torch.int16: "Short",
+    torch.int8: "Char",
+    torch.uint8: "Byte",
+    torch.bool: "Bool",
+}
+
+
+def chosen_by_user(model: bool) -> None:
+    """The user said whether to run on an IPU model."""
+    log.layer("poptorch:cpp").info(
+        "From the user configuration: Ipu model: %s", "Enabled" if model else "Disabled"
+    )
 
 
 def acquired(attachment: Attachment, ipus: int, hardware: bool) -> None:
@@ -57,6 +75,22 @@ def compiled(session: Session) -> None:
         period = rule.period if rule.mode == "every_n" else 1
         cpp.debug("Anchoring tensor %s %s/%d", name, word, period)
     mode = summary.mode if summary is not None else Mode.PIPELINED
+    program = session.program
+    if cpp.isEnabledFor(logging.DEBUG):
+        for name, tensor in session.executable.read_state().items():
+            word = _TYPE_WORDS.get(tensor.dtype, str(tensor.dtype))
+            shape = "".join(f"{extent}, " for extent in tensor.shape)
+            strides = ", ".join(str(stride) for stride in tensor.stride())
+            trained = int(name in program.interface.gradients)
+            cpp.debug(
+                " : %s(%sstrides=[%s], requires_grad=%d, device=ipu:0) -> %s",
+                word,
+                shape,
+                strides,
+                trained,
+                name,
+            )
+        cpp.debug("Graph lowered to PopART:")
     for node, name in session.names.op_of.items():
         outputs = tensors_of(node)
         if not outputs:
@@ -65,7 +99,16 @@ def compiled(session: Session) -> None:
         kind = str(outputs[0].dtype).removeprefix("torch.")
         where = _where(record_of(node).annotation.placement, mode)
         cpp.debug("%s [%s(%s), %s]", name, kind, shape, where)
-    log.layer("poptorch:cpp").debug("Finished Poplar compilation.")
+    log.layer("popart:popart").trace("program taken over from PopTorch")
+    log.layer("popart:ir").debug("%d tensors returned per step", len(program.interface.outputs))
+    log.layer("popart:ir").info("%d ops in the %s step", len(session.names.op_of), _kind(session))
+    log.layer("popart:devicex").trace("program loaded on the host's kernels")
+    log.layer("popart:session").trace("session ready")
+    cpp.debug("Finished Poplar compilation.")
+
+
+def _kind(session: Session) -> str:
+    return "training" if session.settings.training else "inference"
 
 
 def _where(placement: Placement, mode: Mode) -> str:

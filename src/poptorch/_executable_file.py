@@ -168,8 +168,6 @@ def load(filename: str, edit_opts_fn: Callable[[Options], Any] | None = None) ->
         AssertionError: the file is of another version, or was saved with `export_model=False`.
         Error: the file cannot be used.
     """
-    from . import inferenceModel, trainingModel
-
     path = os.fspath(filename)
     try:
         with package.opened(path) as opened:
@@ -182,25 +180,37 @@ def load(filename: str, edit_opts_fn: Callable[[Options], Any] | None = None) ->
             options = manifest.options()
             if edit_opts_fn is not None:
                 edit_opts_fn(options)
-            model, made = decode_module(
-                opened.document("model"), opened.tensors("model"), decode_hook=_decode_block
-            )
-            if isinstance(model, ExportedModel):
-                logger.warning("The model in %s is restored without its Python code: %s.", path, model.why)
             state = opened.tensors("optimizer")
-            if manifest.training:
-                optimizer = _executable_data.decode_optimizer(opened.document("optimizer"), made, state)
-                executor = trainingModel(model, options, optimizer)
-            else:
-                executor = inferenceModel(model, options)
-            executor.per_replica_params.update(manifest.groupings())
+            try:
+                executor = _executor(opened, manifest, options, state)
+            except (ValueError, TypeError, KeyError, IndexError, AttributeError) as problem:
+                # sound data with values that no program could have set
+                opened.refuse(f"it does not describe a model that can be wrapped ({problem})")
             _put_program(executor, opened, manifest)
             _restore_device_state(executor, state)
             words = manifest.random_words()
+            if words is not None:
+                executor.rng_state = words
+            return executor
     except OtherVersion as problem:
         raise AssertionError(f"Invalid file {path}: {problem.message}") from problem
-    if words is not None:
-        executor.rng_state = words
+
+
+def _executor(
+    opened: Package, manifest: _Manifest, options: Options, state: dict[str, torch.Tensor]
+) -> PoplarExecutor:
+    """The model of a file, wrapped."""
+    from . import inferenceModel, trainingModel
+
+    model, made = decode_module(opened.document("model"), opened.tensors("model"), decode_hook=_decode_block)
+    if isinstance(model, ExportedModel):
+        logger.warning("The model in %s is restored without its Python code: %s.", opened.path, model.why)
+    if manifest.training:
+        optimizer = _executable_data.decode_optimizer(opened.document("optimizer"), made, state)
+        executor = trainingModel(model, options, optimizer)
+    else:
+        executor = inferenceModel(model, options)
+    executor.per_replica_params.update(manifest.groupings())
     return executor
 
 
@@ -269,8 +279,9 @@ class _Manifest:
         self._options = fields.take("options")
         self._groupings = fields.take("replica_groupings")
         self._words = fields.take("random_words", list, type(None))
-        if "why_no_program" in opened.manifest:
-            self.why_no_program: str = fields.take("why_no_program", str)
+        if self._words and type(self._words[0]) is not int:
+            raise BadData("its random state is malformed")
+        self.why_no_program = "" if opened.has("program") else fields.take("why_no_program", str)
         for name in ("engine_version", "torch_version"):
             fields.take(name, str)
         fields.done()
@@ -318,8 +329,17 @@ class _Manifest:
 
     def random_words(self) -> list[int] | None:
         """The state of the random number generators, if it was saved."""
-        if self._words is not None and not all(
-            type(w) is int and -(1 << 63) <= w < 1 << 64 for w in self._words
-        ):
+        words = self._words
+        if words is None:
+            return None
+        if not words or not all(type(word) is int and -(1 << 63) <= word < 1 << 63 for word in words[1:]):
             raise BadData("its random state is malformed")
-        return self._words
+        generator = torch.Generator()
+        size = generator.get_state().numel() // 8
+        try:
+            for start in range(1, len(words), size):
+                part = torch.tensor(words[start : start + size], dtype=torch.int64)
+                generator.set_state(part.view(torch.uint8))
+        except RuntimeError as problem:
+            raise BadData(f"its random state is malformed ({problem})") from problem
+        return words

@@ -33,9 +33,13 @@ class _IdentityMap:
         number = id(key)
         self._entries[number] = (weakref.ref(key, lambda _: self._entries.pop(number, None)), value)
 
-    def get(self, key: Any) -> Any:
+    def pop(self, key: Any) -> Any:
+        """What is remembered about `key`, which is forgotten; None if nothing is."""
         entry = self._entries.get(id(key))
-        return entry[1] if entry is not None and entry[0]() is key else None
+        if entry is None or entry[0]() is not key:
+            return None
+        del self._entries[id(key)]
+        return entry[1]
 
 
 #: the class that an object wore before it was unwrapped for a while
@@ -56,7 +60,7 @@ def plain_class(thing: Any) -> type:
 
 def restore(thing: Any) -> Any:
     """Put the class back on that `unwrap` took off."""
-    kind = _worn.get(thing)
+    kind = _worn.pop(thing)
     if kind is not None:
         thing.__class__ = kind
     return thing
@@ -64,6 +68,8 @@ def restore(thing: Any) -> Any:
 
 def unwrap(thing: Any, *, remember: bool = False) -> Any:
     """Give `thing` its plain class; with `remember`, `restore` can undo it."""
+    if not remember:
+        _worn.pop(thing)  # else a later restore would bring back what this call takes off for good
     if is_wrapped(thing):
         kind = type(thing)
         thing.__class__ = plain_class(thing)
@@ -98,11 +104,11 @@ def state_tensors(model: torch.nn.Module) -> itertools.chain[torch.Tensor]:
     return itertools.chain(model.buffers(), model.parameters())
 
 
-def unwrap_model(model: torch.nn.Module) -> None:
-    """Plain classes for the module and its state, to be restored by `rewrap_model`."""
+def unwrap_model(model: torch.nn.Module, *, remember: bool = True) -> None:
+    """Plain classes for the module and its state; with `remember`, until `rewrap_model`."""
     for tensor in state_tensors(model):
-        unwrap(tensor, remember=True)
-    unwrap(model, remember=True)
+        unwrap(tensor, remember=remember)
+    unwrap(model, remember=remember)
 
 
 def rewrap_model(model: torch.nn.Module) -> None:

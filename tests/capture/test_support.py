@@ -107,6 +107,15 @@ MODELS: dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]] = {
         ),
         (WORDS,),
     ),
+    "permuted images": (
+        Calls(
+            lambda norm, layer, x: layer(norm(x.permute(0, 2, 3, 1))).permute(0, 3, 1, 2),
+            nn.LayerNorm(4),
+            nn.Linear(4, 4),
+        ),
+        (IMAGE,),
+    ),
+    "adaptive pooling": (nn.Sequential(nn.AdaptiveAvgPool2d(4), nn.AdaptiveAvgPool2d((2, 4))), (IMAGE,)),
     "conv1d": (
         nn.Sequential(nn.Conv1d(4, 4, 3), nn.ConvTranspose1d(4, 4, 3), nn.AvgPool1d(2), nn.MaxPool1d(2)),
         (LINE,),

@@ -7,6 +7,7 @@ documentation and test-suite; see docs/limits.md for what is left out.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -79,6 +80,9 @@ def _static_bincount(
     return torch.zeros(minlength, dtype=given.dtype).scatter_add(0, input.long(), given)
 
 
+#: modules of torch that look at values only to take a short cut, which False declines
+_HINTS = frozenset({"torch.nn.modules.transformer"})
+
 #: functions whose own ops have shapes that depend on data -> the same in ops of static shape
 _STATIC_FORMS: dict[str, Callable[..., Any]] = {"bincount": _static_bincount}
 
@@ -100,6 +104,8 @@ class Dialect(TorchFunctionMode):
     ) -> Any:
         kwargs = dict(kwargs) if kwargs else {}
         name = getattr(func, "__name__", "")
+        if name == "__bool__" and sys._getframe(1).f_globals.get("__name__") in _HINTS:
+            return False
         tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
         if tensors and _moves_constant(name, args, kwargs):
             return _constant(args[0], args[1:], kwargs)
@@ -112,6 +118,8 @@ class Dialect(TorchFunctionMode):
             args, kwargs = _weights_follow_activation(_WEIGHT_OPERANDS[name], args, kwargs)
         elif name in _INDEX_OPERANDS:
             args, kwargs = _wide_indices(*_INDEX_OPERANDS[name], args, kwargs)
+        elif name in ("bucketize", "searchsorted") and isinstance(kwargs.get("out"), torch.Tensor):
+            kwargs["out_int32"] = kwargs["out"].dtype is torch.int32  # an int64 result is int32 on the device
         func = _STATIC_FORMS.get(name, func)
         try:
             result = func(*args, **kwargs)

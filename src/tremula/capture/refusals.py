@@ -1,7 +1,7 @@
 """Calls that the real compiler refuses, collected while `forward` is captured and reported together.
 
 Without them a program would run on the host and fail on the day it meets hardware. The conditions follow
-the public documentation of unsupported features and what PopTorch 3.3 checks; the texts are ours, except
+the public documentation of unsupported features and what PopTorch checks; the texts are ours, except
 for the fragments that programs match on.
 """
 
@@ -272,6 +272,14 @@ def _triu(call: _Call) -> Refused | None:
     )
 
 
+def _as_strided(call: _Call) -> Refused | None:
+    return Refused(
+        "torch.as_strided",
+        "tensors on the device have no strides.",
+        "view, permute, unfold or index_select, whichever says the same.",
+    )
+
+
 def _eight_bit(call: _Call) -> Refused | None:
     dtypes = {value.dtype for value in call.args if isinstance(value, torch.Tensor)}
     if len(dtypes) != 1 or not dtypes <= {torch.uint8, torch.int8}:
@@ -344,6 +352,7 @@ _RULES: dict[str, _Rule] = {
     **{f"conv_transpose{dims}d": _dilated_transpose for dims in (1, 2, 3)},
     **dict.fromkeys(("layer_norm", "group_norm"), _half_affine),
     **dict.fromkeys(("triu", "triu_"), _triu),
+    "as_strided": _as_strided,
     **{f"bitwise_{kind}": _eight_bit for kind in ("and", "or", "xor")},
     **{f"__{kind}__": _eight_bit for kind in ("and", "or", "xor")},
     **dict.fromkeys(("cross", "linalg_cross"), _cross),

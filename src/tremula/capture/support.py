@@ -1,4 +1,4 @@
-"""Which ops of a program PopTorch 3.3 is not known to support.
+"""Which ops of a program PopTorch is not known to support.
 
 They run here, so nobody would notice before the program meets hardware. The table of known ops is in
 `support_table`; ops on constants do not count, for the real compiler computes those on the host.
@@ -19,7 +19,7 @@ from tremula.program.graph import Phase, Program, SourceLine, record_of
 
 @dataclass(frozen=True)
 class UnknownOp:
-    """An op that PopTorch 3.3 is not known to support, and the lines that use it, in program order."""
+    """An op that PopTorch is not known to support, and the lines that use it, in program order."""
 
     name: str
     sources: tuple[SourceLine, ...]
@@ -58,13 +58,13 @@ def op_name(target: torch._ops.OpOverload) -> str:
 
 
 def is_known(target: torch._ops.OpOverload) -> bool:
-    """Whether PopTorch 3.3 is known to support this op (in some form), or Tremula brings it itself."""
+    """Whether PopTorch is known to support this op (in some form), or Tremula brings it itself."""
     name = op_name(target)
     return name in KNOWN_OPS or name.partition("::")[0] in KNOWN_NAMESPACES
 
 
 def unknown_ops(program: Program) -> list[UnknownOp]:
-    """The ops of the forward pass that PopTorch 3.3 is not known to support, each once, in program order."""
+    """The ops of the forward pass that PopTorch is not known to support, each once, in program order."""
     return unknown_ops_of(program.step.graph)
 
 
@@ -94,7 +94,7 @@ def warn_of_unknown_ops(graph: fx.Graph) -> None:
     listed = "\n".join(f"  {op}" for op in unknown)
     log.warn_once(
         f"unknown ops {' '.join(names)}",
-        f"PopTorch 3.3 is not known to support {len(names)} op{'s' if len(names) > 1 else ''} of this model "
+        f"PopTorch is not known to support {len(names)} op{'s' if len(names) > 1 else ''} of this model "
         f"on hardware (here {'they run' if len(names) > 1 else 'it runs'}):\n{listed}\n"
         "A rewrite with supported ops, a custom op, or poptorch.CPU around the line makes the model portable.",
     )

@@ -1,8 +1,9 @@
-"""Names of ops that PopTorch 3.3 is known to support, without overload and without the `_` of in-place forms.
+"""Names of ops that PopTorch is known to support, without overload and without the `_` of in-place forms.
 
-The first table lists the aten ops for which its public sources register a handler; ops that a handler only
-exists for to refuse them are left out. The second lists what torch 2.13 records in their place: parts that
-a handled op is made of by the time it is captured, and newer names of the same thing.
+The first table lists the aten ops for which its public sources (they call themselves 3.4.0; what 3.3 lacked
+is not recorded) register a handler, whatever the overload; those only handled to be refused are left out. The second lists what torch 2.13 records in their place: parts that
+a handled op is made of by the time it is captured, and newer names of the same thing. (`index_copy` is how
+Tremula records dynamic_update; a direct call of it passes unnoticed.)
 """
 
 from __future__ import annotations
@@ -38,12 +39,20 @@ _HANDLED = """
 """
 
 _RECORDED_INSTEAD = """
-    _safe_softmax _scaled_dot_product_flash_attention_for_cpu _to_copy _trilinear _weight_norm_interface
-    empty empty_like empty_strided fill mkldnn_rnn_layer new_empty rand_like randn_like unsafe_split xlogy
+    _adaptive_avg_pool2d _adaptive_avg_pool3d _safe_softmax _scaled_dot_product_flash_attention_for_cpu
+    _to_copy _trilinear _weight_norm_interface alias as_strided empty empty_like empty_strided fill
+    index_copy mkldnn_rnn_layer new_empty rand_like randn_like unsafe_split xlogy zero
+"""
+
+_OF_OTHER_PACKAGES = """
+    torch_cluster::grid torch_scatter::scatter_max torch_scatter::scatter_min torch_scatter::scatter_mul
+    torch_spline_conv::spline_basis torch_spline_conv::spline_weighting
 """
 
 #: aten ops by bare name, others with their namespace
-KNOWN_OPS: frozenset[str] = frozenset(_HANDLED.split()) | frozenset(_RECORDED_INSTEAD.split())
+KNOWN_OPS: frozenset[str] = frozenset(
+    [*_HANDLED.split(), *_RECORDED_INSTEAD.split(), *_OF_OTHER_PACKAGES.split()]
+)
 
 #: namespaces whose ops are Tremula's own or are brought by the user for this purpose
 KNOWN_NAMESPACES: frozenset[str] = frozenset({"tremula", "poptorch", "popart"})

