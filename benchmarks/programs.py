@@ -11,6 +11,7 @@ package is the line with which each run ends: how many calls of which wrapped mo
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -126,22 +127,23 @@ def environment(program: Program, scratch: pathlib.Path, more_paths: list[str]) 
 
 
 def run(
-    program: Program, checkout: pathlib.Path, logs: pathlib.Path, digits: Digits, more_paths: list[str]
+    program: Program, checkout: pathlib.Path, log: pathlib.Path, digits: Digits, more_paths: list[str]
 ) -> Outcome:
     """Run one program in a scratch copy."""
     with tempfile.TemporaryDirectory(prefix="program-", ignore_cleanup_errors=True) as folder:
         scratch = pathlib.Path(folder)
         work = prepare(program, checkout, scratch, digits)
         script = pathlib.Path(program.script).name
-        command = [sys.executable, "-" if program.as_notebook else script, *program.arguments.split()]
-        log = logs / (re.sub(r"\W+", "_", program.name) + ".log")
+        # without a file of its own, a program takes itself for a notebook's cells
+        typed = f"exec(compile(open({script!r}).read(), {script!r}, 'exec'))"
+        start = ["-c", typed] if program.as_notebook else [script]
         started = time.monotonic()
-        with open(log, "wb") as output, open(work / script if program.as_notebook else os.devnull) as typed:
+        with open(log, "wb") as output:
             child = subprocess.Popen(
-                command,
+                [sys.executable, *start, *program.arguments.split()],
                 cwd=work,
                 env=environment(program, scratch, more_paths),
-                stdin=typed,
+                stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # so that a run that is stopped takes its loader workers along
@@ -154,7 +156,18 @@ def run(
                 child.wait()
         seconds = time.monotonic() - started
     lines = log.read_text(errors="replace").splitlines()
-    return Outcome(program, verdict(code, lines, program.limit), what_ran(lines), seconds)
+    outcome = Outcome(program, verdict(code, lines, program.limit), what_ran(lines), seconds)
+    kept = {"result": outcome.result, "ran": outcome.ran, "seconds": outcome.seconds}
+    log.with_suffix(".json").write_text(json.dumps(kept))
+    return outcome
+
+
+def earlier(program: Program, log: pathlib.Path) -> Outcome:
+    """What an earlier run of this program gave."""
+    kept = log.with_suffix(".json")
+    if not kept.exists():
+        return Outcome(program, "not run", "", 0.0)
+    return Outcome(program, **json.loads(kept.read_text()))
 
 
 def verdict(code: int | None, lines: list[str], limit: int) -> str:
@@ -217,6 +230,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--only", default="", help="only programs whose name contains this")
     parser.add_argument("--logs", type=pathlib.Path, default=pathlib.Path("program-logs"))
+    parser.add_argument("--reuse", action="store_true", help="tabulate what earlier runs gave")
     parser.add_argument("--page", type=pathlib.Path, help="write the table to this file, above its notes")
     options = parser.parse_args(arguments)
     sys.path[:0] = [str(AIDS), *options.path]
@@ -230,7 +244,11 @@ def main(arguments: list[str] | None = None) -> int:
         checkout = checkouts[program.source]
         if checkout is None or options.only not in program.name:
             continue
-        outcome = run(program, checkout, logs, digits, options.path)
+        log = logs / (re.sub(r"\W+", "_", program.name) + ".log")
+        if options.reuse:
+            outcome = earlier(program, log)
+        else:
+            outcome = run(program, checkout, log, digits, options.path)
         outcomes.append(outcome)
         print(f"{program.name:75} {outcome.seconds:5.0f} s  {outcome.result}  {outcome.ran}", flush=True)
     print("\n".join(table(outcomes)))

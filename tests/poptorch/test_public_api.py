@@ -61,7 +61,9 @@ def cases():
                     yield f"{name}.{member}", arguments_of
 
 
-@pytest.mark.parametrize(("name", "expected"), list(cases()), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("name", "expected"), list(cases()), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_name_exists_with_its_arguments(name, expected):
     found = resolve(name)
     if isinstance(expected, dict):
@@ -77,5 +79,7 @@ def test_name_exists_with_its_arguments(name, expected):
 def test_constructors_that_torch_changed_keep_the_old_order(name):
     given = arguments(resolve(name))
     old = GOLDEN[name.rpartition(".")[0]]["__init__"]
-    kept = [argument.rstrip("=") for argument in given if argument.rstrip("=") in {o.rstrip("=") for o in old}]
+    kept = [
+        argument.rstrip("=") for argument in given if argument.rstrip("=") in {o.rstrip("=") for o in old}
+    ]
     assert kept == [argument.rstrip("=") for argument in old]

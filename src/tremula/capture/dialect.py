@@ -7,6 +7,7 @@ documentation and test-suite; see docs/limits.md for what is left out.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -121,15 +122,18 @@ class Dialect(TorchFunctionMode):
         elif name in ("bucketize", "searchsorted") and isinstance(kwargs.get("out"), torch.Tensor):
             kwargs["out_int32"] = kwargs["out"].dtype is torch.int32  # an int64 result is int32 on the device
         func = _STATIC_FORMS.get(name, func)
+        is_loss = name in LOSS_FUNCTIONS
+        scope = self._capture.attributes(loss_function=name) if is_loss else contextlib.nullcontext()
         try:
-            result = func(*args, **kwargs)
+            with scope:
+                result = func(*args, **kwargs)
         except RuntimeError as error:
             # only here is it known which call of the user's wanted a value
             explained = value_wanted(name, error)
             if explained is None:
                 raise
             raise explained from error
-        if name in LOSS_FUNCTIONS and isinstance(result, torch.Tensor):
+        if is_loss and isinstance(result, torch.Tensor):
             self._capture.losses.append(result)
         return result
 

@@ -1,9 +1,10 @@
 """Names of ops that PopTorch is known to support, without overload and without the `_` of in-place forms.
 
 The first table lists the aten ops for which its public sources (they call themselves 3.4.0; what 3.3 lacked
-is not recorded) register a handler, whatever the overload; those only handled to be refused are left out. The second lists what torch 2.13 records in their place: parts that
-a handled op is made of by the time it is captured, and newer names of the same thing. (`index_copy` is how
-Tremula records dynamic_update; a direct call of it passes unnoticed.)
+is not recorded) register a handler, whatever the overload; those only handled to be refused are left out.
+The second lists what torch 2.13 records in their place: parts that a handled op is made of by the time it
+is captured, and newer names of the same thing. (`index_copy` is how Tremula records dynamic_update; a
+direct call of it passes unnoticed.)
 """
 
 from __future__ import annotations

@@ -78,6 +78,8 @@ _TYPES = {
 }
 #: ops that give several pieces, each of which is a slice to the device compiler
 _SPLITS = frozenset({"split", "split_with_sizes", "chunk", "unbind", "unsafe_split"})
+#: losses that the device computes as one op and torch as several: the last of them takes the name
+_LOSS_TYPES = {"l1_loss": "L1"}
 _KIND_TYPES = {"nop": "Nop", "recomputation_checkpoint": "Checkpoint", "identity_loss": "IdentityLoss"}
 
 
@@ -85,14 +87,30 @@ def op_type(node: fx.Node) -> str:
     """The device compiler's word for what a node does."""
     if node.target is getitem:
         return "Slice"
-    kind = record_of(node).annotation.attributes.get("kind")
+    attributes = record_of(node).annotation.attributes
+    kind = attributes.get("kind")
     name = _torch_name(node)
+    loss = attributes.get("loss_function")
+    if (
+        loss in _LOSS_TYPES
+        and _is_part_of(node, loss)
+        and not any(_is_part_of(user, loss) for user in node.users)
+    ):
+        return _LOSS_TYPES[loss]
     if kind in _KIND_TYPES and name == "alias":
         return _KIND_TYPES[kind]
     if name in _TYPES:
         return _TYPES[name]
     words = name.strip("_").removesuffix("_").split("_")
     return "".join(word[:1].upper() + word[1:] for word in words)
+
+
+def _is_part_of(node: fx.Node, loss: str) -> bool:
+    """Whether `node` is one of the ops that a loss function is made of, in the forward pass."""
+    if node.op != "call_function" or is_bookkeeping(node):
+        return False
+    record = record_of(node)
+    return record.phase is Phase.FORWARD and record.annotation.attributes.get("loss_function") == loss
 
 
 def _torch_name(node: fx.Node) -> str:
