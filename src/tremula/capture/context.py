@@ -40,12 +40,16 @@ class Capture:
         placement = self.rule.current()
         snapshot = self._snapshot
         if snapshot is None or snapshot.placement is not placement:
-            merged: dict[str, Any] = {}
-            for attributes in self._attributes:
-                merged.update(attributes)
-            snapshot = Annotation(placement, tuple(self.scopes), merged or _NO_ATTRIBUTES)
+            snapshot = Annotation(placement, tuple(self.scopes), self.current_attributes())
             self._snapshot = snapshot
         return snapshot
+
+    def current_attributes(self) -> Mapping[str, Any]:
+        """The attributes in force, inner ones over outer ones."""
+        merged: dict[str, Any] = {}
+        for attributes in self._attributes:
+            merged.update(attributes)
+        return merged or _NO_ATTRIBUTES
 
     def push_scope(self, name: str) -> None:
         self.scopes.append(name)

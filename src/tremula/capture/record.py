@@ -56,7 +56,10 @@ class Recorder:
     def record(self) -> Record:
         """The record of an op that is being recorded now."""
         if self.phase is Phase.FORWARD:
-            if not self.finished:
+            if self.finished:
+                # outside the user's blocks and scopes: where its last op was
+                self._last = Annotation(self._last.placement, (), self._capture.current_attributes())
+            else:
                 self._last = self._capture.annotation()
             record = Record(self.phase, self._last, user_line(self._excludes))
             # autograd numbers the grad_fn just before the op below it is dispatched

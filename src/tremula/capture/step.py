@@ -155,7 +155,8 @@ def _gradients(
     scale: torch.Tensor,
 ) -> dict[str, torch.Tensor]:
     """Gradients of the scaled final loss for every parameter that takes part in it."""
-    loss = final_loss(capture.losses)
+    with capture.attributes(kind="identity_loss"):  # the op that the backward pass starts from
+        loss = torch.ops.aten.alias.default(final_loss(capture.losses))
     trainable = [
         (name, tensor) for name, tensor in zip(slots.names, held, strict=True) if tensor.requires_grad
     ]

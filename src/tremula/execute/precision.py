@@ -128,9 +128,8 @@ class StochasticallyRounded:
         self._writes_first = bool(op._schema.is_mutable)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        wide_args, wide_kwargs = pytree.tree_map_only(torch.Tensor, _widened, (args, kwargs))
-        if wide_kwargs.get("dtype") is torch.float16:
-            wide_kwargs["dtype"] = torch.float32
+        # dtypes as well: an op may be told its result's, or (in a gradient) that of the forward's input
+        wide_args, wide_kwargs = pytree.tree_map_only((torch.Tensor, torch.dtype), _widened, (args, kwargs))
         result = self._op(*wide_args, **wide_kwargs)
         if self._writes_first:
             if args[0].dtype is torch.float16:
@@ -154,8 +153,10 @@ def _rounding_copy(
     return destination.copy_(round_stochastically(source.float()))
 
 
-def _widened(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.float() if tensor.dtype is torch.float16 else tensor
+def _widened(value: torch.Tensor | torch.dtype) -> torch.Tensor | torch.dtype:
+    if isinstance(value, torch.dtype):
+        return torch.float32 if value is torch.float16 else value
+    return value.float() if value.dtype is torch.float16 else value
 
 
 def _halves_only(node: fx.Node) -> bool:
