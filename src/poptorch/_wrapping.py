@@ -156,6 +156,15 @@ def _tensor_class(name: str, base: type, owner: weakref.ref[Any]) -> type:
             synchronise()
             return object.__getattribute__(self, attribute)
 
+        def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+            synchronise()
+            kind = type(self)
+            self.__class__ = base
+            try:
+                return copy.deepcopy(self, memo)  # an independent tensor, of the plain class
+            finally:
+                self.__class__ = kind
+
         # With this method torch takes the slow path that looks at attributes, even in torch.equal(a, b).
         @classmethod
         def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

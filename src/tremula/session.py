@@ -118,14 +118,26 @@ class Session:
         state = {name: tensor.detach().to(device_dtype(tensor.dtype)) for name, tensor in host.items()}
         training = self._add_update(program, state) if settings.training else None
         verify(program)
+        self._load(program, state, training, step.result, step.computed)
+
+    def _load(
+        self,
+        program: Program,
+        state: Mapping[str, torch.Tensor],
+        training: TrainingState | None,
+        result: Any,
+        computed: tuple[bool, ...],
+    ) -> None:
+        """Put a program and its state on the device."""
+        settings = self.settings
         self._names = Names(program)
         anchor_rules = self._add_anchors(program)
-        self.result, self.computed = step.result, step.computed
+        self.result, self.computed = result, computed
         self._executable = Executable(
             program,
             state,
             outputs=[settings.outputs] * len(program.interface.outputs) + anchor_rules,
-            random=RandomState(settings.seed, loops.replicas),
+            random=RandomState(settings.seed, settings.loops.replicas),
             groupings=settings.groupings,
             training=training,
             precision=Precision(settings.stochastic_rounding, settings.half_partials),
@@ -195,39 +207,45 @@ class Session:
         return tuple(name for name in gradients if name in listed)
 
     def _add_update(self, program: Program, state: Mapping[str, torch.Tensor]) -> TrainingState:
+        """Capture accumulation and update into `program`."""
+        training = self._training_state(program, state)
         spec = self.spec
-        if spec is None:
-            raise ValueError("a training session needs an optimizer")
+        assert spec is not None
+        names = program.interface.gradients
+        if not names:
+            return training
+        outputs = program.step.graph.output_node().args[0]
+        values = [tensors_of(node)[0] for node in outputs[len(outputs) - len(names) :]]  # type: ignore
+        gradients = {name: torch.empty_like(state[name], device="meta") for name in names}
+        if self.settings.loops.gradient_accumulation * self.settings.loops.replicas > 1:
+            dtypes = training.accumulator_dtypes
+            program.accumulate = capture_accumulate(values, dtypes, running_mean=training.running_mean)
+            gradients = {n: g.to(d) for (n, g), d in zip(gradients.items(), dtypes, strict=True)}
+        program.update = capture_update(
+            lambda p, g, s, h: apply_update(spec, p, g, s, h),
+            {name: state[name] for name in names},
+            gradients,
+            training.state,
+            training.hyper,
+        )
+        return training
+
+    def _training_state(self, program: Program, state: Mapping[str, torch.Tensor]) -> TrainingState:
+        """Fresh optimizer state for a program that has its update already."""
+        spec = self.spec
+        assert spec is not None
+        names = [name for name in program.interface.gradients if name in state]
         loops = self.settings.loops
         turns = loops.gradient_accumulation * loops.replicas
-        names = program.interface.gradients
-        parameters = {name: state[name] for name in names}
-        dtypes = tuple(spec.accum_type for _ in names)
-        gradients = {name: torch.empty_like(state[name], device="meta") for name in names}
-        if turns > 1 and names:
-            outputs = program.step.graph.output_node().args[0]
-            values = [tensors_of(node)[0] for node in outputs[len(outputs) - len(names) :]]  # type: ignore
-            program.accumulate = capture_accumulate(values, dtypes, running_mean=self.settings.running_mean)
-            gradients = {n: g.to(d) for (n, g), d in zip(gradients.items(), dtypes, strict=True)}
-        optimizer_state = initial_state(spec, parameters)
-        hyper = hyper_tensors(spec)
-        if names:
-            program.update = capture_update(
-                lambda p, g, s, h: apply_update(spec, p, g, s, h),
-                parameters,
-                gradients,
-                optimizer_state,
-                hyper,
-            )
         training = TrainingState(
-            state=optimizer_state,
-            hyper=hyper,
+            state=initial_state(spec, {name: state[name] for name in names}),
+            hyper=hyper_tensors(spec),
             loss_scale=lambda: torch.as_tensor(
                 loss_scale(self.spec or spec, training.state, training.hyper), dtype=torch.float32
             ),
             divisor=float(turns) if self.settings.mean_reduction else 1.0,
             running_mean=self.settings.running_mean,
-            accumulator_dtypes=dtypes,
+            accumulator_dtypes=tuple(spec.accum_type for _ in names),
         )
         return training
 
@@ -387,42 +405,10 @@ class Session:
             optimizer=training,
         )
         check_fit(saved, surroundings)
-        session._names = Names(saved.program)
-        anchor_rules = session._add_anchors(saved.program)
-        session.result, session.computed = saved.result, saved.computed
-        session._executable = Executable(
-            saved.program,
-            state,
-            outputs=[settings.outputs] * len(saved.program.interface.outputs) + anchor_rules,
-            random=RandomState(settings.seed, settings.loops.replicas),
-            groupings=settings.groupings,
-            training=training,
-            precision=Precision(settings.stochastic_rounding, settings.half_partials),
-            traps=settings.trap_floating_point,
-            clock=time.perf_counter,
-        )
+        session._load(saved.program, state, training, saved.result, saved.computed)
         if spec is not None:
             session.set_optimizer(spec)
         return session
-
-    def _training_state(self, program: Program, state: Mapping[str, torch.Tensor]) -> TrainingState:
-        """Fresh optimizer state for a program that has its update already."""
-        spec = self.spec
-        assert spec is not None
-        names = [name for name in program.interface.gradients if name in state]
-        loops = self.settings.loops
-        turns = loops.gradient_accumulation * loops.replicas
-        training = TrainingState(
-            state=initial_state(spec, {name: state[name] for name in names}),
-            hyper=hyper_tensors(spec),
-            loss_scale=lambda: torch.as_tensor(
-                loss_scale(self.spec or spec, training.state, training.hyper), dtype=torch.float32
-            ),
-            divisor=float(turns) if self.settings.mean_reduction else 1.0,
-            running_mean=self.settings.running_mean,
-            accumulator_dtypes=tuple(spec.accum_type for _ in names),
-        )
-        return training
 
 
 class _RestoredStages(BlockRule):
