@@ -10,8 +10,10 @@ import os
 
 import torch
 
+from tremula import log
 from tremula.data.legacy import enable_legacy_sampler, legacy_torch_requested
 from tremula.errors import Error, RecoverableError, UnrecoverableError
+from tremula.settings import env
 
 from . import _impl, _logging, _poplar_executor, enums, optim, options, poptorch_core, profiling, testing
 from ._args_parser import ICustomArgParser, registerCustomArgParser
@@ -34,6 +36,12 @@ from .options import *
 
 # Set by the real package too, for fork() in programs that use RDMA.
 os.environ.setdefault("RDMAV_FORK_SAFE", "1")
+if env.get("POPLAR_SDK_ENABLED"):
+    log.warn_once(
+        "sdk",
+        "A Poplar SDK is enabled in this environment (POPLAR_SDK_ENABLED), but this poptorch is Tremula's, which "
+        "computes on the host. To use the SDK's own, uninstall tremula here or use another environment.",
+    )
 if legacy_torch_requested():
     enable_legacy_sampler()
 

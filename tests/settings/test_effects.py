@@ -28,11 +28,11 @@ READ_ELSEWHERE = {
 
 @cache
 def sources() -> str:
-    """Everything that could act on a setting: all but the tables and the option classes themselves."""
+    """Everything that could act on a setting: all but the tables, the option classes and their form in files."""
     files = [
         path
         for path in SOURCES.rglob("*.py")
-        if "settings" not in path.parent.name and not path.name.startswith(("options", "_options"))
+        if "settings" not in path.parent.name and not path.name.startswith(("options", "_options", "_executable_data"))
     ]
     return "\n".join(path.read_text(encoding="utf-8") for path in files)
 

@@ -278,6 +278,14 @@ VARIABLES: tuple[Variable, ...] = (
         "poptorch.Options",
     ),
     Variable(
+        "POPLAR_SDK_ENABLED",
+        "path",
+        parse_text,
+        "",
+        "Set by a real SDK when it is enabled. Tremula then says at import that programs get Tremula's poptorch.",
+        "poptorch",
+    ),
+    Variable(
         "TREMULA_VIRTUAL_IPUS",
         "whole number",
         parse_count,
