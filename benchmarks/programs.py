@@ -11,6 +11,7 @@ package is the line with which each run ends: how many calls of which wrapped mo
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -33,6 +34,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 AIDS = HERE / "program_aids"
 LIST = HERE / "programs.toml"
 NOTES = "## Notes"
+GRACE_SECONDS = 20
 ENDED = "runs to the end"
 HEAD = """# Programs
 
@@ -62,6 +64,7 @@ class Program:
     weights: str = ""
     custom_library: str = ""
     environment: str = ""
+    copied: str = ""  # "from to": a file that the vendor's build puts where the program reads it
     empty_module: str = ""  # imported by the program and never used
 
     @property
@@ -106,6 +109,10 @@ def prepare(program: Program, checkout: pathlib.Path, scratch: pathlib.Path, dig
     text = (checkout / script).read_text()
     if BERT in text:
         program_data.write_bert(work / BERT, [text, *(path.read_text() for path in work.glob("*.txt"))])
+    if program.copied:
+        source, target = (work / name for name in program.copied.split())
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
     if program.empty_module:
         (work / f"{program.empty_module}.py").touch()
     if program.custom_library:
@@ -152,14 +159,23 @@ def run(
                 code: int | None = child.wait(timeout=program.limit)
             except subprocess.TimeoutExpired:
                 code = None
-                os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
+                stop(child)
         seconds = time.monotonic() - started
     lines = log.read_text(errors="replace").splitlines()
     outcome = Outcome(program, verdict(code, lines, program.limit), what_ran(lines), seconds)
     kept = {"result": outcome.result, "ran": outcome.ran, "seconds": outcome.seconds}
     log.with_suffix(".json").write_text(json.dumps(kept))
     return outcome
+
+
+def stop(child: subprocess.Popen[bytes]) -> None:
+    """End a run that takes too long: as Ctrl-C does, so that it still says what ran, then for certain."""
+    child.send_signal(signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(timeout=GRACE_SECONDS)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
 
 
 def earlier(program: Program, log: pathlib.Path) -> Outcome:
@@ -186,7 +202,12 @@ def what_ran(lines: list[str]) -> str:
     for line in lines:
         if match := re.search(r"(\w+Model) \S+ executed ([\d,]+) call", line):
             calls[match[1]] = calls.get(match[1], 0) + int(match[2].replace(",", ""))
-    return ", ".join(f"{kind} {count:,} call{'s' if count > 1 else ''}" for kind, count in calls.items())
+        elif match := re.search(r"(\w+Model) \S+ was compiled", line):
+            calls.setdefault(match[1], 0)
+    return ", ".join(
+        f"{kind} {count:,} call{'s' if count > 1 else ''}" if count else f"{kind} compiled only"
+        for kind, count in calls.items()
+    )
 
 
 def table(outcomes: list[Outcome]) -> Iterator[str]:

@@ -62,8 +62,8 @@ def trainingModel(
         model = model._user_model
     if _impl.isWrapped(model):
         raise RuntimeError(
-            "Model has already been wrapped in 'poptorch.trainingModel'. Call model.destroy() on the model to "
-            "unwrap before wrapping again."
+            "this module already belongs to a live trainingModel, and two of them cannot own one set of weights: "
+            "call model.destroy() first, then wrap it again"
         )
     # The copy shares modules and tensors; it keeps the plain class when the user's object changes its own.
     return PoplarExecutor(

@@ -61,7 +61,9 @@ class CompilingExecutor(ExecutorState):
         """Compile for these arguments (those of `forward`) without running."""
         bound = self._args_parser(args, kwargs, False)
         if self.isCompiled():
-            logger.warning("Call to compile() ignored: the executable is already compiled")
+            logger.warning(
+                "compile() does nothing here: this model is compiled already; destroy() it first to compile anew"
+            )
             return
         self._compile(bound)
 
@@ -285,8 +287,7 @@ def _without_gradient(tensor: torch.Tensor) -> torch.Tensor:
     if not tensor.requires_grad:
         return tensor
     logger.warning(
-        "Input tensor has requires_grad=True set. This tensor will be detached because backward pass via inputs is "
-        "not supported.%s",
+        "an input has requires_grad=True%s: no gradient flows out of a wrapped model, so it is treated as a constant",
         f" (at {line})" if (line := user_line()) else "",
     )
     return tensor.detach()

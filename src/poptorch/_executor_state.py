@@ -111,7 +111,7 @@ class ExecutorState:
             return Options()
         if not isinstance(options, Options):
             raise _impl.createPoptorchError(
-                f"Invalid type: 'options' is of type {type(options)} (Expected poptorch.Options)"
+                f"options must be a poptorch.Options, not a {type(options).__name__}"
             )
         options._freeze()
         return options.clone()
@@ -126,15 +126,12 @@ class ExecutorState:
         if options.Training.gradient_accumulation == 1:
             return
         text = (
-            "You must set poptorch.Options().Training.gradientAccumulation to 1 or leave it as its default "
-            "value (1) when running a poptorch.inferenceModel()."
+            "You must set poptorch.Options().Training.gradientAccumulation to 1 for inference, which has no gradients "
+            f"to accumulate; it is {options.Training.gradient_accumulation}."
         )
         strategy = options._execution_strategy
         if isinstance(strategy, PipelinedExecution) and not isinstance(strategy, ShardedExecution):
-            text += (
-                " Use poptorch.Options().deviceIterations to process a sufficient number of batches each run "
-                "for pipelined execution instead."
-            )
+            text += " A pipeline is kept full by poptorch.Options().deviceIterations."
         raise _impl.createPoptorchError(text)
 
     # -- looking at it -----------------------------------------------------------------------------------
@@ -225,8 +222,8 @@ class ExecutorState:
         names = self._options._Popart.options.get("updatableNamedBuffers")
         if names is None:
             raise _impl.createPoptorchError(
-                "No named buffers marked as updatable via updatableNamedBuffers option: list them with "
-                "poptorch.Options().updatableNamedBuffers([...]) before the model is compiled."
+                "this model was compiled without buffers that may be updated by name: list them with "
+                "poptorch.Options().updatableNamedBuffers([...]) before it is compiled."
             )
         self._dirty_host_weights = False
         host = self._host_state()

@@ -39,9 +39,9 @@ __all__ = [
 ]
 
 _BACKWARD_ERR = (
-    "backward() cannot be called explicitly on outputs of a PopTorch model. If you're using a trainingModel, "
-    "the backwards pass is performed automatically when invoking the model. If you're using an inferenceModel, "
-    "you should use a trainingModel instead."
+    "backward() cannot be called explicitly on outputs of a PopTorch model. A call of a trainingModel has already "
+    "run the backward pass and updated the weights: remove backward() and optimizer.step(). An inferenceModel has "
+    "no backward pass: wrap the module with trainingModel to train it."
 )
 
 

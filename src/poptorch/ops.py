@@ -422,12 +422,12 @@ def _check_attribute(key: object, value: object) -> None:
         raise ValueError(f"All attribute keys must be strings. {key!r} is not.")
     if not isinstance(value, float | int | str | list | tuple):
         raise ValueError(
-            f"Attribute values must be floats, ints, strings or a list/tuple of one of these; {key} is a "
-            f"{type(value).__name__}."
+            f"custom_op: attribute {key} is a {type(value).__name__}; an attribute is a float, an int, a string, or "
+            "a list or tuple of one of these."
         )
     values = value if isinstance(value, list | tuple) else (value,)
     if values and any(not isinstance(item, type(values[0])) for item in values):
-        raise ValueError(f"The types in a list/tuple attribute must all be the same; in {key} they are not.")
+        raise ValueError(f"custom_op: attribute {key} mixes types; a list or tuple has items of one type.")
     for text in (key, *values):
         if isinstance(text, str) and not text.isascii():
             raise ValueError(f"{text} contains non-ASCII characters.")

@@ -158,9 +158,9 @@ class Session:
         written = sorted(step.mutated_buffers & set(slots.buffer_names) - norms)
         if written:
             raise Error(
-                "PopTorch does not support broadcasting buffers. If your model is able to tolerate buffers "
-                "becoming out of sync between replicas, you can disable buffer broadcasting using "
-                f"poptorch.Options.broadcastBuffers(False). Written in forward: {', '.join(written)}.",
+                f"PopTorch does not support broadcasting buffers, and forward() writes to {', '.join(written)}: with "
+                f"{self.settings.loops.replicas} replicas each would get a value of its own. If that is what you "
+                "want, set poptorch.Options().broadcastBuffers(False).",
                 type="poptorch_cpp_error",
             )
 

@@ -32,7 +32,8 @@ def sources() -> str:
     files = [
         path
         for path in SOURCES.rglob("*.py")
-        if "settings" not in path.parent.name and not path.name.startswith(("options", "_options", "_executable_data"))
+        if "settings" not in path.parent.name
+        and not path.name.startswith(("options", "_options", "_executable_data"))
     ]
     return "\n".join(path.read_text(encoding="utf-8") for path in files)
 

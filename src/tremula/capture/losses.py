@@ -59,8 +59,8 @@ def final_loss(losses: list[torch.Tensor]) -> torch.Tensor:
             independent.append(loss)
     if len(independent) > 1:
         raise Error(
-            "Multiple independent losses found in graph. Graph must have one final loss. "
-            "Wrap final graph loss in poptorch.identity_loss.",
+            f"Multiple independent losses found in graph: {len(independent)}. One loss starts the backward pass, so "
+            "combine them and mark the result: poptorch.identity_loss(first + second, reduction='none').",
             type="poptorch_cpp_error",
         )
     return independent[0]

@@ -62,8 +62,8 @@ def _one_hot(call: _Call) -> Refused | None:
         return None
     return Refused(
         "torch.nn.functional.one_hot",
-        "OneHot num classes must be specified and must be constant. Its default is found by looking for the "
-        "largest value, and the shape of the result may not depend on data.",
+        "OneHot num classes must be specified: its default is found by looking for the largest value, and the "
+        "shape of the result may not depend on data.",
         "one_hot(x, num_classes=...).",
     )
 
@@ -73,8 +73,8 @@ def _bincount(call: _Call) -> Refused | None:
         return None
     return Refused(
         "torch.bincount",
-        "Bincount `minlength` must be specified and must be a constant. On the IPU MK2 platform the minimum "
-        "length is also the maximum length, because the shape of the result may not depend on data.",
+        "Bincount `minlength` must be specified: the shape of the result may not depend on data, so there are "
+        "exactly that many bins.",
         "bincount(x, minlength=...) with the largest value that can come, plus one.",
     )
 

@@ -266,14 +266,13 @@ def check(rule: PlacementRule, training: bool, gradient_accumulation: int, devic
     if training and gradient_accumulation < stages:
         raise Error(
             "poptorch.Options().Training.gradientAccumulation must be greater than or equal to the number of "
-            f"pipeline stages ({stages}) when using poptorch.PipelinedExecution. Please note that a model "
-            f"with {seen.forward_stages} pipeline stages in PopTorch will have an additional "
-            f"{stages - seen.forward_stages} stages when training. It is {gradient_accumulation} now.",
+            f"pipeline stages ({stages}): {seen.forward_stages} forward and {stages - seen.forward_stages} backward "
+            f"stages need as many micro-batches per update to fill the pipeline. It is {gradient_accumulation} now.",
             type="poptorch_cpp_error",
         )
     if not training and device_iterations < stages:
         raise Error(
-            "poptorch.Options().deviceIterations must be greater than or equal to the number of pipeline "
-            f"stages ({stages}) when using poptorch.PipelinedExecution. It is {device_iterations} now.",
+            f"poptorch.Options().deviceIterations must be greater: the pipeline has {stages} stages and needs as many "
+            f"micro-batches per call to fill it. It is {device_iterations} now.",
             type="poptorch_cpp_error",
         )

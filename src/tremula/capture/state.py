@@ -113,14 +113,13 @@ class StateSlots:
                 table = self._table(slot, owner)
                 if key not in table:
                     self._changed = Error(
-                        f"{kind} {slot.name} is removed from the model when calling the forward method. The "
-                        "graph is compiled once: a module must have the same state after every call."
+                        f"{kind} {slot.name} is removed from the model by forward(). The graph is compiled once: a "
+                        "module must have the same state after every call."
                     )
                 elif not _same(table[key], value):
                     self._changed = Error(
-                        f"{kind} {slot.name} is reassigned within the model when calling the forward method. "
-                        f"This is not supported. Consider using self.{key}.copy_(src) to copy data from a "
-                        "source tensor, where src is the name of the source tensor."
+                        f"{kind} {slot.name} is reassigned within the model by forward(), which would lose its "
+                        f"place on the device. Write into it instead: self.{key}.copy_(value)."
                     )
 
 

@@ -52,9 +52,8 @@ def ipus_needed(ipus: int, *, round_up: bool, hardware: bool) -> int:
     else:
         raise Error(
             f"The model specifies the use of {ipus} IPUs, however PopTorch must reserve a minimum of {rounded} "
-            "in order to allow the model to run, because PopTorch must reserve a power of 2 or maximum of 64 IPUs "
-            "per process. Please reconfigure your model to use a different number of IPUs or set "
-            "poptorch.Options().autoRoundNumIPUs(True).",
+            "(IPUs are handed out in powers of two). Use another number of stages or replicas, or have it rounded up "
+            "with poptorch.Options().autoRoundNumIPUs(True).",
             type="poptorch_cpp_error",
         )
     if hardware and needed > MAX_IPUS_PER_PROCESS:

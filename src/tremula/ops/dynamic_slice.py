@@ -29,7 +29,9 @@ def _check_size(size: int) -> None:
     if size == 0:
         raise _refuse("The start and end of a slice must be different.")
     if size < 0:
-        raise _refuse("Taking a slice of a tensor with the end less than the start is not supported.")
+        raise _refuse(
+            f"An end less than the start is not supported: the size of a slice is positive, not {size}."
+        )
 
 
 def _positions(start: torch.Tensor, size: int, step: int, extent: int) -> torch.Tensor:

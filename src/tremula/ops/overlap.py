@@ -58,8 +58,8 @@ def overlap_modes(
             continue
         if len(users) > 1:
             raise _refuse(
-                "poptorch.set_overlap_for_input must be the only op applied to an input. This is not the "
-                f"case for input {position} to the model. Use the returned tensor everywhere."
+                f"input {position} is marked by poptorch.set_overlap_for_input and also used without the mark: use "
+                "the tensor that set_overlap_for_input returns everywhere."
             )
         valid.add(marks[0])
         found_inputs[name] = _mode(marks[0])
@@ -96,8 +96,8 @@ def _outputs(graph: fx.Graph, count: int, valid: set[fx.Node]) -> dict[int, str]
         same |= {user for user in node.all_input_nodes[0].users if marked(user, OUTPUT_KIND)}
         if sum(other in same for other in returned) > 1:
             raise _refuse(
-                "poptorch.set_overlap_for_output cannot be used with a tensor that is returned twice. Please "
-                "check all returned tensors including those nested in tuples/lists."
+                f"output {position}, marked by poptorch.set_overlap_for_output, is returned more than once (also "
+                "within lists and tuples): return it once, and a clone() elsewhere."
             )
         valid.add(node)
         found[position] = _mode(node)
@@ -117,13 +117,13 @@ def check_settings(modes: Iterable[str], *, pipelined: bool, io_tiles: int, all_
         return
     if pipelined:
         raise _refuse(
-            "Overlapped IO is not supported with poptorch.PipelinedExecution. If you are using only one IPU, "
-            "please switch to poptorch.ShardedExecution."
+            "overlapped transfers are not supported with poptorch.PipelinedExecution (the default): set "
+            "poptorch.ShardedExecution as the execution strategy."
         )
     if io_tiles == 0:
         raise _refuse(
-            "No IO tiles allocated. You must allocate at least 32 IO tiles using "
-            "poptorch.Options().TensorLocations.numIOTiles."
+            "No IO tiles allocated for overlapped transfers: set some aside with "
+            "poptorch.Options().TensorLocations.numIOTiles(32)."
         )
     if not all_or_sum:
         raise _refuse(
