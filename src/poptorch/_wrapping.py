@@ -44,7 +44,7 @@ class _IdentityMap:
 
 #: the class that an object wore before it was unwrapped for a while
 _worn: _IdentityMap = _IdentityMap()
-_wrapper_types: list[type] = []
+_wrapper_types: set[type] = set()
 
 
 def is_wrapped(thing: Any) -> bool:
@@ -95,7 +95,7 @@ def _reduce_plain(thing: Any) -> tuple[Callable[[Any], Any], tuple[Any]]:
 
 def register(kind: type) -> None:
     """Make `kind` one of our classes."""
-    _wrapper_types.append(kind)
+    _wrapper_types.add(kind)
     copyreg.pickle(kind, _reduce_plain)  # type: ignore[arg-type]
 
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import torch
 
+import tremula.ops.fast_gather  # registers the custom op that comes with PopTorch
 import tremula.ops.vendor_schemas  # defines torch.ops.poptorch.*
 from tremula.capture.context import annotated, current
 from tremula.errors import Error

@@ -76,6 +76,13 @@ def test_writes_to_inputs_come_back_to_the_caller():
     assert given.tolist() == [2, 3, 4]
 
 
+def test_results_written_with_out_come_back_to_the_caller():
+    given = torch.zeros(2, dtype=torch.int64)
+    edges = torch.tensor([0.5, 1.5, 2.5])
+    result = run(lambda x, edges, out: torch.bucketize(x, edges, out=out), A, edges, given)
+    assert given.tolist() == result.tolist() == [1, 2]
+
+
 def test_every_micro_batch_writes_to_its_part_of_an_input():
     given = torch.zeros(4, 1)
     options = poptorch.Options().deviceIterations(4)

@@ -62,8 +62,8 @@ def _one_hot(call: _Call) -> Refused | None:
         return None
     return Refused(
         "torch.nn.functional.one_hot",
-        "OneHot num classes must be specified: its default is found by looking for the largest value, and the "
-        "shape of the result may not depend on data.",
+        "OneHot num classes must be specified and must be constant: its default is found by looking for the "
+        "largest value, and the shape of the result may not depend on data.",
         "one_hot(x, num_classes=...).",
     )
 

@@ -31,10 +31,12 @@ def mutated_placeholders(graph: fx.Graph) -> set[int]:
             operand = node.args[position]
             if isinstance(operand, fx.Node) and operand in base:
                 mutated.add(base[operand])
-        for argument, value in zip(node.target._schema.arguments, node.args, strict=False):
+        for position, argument in enumerate(node.target._schema.arguments):
             alias = argument.alias_info
             if alias is None:
                 continue
+            # `out` and its like come by name
+            value = node.args[position] if position < len(node.args) else node.kwargs.get(argument.name)
             for operand in value if isinstance(value, list | tuple) else (value,):
                 if not isinstance(operand, fx.Node) or operand not in base:
                     continue
