@@ -39,8 +39,10 @@ format: $(VENV)/.dev ## put the code into the house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-conformance: $(VENV)/.dev ## run a foreign test-suite: make conformance SUITE=path/to/tests
-	@test -n "$(SUITE)" || { echo "say which suite: make conformance SUITE=path/to/tests" >&2; exit 2; }
+conformance: $(VENV)/.dev ## run PopTorch's own test-suite: make conformance SUITE=folder-that-holds-its-tests
+	@test -n "$(SUITE)" || { echo "say where it is: make conformance SUITE=folder-that-holds-its-tests" >&2; exit 2; }
+	@$(PIP) install --no-deps torchvision==0.28.0 torch_geometric
+	@$(PIP) install transformers expecttest pillow psutil aiohttp xxhash pyparsing requests
 	$(TEST_ENV) $(BIN)/python benchmarks/conformance.py $(SUITE)
 
 clean: ## remove the environment and what the tools left behind
