@@ -41,8 +41,8 @@ format: $(VENV)/.dev ## put the code into the house format
 
 conformance: $(VENV)/.dev ## run PopTorch's own test-suite: make conformance SUITE=folder-that-holds-its-tests
 	@test -n "$(SUITE)" || { echo "say where it is: make conformance SUITE=folder-that-holds-its-tests" >&2; exit 2; }
-	@$(PIP) install --no-deps torchvision==0.28.0 torch_geometric
-	@$(PIP) install transformers expecttest pillow psutil aiohttp xxhash pyparsing requests
+	@$(PIP) install --no-deps torchvision==0.28.0
+	@$(PIP) install transformers expecttest pillow requests
 	$(TEST_ENV) $(BIN)/python benchmarks/conformance.py $(SUITE)
 
 clean: ## remove the environment and what the tools left behind
