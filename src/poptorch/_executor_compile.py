@@ -69,6 +69,13 @@ class CompilingExecutor(ExecutorState):
 
     def _compile(self, bound: Any, restore: Callable[[list[torch.Tensor]], Session] | None = None) -> None:
         """Compile for `bound`, or load what `restore` makes for one micro-batch of it."""
+        try:
+            self._compile_and_load(bound, restore)
+        except BaseException:
+            self._ledger.failed()
+            raise
+
+    def _compile_and_load(self, bound: Any, restore: Callable[[list[torch.Tensor]], Session] | None) -> None:
         options = self._options
         started = time.perf_counter()
         with self._profiling.tracepoint("modelCompilation"), _progress(options) as advance:

@@ -52,6 +52,14 @@ def test_a_model_that_never_ran_is_a_warning_unless_the_program_failed() -> None
     assert list(ledger.summary(run, failed=True)) == []
 
 
+def test_a_call_that_failed_is_not_taken_for_a_model_that_was_forgotten() -> None:
+    entry = ledger.Entry("trainingModel", "Network")
+    entry.failed()
+    [(level, text)] = ledger.summary(a_run(entry))
+    assert level == logging.INFO
+    assert "1 call ended with an error" in text
+
+
 def test_compiling_only_is_no_reason_to_warn() -> None:
     entry = ledger.Entry("inferenceModel", "Network")
     entry.compiled(0.5)

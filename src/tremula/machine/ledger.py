@@ -47,6 +47,11 @@ class Entry:
     compiles: int = 0
     compile_seconds: float = 0.0
     ipus: int = 1
+    failures: int = 0
+
+    def failed(self) -> None:
+        """Count a call that ended with an error before anything was compiled."""
+        self.failures += 1
 
     def executed(self, calls: int = 1, samples: int = 0) -> None:
         """Count calls that computed something, and the samples that they saw."""
@@ -159,6 +164,11 @@ def summary(run: Run, failed: bool = False) -> Iterator[tuple[int, str]]:
             yield logging.INFO, f"{name} executed {_count(entry.calls, 'call')}{samples} on {place}"
         elif entry.compiles:
             yield logging.INFO, f"{name} was compiled in {entry.compile_seconds:.1f} s and not executed"
+        elif entry.failures:
+            yield (
+                logging.INFO,
+                f"{name} could not be compiled: {_count(entry.failures, 'call')} ended with an error",
+            )
         elif not failed:
             yield (
                 logging.WARNING,
@@ -210,6 +220,7 @@ def _merged(run: Run) -> Run:
         total.compiles += entry.compiles
         total.compile_seconds += entry.compile_seconds
         total.ipus = max(total.ipus, entry.ipus)
+        total.failures += entry.failures
     models = sorted(merged.values(), key=lambda entry: entry.calls, reverse=True)[:MAX_MODELS]
     return Run(run.program, run.pid, run.started, run.ended, run.threads, models)
 
@@ -242,6 +253,7 @@ def _parse(line: bytes) -> Run | None:
                     compiles=_integer(model, "compiles"),
                     compile_seconds=_number(model, "compile_seconds"),
                     ipus=_integer(model, "ipus"),
+                    failures=_integer(model, "failures"),
                 )
                 for model in value["models"][:MAX_MODELS]
             ],
