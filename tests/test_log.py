@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import logging
 import re
 import subprocess
 import sys
@@ -26,7 +25,6 @@ def clean_log(monkeypatch):
             log.set_level(group, "WARN")
         yield
     log.forget_once()
-    log.set_repeat_limit(log.DEFAULT_REPEAT_LIMIT)
 
 
 def test_layout_of_poptorch_lines(capfd):
@@ -127,17 +125,6 @@ def test_destinations(monkeypatch, tmp_path, capfd):
     assert "Cannot write the log" in err
     assert "to nowhere" in err
     log._files.pop(str(path)).close()
-
-
-def test_repeated_lines_stop_at_the_limit(capfd):
-    log.set_repeat_limit(2)
-    layer = log.layer("poptorch:cpp")
-    layer._counts.clear()
-    for number in range(6):
-        layer.repeated(logging.WARNING, "key", "line %d", number)
-    err = capfd.readouterr().err
-    assert err.count("line ") == 2
-    assert err.count("...repeated messages suppressed...") == 1
 
 
 def test_once_only_lines(capfd):

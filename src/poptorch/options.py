@@ -13,7 +13,6 @@ from typing import Any, Self
 
 import torch
 
-from tremula import log
 from tremula.errors import Error
 from tremula.settings import env
 
@@ -105,7 +104,7 @@ class Options(_options_impl.OptionsDict):
             broadcast_buffers=True,
             device_iterations=1,
             log_dir=".",
-            max_repeat_logs=log.DEFAULT_REPEAT_LIMIT,
+            max_repeat_logs=4,
             auto_round_num_ipus=False,
             anchored_tensors={},
             output_mode=enums.OutputMode.Default.value,

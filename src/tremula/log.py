@@ -55,8 +55,6 @@ _COLOURS = {
     logging.CRITICAL: "\033[1;31m",
 }
 
-DEFAULT_REPEAT_LIMIT = 4
-_repeat_limit = DEFAULT_REPEAT_LIMIT
 _said: set[str] = set()
 _level_words: dict[str, str] = {}
 _layers: dict[str, Layer] = {}
@@ -120,12 +118,11 @@ class StreamFinder(logging.Handler):
 
 
 class Layer(logging.Logger):
-    """The logger of one module of the stack; knows the TRACE level and repeated lines."""
+    """The logger of one module of the stack; knows the TRACE level."""
 
     def __init__(self, name: str, group: str) -> None:
         super().__init__(name)
         self.group = group
-        self._counts: dict[str, int] = {}
 
     def isEnabledFor(self, level: int) -> bool:  # noqa: N802 (overrides)
         """Whether a line of that level is written."""
@@ -136,20 +133,6 @@ class Layer(logging.Logger):
         """Log below DEBUG."""
         if self.isEnabledFor(TRACE):
             self._log(TRACE, message, args)
-
-    def repeated(self, level: int, key: str, message: str, *args: object) -> None:
-        """Log a line that may come many times: after the repeat limit of `key`, say so once and stop."""
-        if not self.isEnabledFor(level):
-            return
-        count = self._counts.get(key, 0)
-        limit = repeat_limit()
-        if count > limit:
-            return
-        self._counts[key] = count + 1
-        if count < limit:
-            self._log(level, message, args)
-        else:
-            self._log(level, "...repeated messages suppressed...", ())
 
 
 def group_of(name: str) -> str:
@@ -234,11 +217,6 @@ def set_level(group: str, word: str) -> None:
             each.setLevel(LEVELS[level("tremula")][1])
 
 
-def prints_ir() -> bool:
-    """Whether the PopTorch level asks for dumps of the graph (DEBUG_IR, TRACE and TRACE_ALL)."""
-    return level("poptorch") in ("TRACE", "TRACE_ALL", "DEBUG_IR")
-
-
 def add_line_hook(hook: Callable[[], None]) -> None:
     """Call `hook` before each line from now on: for what else draws on the terminal and has to make way."""
     if hook not in _line_hooks:
@@ -249,17 +227,6 @@ def remove_line_hook(hook: Callable[[], None]) -> None:
     """Call `hook` no more."""
     if hook in _line_hooks:
         _line_hooks.remove(hook)
-
-
-def repeat_limit() -> int:
-    """How often the same kind of line is printed before it is suppressed."""
-    return _repeat_limit
-
-
-def set_repeat_limit(limit: int) -> None:
-    """Set what `repeat_limit` answers (`Options.maxRepeatLogs`)."""
-    global _repeat_limit
-    _repeat_limit = limit
 
 
 def warn_once(key: str, message: str) -> bool:

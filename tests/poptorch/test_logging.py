@@ -51,10 +51,3 @@ def test_records_reach_the_handlers_of_the_program(caplog):
     with caplog.at_level(logging.DEBUG):
         logger.debug("seen")
     assert "seen" in caplog.text
-
-
-def test_graph_dumps_follow_the_level():
-    setLogLevel("DEBUG")
-    assert not log.prints_ir()
-    setLogLevel("DEBUG_IR")
-    assert log.prints_ir()

@@ -5,6 +5,7 @@ import torch
 
 import poptorch
 from tremula.program.graph import RECORD, Phase, record_of
+from tremula.program.listing import ops
 from tremula.program.verify import InvalidProgram, verify
 
 
@@ -57,6 +58,25 @@ def test_backward_ops_are_placed_with_the_forward_ops_they_differentiate(session
             record = record_of(node)
             by_phase.setdefault(record.phase, set()).add(record.annotation.placement.ipu)
     assert by_phase[Phase.FORWARD] == by_phase[Phase.BACKWARD] == {0, 1}
+
+
+def test_the_listing_gives_every_op_with_its_tensors(session):
+    listed = list(ops(session.program))
+    products = [op for op in listed if op.target in ("aten::mm", "aten::addmm")]
+    assert [op.phase for op in products].count(Phase.FORWARD) == 2
+    first = products[0]
+    assert first.outputs[0].shape == (2, 8)
+    assert first.outputs[0].size_bytes == 2 * 8 * 4
+    assert first.scope == ("first",)
+    assert first.placement.block == "a"
+    known = {tensor.name for op in listed for tensor in op.outputs}
+    placeholders = {
+        node.name
+        for graph in session.program.graphs()
+        for node in graph.graph.nodes
+        if node.op == "placeholder"
+    }
+    assert all(name in known | placeholders for op in listed for name in op.inputs)
 
 
 def test_ops_are_named_by_module_path(session):

@@ -16,7 +16,6 @@ from tremula.settings.popart_options import HONOURED, OPTIONS
 SOURCES = Path(tremula.__file__).parent.parent
 #: handled where they are validated, read under the name of a property, or built from parts
 READ_ELSEWHERE = {
-    "max_repeat_logs",
     "engineOptions",
     "num_distributed_processes",
     "distributed_process_id",

@@ -26,7 +26,6 @@ def debug_level():
     with log.levels_restored():
         log.set_level("poptorch", "DEBUG")
         yield
-    log.set_repeat_limit(log.DEFAULT_REPEAT_LIMIT)
 
 
 def test_the_table_has_each_name_once():
@@ -111,11 +110,6 @@ def test_every_option_is_logged_when_it_is_read(debug_level, capfd):
         "poptorch.Options set gclOptions[a] to A",
     ):
         assert f"[poptorch:cpp] [debug] {line}\n" in lines
-
-
-def test_the_repeat_limit_takes_effect_when_the_options_are_read(debug_level):
-    validate({"max_repeat_logs": 2})
-    assert log.repeat_limit() == 2
 
 
 def test_what_every_new_options_has_is_no_choice_of_the_user():

@@ -103,11 +103,6 @@ class OptimizerSpec:
 _STRUCTURE = tuple(f.name for f in fields(OptimizerSpec) if f.name not in ("kind", "groups", "loss_scaling"))
 
 
-def same_structure(old: OptimizerSpec, new: OptimizerSpec) -> bool:
-    """True if the update captured for `old` also serves `new`, given new tensors for the variable values."""
-    return _difference(old, new) is None
-
-
 def replaced(old: OptimizerSpec, new: OptimizerSpec) -> OptimizerSpec:
     """`new`, once it is certain that the update captured for `old` serves it.
 

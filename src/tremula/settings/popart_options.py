@@ -60,13 +60,14 @@ OPTIONS: tuple[PopartOption, ...] = (
         HONOURED,
         "device_iterations num_distributed_processes distributed_process_id ipu_id "
         "gradient_accumulation output_return_period replication_factor input_group_size input_cgt:4 "
-        "execution_mode:3 output_mode:4 connection_type:3 max_repeat_logs random_seed "
+        "execution_mode:3 output_mode:4 connection_type:3 random_seed "
         "accumulation_and_replication_reduction_type:3 meanAccumulationAndReplicationReductionStrategy:3",
     ),
     *_rows(UINT, RECORDED, "tensors_liveness:4 ipu_version"),
     *_rows(
         UINT, "no effect: replicas and stages are computed one after the other, none waits", "sync_pattern:3"
     ),
+    *_rows(UINT, "no effect: no line of ours comes in long repetitions", "max_repeat_logs"),
     *_rows(STRING, "no effect: no layer writes files of its own", "log_dir"),
     *_rows(STRING, "no effect: no profile is written that could bear the name", "model_name"),
     # honoured by the engine
@@ -187,6 +188,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "rearrangeAnchorsOnHost": False,
     "log_dir": ".",
     "sync_pattern": 0,
+    "max_repeat_logs": 4,
 }
 #: switched off they are as if they had not been set
 _SWITCHES = ("enableStableNorm", "enableEngineCaching", "automaticLossScalingSettings.enabled")
@@ -199,6 +201,7 @@ _PUBLIC_NAMES: Mapping[str, str] = {
     "enableStableNorm": "Options.enableStableNorm",
     "automaticLossScalingSettings.enabled": "Options.Training.setAutomaticLossScaling",
     "cachePath": "Options.enableExecutableCaching",
+    "max_repeat_logs": "Options.maxRepeatLogs",
     "enableEngineCaching": "Options.enableExecutableCaching",
     "sync_pattern": "Options.syncPattern",
     "log_dir": "Options.logDir",
@@ -274,8 +277,6 @@ def validate(options: Mapping[str, Any]) -> None:
         else:
             _validate_scalar(name, value)
             logger.debug("poptorch.Options set %s to value %s", name, _shown(value))
-    if "max_repeat_logs" in options:
-        log.set_repeat_limit(options["max_repeat_logs"])
 
 
 def _validate_scalar(name: str, value: Any) -> None:
