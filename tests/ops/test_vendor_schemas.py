@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import tremula.ops.vendor_schemas  # noqa: F401 - defines the ops
+from tremula.capture.context import Capture, capturing
 from tremula.capture.stages import AutoStages, Mode
 from tremula.errors import Error
 from tremula.program.graph import record_of
@@ -150,3 +151,10 @@ def test_convolution_groups(record: Any) -> None:
     with pytest.raises(Error, match="Unexpected end_multi_conv"):
         record(lambda w, x: OPS.end_multi_conv(*end) or x, x)
     record(model, x)  # what a failed capture left open is gone
+
+
+def test_settings_that_come_too_late_are_said_to_have_no_effect(capfd: pytest.CaptureFixture[str]) -> None:
+    with capturing(Capture(training=False)):
+        OPS.begin_multi_conv()
+        OPS.end_multi_conv([0.5], None, None, None, None, None)
+    assert "end_multi_conv with settings has no effect here" in capfd.readouterr().err

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from tremula import log
 from tremula.capture.context import Capture, annotated, current
 from tremula.capture.stages import BlockRule
 from tremula.errors import Error
@@ -130,11 +131,15 @@ def _begin_multi_conv() -> None:
     marks.group.enter_context(capture.attributes(multi_conv={"group": multiconv.next_number()}))
 
 
-def _end_multi_conv(*_settings: Any) -> None:
-    # The settings come too late for the convolutions that are already recorded: poptorch.MultiConv has them.
+def _end_multi_conv(*settings: Any) -> None:
     capture = current()
     if capture is None:
         return
+    if any(setting is not None for setting in settings):
+        log.no_effect(
+            "torch.ops.poptorch.end_multi_conv with settings",
+            "they come after the convolutions have been recorded; poptorch.MultiConv gives them before",
+        )
     marks = _marks.setdefault(capture, _OpenMarks())
     if marks.group is None:
         raise multiconv.unexpected_end()
