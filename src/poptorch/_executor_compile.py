@@ -11,12 +11,12 @@ from typing import Any
 import torch
 
 from tremula import log
-from tremula.capture.record import user_line
 from tremula.capture.stages import StageSummary
 from tremula.errors import Error
 from tremula.execute.executable import ReplicaGrouping
 from tremula.machine import devices
 from tremula.program.dtypes import device_dtype
+from tremula.program.source import user_line
 from tremula.program.structure import flattenTensorStructure, reconstructTensorStructure
 from tremula.session import Session
 

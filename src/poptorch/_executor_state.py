@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from tremula import log
-from tremula.capture.record import user_line
 from tremula.machine import devices, ledger
 from tremula.optimize.adopt import adopt, host_step_message
+from tremula.program.source import user_line
 from tremula.session import Session
 
 from . import _args_parser, _device_log, _impl, _optimizer_attributes, _printing, enums, optim, profiling

@@ -16,12 +16,12 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from tremula import log
 from tremula.capture.explain import located
-from tremula.capture.record import user_line
 from tremula.errors import Error
 from tremula.execute.executable import TurnTimes
 from tremula.execute.outputs import returned_turns
 from tremula.machine.modelled import not_modelled_cycles
 from tremula.optimize.adopt import mark_stepped
+from tremula.program.source import user_line
 from tremula.program.structure import reconstructTensorStructure
 from tremula.session import Session
 

@@ -229,7 +229,7 @@ def _model_class(base: type, owner: weakref.ref[Any]) -> type:
 def _note_moved_model(model: torch.nn.Module) -> None:
     """`.to()`, `.half()`, `.float()` on a module that is already wrapped does not reach the device."""
     from tremula import log
-    from tremula.capture.record import user_line
+    from tremula.program.source import user_line
 
     line = user_line()
     log.warn_once(

@@ -67,3 +67,14 @@ def test_half_partials_are_less_exact_than_float_partials():
     with_half = (_product(left, right).double() - exact).abs().mean()
     assert with_half > with_float
     assert with_half / exact.mean() < 2e-3
+
+
+def test_statistics_in_half_are_written_with_and_without_stochastic_rounding():
+    for stochastic in (False, True):
+        norm = torch.nn.BatchNorm1d(2, momentum=1.0).half()
+        options = poptorch.Options().randomSeed(0)
+        options.Precision.enableStochasticRounding(stochastic)
+        model = poptorch.inferenceModel(norm, options)
+        model(torch.tensor([[1.0, 10.0], [3.0, 30.0]]).half())
+        model.copyWeightsToHost()
+        assert model.model.running_mean.tolist() == [2.0, 20.0]

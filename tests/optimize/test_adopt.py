@@ -20,7 +20,7 @@ def test_the_first_host_step_is_reported_with_its_line() -> None:
     optimizer.step()
     line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
     optimizer.step()
-    assert lines == [f"{__file__}:{line}"]
+    assert lines == [f"{__file__}:{line} in test_the_first_host_step_is_reported_with_its_line"]
     assert "setOptimizer" in host_step_message(lines[0])
     handle.remove()
     again: list[str] = []

@@ -7,7 +7,6 @@ Exceptions that are the program's own bugs pass unchanged, after a log line that
 
 from __future__ import annotations
 
-from types import FrameType
 from typing import Any
 
 import torch
@@ -18,10 +17,10 @@ from torch._subclasses.fake_tensor import (
 )
 
 from tremula import log
-from tremula.capture.record import _NOT_USER, user_line
 from tremula.capture.refusals import Refused, refusal
 from tremula.errors import Error
 from tremula.program.graph import SourceLine
+from tremula.program.source import is_users, user_line
 
 _WHY = "The graph is compiled once, before any value exists, so Python cannot look at one. "
 _OUTSIDE = (
@@ -195,17 +194,11 @@ def line_of(error: BaseException) -> SourceLine | None:
     line = None
     trace = error.__traceback__
     while trace is not None:
-        if _is_users(trace.tb_frame):
+        if is_users(trace.tb_frame):
             code = trace.tb_frame.f_code
             line = SourceLine(code.co_filename, trace.tb_lineno, code.co_name)
         trace = trace.tb_next
     return line or user_line()
-
-
-def _is_users(frame: FrameType) -> bool:
-    module = frame.f_globals.get("__name__", "")
-    ours = module in ("torch", "tremula", "poptorch") or module.startswith(_NOT_USER)
-    return not ours and not frame.f_code.co_filename.startswith("<")
 
 
 def located(error: Error, line: SourceLine | None) -> Error:

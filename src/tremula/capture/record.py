@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,25 +18,8 @@ from torch.fx import _lazy_graph_module
 from torch.fx.experimental import proxy_tensor
 
 from tremula.capture.context import Capture
-from tremula.program.graph import RECORD, Annotation, Phase, Record, SourceLine
-
-#: packages whose frames are never "the user's line"
-_NOT_USER = ("torch.", "tremula.", "poptorch.", "contextlib", "functools")
-
-
-def user_line(excludes: tuple[str, ...] = ()) -> SourceLine | None:
-    """The innermost line on the stack that is neither torch's nor ours."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if not (module == "torch" or module.startswith(_NOT_USER) or module in ("tremula", "poptorch")):
-            name = frame.f_code.co_filename
-            if not name.startswith("<") and not any(part in name for part in excludes):
-                return SourceLine(name, frame.f_lineno, frame.f_code.co_name)
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    return None
+from tremula.program.graph import RECORD, Annotation, Phase, Record
+from tremula.program.source import user_line
 
 
 class Recorder:

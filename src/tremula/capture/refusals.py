@@ -15,10 +15,11 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from tremula.capture.context import Capture
-from tremula.capture.record import node_of, user_line
+from tremula.capture.record import node_of
 from tremula.capture.support import varying_nodes
 from tremula.errors import Error
 from tremula.program.graph import SourceLine
+from tremula.program.source import user_line
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from tremula.execute.bindings import fast_binding
-from tremula.execute.precision import DEFAULT_PRECISION, Precision, apply_precision
+from tremula.execute.precision import DEFAULT_PRECISION, ComputedInFloat, Precision, apply_precision
 from tremula.execute.traps import TrappingInterpreter
-from tremula.program.effects import WRITES_STATISTICS
 from tremula.program.graph import tensors_of
 
 _DETACH = torch.ops.aten.detach.default
@@ -43,7 +42,7 @@ def lower(
     apply_precision(graph, precision)
     for node in graph.nodes:
         if node.op == "call_function" and _lacks_kernel(node):
-            node.target = _InFloat(node)
+            node.target = ComputedInFloat(node, torch.Tensor.half, "in_float32")
     if traps:
         return TrappingInterpreter(fx.GraphModule(module, graph))
     for node in graph.nodes:
@@ -59,42 +58,6 @@ def drop_detached(graph: fx.Graph) -> None:
             source = node.args[0]
             node.replace_all_uses_with(source)
             graph.erase_node(node)
-
-
-class _InFloat:
-    """An op computed in float32 and rounded to the dtypes that the capture promised."""
-
-    def __init__(self, node: fx.Node) -> None:
-        op: Any = node.target
-        self._op = op
-        self.__name__ = f"{node.name}_in_float32"
-        self.__qualname__ = self.__name__
-        self.__module__ = __name__
-        self._dtypes = [tensor.dtype for tensor in tensors_of(node)]
-        arguments = op._schema.arguments
-        self._written = [
-            i for i, a in enumerate(arguments) if a.alias_info is not None and a.alias_info.is_write
-        ]
-        self._statistics = WRITES_STATISTICS.get(op, ())
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        wide_args, wide_kwargs = pytree.tree_map_only(torch.Tensor, _widen, (args, kwargs))
-        if wide_kwargs.get("dtype") is torch.float16:
-            wide_kwargs["dtype"] = torch.float32
-        result = self._op(*wide_args, **wide_kwargs)
-        for position in self._statistics:
-            if isinstance(args[position], torch.Tensor) and args[position] is not wide_args[position]:
-                args[position].copy_(wide_args[position])
-        for position in self._written:
-            if position < len(args) and isinstance(args[position], torch.Tensor):
-                args[position].copy_(wide_args[position])
-                return args[position]
-        dtypes = iter(self._dtypes)
-        return pytree.tree_map_only(torch.Tensor, lambda t: t.to(next(dtypes)), result)
-
-
-def _widen(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.float() if tensor.dtype is torch.float16 else tensor
 
 
 def _lacks_kernel(node: fx.Node) -> bool:

@@ -16,7 +16,11 @@ import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
+from tremula.program.effects import WRITES_STATISTICS
 from tremula.program.graph import tensors_of
+
+#: float32 -> float16
+Rounding = Callable[[torch.Tensor], torch.Tensor]
 
 PARTIAL_SUMS = 8
 #: distance between the smallest float16 numbers
@@ -101,7 +105,7 @@ def apply_precision(graph: fx.Graph, precision: Precision) -> bool:
             node.target = _named(_rounding_copy, f"{node.name}_stochastically_rounded")
             draws = True
         elif precision.stochastic_rounding and name not in _MOVES_ONLY:
-            node.target = StochasticallyRounded(node)
+            node.target = ComputedInFloat(node, round_stochastically, "stochastically_rounded")
             draws = True
     return draws
 
@@ -116,31 +120,40 @@ def round_stochastically(tensor: torch.Tensor) -> torch.Tensor:
     return torch.where(tensor.isfinite(), rounded, tensor).half()
 
 
-class StochasticallyRounded:
-    """An op computed in float32 whose float16 results are rounded stochastically."""
+class ComputedInFloat:
+    """An op computed in float32, whose float16 results (returned or written in place) are then rounded."""
 
-    def __init__(self, node: fx.Node) -> None:
+    def __init__(self, node: fx.Node, rounding: Rounding, word: str) -> None:
         op: Any = node.target
         self._op = op
-        self.__name__ = self.__qualname__ = f"{node.name}_stochastically_rounded"
+        self._rounding = rounding
+        self.__name__ = self.__qualname__ = f"{node.name}_{word}"
         self.__module__ = __name__
         self._dtypes = [tensor.dtype for tensor in tensors_of(node)]
-        self._writes_first = bool(op._schema.is_mutable)
+        arguments = list(enumerate(op._schema.arguments))
+        self._written = [
+            (i, a.name) for i, a in arguments if a.alias_info is not None and a.alias_info.is_write
+        ]
+        self._statistics = [(i, op._schema.arguments[i].name) for i in WRITES_STATISTICS.get(op, ())]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # dtypes as well: an op may be told its result's, or (in a gradient) that of the forward's input
         wide_args, wide_kwargs = pytree.tree_map_only((torch.Tensor, torch.dtype), _widened, (args, kwargs))
         result = self._op(*wide_args, **wide_kwargs)
-        if self._writes_first:
-            if args[0].dtype is torch.float16:
-                args[0].copy_(round_stochastically(wide_args[0]))
-            return args[0]
+        for position, name in (*self._statistics, *self._written):
+            narrow = args[position] if position < len(args) else kwargs.get(name)
+            wide = wide_args[position] if position < len(args) else wide_kwargs.get(name)
+            if isinstance(narrow, torch.Tensor) and narrow is not wide:
+                narrow.copy_(self._rounding(wide))
+        if self._written:
+            position, name = self._written[0]
+            return args[position] if position < len(args) else kwargs[name]
         dtypes = iter(self._dtypes)
 
         def rounded(tensor: torch.Tensor) -> torch.Tensor:
             dtype = next(dtypes)
             if dtype is torch.float16 and tensor.dtype is torch.float32:
-                return round_stochastically(tensor)
+                return self._rounding(tensor)
             return tensor.to(dtype)
 
         return pytree.tree_map_only(torch.Tensor, rounded, result)

@@ -18,10 +18,10 @@ from typing import Any
 
 import torch
 
-from tremula.capture.record import user_line
 from tremula.errors import Error
 from tremula.ops.host_call import detached_results, empty_like, outside_capture
 from tremula.ops.library import add_op
+from tremula.program.source import user_line
 
 MODULES_VARIABLE = "TREMULA_CUSTOM_OPS"
 

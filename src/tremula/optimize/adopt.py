@@ -5,15 +5,15 @@ The device updates the weights of such a model; a host-side `step()` works on gr
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 import torch
 from torch.utils.hooks import RemovableHandle
 
-#: Called with the user's line as `file:line`.
+from tremula.program.source import user_line
+
+#: called with the user's line as text
 OnHostStep = Callable[[str], None]
 
 
@@ -29,7 +29,7 @@ def adopt(optimizer: torch.optim.Optimizer, on_host_step: OnHostStep) -> Removab
         nonlocal reported
         if not reported:
             reported = True
-            on_host_step(_line_of_caller())
+            on_host_step(str(user_line() or "an unknown line"))
 
     return optimizer.register_step_pre_hook(before_step)
 
@@ -41,17 +41,6 @@ def host_step_message(line: str) -> str:
         "model: the device updates its weights each time the wrapped model is called. Remove the call; to "
         "apply changed values, such as a learning rate, call setOptimizer(optimizer) on the wrapped model."
     )
-
-
-def _line_of_caller() -> str:
-    """The innermost line outside torch and this module: the user's."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module != __name__ and module.partition(".")[0] not in ("torch", "poptorch", "contextlib"):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        frame = frame.f_back
-    return "<unknown line>"
 
 
 def mark_stepped(optimizer: torch.optim.Optimizer) -> None:
