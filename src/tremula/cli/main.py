@@ -8,11 +8,11 @@ import sys
 from collections.abc import Sequence
 
 from tremula import __version__
-from tremula.cli import demo, doctor, settings
+from tremula.cli import cache, demo, doctor, settings
 from tremula.cli.command import Command, CommandError
 from tremula.errors import Error
 
-COMMANDS: tuple[Command, ...] = (demo.COMMAND, doctor.COMMAND, settings.COMMAND)
+COMMANDS: tuple[Command, ...] = (cache.COMMAND, demo.COMMAND, doctor.COMMAND, settings.COMMAND)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tremula.errors import Error
-from tremula.settings import engine_options
+from tremula.settings import engine_options, quantities
 
 #: the words that name a log level, from most to least talkative
 LOG_LEVELS = ("TRACE_ALL", "TRACE", "DEBUG_IR", "DEBUG", "INFO", "WARN", "ERR", "OFF")
@@ -69,6 +69,22 @@ def parse_ipu_version(text: str) -> str:
     if text not in ("ipu1", "ipu2", "ipu21"):
         raise BadValueError("expected ipu1, ipu2 or ipu21")
     return text
+
+
+def parse_execution(text: str) -> str:
+    """One of the ways to run a program."""
+    word = text.strip().lower()
+    if word not in ("auto", "quick", "compiled"):
+        raise BadValueError("expected auto, quick or compiled")
+    return word
+
+
+def parse_bytes(text: str) -> int:
+    """A size in bytes, with K, M, G or T for powers of 1024."""
+    try:
+        return quantities.parse_size(text)
+    except ValueError as problem:
+        raise BadValueError(str(problem)) from None
 
 
 def parse_object(text: str) -> dict[str, Any]:
@@ -181,9 +197,8 @@ VARIABLES: tuple[Variable, ...] = (
         "path",
         parse_text,
         "",
-        "Folder of the executable cache of every new `Options`; empty means no cache.",
+        "Folder of the executable cache of every new `Options`; empty leaves it to the program.",
         "poptorch.Options",
-        "no effect: a model is captured anew in each process, and nothing is kept on disk",
     ),
     Variable(
         "POPTORCH_DEFAULT_OPTIONS",
@@ -316,7 +331,7 @@ VARIABLES: tuple[Variable, ...] = (
         "path",
         parse_text,
         "",
-        "Folder of the record of runs; unset, the state folder of the user.",
+        "Folder of the record of runs, and of the cache's key and locks; unset, the state folder of the user.",
         "tremula.machine",
     ),
     Variable(
@@ -342,6 +357,32 @@ VARIABLES: tuple[Variable, ...] = (
         0,
         "Number of host threads that compute; 0 leaves the choice to torch (and OMP_NUM_THREADS).",
         "tremula.execute",
+    ),
+    Variable(
+        "TREMULA_EXECUTION",
+        "`auto`, `quick` or `compiled`",
+        parse_execution,
+        "auto",
+        "How programs are run on the host: `auto` begins at once in the quick form and changes to compiled code "
+        "when a program runs long enough; `quick` never compiles; `compiled` waits for the compiler first.",
+        "tremula.execute",
+    ),
+    Variable(
+        "TREMULA_CACHE_DIR",
+        "path",
+        parse_text,
+        "",
+        "Folder for compiled code of programs that name no cache; empty means one in the user's cache folder.",
+        "tremula.cache",
+    ),
+    Variable(
+        "TREMULA_CACHE_LIMIT",
+        "size",
+        parse_bytes,
+        4 << 30,
+        "How much an executable cache may hold (bytes, or with K, M, G or T); the least recently used entries "
+        "make room.",
+        "tremula.cache",
     ),
 )
 

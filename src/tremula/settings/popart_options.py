@@ -22,7 +22,6 @@ _CODE = "no effect: no code is made for tiles, so there is nothing to merge, out
 _STREAMS = "no effect: data passes in memory; there are no streams to a device"
 _DUMPS = "no effect: the graph is not drawn; see the profile instead"
 _CHECKS = "no effect: it checks the compiler of the real stack"
-_CACHE = "no effect: a model is captured anew in each process, and nothing is kept on disk"
 _DERIVED = "no effect: it follows from other options of poptorch.Options, which decide"
 
 
@@ -76,8 +75,8 @@ OPTIONS: tuple[PopartOption, ...] = (
         HONOURED,
         "enableFloatingPointChecks enableStochasticRounding instrumentWithHardwareCycleCounter",
     ),
-    *_rows(BOOL, _CACHE, "enableEngineCaching"),
-    *_rows(STRING, _CACHE, "cachePath"),
+    *_rows(BOOL, HONOURED, "enableEngineCaching"),
+    *_rows(STRING, HONOURED, "cachePath"),
     *_rows(BOOL, HONOURED, "automaticLossScalingSettings.enabled"),
     *_rows(UINT, HONOURED, "automaticLossScalingSettings.updatePeriod"),
     *_rows(

@@ -1,0 +1,322 @@
+"""The executable cache: a folder of signed entries, one file each, shared by all processes of one user.
+
+A hit opens exactly one file, reads it once, and hands out those very bytes once their signature was found good.
+Whatever is wrong with a file or a folder makes a miss and one warning, never an error: a cache that does not
+work costs time, not results.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tremula import log
+from tremula.cache import entry_file, eviction, keys, locks, secret, trust
+from tremula.cache.entry_file import BadEntry, Entry
+from tremula.cache.eviction import Removed
+from tremula.cache.locks import Waiting
+from tremula.cache.secret import BadKey
+from tremula.cache.trust import Untrusted
+from tremula.settings import env
+
+HIT = "hit"
+MISS = "not in the cache"
+
+_COSTS_TIME = "Models are compiled in each process; results are the same."
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The answer to `Store.get`: the entry, or None and the reason."""
+
+    entry: Entry | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class EntryInfo:
+    """An entry as `Store.entries` lists it. What comes from the file's header has not been verified.
+
+    Attributes:
+        created: when it was made, in seconds since 1970; 0 if unknown.
+        last_used: when it was written or last hit.
+        blobs: names and lengths.
+        problem: why the header cannot be read, or None.
+    """
+
+    key: str
+    path: Path
+    size: int
+    created: float
+    last_used: float
+    metadata: dict[str, Any] = field(default_factory=dict)
+    blobs: dict[str, int] = field(default_factory=dict)
+    problem: str | None = None
+
+
+def default_limit() -> int:
+    """How many bytes a cache may take: TREMULA_CACHE_LIMIT."""
+    limit: int = env.get("TREMULA_CACHE_LIMIT")
+    return limit
+
+
+class Store:
+    """A cache folder.
+
+    Args:
+        root: the folder; made when the first entry is put. See `trust.usable_root` for one that a user named.
+        limit_bytes: entries are evicted when all together take more; by default, TREMULA_CACHE_LIMIT.
+        private_dir: where the user's key and the locks are; by default the user's state folder.
+    """
+
+    def __init__(
+        self, root: str | Path, *, limit_bytes: int | None = None, private_dir: Path | None = None
+    ) -> None:
+        self.root = Path(os.path.abspath(root))
+        self.limit_bytes: int = default_limit() if limit_bytes is None else limit_bytes
+        self._private = private_dir or trust.private_directory()
+
+    def get(self, key: str) -> Lookup:
+        """Look the entry up; a hit makes it the most recently used one."""
+        path = self._path(key)
+        if not self._trusted():
+            return Lookup(None, "the cache folder is not trusted")
+        try:
+            entry = self._read(key, path)
+        except FileNotFoundError:
+            return Lookup(None, MISS)
+        except OSError as problem:
+            return self._ignored(path, f"cannot be read ({problem.strerror or problem})")
+        except BadKey as problem:
+            self._no_key(problem)
+            return Lookup(None, f"no usable key: {problem}")
+        except (BadEntry, Untrusted) as problem:
+            return self._ignored(path, str(problem))
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return Lookup(entry, HIT)
+
+    def put(self, key: str, metadata: Mapping[str, Any], blobs: Mapping[str, bytes]) -> bool:
+        """Keep an entry, in place of one that is there; True if it was kept.
+
+        It becomes visible as a whole or not at all. A full disk or a folder that cannot be written is a
+        warning, once.
+
+        Raises:
+            ValueError, TypeError: the metadata is not JSON data, or there is more of it than an entry can hold.
+        """
+        path = self._path(key)
+        if not self._trusted():
+            return False
+        try:
+            signing = secret.load(self._private, create=True)
+            if signing is None:  # removed by somebody in this very moment
+                raise BadKey(f"the key in {self._private} vanished")
+            pieces = list(entry_file.encode(key, metadata, blobs, signing, float(int(time.time()))))
+            size = sum(map(len, pieces))
+            if size > min(self.limit_bytes, entry_file.MAX_FILE):
+                self._not_kept(f"size {key}", f"an entry of {size:,} bytes is more than the limit allows")
+                return False
+            trust.make_directory(self.root)
+            self._write(path, key, pieces)
+        except BadKey as problem:
+            self._no_key(problem)
+            return False
+        except Untrusted as problem:
+            self._not_kept(f"trust {problem}", str(problem))
+            return False
+        except OSError as problem:
+            self._not_kept(
+                f"write {problem.errno}", f"{self.root} cannot be written ({problem.strerror or problem})"
+            )
+            return False
+        self._make_room(keep=key)
+        return True
+
+    @contextlib.contextmanager
+    def lock(
+        self, key: str, *, on_wait: Callable[[Waiting], None] | None = None, timeout: float | None = None
+    ) -> Iterator[bool]:
+        """Hold the lock of `key` across all processes of this user, for one of them to make the entry.
+
+        Look the entry up again when you have it: somebody may have made it while you waited. Gives False if no
+        lock could be had (no place for it, or the time is up): go on without.
+
+        Args:
+            key: the entry that is going to be made.
+            on_wait: called about once a second after a while; by default, the log says who is waited for.
+            timeout: give up waiting after so many seconds.
+        """
+        name = hashlib.sha256(f"{os.path.realpath(self.root)}\0{keys.check_key(key)}".encode()).hexdigest()
+        with locks.held(self._private / "locks" / f"{name[:32]}.lock", on_wait, timeout) as held:
+            yield held
+
+    def entries(self) -> Iterator[EntryInfo]:
+        """All entries, the most recently used first; headers are read as you go.
+
+        Raises:
+            OSError: the folder cannot be listed.
+        """
+        found = eviction.list_folder(self.root).entries
+        for file in sorted(found, key=lambda each: (-each.stamp, each.key)):
+            try:
+                with os.fdopen(trust.open_to_read(file.path), "rb") as opened:
+                    header = entry_file.read_header(opened)
+                if header.file_size != file.size:
+                    raise BadEntry("corrupt: its size is not the one it states")
+            except FileNotFoundError:
+                continue
+            except (OSError, BadEntry, Untrusted) as problem:
+                yield EntryInfo(file.key, file.path, file.size, 0.0, file.used, problem=str(problem))
+                continue
+            blobs = {name: length for name, length, _ in header.blobs}
+            yield EntryInfo(file.key, file.path, file.size, header.created, file.used, header.metadata, blobs)
+
+    def verify(self) -> list[tuple[Path, str | None]]:
+        """Read every entry as a hit would; pairs of file and what is wrong with it, or None.
+
+        Raises:
+            OSError: the folder cannot be listed.
+        """
+        files = sorted(eviction.list_folder(self.root).entries, key=lambda each: each.key)
+        checked = ((file.path, self.check(file.key)) for file in files)
+        return [(path, problem) for path, problem in checked if problem != MISS]
+
+    def check(self, key: str) -> str | None:
+        """What is wrong with the entry, or None for a sound one; does not count as use."""
+        try:
+            self._read(key, self._path(key))
+        except FileNotFoundError:
+            return MISS
+        except OSError as problem:
+            return f"cannot be read ({problem.strerror or problem})"
+        except (BadEntry, Untrusted) as problem:
+            return str(problem)
+        return None
+
+    def distrust(self) -> str | None:
+        """Why no code is taken from this folder, or None."""
+        found = trust.directory_distrust(self.root)
+        return None if found is None else str(found)
+
+    def remove(self, key: str) -> bool:
+        """Remove one entry; False if there is none or it cannot be removed."""
+        try:
+            os.unlink(self._path(key))
+        except OSError:
+            return False
+        return True
+
+    def prune(self, limit_bytes: int | None = None, older_than: float | None = None) -> Removed:
+        """Remove what is more than `limit_bytes` (by default, the limit of the store), or unused for long.
+
+        Args:
+            limit_bytes: how many bytes may stay.
+            older_than: remove what was last used more than so many seconds ago.
+
+        Raises:
+            OSError: the folder cannot be listed.
+        """
+        locks.sweep(self._private / "locks")
+        limit = self.limit_bytes if limit_bytes is None else limit_bytes
+        return eviction.evict(eviction.list_folder(self.root), limit, older_than)
+
+    def clear(self) -> Removed:
+        """Remove all entries of this user, and drafts of dead writers; other files stay.
+
+        Raises:
+            OSError: the folder cannot be listed.
+        """
+        return self.prune(limit_bytes=-1)
+
+    def _path(self, key: str) -> Path:
+        return self.root / keys.file_name(key)
+
+    def _trusted(self) -> bool:
+        distrust = trust.directory_distrust(self.root)
+        if distrust is None:
+            return True
+        log.warn_once(
+            f"cache root {self.root}",
+            f"There is no executable cache in {self.root}: {distrust}. {_COSTS_TIME}",
+        )
+        return False
+
+    def _read(self, key: str, path: Path) -> Entry:
+        """The verified entry; the file is opened once, and these bytes are all that is ever looked at."""
+        with os.fdopen(trust.open_to_read(path), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > entry_file.MAX_FILE:
+                raise BadEntry(f"too large ({size:,} bytes)")
+            data = file.read(size + 1)
+        return entry_file.decode(key, data, secret.load(self._private))
+
+    def _write(self, path: Path, key: str, pieces: list[bytes]) -> None:
+        draft = self.root / eviction.draft_name(key, secrets.token_hex(8))
+        flags = (
+            os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+        )
+        descriptor = os.open(draft, flags, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                eviction.lock_draft(descriptor)
+                if hasattr(os, "fchmod"):
+                    os.fchmod(descriptor, 0o600)  # whatever the umask says
+                file.writelines(pieces)
+                file.flush()
+                os.fsync(descriptor)
+                if os.name != "nt":  # there, an open file cannot be renamed
+                    os.replace(draft, path)
+            if os.name == "nt":
+                os.replace(draft, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(draft)
+            raise
+        _flush_folder(self.root)
+
+    def _make_room(self, keep: str) -> None:
+        try:
+            listing = eviction.list_folder(self.root)
+        except OSError:
+            return
+        if listing.others:
+            log.info_once(
+                f"cache others {self.root}",
+                f"{self.root} also holds {len(listing.others)} files that are no entries of the executable cache "
+                f"({listing.others[0]!a:.100}, ...); they are left alone.",
+            )
+        eviction.evict(listing, self.limit_bytes, keep=keep)
+
+    def _ignored(self, path: Path, reason: str) -> Lookup:
+        log.warn_once(
+            f"cache file {path}: {reason}",
+            f"The cache file {path} is ignored: {reason}. The model is compiled again and the file replaced.",
+        )
+        return Lookup(None, reason)
+
+    def _no_key(self, problem: BadKey) -> None:
+        log.warn_once(
+            f"cache key {self._private}",
+            f"The executable cache is off, because its entries cannot be signed: {problem}. {_COSTS_TIME}",
+        )
+
+    def _not_kept(self, what: str, reason: str) -> None:
+        log.warn_once(f"cache put {self.root} {what}", f"Compiled code is not kept: {reason}. {_COSTS_TIME}")
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the new name durable, where the system lets a folder be flushed."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
