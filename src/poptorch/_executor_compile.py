@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 from tremula import log
+from tremula.cache.keys import key_of
+from tremula.cache.store import Store
+from tremula.cache.trust import usable_root
 from tremula.capture.stages import StageSummary
 from tremula.errors import Error
-from tremula.execute.executable import ReplicaGrouping
+from tremula.execute.device_state import ReplicaGrouping
 from tremula.machine import devices
 from tremula.program.dtypes import device_dtype
 from tremula.program.source import user_line
@@ -65,17 +69,29 @@ class CompilingExecutor(ExecutorState):
                 "compile() does nothing here: this model is compiled already; destroy() it first to compile anew"
             )
             return
-        self._compile(bound)
+        self._compile(bound, ahead=_session_settings.cache_folder(self._options) is not None)
 
-    def _compile(self, bound: Any, restore: Callable[[list[torch.Tensor]], Session] | None = None) -> None:
-        """Compile for `bound`, or load what `restore` makes for one micro-batch of it."""
+    def _compile(
+        self,
+        bound: Any,
+        restore: Callable[[list[torch.Tensor]], Session] | None = None,
+        *,
+        ahead: bool = False,
+    ) -> None:
+        """Compile for `bound`, or load what `restore` makes for one micro-batch of it.
+
+        With `ahead`, compiled code is in the cache when this returns.
+        """
         try:
-            self._compile_and_load(bound, restore)
+            with _distributed_compilation(self._options, self._model):
+                self._compile_and_load(bound, restore, ahead)
         except BaseException:
             self._ledger.failed()
             raise
 
-    def _compile_and_load(self, bound: Any, restore: Callable[[list[torch.Tensor]], Session] | None) -> None:
+    def _compile_and_load(
+        self, bound: Any, restore: Callable[[list[torch.Tensor]], Session] | None, ahead: bool
+    ) -> None:
         options = self._options
         started = time.perf_counter()
         with self._profiling.tracepoint("modelCompilation"), _progress(options) as advance:
@@ -87,6 +103,8 @@ class CompilingExecutor(ExecutorState):
                 session = self._capture(bound, micro_batch, rebuild, advance)
             else:
                 session = restore(micro_batch)
+            if ahead or session.executable.choice.waits:
+                session.executable.prepare(micro_batch, lambda share: advance(40 + int(55 * share)))
             attachment = self._acquire(session)
             if options.connection_type == enums.ConnectionType.Always:
                 attachment.attach()
@@ -136,7 +154,8 @@ class CompilingExecutor(ExecutorState):
         return tensor if tensor.dim() == 0 else tensor.narrow(0, 0, size // loops.factor)
 
     def _capture(self, bound: Any, micro_batch: list[torch.Tensor], call: Any, advance: Any) -> Session:
-        settings = _session_settings.session_settings(self._options, self._training, self._groupings())
+        label = _impl._wrapping.plain_class(self._user_model).__name__
+        settings = _session_settings.session_settings(self._options, self._training, self._groupings(), label)
         self._check_updatable_buffers()
         spec = self._optimizer_spec() if self._training else None
         session = Session(settings, spec)
@@ -161,7 +180,7 @@ class CompilingExecutor(ExecutorState):
         finally:
             _impl.rewrapModelIfNecessary(self._model)
             _impl.rewrapModelIfNecessary(self._user_model)
-        advance(90)
+        advance(40)
         return session
 
     def _groupings(self) -> dict[str, ReplicaGrouping]:
@@ -298,6 +317,23 @@ def _without_gradient(tensor: torch.Tensor) -> torch.Tensor:
         f" (at {line})" if (line := user_line()) else "",
     )
     return tensor.detach()
+
+
+@contextlib.contextmanager
+def _distributed_compilation(options: Options, model: torch.nn.Module) -> Iterator[None]:
+    """In a distributed run with a cache, one process compiles and the others, one by one, find the result."""
+    folder = _session_settings.cache_folder(options)
+    if options.Distributed.numProcesses <= 1 or folder is None:
+        yield
+        return
+    root, _ = usable_root(folder)
+    with Store(root).lock(key_of({"distributed": repr(model)})):
+        process = options.Distributed.processId
+        logger.debug("Executable cache file locked by process %s", process)
+        try:
+            yield
+        finally:
+            logger.debug("Process %s released the cache lock", process)
 
 
 class _progress:

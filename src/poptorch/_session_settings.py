@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tremula.errors import Error
-from tremula.execute.executable import ReplicaGrouping
+from tremula.execute.choice import ExecutionSettings
+from tremula.execute.device_state import ReplicaGrouping
 from tremula.execute.outputs import OutputRule
 from tremula.program.graph import Loops
 from tremula.session import SessionSettings
@@ -43,7 +44,7 @@ def output_rule(mode: int, period: int) -> OutputRule:
 
 
 def session_settings(
-    options: Options, training: bool, groupings: Mapping[str, ReplicaGrouping]
+    options: Options, training: bool, groupings: Mapping[str, ReplicaGrouping], label: str = "model"
 ) -> SessionSettings:
     """Settings for a session that runs with `options`."""
     popart = options._Popart.options
@@ -67,7 +68,14 @@ def session_settings(
         stochastic_rounding=bool(popart.get("enableStochasticRounding", False)),
         io_tiles=options.TensorLocations.toDict().get("numIOTiles", 0),
         half_partials=popart.get("partialsTypeMatMuls") == "half",
+        execution=ExecutionSettings(cache_folder=cache_folder(options), label=label),
     )
+
+
+def cache_folder(options: Options) -> str | None:
+    """The folder in which the user wants compiled models to be kept."""
+    popart = options._Popart.options
+    return popart.get("cachePath") or None if popart.get("enableEngineCaching") else None
 
 
 def _is_running(options: Options) -> bool:

@@ -22,7 +22,10 @@ from tremula.capture.state import StateSlots
 from tremula.capture.step import CapturedStep, Flatten, capture_step
 from tremula.capture.update import capture_accumulate, capture_update
 from tremula.errors import Error
-from tremula.execute.executable import Executable, ReplicaGrouping, TrainingState
+from tremula.execute.choice import ExecutionSettings
+from tremula.execute.device_state import ReplicaGrouping, TrainingState
+from tremula.execute.executable import Executable
+from tremula.execute.layout import channels_last_parameters, placed
 from tremula.execute.outputs import OutputRule
 from tremula.execute.package_fit import Surroundings, check_fit
 from tremula.execute.package_spec import SavedProgram, SavedStages
@@ -66,6 +69,7 @@ class SessionSettings:
     io_tiles: int = 0
     stochastic_rounding: bool = False
     half_partials: bool = False
+    execution: ExecutionSettings = ExecutionSettings()
 
 
 class Session:
@@ -115,7 +119,7 @@ class Session:
         self._refuse_broadcast(module, step, slots)
         self._check_overlap(step, len(inputs))
         program = self._program(step, slots, input_names)
-        state = {name: tensor.detach().to(device_dtype(tensor.dtype)) for name, tensor in host.items()}
+        state = _device_state(host, program)
         training = self._add_update(program, state) if settings.training else None
         verify(program)
         self._load(program, state, training, step.result, step.computed)
@@ -143,6 +147,7 @@ class Session:
             precision=Precision(settings.stochastic_rounding, settings.half_partials),
             traps=settings.trap_floating_point,
             clock=time.perf_counter,
+            execution=settings.execution,
         )
 
     def _refuse_broadcast(self, module: torch.nn.Module, step: CapturedStep, slots: StateSlots) -> None:
@@ -243,6 +248,7 @@ class Session:
             loss_scale=lambda: torch.as_tensor(
                 loss_scale(self.spec or spec, training.state, training.hyper), dtype=torch.float32
             ),
+            scale_varies=bool(spec.automatic_loss_scaling),
             divisor=float(turns) if self.settings.mean_reduction else 1.0,
             running_mean=self.settings.running_mean,
             accumulator_dtypes=tuple(spec.accum_type for _ in names),
@@ -388,7 +394,7 @@ class Session:
         session = cls(settings, saved.spec)
         slots = StateSlots(module)
         host = slots.tensors()
-        state = {name: tensor.detach().to(device_dtype(tensor.dtype)) for name, tensor in host.items()}
+        state = _device_state(host, saved.program)
         training = None
         if spec is not None and saved.spec is not None and settings.training:
             replaced(saved.spec, spec)
@@ -409,6 +415,12 @@ class Session:
         if spec is not None:
             session.set_optimizer(spec)
         return session
+
+
+def _device_state(host: Mapping[str, torch.Tensor], program: Program) -> dict[str, torch.Tensor]:
+    """The module's tensors as the device holds them."""
+    narrowed = {name: tensor.detach().to(device_dtype(tensor.dtype)) for name, tensor in host.items()}
+    return placed(narrowed, channels_last_parameters(program))
 
 
 class _RestoredStages(BlockRule):

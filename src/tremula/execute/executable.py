@@ -1,8 +1,7 @@
 """A program with its device state: what a compiled and loaded model is.
 
-Holds the device's copies of parameters, buffers and optimizer state, apart from the host's, and runs the
-captured graphs over device iterations, accumulation steps and replicas. This is the plain reference
-form: obvious, correct, and no slower than the eager loop it replaces.
+Runs host calls: cuts combined batches into micro-batches, lets the form in use (`forms`, chosen by `choice`)
+do the device iterations, and collects what is returned. Weights are the device's own, apart from the host's.
 """
 
 from __future__ import annotations
@@ -13,38 +12,17 @@ from dataclasses import dataclass, field
 
 import torch
 
+from tremula.execute.choice import Choice, ExecutionSettings
+from tremula.execute.compilation import Progress
+from tremula.execute.device_state import DeviceState, ReplicaGrouping, TrainingState
+from tremula.execute.forms import QuickForm, Surroundings
+from tremula.execute.layout import channels_last_parameters
 from tremula.execute.lower import lower
 from tremula.execute.outputs import OutputCollector, OutputRule
 from tremula.execute.precision import DEFAULT_PRECISION, Precision
 from tremula.execute.random_state import RandomState
+from tremula.execute.threads import choose_threads
 from tremula.program.graph import Program
-from tremula.settings import env
-
-
-@dataclass(frozen=True)
-class ReplicaGrouping:
-    """A parameter with one value per group of replicas: dimension 0 of the device's tensor is the group."""
-
-    groups: int
-    consecutive: bool
-
-    def group_of(self, replica: int, replicas: int) -> int:
-        """The group that a replica belongs to."""
-        return replica // (replicas // self.groups) if self.consecutive else replica % self.groups
-
-
-@dataclass
-class TrainingState:
-    """What training adds to the device's state."""
-
-    state: dict[str, torch.Tensor]
-    hyper: dict[str, torch.Tensor]
-    #: the factor on the loss in force now
-    loss_scale: Callable[[], torch.Tensor]
-    #: divisor of the summed gradients; 1 for a sum
-    divisor: float = 1.0
-    running_mean: bool = False
-    accumulator_dtypes: tuple[torch.dtype, ...] = ()
 
 
 @dataclass
@@ -70,67 +48,55 @@ class Executable:
         precision: Precision = DEFAULT_PRECISION,
         traps: bool = False,
         clock: Callable[[], float],
+        execution: ExecutionSettings | None = None,
     ) -> None:
-        threads: int = env.get("TREMULA_THREADS") or 0
-        if threads:
-            torch.set_num_threads(threads)
+        choose_threads()
         self.program = program
         self.random = random
         self.training = training
         self.times = TurnTimes()
         self._clock = clock
         self._rules = list(outputs)
-        self._groupings = dict(groupings or {})
-        self._parameters = {name: state[name].detach().clone() for name in program.interface.parameters}
-        self._buffers = self._fresh_buffers(state)
+        self._state = DeviceState(program, state, groupings or {}, training)
         self._draws = program.uses_random or precision.stochastic_rounding
-        self._step = lower(program.step, precision, traps=traps)
-        self._accumulate = lower(program.accumulate, precision) if program.accumulate is not None else None
-        self._update = lower(program.update, precision) if program.update is not None else None
-        self._replica_state = [self._arguments_of(replica) for replica in range(program.loops.replicas)]
-        self._accumulators: list[torch.Tensor] = []
-        #: factor on the loss in the last device iteration
-        self.loss_scale = torch.ones(())
+        around = Surroundings(program, self._state, random, self._draws)
+        self._around = around
+        any_order = bool(channels_last_parameters(program))
+        quick = QuickForm(
+            around,
+            lower(program.step, precision, traps=traps, any_order=any_order),
+            lower(program.accumulate, precision) if program.accumulate is not None else None,
+            lower(program.update, precision) if program.update is not None else None,
+        )
+        plain = not traps and not precision.stochastic_rounding and not precision.half_partials
+        why_not = None if plain else "its precision options are followed op by op"
+        self.choice = Choice(around, quick, execution or ExecutionSettings(), why_not)
 
     # -- state -------------------------------------------------------------------------------------------
 
+    @property
+    def form(self) -> str:
+        """The form in use: `quick` or `compiled`."""
+        return self.choice.form.name
+
+    @property
+    def loss_scale(self) -> torch.Tensor:
+        """The factor on the loss in the last device iteration."""
+        return self._around.loss_scale
+
     def read_state(self) -> dict[str, torch.Tensor]:
         """The device's parameters and the first replica's buffers. Not copies: do not write to them."""
-        return {**self._parameters, **self._buffers[0]}
+        return self._state.read()
 
     def write_state(self, values: Mapping[str, torch.Tensor]) -> None:
         """Copy host values into the device's parameters and every replica's buffers."""
-        with torch.no_grad():
-            for name, value in values.items():
-                if name in self._parameters:
-                    self._parameters[name].copy_(value)
-                else:
-                    for buffers in self._buffers:
-                        if name in buffers:
-                            buffers[name].copy_(value)
+        self._state.write(values)
 
-    def _fresh_buffers(self, state: Mapping[str, torch.Tensor]) -> list[dict[str, torch.Tensor]]:
-        shared = {name: state[name].detach().clone() for name in self.program.interface.buffers}
-        replicas = [shared]
-        for _ in range(1, self.program.loops.replicas):
-            own = {
-                name: tensor.clone() if name in self.program.mutated_buffers else tensor
-                for name, tensor in shared.items()
-            }
-            replicas.append(own)
-        return replicas
-
-    def _arguments_of(self, replica: int) -> list[torch.Tensor]:
-        """The step graph's parameters and buffers as one replica sees them."""
-        arguments = []
-        for name in self.program.interface.parameters:
-            tensor = self._parameters[name]
-            grouping = self._groupings.get(name)
-            if grouping is not None:
-                tensor = tensor[grouping.group_of(replica, self.program.loops.replicas)]
-            arguments.append(tensor)
-        arguments.extend(self._buffers[replica][name] for name in self.program.interface.buffers)
-        return arguments
+    def prepare(self, micro_batch: Sequence[torch.Tensor], progress: Progress | None = None) -> None:
+        """Have the compiled form ready before anything runs; `progress` is told how far the compiler is."""
+        if self.choice.open:
+            iterations = self.program.loops.device_iterations
+            self.choice.prepare([[tensor] * iterations for tensor in micro_batch], progress)
 
     # -- running -----------------------------------------------------------------------------------------
 
@@ -138,41 +104,23 @@ class Executable:
         """One host call on a combined batch: the outputs, then the anchored tensors."""
         loops = self.program.loops
         chunks = [self._chunks(tensor) for tensor in inputs]
-        collectors = [OutputCollector(rule, loops) for rule in self._rules]
-        self.times = TurnTimes()
+        started = self._clock()
+        with self._below_autograd(), self._random_streams():
+            if self.choice.open:
+                self.choice.before_call(chunks)
+            call = _Call(self._rules, self)
+            self.choice.form.iterate(chunks, call, 0, loops.device_iterations)
+        if self.choice.open:
+            self.choice.after_call(self._clock() - started)
+        self.times = call.times
+        return call.results()
+
+    @contextlib.contextmanager
+    def _below_autograd(self) -> Iterator[None]:
         # Autograd's dispatch keys are off either way; some forward kernels keep what their backward kernel
         # needs only while gradients are "enabled".
-        enabled = self.training is not None
-        with torch.set_grad_enabled(enabled), torch._C._AutoDispatchBelowAutograd(), self._random_streams():
-            for iteration in range(loops.device_iterations):
-                gradients: list[torch.Tensor] = []
-                if self.training is not None:
-                    self.loss_scale = self.training.loss_scale()
-                for accumulation in range(loops.gradient_accumulation):
-                    for replica in range(loops.replicas):
-                        index = self._chunk_index(iteration, accumulation, replica)
-                        values = self._turn(replica, [chunk[index] for chunk in chunks])
-                        for collector, value in zip(collectors, values, strict=False):
-                            collector.add(value, iteration, accumulation, replica)
-                        turn = accumulation * loops.replicas + replica
-                        gradients = self._gather(values[len(collectors) :], turn, replica)
-                if self.training is not None:
-                    self._apply(gradients)
-        return [collector.result() for collector in collectors]
-
-    def _turn(self, replica: int, micro_batch: list[torch.Tensor]) -> list[torch.Tensor]:
-        """One forward (and backward) of one replica."""
-        arguments = [*self._replica_state[replica], *micro_batch]
-        if self.training is not None:
-            arguments.append(self.loss_scale)
-        self.times.started.append(self._clock())
-        if self._draws and self.program.loops.replicas > 1:
-            with self.random.replica(replica):
-                values: list[torch.Tensor] = self._step(*arguments)
-        else:
-            values = self._step(*arguments)
-        self.times.ended.append(self._clock())
-        return values
+        with torch.set_grad_enabled(self.training is not None), torch._C._AutoDispatchBelowAutograd():
+            yield
 
     @contextlib.contextmanager
     def _random_streams(self) -> Iterator[None]:
@@ -192,63 +140,24 @@ class Executable:
             return [tensor] * factor
         return torch.split(tensor, tensor.shape[0] // factor)
 
-    def _chunk_index(self, iteration: int, accumulation: int, replica: int) -> int:
-        loops = self.program.loops
-        turn = iteration * loops.gradient_accumulation + accumulation
-        groups = loops.replicas // loops.input_group_size
-        if loops.input_group_size == 1:
-            return turn * groups + replica
-        group = replica // loops.input_group_size if loops.consecutive_groups else replica % groups
-        return group * loops.device_iterations * loops.gradient_accumulation + turn
 
-    # -- training ----------------------------------------------------------------------------------------
+class _Call:
+    """What one host call returns, and when its turns began and ended."""
 
-    def _gather(self, gradients: list[torch.Tensor], turn: int, replica: int) -> list[torch.Tensor]:
-        """Sum (or running mean) of the gradients of the turns so far."""
-        training = self.training
-        if training is None or self._accumulate is None:
-            return gradients
-        if turn == 0:
-            self._start_accumulators(gradients)
-        targets = [self._accumulator_of(i, replica) for i in range(len(self._accumulators))]
-        # running mean: each turn's weight is its share of the turns so far
-        factors = (
-            [torch.tensor(turn / (turn + 1)), torch.tensor(1.0 / (turn + 1))] if training.running_mean else []
-        )
-        self._accumulate(*targets, *gradients, *factors)
-        return self._accumulators
+    def __init__(self, rules: Sequence[OutputRule], executable: Executable) -> None:
+        self.times = TurnTimes()
+        self._clock = executable._clock
+        self._collectors = [OutputCollector(rule, executable.program.loops) for rule in rules]
 
-    def _start_accumulators(self, gradients: list[torch.Tensor]) -> None:
-        training = self.training
-        assert training is not None
-        if not self._accumulators:
-            for name, gradient, dtype in zip(
-                self.program.interface.gradients, gradients, training.accumulator_dtypes, strict=True
-            ):
-                shape = self._parameters[name].shape
-                self._accumulators.append(torch.zeros(shape, dtype=dtype, device=gradient.device))
-        else:
-            torch._foreach_zero_(self._accumulators)
+    def started(self) -> None:
+        self.times.started.append(self._clock())
 
-    def _accumulator_of(self, index: int, replica: int) -> torch.Tensor:
-        name = self.program.interface.gradients[index]
-        grouping = self._groupings.get(name)
-        if grouping is None:
-            return self._accumulators[index]
-        return self._accumulators[index][grouping.group_of(replica, self.program.loops.replicas)]
+    def produced(
+        self, values: Sequence[torch.Tensor], iteration: int, accumulation: int, replica: int
+    ) -> None:
+        self.times.ended.append(self._clock())
+        for collector, value in zip(self._collectors, values, strict=True):
+            collector.add(value, iteration, accumulation, replica)
 
-    def _apply(self, gradients: list[torch.Tensor]) -> None:
-        """The reduction's divisor, then the optimizer's update."""
-        training = self.training
-        if training is None or self._update is None or not gradients:
-            return
-        if training.divisor != 1.0 and not training.running_mean:
-            torch._foreach_div_(gradients, training.divisor)
-        trained = [self._parameters[name] for name in self.program.interface.gradients]
-        stream = (
-            self.random.replica(0)
-            if self._draws and self.program.loops.replicas > 1
-            else contextlib.nullcontext()
-        )
-        with stream:
-            self._update(*trained, *gradients, *training.state.values(), *training.hyper.values())
+    def results(self) -> list[torch.Tensor]:
+        return [collector.result() for collector in self._collectors]

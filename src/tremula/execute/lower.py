@@ -1,4 +1,4 @@
-"""From captured graph to something the host can run: the plain reference form.
+"""From captured graph to something the host can run at once: the quick form.
 
 Drops what only the capture needed, and where the host has no kernel for a dtype that the device
 computes in (half precision, mostly) wraps the op so that it computes in float32 and rounds the result.
@@ -15,6 +15,8 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from tremula.execute.bindings import fast_binding
+from tremula.execute.half_products import widen
+from tremula.execute.layout import allow_any_order
 from tremula.execute.precision import DEFAULT_PRECISION, ComputedInFloat, Precision, apply_precision
 from tremula.execute.traps import TrappingInterpreter
 from tremula.program.graph import tensors_of
@@ -24,7 +26,11 @@ _PROBED: dict[tuple[Any, ...], bool] = {}
 
 
 def lower(
-    module: fx.GraphModule, precision: Precision = DEFAULT_PRECISION, *, traps: bool = False
+    module: fx.GraphModule,
+    precision: Precision = DEFAULT_PRECISION,
+    *,
+    traps: bool = False,
+    any_order: bool = False,
 ) -> Callable[..., Any]:
     """A callable that runs the graph on host tensors.
 
@@ -35,11 +41,15 @@ def lower(
         module: a captured graph.
         precision: how half precision is computed.
         traps: stop at the first floating-point exception.
+        any_order: operands may lie in memory otherwise than when the graph was captured.
     """
     drop_detached(module.graph)
     graph = fx.Graph()
     graph.output(graph.graph_copy(module.graph, {}))
     apply_precision(graph, precision)
+    if any_order:
+        allow_any_order(graph)
+    widen(graph)
     for node in graph.nodes:
         if node.op == "call_function" and _lacks_kernel(node):
             node.target = ComputedInFloat(node, torch.Tensor.half, "in_float32")

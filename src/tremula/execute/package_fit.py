@@ -14,7 +14,7 @@ import torch
 from torch import fx
 
 from tremula.errors import Error
-from tremula.execute.executable import ReplicaGrouping, TrainingState
+from tremula.execute.device_state import ReplicaGrouping, TrainingState
 from tremula.execute.package_spec import SavedProgram
 from tremula.program.graph import Loops, Program, tensors_of
 

@@ -8,7 +8,7 @@ was read are the ones that torch itself derives.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,17 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from tremula.errors import Error
 from tremula.execute import package_ops
 from tremula.execute.package import BadData
-from tremula.execute.package_data import Fields, NotData, decode, dtype_name, encode, read_dtype, read_shape
+from tremula.execute.package_data import (
+    Fields,
+    NotData,
+    Other,
+    Tags,
+    decode,
+    dtype_name,
+    encode,
+    read_dtype,
+    read_shape,
+)
 from tremula.program.graph import (
     RECORD,
     Annotation,
@@ -98,11 +108,8 @@ def encode_loops(loops: Loops) -> dict[str, Any]:
     return dict(vars(loops))
 
 
-def _encode_graph(
-    module: fx.GraphModule, label: str, program: Program, records: _Table, tensors: dict[str, torch.Tensor]
-) -> list[Any]:
-    numbers: dict[fx.Node, int] = {}
-    nodes = []
+def encode_operand(numbers: Mapping[fx.Node, int]) -> Other:
+    """What makes data of an op's operand, given the numbers of the nodes before it."""
 
     def other(value: Any) -> Any:
         if isinstance(value, fx.Node):
@@ -117,6 +124,25 @@ def _encode_graph(
             return {"device": "cpu"}
         return None
 
+    return other
+
+
+def operand_tags(node: Callable[[Any], fx.Node]) -> Tags:
+    """What reads the data that `encode_operand` made; `node` finds a node by its number."""
+    return {
+        "node": node,
+        "layout": lambda payload: _known(_LAYOUTS, payload),
+        "memory_format": lambda payload: _known(_MEMORY_FORMATS, payload),
+        "device": lambda payload: torch.device(_known({"cpu": "cpu"}, payload)),
+    }
+
+
+def _encode_graph(
+    module: fx.GraphModule, label: str, program: Program, records: _Table, tensors: dict[str, torch.Tensor]
+) -> list[Any]:
+    numbers: dict[fx.Node, int] = {}
+    nodes = []
+    other = encode_operand(numbers)
     for node in module.graph.nodes:
         where = f"an argument of the op {node.name}"
         if node.op == "placeholder":
@@ -272,12 +298,7 @@ class _GraphReader:
         self._nodes: list[fx.Node] = []
         self._mode = FakeTensorMode()
         self._constants = 0
-        self._tags = {
-            "node": self._node,
-            "layout": lambda payload: _known(_LAYOUTS, payload),
-            "memory_format": lambda payload: _known(_MEMORY_FORMATS, payload),
-            "device": lambda payload: torch.device(_known({"cpu": "cpu"}, payload)),
-        }
+        self._tags = operand_tags(self._node)
 
     def read(self, data: Any) -> fx.GraphModule:
         """The graph as a module that can be run."""

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-from tremula.execute.executable import ReplicaGrouping
+from tremula.execute.device_state import ReplicaGrouping
 from tremula.execute.package import BadData
 from tremula.execute.package_data import Fields, Tags, decode, dtype_name, encode, read_dtype, read_shape
 from tremula.execute.package_program import decode_program, encode_program

@@ -1,0 +1,46 @@
+"""How many threads compute: the host's cores, less those that this program keeps busy otherwise.
+
+Threads of OpenMP wait by spinning, so that one too many slows all of them down manyfold. Processes that
+load data have a core each while there are enough; compilers run at a low priority and are not counted.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+
+import torch
+
+from tremula import log
+from tremula.settings import env
+
+
+def choose_threads() -> None:
+    """Set torch's threads, unless the user did: TREMULA_THREADS, OMP_NUM_THREADS or torch.set_num_threads."""
+    chosen: int = env.get("TREMULA_THREADS") or 0
+    if chosen:
+        torch.set_num_threads(chosen)
+        return
+    if os.environ.get("OMP_NUM_THREADS") or torch.get_num_threads() != _default_threads():
+        return
+    loading = len(multiprocessing.active_children())
+    threads = max(1, _cores() - loading)
+    if threads < torch.get_num_threads():
+        log.layer("tremula").info(
+            "%d threads compute: %d processes of this program load data", threads, loading
+        )
+        torch.set_num_threads(threads)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+_FIRST_SEEN = torch.get_num_threads()
+
+
+def _default_threads() -> int:
+    """What torch starts with on this host."""
+    return _FIRST_SEEN
