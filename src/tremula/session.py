@@ -33,6 +33,7 @@ from tremula.execute.precision import Precision
 from tremula.execute.random_state import RandomState
 from tremula.ops import ctc_loss as _registers_a_static_form  # noqa: F401
 from tremula.ops.overlap import check_settings, overlap_modes
+from tremula.optimize.fused import fused_update
 from tremula.optimize.loss_scale import FINAL_SCALE, loss_scale
 from tremula.optimize.rules import apply_update, hyper_tensors, initial_state
 from tremula.optimize.scalars import scalar_names
@@ -148,7 +149,16 @@ class Session:
             traps=settings.trap_floating_point,
             clock=time.perf_counter,
             execution=settings.execution,
+            fused_update=self._fused_update(program, state, training),
         )
+
+    def _fused_update(
+        self, program: Program, state: Mapping[str, torch.Tensor], training: TrainingState | None
+    ) -> Callable[..., None] | None:
+        if training is None or self.spec is None or program.update is None:
+            return None
+        trained = {name: state[name] for name in program.interface.gradients}
+        return fused_update(self.spec, trained, training.state, training.hyper)
 
     def _refuse_broadcast(self, module: torch.nn.Module, step: CapturedStep, slots: StateSlots) -> None:
         if self.settings.loops.replicas == 1 or not self.settings.broadcast_buffers:

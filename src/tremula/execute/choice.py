@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import fx
 
 from tremula import log
 from tremula.cache.store import Store
@@ -20,6 +21,7 @@ from tremula.cache.trust import default_root, usable_root
 from tremula.execute.compilation import Compilation, Progress
 from tremula.execute.compile_request import CompileRequest, NotCompilable, cxx_compiler, request_for
 from tremula.execute.compiled import load
+from tremula.execute.folding import drop_unused
 from tremula.execute.forms import Chunks, CompiledForm, Form, Surroundings, turn_arguments, update_arguments
 from tremula.execute.half_products import widen
 from tremula.execute.layout import allow_any_order, channels_last_parameters
@@ -75,9 +77,15 @@ class Choice:
     """Chooses the form of one executable. `open` while it may still change."""
 
     def __init__(
-        self, around: Surroundings, quick: Form, settings: ExecutionSettings, why_not: str | None
+        self,
+        around: Surroundings,
+        step: fx.GraphModule,
+        quick: Form,
+        settings: ExecutionSettings,
+        why_not: str | None,
     ) -> None:
         self._around = around
+        self._step = step
         self._quick = quick
         #: the form for the next call
         self.form: Form = quick
@@ -176,7 +184,8 @@ class Choice:
         training = around.state.training
         divisor = 1.0 if training is None or training.running_mean else training.divisor
         fixed_scale = training is None or not training.scale_varies
-        whole = whole_step(around.program, divisor=divisor, fixed_scale=fixed_scale)
+        held = len(around.held(0))
+        whole = whole_step(around.program, self._step, held, divisor=divisor, fixed_scale=fixed_scale)
         inputs = [chunk[i] for i in range(whole.unrolled) for chunk in chunks]
         graphs = {"turn": whole.turn}
         arguments = {"turn": [*turn_arguments(around, 0), *inputs]}
@@ -185,6 +194,7 @@ class Choice:
             arguments["update"] = update_arguments(around)
         for module in graphs.values():
             drop_detached(module.graph)
+            drop_unused(module.graph)
             widen(module.graph)
             if channels_last_parameters(around.program):
                 allow_any_order(module.graph)

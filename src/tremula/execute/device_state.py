@@ -55,6 +55,8 @@ class DeviceState:
         self._program = program
         self._groupings = dict(groupings)
         self.training = training
+        #: counts how often the host wrote to the state
+        self.version = 0
         self.parameters = {name: _own(state[name]) for name in program.interface.parameters}
         self.buffers = self._fresh_buffers(state)
         #: parameters and buffers as each replica's step graph takes them
@@ -73,6 +75,7 @@ class DeviceState:
 
     def write(self, values: Mapping[str, torch.Tensor]) -> None:
         """Copy host values into the parameters and every replica's buffers."""
+        self.version += 1
         with torch.no_grad():
             for name, value in values.items():
                 if name in self.parameters:

@@ -15,6 +15,7 @@ import torch
 from tremula.execute.choice import Choice, ExecutionSettings
 from tremula.execute.compilation import Progress
 from tremula.execute.device_state import DeviceState, ReplicaGrouping, TrainingState
+from tremula.execute.folding import folded
 from tremula.execute.forms import QuickForm, Surroundings
 from tremula.execute.layout import channels_last_parameters
 from tremula.execute.lower import lower
@@ -49,6 +50,7 @@ class Executable:
         traps: bool = False,
         clock: Callable[[], float],
         execution: ExecutionSettings | None = None,
+        fused_update: Callable[..., None] | None = None,
     ) -> None:
         choose_threads()
         self.program = program
@@ -59,18 +61,29 @@ class Executable:
         self._rules = list(outputs)
         self._state = DeviceState(program, state, groupings or {}, training)
         self._draws = program.uses_random or precision.stochastic_rounding
-        around = Surroundings(program, self._state, random, self._draws)
-        self._around = around
+        plain = not traps and not precision.stochastic_rounding and not precision.half_partials
         any_order = bool(channels_last_parameters(program))
+        fold = folded(program) if plain else None
+        step = program.step if fold is None else fold.step
+        around = Surroundings(
+            program,
+            self._state,
+            random,
+            draws=self._draws,
+            prepare=None if fold is None else lower(fold.prepare, any_order=any_order),
+        )
+        self._around = around
+        update = fused_update if plain else None
+        if update is None and program.update is not None:
+            update = lower(program.update, precision)
         quick = QuickForm(
             around,
-            lower(program.step, precision, traps=traps, any_order=any_order),
+            lower(step, precision, traps=traps, any_order=any_order),
             lower(program.accumulate, precision) if program.accumulate is not None else None,
-            lower(program.update, precision) if program.update is not None else None,
+            update,
         )
-        plain = not traps and not precision.stochastic_rounding and not precision.half_partials
         why_not = None if plain else "its precision options are followed op by op"
-        self.choice = Choice(around, quick, execution or ExecutionSettings(), why_not)
+        self.choice = Choice(around, step, quick, execution or ExecutionSettings(), why_not)
 
     # -- state -------------------------------------------------------------------------------------------
 

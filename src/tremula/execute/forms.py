@@ -49,13 +49,33 @@ class Form(Protocol):
 class Surroundings:
     """What every form works on."""
 
-    def __init__(self, program: Program, state: DeviceState, random: RandomState, draws: bool) -> None:
+    def __init__(
+        self,
+        program: Program,
+        state: DeviceState,
+        random: RandomState,
+        *,
+        draws: bool,
+        prepare: Callable[..., list[torch.Tensor]] | None = None,
+    ) -> None:
         self.program = program
         self.state = state
         self.random = random
         self.draws = draws
+        self._prepare = prepare
+        self._prepared: list[list[torch.Tensor]] = []
+        self._prepared_version = -1
         #: factor on the loss in the last device iteration
         self.loss_scale = torch.ones(())
+
+    def held(self, replica: int) -> list[torch.Tensor]:
+        """What the step takes before the inputs: parameters and buffers, or what was prepared of them."""
+        if self._prepare is None:
+            return self.state.of_replica[replica]
+        if self._prepared_version != self.state.version:
+            self._prepared = [self._prepare(*arguments) for arguments in self.state.of_replica]
+            self._prepared_version = self.state.version
+        return self._prepared[replica]
 
     def micro_batch(self, chunks: Chunks, iteration: int, accumulation: int, replica: int) -> list[Any]:
         """The inputs of one turn."""
@@ -114,7 +134,7 @@ class QuickForm:
                     micro_batch = around.micro_batch(chunks, iteration, accumulation, replica)
                     sink.started()
                     with around.stream(replica):
-                        values = self._step(*around.state.of_replica[replica], *micro_batch, *scale)
+                        values = self._step(*around.held(replica), *micro_batch, *scale)
                     sink.produced(values[:returned], iteration, accumulation, replica)
                     turn = accumulation * loops.replicas + replica
                     gradients = self._gather(values[returned:], turn, replica)
@@ -201,7 +221,7 @@ def turn_arguments(around: Surroundings, replica: int, turn: int = 0) -> list[to
     """What the whole step's `turn` takes before the inputs."""
     state = around.state
     training = state.training
-    arguments = [*state.of_replica[replica]]
+    arguments = [*around.held(replica)]
     if training is None:
         return arguments
     if turn == 0 and replica == 0:

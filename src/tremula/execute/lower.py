@@ -15,6 +15,7 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from tremula.execute.bindings import fast_binding
+from tremula.execute.folding import drop_unused
 from tremula.execute.half_products import widen
 from tremula.execute.layout import allow_any_order
 from tremula.execute.precision import DEFAULT_PRECISION, ComputedInFloat, Precision, apply_precision
@@ -46,6 +47,7 @@ def lower(
     drop_detached(module.graph)
     graph = fx.Graph()
     graph.output(graph.graph_copy(module.graph, {}))
+    drop_unused(graph)
     apply_precision(graph, precision)
     if any_order:
         allow_any_order(graph)

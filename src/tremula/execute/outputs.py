@@ -51,7 +51,10 @@ class OutputCollector:
         return (iteration + 1) % self._rule.period == 0
 
     def result(self) -> torch.Tensor:
-        """The tensor that the host sees."""
+        """The tensor that the host sees, in the usual order in memory."""
+        return self._result().contiguous()
+
+    def _result(self) -> torch.Tensor:
         kept = [t for t in self._sums if t is not None] if self._rule.mode == "sum" else self._kept
         if len(kept) == 1:
             return kept[0]

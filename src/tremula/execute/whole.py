@@ -25,8 +25,8 @@ _MOST_UNROLLED = 8
 class WholeStep:
     """Graphs that together do all that a host call does.
 
-    `turn` takes parameters, buffers, then for training the loss scale and what follows the backward pass
-    needs (state and hyperparameters, or accumulators and the factors of a running mean), then the inputs of
+    `turn` takes parameters and buffers (or what was prepared of them), then for training the loss scale and
+    what follows the backward pass needs (state and hyperparameters, or accumulators and the factors of a running mean), then the inputs of
     each unrolled iteration. It returns the outputs of each iteration and writes everything else in place.
     `update`, if there is one, takes trained parameters, accumulators, state and hyperparameters, and leaves
     the accumulators at zero.
@@ -37,20 +37,24 @@ class WholeStep:
     unrolled: int
 
 
-def whole_step(program: Program, *, divisor: float, fixed_scale: bool) -> WholeStep:
+def whole_step(
+    program: Program, step: fx.GraphModule, held: int, *, divisor: float, fixed_scale: bool
+) -> WholeStep:
     """Join the graphs of a program.
 
     Args:
         program: what was captured, anchors included.
+        step: its step, or what folding left of it.
+        held: how many tensors of the device's state the step takes.
         divisor: of the summed gradients; 1 for a sum or a running mean.
         fixed_scale: whether the factor on the loss stays the same during a call.
     """
     loops = program.loops
     if program.accumulate is not None:
-        return WholeStep(_turn_with(program, 1), _update(program, divisor), 1)
+        return WholeStep(_turn_with(program, step, held, 1), _update(program, divisor), 1)
     alone = loops.gradient_accumulation * loops.replicas == 1
     unrolled = _unrolled(program) if alone and fixed_scale else 1
-    return WholeStep(_turn_with(program, unrolled), None, unrolled)
+    return WholeStep(_turn_with(program, step, held, unrolled), None, unrolled)
 
 
 def _unrolled(program: Program) -> int:
@@ -60,12 +64,11 @@ def _unrolled(program: Program) -> int:
     return max((n for n in range(1, most + 1) if iterations % n == 0), default=1)
 
 
-def _turn_with(program: Program, unrolled: int) -> fx.GraphModule:
+def _turn_with(program: Program, step: fx.GraphModule, held: int, unrolled: int) -> fx.GraphModule:
     """The step, followed by accumulation or update, `unrolled` times."""
     interface = program.interface
     inputs = len(interface.inputs)
-    step_in = _placeholders(program.step)
-    held = len(interface.parameters) + len(interface.buffers)
+    step_in = _placeholders(step)
     follow = program.accumulate if program.accumulate is not None else program.update
     count = len(interface.gradients)
     graph = fx.Graph()
@@ -78,11 +81,12 @@ def _turn_with(program: Program, unrolled: int) -> fx.GraphModule:
         own = follow_in[:count] if program.accumulate is not None else []
         extra = [_input(graph, node) for node in [*own, *follow_in[2 * count :]]]
     micro_batches = [[_input(graph, node) for node in step_in[held : held + inputs]] for _ in range(unrolled)]
-    trained = [state[interface.parameters.index(name)] for name in interface.gradients]
+    positions = {name: position for position, name in enumerate(interface.parameters)}
+    trained = [state[positions[name]] for name in interface.gradients]
     root = torch.nn.Module()
     results: list[fx.Node] = []
     for micro_batch in micro_batches:
-        values = _inlined(graph, root, program.step, [*state, *micro_batch, *scale])
+        values = _inlined(graph, root, step, [*state, *micro_batch, *scale])
         first_gradient = len(values) - count
         results.extend(values[:first_gradient])
         if follow is None:

@@ -27,7 +27,7 @@ def mutated_placeholders(graph: fx.Graph) -> set[int]:
             if node.args and isinstance(node.args[0], fx.Node) and node.args[0] in base:
                 base[node] = base[node.args[0]]  # getitem of a view op
             continue
-        for position in WRITES_STATISTICS.get(node.target, ()):
+        for position in WRITES_STATISTICS.get(node.target, ()) if updates_statistics(node) else ():
             operand = node.args[position]
             if isinstance(operand, fx.Node) and operand in base:
                 mutated.add(base[operand])
@@ -44,6 +44,12 @@ def mutated_placeholders(graph: fx.Graph) -> set[int]:
                     mutated.add(base[operand])
                 base[node] = base[operand]
     return mutated
+
+
+def updates_statistics(node: fx.Node) -> bool:
+    """Whether a normalisation writes its running statistics: with fixed ones (its sixth operand) it does not."""
+    fixed = node.target is torch.ops.aten.native_batch_norm.default and node.args[5] is False
+    return node.target in WRITES_STATISTICS and not fixed
 
 
 def uses_random(graph: fx.Graph) -> bool:
