@@ -9,7 +9,7 @@ give the numbers of the quick form within floating-point tolerance, and be faste
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -19,11 +19,12 @@ from tremula import log
 from tremula.cache.store import Store
 from tremula.cache.trust import default_root, usable_root
 from tremula.execute.compilation import Compilation, Progress
-from tremula.execute.compile_request import CompileRequest, NotCompilable, cxx_compiler, request_for
+from tremula.execute.compile_request import NotCompilable, cxx_compiler, request_for
 from tremula.execute.compiled import load
 from tremula.execute.folding import drop_unused
 from tremula.execute.forms import Chunks, CompiledForm, Form, Surroundings, turn_arguments, update_arguments
 from tremula.execute.half_products import widen
+from tremula.execute.kernels import pick_kernels
 from tremula.execute.layout import allow_any_order, channels_last_parameters
 from tremula.execute.lower import drop_detached
 from tremula.execute.trial import Verdict, tried
@@ -69,8 +70,18 @@ class _Wanted:
     """The compiled form, described, and where it is kept."""
 
     whole: WholeStep
-    request: CompileRequest
+    #: what each graph is called with
+    arguments: dict[str, list[torch.Tensor]]
+    #: of the program as it was captured: which kernels are picked for it, measurements decide anew
+    key: str
     store: Store
+
+    def graphs(self) -> dict[str, fx.GraphModule]:
+        """The graphs, by name."""
+        graphs = {"turn": self.whole.turn}
+        if self.whole.update is not None:
+            graphs["update"] = self.whole.update
+        return graphs
 
 
 class Choice:
@@ -164,9 +175,9 @@ class Choice:
         except NotCompilable as problem:
             self._settle(str(problem))
             return False
-        found = self._target.store.get(self._target.request.key)
+        found = self._target.store.get(self._target.key)
         self.report.cache = found.reason
-        log.layer("tremula").info("executable cache: %s (%s)", found.reason, self._target.request.key[:12])
+        log.layer("tremula").info("executable cache: %s (%s)", found.reason, self._target.key[:12])
         if found.entry is not None:
             self._load(found.entry.metadata, found.entry.blobs)
         elif cxx_compiler() is None:
@@ -187,21 +198,20 @@ class Choice:
         held = len(around.held(0))
         whole = whole_step(around.program, self._step, held, divisor=divisor, fixed_scale=fixed_scale)
         inputs = [chunk[i] for i in range(whole.unrolled) for chunk in chunks]
-        graphs = {"turn": whole.turn}
         arguments = {"turn": [*turn_arguments(around, 0), *inputs]}
         if whole.update is not None:
-            graphs["update"] = whole.update
             arguments["update"] = update_arguments(around)
-        for module in graphs.values():
+        root = default_root()
+        if self._settings.cache_folder is not None:
+            root, _ = usable_root(self._settings.cache_folder)
+        wanted = _Wanted(whole, arguments, "", Store(root))
+        for module in wanted.graphs().values():
             drop_detached(module.graph)
             drop_unused(module.graph)
             widen(module.graph)
             if channels_last_parameters(around.program):
                 allow_any_order(module.graph)
-        root = default_root()
-        if self._settings.cache_folder is not None:
-            root, _ = usable_root(self._settings.cache_folder)
-        self._wanted = _Wanted(whole, request_for(graphs, arguments), Store(root))
+        self._wanted = replace(wanted, key=request_for(wanted.graphs(), arguments).key())
 
     @property
     def _target(self) -> _Wanted:
@@ -217,10 +227,13 @@ class Choice:
     def _start(self, *, background: bool) -> None:
         kind = "training" if self._around.program.training else "inference"
         ops = op_count(self._target.whole.turn)
+        for module in self._target.graphs().values():
+            pick_kernels(module.graph, for_compiler=True)
+        request = request_for(self._target.graphs(), self._target.arguments)
         metadata = {"about": f"{self._settings.label}, {kind}, {ops} ops"}
         try:
             self._compilation = Compilation(
-                self._target.request, self._target.store, metadata, background=background
+                request, self._target.key, self._target.store, metadata, background=background
             )
         except OSError as problem:
             self._settle(f"the compiler cannot be started ({problem})")
@@ -246,7 +259,7 @@ class Choice:
             )
             self._settle(compilation.failure)
             return
-        found = self._target.store.get(self._target.request.key)
+        found = self._target.store.get(self._target.key)
         if found.entry is None:
             self._settle(f"what was compiled is not in the cache: {found.reason}")
             return
@@ -285,7 +298,7 @@ class Choice:
             self._settle(f"compiled code is not faster here ({verdict.speedup:.2f} times)")
         else:
             log.warn_once(
-                f"numbers {self._target.request.key}",
+                f"numbers {self._target.key}",
                 f"Compiled code for {self._settings.label} does not give the numbers of the quick form "
                 f"({verdict.difference}) and is not used.",
             )
@@ -293,10 +306,10 @@ class Choice:
 
     def _remember(self, verdict: Verdict) -> None:
         """Keep the verdict with the code, so that the next process need not try it."""
-        entry = self._target.store.get(self._target.request.key).entry
+        entry = self._target.store.get(self._target.key).entry
         if entry is not None and "verdict" not in entry.metadata:
             self._target.store.put(
-                self._target.request.key, {**entry.metadata, "verdict": verdict.as_data()}, entry.blobs
+                self._target.key, {**entry.metadata, "verdict": verdict.as_data()}, entry.blobs
             )
 
     def _adopt(self, form: CompiledForm, verdict: Verdict) -> None:

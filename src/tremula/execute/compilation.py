@@ -43,7 +43,13 @@ class Compilation:
     """One run of the compiler. `poll` or `wait` until `done`."""
 
     def __init__(
-        self, request: CompileRequest, store: Store, metadata: dict[str, Any], *, background: bool
+        self,
+        request: CompileRequest,
+        key: str,
+        store: Store,
+        metadata: dict[str, Any],
+        *,
+        background: bool,
     ) -> None:
         self.started = time.perf_counter()
         self.seconds = 0.0
@@ -51,22 +57,8 @@ class Compilation:
         #: why there is no result, once `done`; None for success
         self.failure: str | None = None
         self._stage = 0.0
-        work = trust.private_directory() / "work"
-        trust.make_directory(work)
-        _remove_stale(work)
-        self._folder = Path(tempfile.mkdtemp(prefix="compile-", dir=work))
-        try:
-            self._process = self._start(request, store, metadata, background)
-        except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise
-        _running.add(self)
-
-    def _start(
-        self, request: CompileRequest, store: Store, metadata: dict[str, Any], background: bool
-    ) -> subprocess.Popen[str]:
         document = {
-            "key": request.key,
+            "key": key,
             "store": str(store.root),
             "limit_bytes": store.limit_bytes,
             "graphs": request.graphs,
@@ -74,6 +66,18 @@ class Compilation:
             "metadata": metadata,
             "background": background,
         }
+        work = trust.private_directory() / "work"
+        trust.make_directory(work)
+        _remove_stale(work)
+        self._folder = Path(tempfile.mkdtemp(prefix="compile-", dir=work))
+        try:
+            self._process = self._start(request, document)
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+        _running.add(self)
+
+    def _start(self, request: CompileRequest, document: dict[str, Any]) -> subprocess.Popen[str]:
         (self._folder / "request.json").write_text(json.dumps(document), encoding="utf-8")
         safetensors.torch.save_file(
             {name: tensor.contiguous().clone() for name, tensor in request.constants.items()},

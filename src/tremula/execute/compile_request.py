@@ -45,7 +45,6 @@ class CompileRequest:
     constants: dict[str, torch.Tensor]
     options: dict[str, Any]
 
-    @functools.cached_property
     def key(self) -> str:
         """The name of the result in the executable cache."""
         digests = {

@@ -1,7 +1,7 @@
 """How weights lie in the host's memory: channels last, where the host's convolutions prefer that.
 
-The host's two-dimensional convolutions run up to a quarter faster on channels-last tensors, and pass that
-order on to what they compute. Values do not depend on it; what may not be done to such tensors (taking a
+The host's convolutions and poolings run up to a quarter faster on channels-last tensors, and convolutions
+pass that order on to what they compute. Values do not depend on it; what may not be done to such tensors (taking a
 view that needs the usual order) is looked for here, and then everything stays as it was captured.
 """
 
@@ -19,6 +19,7 @@ _VIEWS = frozenset([torch.ops.aten.view.default, torch.ops.aten._unsafe_view.def
 _CONVOLUTION = torch.ops.aten.convolution.default
 #: ops whose result depends on how their operand lies in memory
 _STRIDE_BOUND = ("as_strided", "empty_strided", "_reshape_alias", "view_as_real", "view_as_complex", "set_")
+_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 #: with fewer channels than this on both sides the order does not pay
 _LEAST_CHANNELS = 8
 
@@ -33,7 +34,7 @@ def channels_last_parameters(program: Program) -> frozenset[str]:
         if node.target is not _CONVOLUTION:
             continue
         weight = node.args[1]
-        if weight in parameters and tensors_of(weight)[0].dim() == 4:
+        if weight in parameters and tensors_of(weight)[0].dim() in _FORMATS:
             chosen.add(parameters[weight])
             worth = worth or max(tensors_of(weight)[0].shape[:2]) >= _LEAST_CHANNELS
     if not worth or not _order_free(program.step.graph):
@@ -44,8 +45,8 @@ def channels_last_parameters(program: Program) -> frozenset[str]:
 def placed(state: Mapping[str, torch.Tensor], channels_last: frozenset[str]) -> dict[str, torch.Tensor]:
     """The tensors of `state`, those named in `channels_last` in that order."""
     return {
-        name: tensor.contiguous(memory_format=torch.channels_last)
-        if name in channels_last and tensor.dim() == 4
+        name: tensor.contiguous(memory_format=_FORMATS[tensor.dim()])
+        if name in channels_last and tensor.dim() in _FORMATS
         else tensor
         for name, tensor in state.items()
     }

@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 from tremula.execute.bindings import fast_binding
 from tremula.execute.folding import drop_unused
 from tremula.execute.half_products import widen
+from tremula.execute.kernels import pick_kernels
 from tremula.execute.layout import allow_any_order
 from tremula.execute.precision import DEFAULT_PRECISION, ComputedInFloat, Precision, apply_precision
 from tremula.execute.traps import TrappingInterpreter
@@ -52,6 +53,7 @@ def lower(
     if any_order:
         allow_any_order(graph)
     widen(graph)
+    pick_kernels(graph)
     for node in graph.nodes:
         if node.op == "call_function" and _lacks_kernel(node):
             node.target = ComputedInFloat(node, torch.Tensor.half, "in_float32")

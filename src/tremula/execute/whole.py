@@ -26,8 +26,9 @@ class WholeStep:
     """Graphs that together do all that a host call does.
 
     `turn` takes parameters and buffers (or what was prepared of them), then for training the loss scale and
-    what follows the backward pass needs (state and hyperparameters, or accumulators and the factors of a running mean), then the inputs of
-    each unrolled iteration. It returns the outputs of each iteration and writes everything else in place.
+    what follows the backward pass needs (state and hyperparameters, or accumulators and the factors of a running
+    mean), then the inputs of each unrolled iteration. It returns the outputs of each iteration and writes
+    everything else in place.
     `update`, if there is one, takes trained parameters, accumulators, state and hyperparameters, and leaves
     the accumulators at zero.
     """
