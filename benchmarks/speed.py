@@ -1,194 +1,267 @@
-"""Speed of wrapped models beside the plain PyTorch loop that they replace, in one run on this host.
+"""Speed of wrapped models beside the hand-written PyTorch loops that they replace, in one run on this host.
 
-    python benchmarks/speed.py [--seconds 2] [--threads 1]
+    python -m benchmarks.speed [--json OUT] [--rows mlp,bert-training] [--seconds 4] [--threads 1] [--no-compile]
 
-Prints, for each model, eager time / wrapped time per step (above 1: the wrapped model is faster), the median
-of interleaved rounds, and how long the first call took. Times depend on the machine; the ratios are the point.
+Run from the repository's root. For each row: our time per sample divided by that of the eager loop and by that of
+the fastest torch.compile loop (several are tried), steady state, medians of interleaved rounds: lower is better.
+Beside it the first call in a fresh process, and the compilation, cold and from the cache. Times depend on the
+machine; the ratios are the point. On a busy machine look at the ratios of processor time beside those of a miss.
 """
 
 from __future__ import annotations
 
 import argparse
-import copy
+import json
+import os
+import pathlib
+import signal
 import statistics
-import time
-from collections.abc import Callable
+import subprocess
+import sys
+import tempfile
+from typing import Any
 
-import torch
-from torch import nn
-from torch.nn import functional
+from . import speed_rows
+from .speed_rows import Row, chosen_rows
 
-import poptorch
-
-
-class WorkshopCnn(nn.Module):
-    """The PyTorch workshop's network."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(1, 5, 3)
-        self.conv2 = nn.Conv2d(5, 12, 5)
-        self.norm = nn.GroupNorm(3, 12)
-        self.fc1 = nn.Linear(972, 100)
-        self.fc2 = nn.Linear(100, 10)
-
-    def forward(self, x, y=None):
-        x = functional.relu(functional.max_pool2d(self.conv1(x), 2))
-        x = self.norm(functional.relu(self.conv2(x)))
-        x = functional.log_softmax(self.fc2(functional.relu(self.fc1(torch.flatten(x, 1)))), 1)
-        return x if y is None else (x, functional.nll_loss(x, y))
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+#: a child that takes longer is given up, and its row says so
+CHILD_TIMEOUT_S = 900
+IMPORT_ROUNDS = 5
+START_EAGER, START, STEADY = "start-eager", "start", "steady"
 
 
-class TinyMlp(nn.Module):
-    """All overhead."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 10))
-
-    def forward(self, x, y=None):
-        x = self.layers(x)
-        return x if y is None else (x, functional.cross_entropy(x, y))
+class ChildError(Exception):
+    """A measuring process failed; says how."""
 
 
-class ResidualCnn(nn.Module):
-    """Convolutions, batch norms and additions on small images."""
-
-    def __init__(self, width: int = 32, blocks: int = 3) -> None:
-        super().__init__()
-        self.stem = nn.Conv2d(3, width, 3, padding=1)
-        self.blocks = nn.ModuleList(
-            nn.Sequential(nn.Conv2d(width, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU())
-            for _ in range(blocks)
-        )
-        self.head = nn.Linear(width, 10)
-
-    def forward(self, x, y=None):
-        x = self.stem(x)
-        for block in self.blocks:
-            x = x + block(x)
-        x = self.head(x.mean((2, 3)))
-        return x if y is None else (x, functional.cross_entropy(x, y))
-
-
-class Encoder(nn.Module):
-    """Two transformer layers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        layer = nn.TransformerEncoderLayer(128, 4, 256, dropout=0.0, batch_first=True)
-        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-        self.head = nn.Linear(128, 10)
-
-    def forward(self, x, y=None):
-        x = self.head(self.encoder(x).mean(1))
-        return x if y is None else (x, functional.cross_entropy(x, y))
-
-
-CASES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
-    "workshop CNN, b8": (WorkshopCnn, (8, 1, 28, 28)),
-    "tiny MLP, b4": (TinyMlp, (4, 16)),
-    "residual CNN, b8 32x32": (ResidualCnn, (8, 3, 32, 32)),
-    "transformer, b4 s64": (Encoder, (4, 64, 128)),
-}
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print the table, write the JSON file; 1 if a row could not be measured."""
+    options = _parser().parse_args(arguments)
+    try:
+        rows = chosen_rows(options.rows)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if options.child:
+        return _child(rows[0], options)
+    # an exit like any other: the measuring process ends with this one, and its folder goes
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    form = options.execution or ("quick" if options.no_compile else "compiled")
+    print(f"{options.threads} thread(s), steady state in the {form} form; ratios: our time / theirs")
+    print(f"{_HEAD}\n{'-' * len(_HEAD)}")
+    figures = []
+    failed = False
+    for row in rows:
+        figure: dict[str, Any] = {"name": row.name, "mode": row.mode, **dict.fromkeys(_FIGURES)}
+        try:
+            for part in _measured(row, form, options):
+                figure.update(part)
+        except ChildError as error:
+            failed = True
+            figure["error"] = str(error)
+        figure["misses"] = misses(row, figure)
+        figures.append(figure)
+        print(table_line(row, figure), flush=True)
+        if options.json:
+            _write_json(options.json, figures)
+    _print_summary(figures)
+    if not options.no_imports:
+        _print_imports()
+    return int(failed)
 
 
-def eager_training(model: nn.Module, x: torch.Tensor, y: torch.Tensor, steps: int) -> Callable[[], None]:
-    """The usual loop."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    micro_batches = list(zip(x.chunk(steps), y.chunk(steps), strict=True))
-
-    def run() -> None:
-        for data, labels in micro_batches:
-            optimizer.zero_grad()
-            _, loss = model(data, labels)
-            loss.backward()
-            optimizer.step()
-
-    return run
-
-
-def wrapped_training(model: nn.Module, x: torch.Tensor, y: torch.Tensor, steps: int) -> Callable[[], None]:
-    """The same through poptorch, `steps` device iterations per call."""
-    options = poptorch.Options().deviceIterations(steps).showCompilationProgressBar(False)
-    executor = poptorch.trainingModel(model, options, poptorch.optim.Adam(model.parameters(), lr=1e-3))
-    return lambda: executor(x, y)
-
-
-def eager_inference(model: nn.Module, x: torch.Tensor, y: torch.Tensor, steps: int) -> Callable[[], None]:
-    """Forward passes without gradients."""
-    model.eval()
-    micro_batches = x.chunk(steps)
-
-    def run() -> None:
-        with torch.no_grad():
-            torch.cat([model(data) for data in micro_batches])
-
-    return run
+def misses(row: Row, figure: dict[str, Any]) -> list[str]:
+    """The targets that were measured and not reached."""
+    missed = []
+    limits = [
+        ("ratio_eager", row.eager_target),
+        ("ratio_compile", speed_rows.COMPILE_TARGET),
+    ]
+    if row.small and figure["first_call_eager_s"] is not None:
+        limits.append(("first_call_s", figure["first_call_eager_s"] + speed_rows.FIRST_CALL_TARGET_S))
+    if figure["compile_s"] is not None:
+        limits.append(("warm_s", figure["compile_s"] * speed_rows.WARM_TARGET))
+    for key, limit in limits:
+        # as printed: to two places
+        if figure[key] is not None and round(figure[key], 2) > round(limit, 2):
+            processor = figure.get(f"{key}_cpu")
+            aside = "" if processor is None else f" (by processor time {processor:.2f})"
+            missed.append(f"{key} {figure[key]:.2f} > {limit:.2f}{aside}")
+    if figure["agrees"] is False:
+        missed.append("results differ from eager's")
+    return missed
 
 
-def wrapped_inference(model: nn.Module, x: torch.Tensor, y: torch.Tensor, steps: int) -> Callable[[], None]:
-    """The same through poptorch."""
-    model.eval()
-    options = poptorch.Options().deviceIterations(steps).showCompilationProgressBar(False)
-    executor = poptorch.inferenceModel(model, options)
-    return lambda: executor(x)
+def table_line(row: Row, figure: dict[str, Any]) -> str:
+    """One row of the table, with targets beside the figures."""
+    if "error" in figure:
+        return f"{row.name + ', ' + row.mode:64} not measured: {figure['error']}"
+    cells = [
+        f"{row.name + ', ' + row.mode:64}",
+        *(_cell(figure[key], 10, 1) for key in ("eager_us_per_sample", "compile_us_per_sample", "ours_us_per_sample")),
+        f"{_cell(figure['ratio_eager'], 6)} ({row.eager_target:.2f})",
+        f"{_cell(figure['ratio_compile'], 7)} ({speed_rows.COMPILE_TARGET:.2f})",
+        _cell(figure["first_call_s"], 7),
+        _cell(figure["first_call_eager_s"], 7),
+        _cell(figure["compile_s"], 7),
+        _cell(figure["warm_s"], 7),
+        "MISS" if figure["misses"] else "ok  ",
+        f"{figure['form'] or '-'}; {figure['variant'] or '-'}",
+    ]  # fmt: skip
+    return " ".join(cells)
 
 
-def timed(function: Callable[[], None]) -> float:
-    """Seconds of one call."""
-    started = time.perf_counter()
-    function()
-    return time.perf_counter() - started
+#: every row of the JSON file has these; None where it was not measured
+_FIGURES = (
+    *("ratio_eager", "ratio_compile", "first_call_s", "compile_s", "warm_s", "first_call_eager_s"),
+    *("eager_us_per_sample", "compile_us_per_sample", "ours_us_per_sample"),
+    *("ratio_eager_cpu", "ratio_compile_cpu", "agrees", "form", "variant"),
+)
+_HEAD = (
+    f"{'row':64} {'eager µs':>10} {'compile µs':>10} {'ours µs':>10} {'/eager (max)':>13} {'/compile (max)':>14} "
+    f"{'first s':>7} {'eager s':>7} {'cold s':>7} {'warm s':>7} {'':4} our form; best torch.compile loop"
+)
 
 
-def compare(
-    eager: Callable[[], None], wrapped: Callable[[], None], seconds: float
-) -> tuple[float, float, float]:
-    """First wrapped call, and median times of interleaved calls."""
-    first = timed(wrapped)
-    eager()
-    eager_times, wrapped_times = [], []
-    stop = time.perf_counter() + seconds
-    while time.perf_counter() < stop or len(eager_times) < 5:
-        eager_times.append(timed(eager))
-        wrapped_times.append(timed(wrapped))
-    return first, statistics.median(eager_times), statistics.median(wrapped_times)
+def _cell(value: float | None, width: int, places: int = 2) -> str:
+    return f"{'-':>{width}}" if value is None else f"{value:{width}.{places}f}"
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seconds", type=float, default=2.0, help="per case")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=8, help="device iterations per call")
-    options = parser.parse_args(arguments)
+def _measured(row: Row, form: str, options: argparse.Namespace) -> Any:
+    """Parts of a row's figures, each as soon as it is known; every part comes from fresh processes."""
+    with tempfile.TemporaryDirectory(prefix="tremula-speed-") as scratch:
+        folder = pathlib.Path(scratch)
+        yield {"first_call_eager_s": _run_child(START_EAGER, row, options, folder)["seconds"]}
+        first = _run_child(START, row, options, folder, TREMULA_EXECUTION="auto", **_caches(folder / "first"))
+        yield {"first_call_s": first["seconds"]}
+        caches = _caches(folder / "kept")
+        if not options.no_compile and form == "compiled":
+            for key in ("compile_s", "warm_s"):
+                start = _run_child(START, row, options, folder, TREMULA_EXECUTION=form, **caches)
+                yield {key: start["seconds"]}
+        # the hand-written loops compile into torch's usual cache: only ours is asked to start cold
+        kept = {"TREMULA_CACHE_DIR": caches["TREMULA_CACHE_DIR"]}
+        yield _run_child(STEADY, row, options, folder, TREMULA_EXECUTION=form, **kept)
+
+
+def _caches(folder: pathlib.Path) -> dict[str, str]:
+    """Where all that is compiled goes, so that a first start finds nothing and a second one everything."""
+    return {
+        "TREMULA_CACHE_DIR": str(folder / "tremula"),
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
+    }
+
+
+def _run_child(
+    kind: str, row: Row, options: argparse.Namespace, folder: pathlib.Path, **environment: str
+) -> dict[str, Any]:
+    """Measure in a fresh process.
+
+    Raises:
+        ChildError: it failed or took too long.
+    """
+    answer = folder / "answer.json"
+    answer.unlink(missing_ok=True)
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.speed",
+        "--child",
+        kind,
+        "--rows",
+        row.key,
+        "--json",
+        str(answer),
+    ]
+    command += ["--seconds", str(options.seconds), "--threads", str(options.threads)]
+    command += ["--no-compile"] * options.no_compile
+    variables = {
+        **os.environ,
+        "OMP_NUM_THREADS": str(options.threads),
+        "TREMULA_STATE_DIR": str(folder / "state"),
+        "TREMULA_SUMMARY": "0",
+        **environment,
+    }
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=CHILD_TIMEOUT_S, check=False
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise ChildError(f"{kind}: gave up after {CHILD_TIMEOUT_S} s") from None
+    if done.returncode != 0 or not answer.exists():
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise ChildError(f"{kind}: exit status {done.returncode}: {last}")
+    return json.loads(answer.read_text())
+
+
+def _child(row: Row, options: argparse.Namespace) -> int:
+    """Inside a measuring process: measure one thing of one row."""
+    import torch
+
     torch.set_num_threads(options.threads)
+    from . import speed_child
+
+    if options.child == START_EAGER:
+        figures = speed_child.measure_start_eager(row)
+    elif options.child == START:
+        figures = speed_child.measure_start(row)
+    else:
+        figures = speed_child.measure_steady(row, options.seconds, not options.no_compile)
+    _write_json(options.json, figures)
+    return 0
+
+
+def _write_json(path: str, value: Any) -> None:
+    pathlib.Path(path).write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def _print_summary(figures: list[dict[str, Any]]) -> None:
+    missed = [figure for figure in figures if figure["misses"]]
+    print(f"\n{len(figures) - len(missed)} of {len(figures)} rows reach their targets")
+    for figure in missed:
+        print(f"  {figure['name']}, {figure['mode']}: {'; '.join(figure['misses'])}")
+
+
+def _print_imports() -> None:
+    times: dict[str, list[float]] = {"torch": [], "poptorch": []}
+    for _ in range(IMPORT_ROUNDS):
+        for package, each in times.items():
+            code = f"import time; start = time.perf_counter(); import {package}; print(time.perf_counter() - start)"
+            done = subprocess.run(
+                [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True,
+                env={**os.environ, "TREMULA_SUMMARY": "0"},
+            )  # fmt: skip
+            each.append(float(done.stdout.split()[0]))
+    medians = {package: statistics.median(each) for package, each in times.items()}
     print(
-        f"torch {torch.__version__}, {options.threads} thread(s), {options.steps} device iterations per call"
+        f"import torch {medians['torch']:.2f} s, import poptorch {medians['poptorch']:.2f} s: "
+        f"{medians['poptorch'] - medians['torch']:+.2f} s (at most {speed_rows.IMPORT_TARGET_S:+.2f})"
     )
-    print(f"{'case':40} {'eager ms':>9} {'wrapped ms':>11} {'ratio':>7} {'first call s':>13}")
-    for name, (make, shape) in CASES.items():
-        for kind, eager, wrapped in (
-            ("training", eager_training, wrapped_training),
-            ("inference", eager_inference, wrapped_inference),
-        ):
-            torch.manual_seed(0)
-            model = make()
-            x = torch.randn(shape[0] * options.steps, *shape[1:])
-            y = torch.randint(0, 10, (shape[0] * options.steps,))
-            other = copy.deepcopy(model)
-            first, plain, ours = compare(
-                eager(model, x, y, options.steps), wrapped(other, x, y, options.steps), options.seconds
-            )
-            per = 1000 / options.steps
-            print(
-                f"{name + ', ' + kind:40} {plain * per:9.3f} {ours * per:11.3f} {plain / ours:7.2f} {first:13.2f}",
-                flush=True,
-            )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.speed",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    keys = ", ".join(row.key for row in speed_rows.ROWS)
+    parser.add_argument("--json", metavar="OUT", help="write the figures to this file as well")
+    parser.add_argument("--rows", metavar="A,B", help=f"only those that begin so; there are {keys}")
+    parser.add_argument("--seconds", type=float, default=4.0, help="of steady state per row (default 4)")
+    parser.add_argument("--threads", type=int, default=1, help="of torch, on all sides (default 1)")
+    parser.add_argument(
+        "--no-compile", action="store_true", help="no compiler on either side: only eager loops"
+    )
+    parser.add_argument(
+        "--execution", choices=("auto", "quick", "compiled"),
+        help="form of the wrapped model in steady state (default compiled, with --no-compile quick)",
+    )  # fmt: skip
+    parser.add_argument("--no-imports", action="store_true", help="do not time `import poptorch`")
+    parser.add_argument("--child", choices=(START_EAGER, START, STEADY), help=argparse.SUPPRESS)
+    return parser
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -38,6 +38,29 @@ def test_import_poptorch_prints_nothing() -> None:
     assert done.stderr == ""
 
 
+#: small packages that may come with the shim; whatever else it needs is imported where it is used
+COMPANIONS = {"filelock", "platformdirs", "safetensors"}
+
+LOADED = """
+import sys, torch
+before = set(sys.modules)
+import poptorch
+print(*sorted(set(sys.modules) - before))
+"""
+
+
+def test_import_poptorch_loads_little_beyond_torch() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    loaded = [name for name in done.stdout.split() if name.split(".")[0] not in ("poptorch", "tremula")]
+    # Compilers and tracers (torch._inductor, torch._dynamo, torch.fx.experimental) wait for the first model.
+    assert [name for name in loaded if name.split(".")[0] == "torch"] == []
+    others = {name.split(".")[0] for name in loaded} - set(sys.stdlib_module_names)
+    assert others <= COMPANIONS
+    # Of the standard library, nothing that takes long or starts something.
+    heavy = {"asyncio", "unittest", "sqlite3", "xml", "http", "email", "concurrent", "distutils", "pydoc"}
+    assert {name.split(".")[0] for name in loaded} & heavy == set()
+
+
 def test_the_engine_does_not_load_the_shim() -> None:
     names = [name for name in modules("tremula") if not name.startswith("tremula.cli.programs")]
     script = f"import importlib, sys\nfor n in {names}: importlib.import_module(n)\n"

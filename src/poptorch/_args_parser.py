@@ -209,6 +209,14 @@ class ArgsParser:
             AssertionError: too many arguments, an unknown name, or the same parameter twice.
             Error: a parameter without default was not given.
         """
+        bound = self.bound(args, kwargs)
+        if not fast_path:
+            _warn_about_dicts([*bound.args, *bound.kwargs.values()])
+        self._make_contiguous(bound)
+        return bound
+
+    def bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Args:
+        """The arguments of a call under the names of the signature, whatever they are."""
         bound = ArgsParser.Args()
         if self._plain and not kwargs and len(args) == len(self._parameters):
             bound._args = list(args)
@@ -216,9 +224,6 @@ class ArgsParser:
         else:
             self._check_names(args, kwargs)
             self._bind(bound, args, kwargs)
-        if not fast_path:
-            _warn_about_dicts([*bound.args, *bound.kwargs.values()])
-        self._make_contiguous(bound)
         return bound
 
     def _check_names(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:

@@ -15,10 +15,13 @@ from typing import Any
 
 import torch.utils.data
 
+from tremula.data.collate import BatchCollate
+from tremula.data.iteration import iterate
 from tremula.data.partition import PartitionedDataset, block_of
 from tremula.data.prefetch import PrefetchWorker, Sharing
 from tremula.data.protocol import WorkerSettings
 from tremula.data.rebatch import combine_batches
+from tremula.data.waiting import DataWait
 from tremula.errors import Error
 from tremula.program.structure import flattenTensorStructure, reconstructTensorStructure
 
@@ -83,6 +86,8 @@ class DataLoader(torch.utils.data.DataLoader):
     ) -> None:
         self._accessor: AsynchronousDataAccessor | None = None
         self._owns_accessor = mode != DataLoaderMode.Sync
+        self._wait = DataWait()
+        self._batch_collate = BatchCollate()
         _require(
             isinstance(options, Options), f"options must be poptorch.Options, not {type(options).__name__}."
         )
@@ -134,7 +139,8 @@ class DataLoader(torch.utils.data.DataLoader):
         if not self._is_iterable and not self._drop_incomplete:
             self._warn_about_remainder(len(dataset), batch_size, batch_sampler)
         if not self._is_iterable:
-            dataset = profiling.Channel("dataset").instrument(dataset, "__getitem__")
+            methods = [name for name in ("__getitem__", "__getitems__") if hasattr(dataset, name)]
+            dataset = profiling.Channel("dataset").instrument(dataset, *methods)
 
         rebatched_size = self._rebatched_size(mode, rebatched_worker_size, async_options)
         #: read by the accessor: whether what is left of an epoch is dropped there
@@ -188,6 +194,16 @@ class DataLoader(torch.utils.data.DataLoader):
         """The options that the loader was made with."""
         return self._options
 
+    @property
+    def _slot_collate(self) -> BatchCollate | None:
+        """What makes the batches in the loading process, if they may be made where the consumer will see them."""
+        own = (
+            type(self).__iter__ is DataLoader.__iter__
+            and type(self)._get_iterator is DataLoader._get_iterator
+        )
+        one_each = not self._is_user_batch_sampler_set or self._num_batches_to_combine == 1
+        return self._batch_collate if own and one_each and self.num_workers == 0 else None
+
     def terminate(self) -> None:
         """End the process of an asynchronous loader; no effect on a synchronous one."""
         accessor = getattr(self, "_accessor", None)
@@ -209,6 +225,9 @@ class DataLoader(torch.utils.data.DataLoader):
                 rebuild=reconstructTensorStructure,
             )
         return batches
+
+    def _get_iterator(self) -> Any:
+        return iterate(self, self._batch_collate, self._wait, whole_batches=not profiling.enabled())
 
     def _rounded(self, elements: int, per_batch: int) -> int:
         whole, rest = divmod(elements, per_batch)
@@ -308,7 +327,7 @@ class AsynchronousDataAccessor:
         dataset: any iterable, in particular a `DataLoader` in mode Sync.
         buffer_size: number of buffers, that is how far to load ahead.
         miss_sleep_time_in_ms: when all buffers are full, how long the loading process sleeps before it
-            looks again.
+            looks again; it sleeps longer (up to 2 ms, unless more is given) while they stay full.
         load_indefinitely: go on with the next epoch at once at the end of one.
         early_preload: fill the buffers at once, not from the first iteration on.
         sharing_strategy: how the data set gets to the process: through shared memory, through files (for
@@ -362,7 +381,13 @@ class AsynchronousDataAccessor:
             make_logger=functools.partial(_logger_at, logger.level),
         )
         strategy = SharingStrategy(sharing_strategy)
-        self._worker = PrefetchWorker(dataset, settings, _SHARING[strategy], preload=("torch", "poptorch"))
+        self._worker = PrefetchWorker(
+            dataset,
+            settings,
+            _SHARING[strategy],
+            preload=("torch", "poptorch"),
+            wait=dataset._wait if isinstance(dataset, DataLoader) else None,
+        )
         # The loader that this accessor serves owns it: a strong reference back would keep both, and the
         # worker process with them, until the garbage collector finds the circle.
         owned = isinstance(dataset, DataLoader) and dataset._owns_accessor

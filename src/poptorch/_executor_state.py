@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from tremula import log
+from tremula.data import waiting
 from tremula.machine import devices, ledger
 from tremula.optimize.adopt import adopt, host_step_message
 from tremula.program.source import user_line
@@ -22,8 +23,11 @@ from tremula.session import Session
 
 from . import _args_parser, _device_log, _impl, _optimizer_attributes, _printing, enums, optim, profiling
 from ._logging import logger
+from ._steady_call import SteadyCall
 from ._wrapping import Wrapping
 from .options import Options, PipelinedExecution, ShardedExecution
+
+ledger.count_data_wait(lambda: (waiting.waited_seconds(), waiting.items()))
 
 NO_EXECUTABLE_ERR = "Model has not been compiled or has been destroyed."
 
@@ -72,6 +76,7 @@ class ExecutorState:
         self._session: Session | None = None
         self._attachment: devices.Attachment | None = None
         self._executable_inputs: _args_parser.ArgsParser.Args | None = None
+        self._steady: SteadyCall | None = None
         self._anchor_memory: dict[str, torch.Tensor] = {}
         self._compile_seconds = 0.0
         self._calls_since_compile = 0

@@ -7,28 +7,30 @@ compiling and devices in `_executor_compile`.
 from __future__ import annotations
 
 import datetime
+import functools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 
 from tremula import log
 from tremula.capture.explain import located
 from tremula.errors import Error
 from tremula.execute.executable import TurnTimes
 from tremula.execute.outputs import returned_turns
+from tremula.execute.whole import op_count
 from tremula.machine.modelled import not_modelled_cycles
 from tremula.optimize.adopt import mark_stepped
 from tremula.program.source import user_line
-from tremula.program.structure import reconstructTensorStructure
 from tremula.session import Session
 
 from . import _counters, _device_log, _executable_file, _impl, enums, optim
 from ._executor_compile import CompilingExecutor, _OverwriteContextManager, as_device
 from ._executor_state import NO_EXECUTABLE_ERR
 from ._logging import logger
+from ._steady_call import SteadyCall
 
 __all__ = [
     "NO_EXECUTABLE_ERR",
@@ -56,6 +58,36 @@ class PoplarExecutor(CompilingExecutor):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run one combined batch; compiles on the first call."""
+        started = perf_counter()
+        steady = self._steady
+        if (
+            steady is None
+            or steady.session is not self._session
+            or not self.isAttachedToDevice()
+            or (tensors := steady.recognised(args, kwargs)) is None
+        ):
+            steady, tensors, given = self._admit(args, kwargs)
+        else:
+            if not self._training:
+                self._follow_training()
+            given = steady.as_device(tensors)
+        if self._training:
+            self._write_optimizer_state_if_needed()
+        with self._profiling.tracepoint("modelExecution"):
+            outputs, anchors = self._run(steady, tensors, given)
+        if anchors:
+            self._anchor_memory.update(zip(self._options.anchored_tensors, anchors, strict=True))
+        for output in outputs:
+            output.backward = _backward_refused
+        self._after_run(tensors, started)
+        return steady.as_returned(outputs)
+
+    def _admit(self, args: Any, kwargs: Any) -> tuple[SteadyCall, list[torch.Tensor], list[torch.Tensor]]:
+        """The long way of a call: compile or attach if need be, check every argument.
+
+        Returns:
+            What later calls like this one need not do again, the tensors, and these as the device takes them.
+        """
         assert self._options.connection_type != enums.ConnectionType.Never, (
             "Trying to run a model on an offline device (ConnectionType.Never): use model.compile(inputs) instead "
             "of model(inputs)"
@@ -67,78 +99,95 @@ class PoplarExecutor(CompilingExecutor):
             self.attachToDevice()
         if not self._training:
             self._follow_training()
-        assert self._executable_inputs is not None
         session = self._compiled()
-        self._check_inputs(bound)
-        tensors = bound.asPackedFlatTuple(self._executable_inputs)
-        if self._training:
-            self._write_optimizer_state_if_needed()
-        with self._profiling.tracepoint("modelExecution"):
-            outputs, anchors = self._run(session, tensors)
-        for short, value in zip(self._options.anchored_tensors, anchors, strict=True):
-            self._anchor_memory[short] = value
-        self._after_run(tensors)
-        return self._as_returned(session, outputs)
-
-    def _check_inputs(self, bound: Any) -> None:
-        assert self._executable_inputs is not None
+        compiled_for = self._executable_inputs
+        assert compiled_for is not None
         try:
-            self._executable_inputs.validateInputs(bound)
+            compiled_for.validateInputs(bound)
         except Error as error:
             raise located(error, user_line()) from None
+        if self._steady is None or self._steady.session is not session:
+            self._steady = SteadyCall(session, compiled_for)
+        self._steady.learn(self._args_parser, args, kwargs)
+        tensors = list(bound.asPackedFlatTuple(compiled_for))
+        return self._steady, tensors, [as_device(tensor) for tensor in tensors]
 
-    def _run(self, session: Session, tensors: Iterable[torch.Tensor]) -> Any:
-        originals = list(tensors)
-        if self._synthetic:
-            given = [_synthetic(as_device(tensor)) for tensor in originals]
-        else:
-            given = [as_device(tensor) for tensor in originals]
-        outputs, anchors = session.run(given)
-        for index in session.program.mutated_inputs:
-            if given[index] is not originals[index] and not self._synthetic:
+    def _run(
+        self, steady: SteadyCall, tensors: list[torch.Tensor], given: list[torch.Tensor]
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        if self._synthetic:  # nothing travels between host and device
+            outputs, anchors = steady.session.run([_synthetic(tensor) for tensor in given])
+            return [torch.zeros_like(output) for output in outputs], anchors
+        outputs, anchors = steady.session.run(given)
+        for index in steady.mutated_inputs:
+            if given[index] is not tensors[index]:
                 with torch.no_grad():
-                    originals[index].copy_(given[index])
-        if self._synthetic:
-            outputs = [torch.zeros_like(output) for output in outputs]
+                    tensors[index].copy_(given[index])
         return outputs, anchors
 
-    @property
+    @functools.cached_property
     def _synthetic(self) -> bool:
-        mode = self._options._Popart.options.get("syntheticDataMode", 0)
+        mode = self._options._Popart.options.get(
+            "syntheticDataMode", 0
+        )  # frozen, as all options of an executor
         return bool(int(mode))
 
-    def _after_run(self, tensors: tuple[torch.Tensor, ...]) -> None:
+    def _after_run(self, tensors: list[torch.Tensor], started: float) -> None:
+        samples = tensors[0].shape[0] if tensors and tensors[0].dim() else 1
+        seconds = perf_counter() - started
+        self._ledger.executed(1, samples, seconds)
+        if not self._calls_since_compile:
+            self._ledger.first_call(samples, seconds)
+            log.layer("tremula").info("%s: first call in %.2f s", self._label, seconds)
         self._calls_since_compile += 1
-        first = tensors[0] if tensors else None
-        self._ledger.executed(samples=first.shape[0] if first is not None and first.dim() else 1)
         self._random_words = None
         if self._training:
             self._dirty_host_weights = True
-            if isinstance(self._optimizer, optim.Optimizer):
-                self._optimizer.host_state_is_dirty = True
-            if self._optimizer is not None:
-                mark_stepped(self._optimizer)
+            optimizer = self._optimizer
+            if isinstance(optimizer, optim.Optimizer):
+                optimizer.host_state_is_dirty = True
+            if optimizer is not None:
+                mark_stepped(optimizer)
 
     def _follow_training(self) -> None:
         """Take over weights that a training model of the same module has produced meanwhile."""
-        update = getattr(self._user_model, "copyWeightsToHostIfNeeded", None)
-        if not callable(update):
+        model = self._user_model
+        # asked of the class: a module that lacks an attribute looks for it in several places first
+        if not hasattr(type(model), "copyWeightsToHostIfNeeded"):
             return
-        update()
-        version = self._user_model._host_weights_version
+        model.copyWeightsToHostIfNeeded()
+        version = model._host_weights_version
         if self._host_weights_version != version:
             logger.debug("Implicit copyWeightsToDevice()")
             self.copyWeightsToDevice()
-            self._host_weights_version = version  # type: ignore[assignment]
+            self._host_weights_version = version
 
-    def _as_returned(self, session: Session, outputs: list[torch.Tensor]) -> Any:
-        for output in outputs:
-            output.backward = _backward_refused  # type: ignore[method-assign]
-        if session.result is None:
-            return None
-        return reconstructTensorStructure(
-            session.result, outputs, lambda tensor: isinstance(tensor, FakeTensor)
+    # -- what is written down about it ---------------------------------------------------------------------
+
+    def _compile(self, *args: Any, **kwargs: Any) -> None:
+        super()._compile(*args, **kwargs)
+        self._ledger.follow(self._compiled().executable.choice.report)
+
+    def _capture(self, *args: Any, **kwargs: Any) -> Session:
+        started = perf_counter()
+        session = super()._capture(*args, **kwargs)
+        seconds = perf_counter() - started
+        self._ledger.captured(seconds)
+        program = session.program
+        graphs = [graph for graph in (program.step, program.accumulate, program.update) if graph is not None]
+        log.layer("tremula").info(
+            "%s: captured in %.2f s (%d ops)", self._label, seconds, sum(map(op_count, graphs))
         )
+        return session
+
+    @property
+    def _label(self) -> str:
+        return f"{self._ledger.kind} {self._ledger.model}"
+
+    def destroy(self) -> None:
+        """Release the device and the program. A training model's module is unwrapped, its weights up to date."""
+        self._steady = None  # it holds the program
+        super().destroy()
 
     # -- files -------------------------------------------------------------------------------------------
 

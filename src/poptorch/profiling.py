@@ -23,6 +23,11 @@ if os.environ.get("PVTI_OPTIONS") is not None:
 _channels: dict[str, Any] = {}
 
 
+def enabled() -> bool:
+    """Whether marks are recorded."""
+    return _pvti is not None
+
+
 class Channel:
     """A named row of marks in the trace.
 

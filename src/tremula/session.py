@@ -6,6 +6,7 @@ the engine's own.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -252,12 +253,17 @@ class Session:
         names = [name for name in program.interface.gradients if name in state]
         loops = self.settings.loops
         turns = loops.gradient_accumulation * loops.replicas
+        # a number that stays the same from call to call is made a tensor once
+        constant = functools.lru_cache(maxsize=1)(lambda value: torch.tensor(value, dtype=torch.float32))
+
+        def scale() -> torch.Tensor:
+            value = loss_scale(self.spec or spec, training.state, training.hyper)
+            return value.to(torch.float32) if isinstance(value, torch.Tensor) else constant(value)
+
         training = TrainingState(
             state=initial_state(spec, {name: state[name] for name in names}),
             hyper=hyper_tensors(spec),
-            loss_scale=lambda: torch.as_tensor(
-                loss_scale(self.spec or spec, training.state, training.hyper), dtype=torch.float32
-            ),
+            loss_scale=scale,
             scale_varies=bool(spec.automatic_loss_scaling),
             divisor=float(turns) if self.settings.mean_reduction else 1.0,
             running_mean=self.settings.running_mean,
@@ -344,6 +350,8 @@ class Session:
         """Outputs and anchored tensors of one combined batch."""
         executable = self.executable
         values = executable.run(inputs)
+        if not self.settings.anchors:
+            return values, []
         count = len(executable.program.interface.outputs)
         outputs, anchored = values[:count], iter(values[count:])
         anchors = [

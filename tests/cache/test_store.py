@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tremula.cache import Store, default_root, entry_file, eviction, key_of, trust
+from tremula.cache import Store, default_root, entry_file, eviction, key_of
 from tremula.cache import store as store_module
 
 from .conftest import KEY

@@ -70,3 +70,40 @@ def test_integers_may_become_floats() -> None:
     ring = SlotRing.allocate([TensorSpec((2,), torch.float32)], slots=1)
     ring.write(0, [torch.tensor([1, 2])])
     assert ring.view(0)[0].tolist() == [1.0, 2.0]
+
+
+def test_a_place_is_memory_of_the_slot_and_exactly_what_was_asked_for() -> None:
+    ring = SlotRing.allocate([TensorSpec((4, 2), torch.float32)], 2)
+    whole = ring.place(1, 0, (4, 2), torch.float32)
+    assert whole is not None
+    whole.fill_(3)
+    assert ring.view(1)[0].eq(3).all()
+    assert ring.view(0)[0].eq(0).all()
+    rows = ring.place(0, 0, (2, 2), torch.float32, at=1)
+    assert rows is not None
+    rows.fill_(5)
+    assert ring.view(0)[0][:, 0].tolist() == [0, 5, 5, 0]
+    assert ring.place(0, 0, (4, 2), torch.float32, at=0) is not None
+    for position, shape, dtype, at in [
+        (1, (4, 2), torch.float32, None),
+        (0, (4, 3), torch.float32, None),
+        (0, (3, 2), torch.float32, None),
+        (0, (4, 2), torch.float64, None),
+        (0, (4, 2), torch.float32, 1),
+        (0, (2, 2), torch.float32, 3),
+    ]:
+        assert ring.place(0, position, shape, dtype, at) is None
+
+
+def test_marks_say_what_a_slot_holds_and_which_epoch_is_over() -> None:
+    ring = SlotRing.allocate([TensorSpec((4,), torch.int64)], 2)
+    other = SlotRing(*ring.parts)  # as the other process has it
+    assert other.ended_epoch == -1
+    ring.mark_ready(1, epoch=7, rows=3)
+    assert not other.is_free(1)
+    assert other.epoch(1) == 7
+    assert other.item(1)[0].shape == (3,)
+    ring.mark_ready(0, epoch=8)
+    assert other.item(0)[0].shape == (4,)
+    ring.mark_ended(8)
+    assert other.ended_epoch == 8

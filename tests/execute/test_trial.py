@@ -20,7 +20,9 @@ class _Altered:
     def iterate(self, *arguments):
         self._quick.iterate(*arguments)
         self._after()
-        time.sleep(self._seconds)
+        stop = time.thread_time() + self._seconds
+        while time.thread_time() < stop:
+            pass
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from tremula.program.structure import (
     custom_parsers,
     flattenTensorStructure,
     parser_of,
+    rebuilder,
     reconstructTensorStructure,
     register_parser,
 )
@@ -133,3 +134,27 @@ def test_a_parser_taken_away_is_forgotten(box_parser):
     assert not flattenTensorStructure(box)
     assert Box not in custom_parsers
     register_parser(Box, None)
+
+
+@given(structures)
+def test_a_rebuilder_does_what_reconstruction_does(structure):
+    takes_part = lambda tensor: tensor.numel() == 1  # noqa: E731
+    found = flattenTensorStructure(structure)
+    values = [torch.full((1,), i) for i in range(len(found))]
+    expected = reconstructTensorStructure(structure, values, takes_part)
+    rebuild = rebuilder(structure, takes_part)
+    for _ in range(2):
+        again = rebuild(values)
+        assert type(again) is type(expected)
+        assert shape(again) == shape(expected)
+        assert [id(t) for t in flattenTensorStructure(again)] == [id(v) for v in values]
+
+
+def test_a_rebuilder_keeps_tensors_that_do_not_take_part_and_asks_later_parsers(request):
+    kept = torch.zeros(2)
+    takes_part = lambda tensor: tensor.numel() == 1  # noqa: E731
+    assert rebuilder((kept, torch.zeros(1)), takes_part)(["new"]) == (kept, "new")
+    assert rebuilder([], takes_part)([]) == []
+    rebuild = rebuilder((torch.zeros(1),), takes_part)
+    request.getfixturevalue("box_parser")
+    assert rebuild(["new"]) == ("new",)

@@ -6,7 +6,7 @@ processes shuffle with the same seed, so that no communication is needed for the
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -74,7 +74,7 @@ class PartitionedDataset(torch.utils.data.Dataset[Any]):
     """
 
     def __init__(self, dataset: MapDataset, block: Block, seed: int | None = None) -> None:
-        self._dataset = dataset
+        self.dataset = dataset
         self._block = block
         self._order: torch.Tensor | None = None
         self._generator_state: torch.Tensor | None = None
@@ -88,7 +88,7 @@ class PartitionedDataset(torch.utils.data.Dataset[Any]):
             return
         generator = torch.Generator()
         generator.set_state(self._generator_state)
-        order = torch.randperm(len(self._dataset), generator=generator)
+        order = torch.randperm(len(self.dataset), generator=generator)
         self._generator_state = generator.get_state()
         self._moved = not self._moved
         start = self._block.offset + (self._block.leftover if self._moved else 0)
@@ -103,8 +103,19 @@ class PartitionedDataset(torch.utils.data.Dataset[Any]):
         return self._block.length
 
     def __getitem__(self, index: int) -> Any:
+        return self.dataset[self._position(index)]
+
+    def __getitems__(self, indices: Sequence[int]) -> Any:
+        """A batch of elements, at once if the data set can do that."""
+        positions = self.positions(indices)
+        together = getattr(self.dataset, "__getitems__", None)
+        return together(positions) if together else [self.dataset[position] for position in positions]
+
+    def positions(self, indices: Sequence[int]) -> list[int]:
+        """Where in the whole data set these elements of the block are, in this epoch."""
+        return [self._position(index) for index in indices]
+
+    def _position(self, index: int) -> int:
         if not 0 <= index < self._block.length:
             raise IndexError(f"index {index} is outside of the {self._block.length} elements of this process")
-        if self._order is None:
-            return self._dataset[self._block.offset + index]
-        return self._dataset[int(self._order[index])]
+        return self._block.offset + index if self._order is None else int(self._order[index])

@@ -12,11 +12,12 @@ import contextlib
 import enum
 import multiprocessing.util  # its exit hook, which joins processes, must run after ours
 import os
+import select
 import signal
 import tempfile
 import weakref
 from dataclasses import replace
-from multiprocessing import connection, forkserver
+from multiprocessing import forkserver
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, NoReturn
 
@@ -25,19 +26,19 @@ import torch.multiprocessing
 
 from tremula.data.file_transfer import FiledDataset
 from tremula.data.layout import ItemLayout
+from tremula.data.patience import Patience
 from tremula.data.protocol import (
     Attached,
     Command,
-    EpochEnded,
     Event,
     Failed,
     Shutdown,
-    SlotReady,
     Started,
     StartEpoch,
     WorkerSettings,
 )
 from tremula.data.ring import SlotRing
+from tremula.data.waiting import DataWait
 from tremula.data.worker import main
 from tremula.errors import Error
 from tremula.program.structure import StructureParser, custom_parsers
@@ -46,6 +47,9 @@ _POLITE_EXIT_SECONDS = 10.0
 _FORCED_EXIT_SECONDS = 5.0
 #: A dead worker is normally noticed at once; with children of its own it may only be by asking.
 _LIVENESS_CHECK_SECONDS = 1.0
+#: While the consumer sleeps, the worker goes on with the next slots, so a little too long is no loss.
+_SHORTEST_PAUSE_SECONDS = 5e-5
+_LONGEST_PAUSE_SECONDS = 5e-3
 
 
 class Sharing(enum.Enum):
@@ -69,25 +73,32 @@ class PrefetchWorker:
         settings: how to load.
         sharing: how the data set gets to the worker.
         preload: modules that a fork server should import once, for all the workers it will start.
+        wait: where to count the time that the consumer waits.
     """
 
     def __init__(
-        self, dataset: Any, settings: WorkerSettings, sharing: Sharing, preload: tuple[str, ...] = ()
+        self,
+        dataset: Any,
+        settings: WorkerSettings,
+        sharing: Sharing,
+        preload: tuple[str, ...] = (),
+        wait: DataWait | None = None,
     ) -> None:
         if settings.slots < 1:
             raise Error(f"An asynchronous loader needs a buffer_size of at least 1, not {settings.slots}.")
+        self.wait = wait or DataWait()
         self._owner = os.getpid()
         self._epoch = -1
         self._epoch_used = False
         self._epoch_ended = False
         self._held_slot: int | None = None
+        self._next_slot = 0
+        self._patience = Patience(_SHORTEST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS, growth=1 / 8)
         self._failure: Error | None = None
         self._closed = False
         settings.make_logger().debug("AsynchronousDataAccessor parent process: %d", os.getpid())
         settings = replace(settings, parsers=_sendable_parsers())
-        if sharing is Sharing.FORK:
-            settings = replace(settings, single_thread=True)
-        else:
+        if sharing is not Sharing.FORK:
             # A new process would start with torch's default seed and pass its own start method on, whatever
             # the program chose.
             settings = replace(settings, seed=torch.initial_seed(), start_method=_default_start_method())
@@ -120,6 +131,9 @@ class PrefetchWorker:
             # Else the pipe would not report the end of the worker.
             worker_commands.close()
             worker_events.close()
+            self._arrivals = select.poll()
+            self._arrivals.register(self._events, select.POLLIN)
+            self._arrivals.register(self._process.sentinel, select.POLLIN)
             self.layout, self.ring = self._wait_until_started(sharing)
 
     @property
@@ -155,24 +169,15 @@ class PrefetchWorker:
             self.begin_epoch()
         if len(self.ring) == 1:
             self._release()
-        while not self._epoch_ended:
-            event = self._next_event()
-            if isinstance(event, SlotReady):
-                if event.epoch != self._epoch:  # of an epoch that the user left half-way
-                    self.ring.mark_free(event.slot)
-                    continue
-                self._release()
-                self._held_slot = event.slot
-                self._epoch_used = True
-                return self.layout.rebuild(self.ring.view(event.slot, event.rows))
-            if isinstance(event, EpochEnded):
-                self._epoch_ended = event.epoch == self._epoch
-            elif isinstance(event, Failed):
-                self._fail(
-                    f"The worker process {self._process.pid} of the data loader failed. "
-                    f"Its report:\n{event.report}"
-                )
-        raise StopIteration
+        slot = None if self._epoch_ended else self._await_slot()
+        if slot is None:
+            self._epoch_ended = True
+            raise StopIteration
+        self._release()
+        # An interrupt cannot come between these assignments, only before or after them.
+        self._held_slot, self._next_slot = slot, (slot + 1) % len(self.ring)
+        self._epoch_used = True
+        return self.layout.rebuild(self.ring.item(slot))
 
     def terminate(self) -> None:
         """End the worker process and wait for its end. Items handed out remain readable."""
@@ -224,13 +229,41 @@ class PrefetchWorker:
             )
         assert isinstance(event, Started)
         self._send(Attached())
-        return event.layout, SlotRing(event.buffers, event.indices_mem)
+        return event.layout, SlotRing(*event.ring)
+
+    def _await_slot(self) -> int | None:
+        """The slot of the next item of the epoch, however long it takes; None at the end of the epoch.
+
+        Raises:
+            Error: the worker failed or died, and all that it had announced was handed out.
+        """
+        ring = self.ring
+        while True:
+            slot = self._next_slot
+            ended = ring.ended_epoch >= self._epoch  # asked before the slot: items come before the end
+            if not ring.is_free(slot):
+                epoch = ring.epoch(slot)
+                if epoch == self._epoch:
+                    self.wait.add(self._patience.end())
+                    return slot
+                if epoch > self._epoch:  # loaded ahead
+                    return None
+                ring.mark_free(slot)  # of an epoch that the user left half-way
+                self._next_slot = (slot + 1) % len(ring)
+                continue
+            if ended:
+                return None
+            if self._arrivals.poll(0) and ring.is_free(slot):
+                self._report()
+            waited = self._patience.pause()
+            if waited > _LIVENESS_CHECK_SECONDS and not self._process.is_alive() and ring.is_free(slot):
+                self._report()
 
     def _next_event(self) -> Event:
         """The next event, however long it takes, but not longer than the worker lives."""
         try:
             while not self._events.poll():
-                connection.wait([self._events, self._process.sentinel], _LIVENESS_CHECK_SECONDS)
+                self._arrivals.poll(_LIVENESS_CHECK_SECONDS * 1e3)
                 if not self._process.is_alive() and not self._events.poll():
                     raise EOFError
             event: Event = self._events.recv()
@@ -243,6 +276,14 @@ class PrefetchWorker:
                 f"({_describe_exit(self._process.exitcode)}){detail}. What it had loaded is lost: "
                 "make a new loader to go on."
             )
+
+    def _report(self) -> NoReturn:
+        """Raise what the worker has to say at its end, or that it is dead."""
+        event = self._next_event()
+        assert isinstance(event, Failed)
+        self._fail(
+            f"The worker process {self._process.pid} of the data loader failed. Its report:\n{event.report}"
+        )
 
     def _fail(self, message: str) -> NoReturn:
         """Remember the failure, free what the worker had, and raise."""

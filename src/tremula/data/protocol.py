@@ -1,7 +1,7 @@
 """What the consumer and the worker process of an asynchronous loader say to each other.
 
 Two pipes: commands go to the worker, events come back. The data itself is in the slots of the ring; events
-only say which slot holds what. An epoch is one pass over the data set; numbering the epochs is what lets
+only tell of what is out of the ordinary. An epoch is one pass over the data set; numbering the epochs is what lets
 both sides drop what belongs to a pass that the user abandoned, without waiting for each other.
 """
 
@@ -29,12 +29,11 @@ class WorkerSettings:
 
     Attributes:
         slots: number of slots of the ring.
-        miss_sleep_seconds: how long the worker sleeps before it looks again for a free slot.
+        miss_sleep_seconds: how long the worker sleeps, at first, before it looks again for a free slot.
         load_indefinitely: start the next epoch as soon as one ends, rather than when it is asked for.
         early_preload: fill the ring before the first epoch is asked for.
         rebatched_size: rows of the batches to hand out; None hands out the items as they are.
         keep_remainder: hand out the rows that are left at the end of an epoch (with `rebatched_size`).
-        single_thread: keep torch to one thread, which a forked process must.
         start_method: how processes that the data set starts in the worker are started by default (a loader
             with workers of its own does); None keeps what the process has.
         seed: for torch's random numbers in the worker; None keeps what the process has.
@@ -48,7 +47,6 @@ class WorkerSettings:
     early_preload: bool = False
     rebatched_size: int | None = None
     keep_remainder: bool = False
-    single_thread: bool = False
     start_method: str | None = None
     seed: int | None = None
     parsers: tuple[tuple[type, StructureParser], ...] = ()
@@ -73,22 +71,7 @@ class Started(NamedTuple):
     """Event: the first item is loaded, here is what items look like and the memory they will be in."""
 
     layout: ItemLayout
-    buffers: list[torch.Tensor]
-    indices_mem: torch.Tensor
-
-
-class SlotReady(NamedTuple):
-    """Event: the next item of the epoch is in this slot (only its first `rows` rows, if given)."""
-
-    epoch: int
-    slot: int
-    rows: int | None
-
-
-class EpochEnded(NamedTuple):
-    """Event: all items of the epoch were announced."""
-
-    epoch: int
+    ring: tuple[list[torch.Tensor], torch.Tensor, torch.Tensor]
 
 
 class Failed(NamedTuple):
@@ -98,4 +81,4 @@ class Failed(NamedTuple):
 
 
 Command = Attached | StartEpoch | Shutdown
-Event = Started | SlotReady | EpochEnded | Failed
+Event = Started | Failed

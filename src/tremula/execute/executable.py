@@ -59,6 +59,10 @@ class Executable:
         self.times = TurnTimes()
         self._clock = clock
         self._rules = list(outputs)
+        loops = program.loops
+        turns = loops.device_iterations * loops.gradient_accumulation * loops.replicas
+        #: whether a call is one turn of the loops, whose values are returned as they are
+        self._only_turn = turns == 1 and all(rule.period == 1 for rule in self._rules)
         self._state = DeviceState(program, state, groupings or {}, training)
         self._draws = program.uses_random or precision.stochastic_rounding
         plain = not traps and not precision.stochastic_rounding and not precision.half_partials
@@ -115,31 +119,34 @@ class Executable:
 
     def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """One host call on a combined batch: the outputs, then the anchored tensors."""
-        loops = self.program.loops
         chunks = [self._chunks(tensor) for tensor in inputs]
+        call = _OnlyTurn(self._clock) if self._only_turn else _Call(self._rules, self)
         started = self._clock()
-        with self._below_autograd(), self._random_streams():
-            if self.choice.open:
-                self.choice.before_call(chunks)
-            call = _Call(self._rules, self)
-            self.choice.form.iterate(chunks, call, 0, loops.device_iterations)
+        gradients = torch.is_grad_enabled()
+        # Autograd's dispatch keys are off either way; some forward kernels keep what their backward kernel
+        # needs only while gradients are "enabled". (torch's own context for this costs more than a small step.)
+        torch._C._set_grad_enabled(self.training is not None)
+        try:
+            with torch._C._AutoDispatchBelowAutograd():
+                if self._draws:
+                    with self._random_streams():
+                        self._iterate(chunks, call)
+                else:
+                    self._iterate(chunks, call)
+        finally:
+            torch._C._set_grad_enabled(gradients)
         if self.choice.open:
             self.choice.after_call(self._clock() - started)
         self.times = call.times
         return call.results()
 
-    @contextlib.contextmanager
-    def _below_autograd(self) -> Iterator[None]:
-        # Autograd's dispatch keys are off either way; some forward kernels keep what their backward kernel
-        # needs only while gradients are "enabled".
-        with torch.set_grad_enabled(self.training is not None), torch._C._AutoDispatchBelowAutograd():
-            yield
+    def _iterate(self, chunks: Sequence[Sequence[torch.Tensor]], call: _Call | _OnlyTurn) -> None:
+        if self.choice.open:
+            self.choice.before_call(chunks)
+        self.choice.form.iterate(chunks, call, 0, self.program.loops.device_iterations)
 
     @contextlib.contextmanager
     def _random_streams(self) -> Iterator[None]:
-        if not self._draws:
-            yield
-            return
         with self.random.host_untouched():
             if self.program.loops.replicas > 1:
                 yield
@@ -149,9 +156,34 @@ class Executable:
 
     def _chunks(self, tensor: torch.Tensor) -> Sequence[torch.Tensor]:
         factor = self.program.loops.factor
-        if factor == 1 or tensor.dim() == 0:
+        if factor == 1:
+            return (tensor,)
+        if tensor.dim() == 0:
             return [tensor] * factor
         return torch.split(tensor, tensor.shape[0] // factor)
+
+
+class _OnlyTurn:
+    """What a host call of one turn returns, and when it began and ended."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._started = self._ended = 0.0
+        self._values: Sequence[torch.Tensor] = ()
+
+    def started(self) -> None:
+        self._started = self._clock()
+
+    def produced(self, values: Sequence[torch.Tensor], *_turn: int) -> None:
+        self._ended = self._clock()
+        self._values = values
+
+    @property
+    def times(self) -> TurnTimes:
+        return TurnTimes([self._started], [self._ended])
+
+    def results(self) -> list[torch.Tensor]:
+        return [value if value.is_contiguous() else value.contiguous() for value in self._values]
 
 
 class _Call:

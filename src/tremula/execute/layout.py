@@ -7,6 +7,7 @@ view that needs the usual order) is looked for here, and then everything stays a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +20,8 @@ _VIEWS = frozenset([torch.ops.aten.view.default, torch.ops.aten._unsafe_view.def
 _CONVOLUTION = torch.ops.aten.convolution.default
 #: ops whose result depends on how their operand lies in memory
 _STRIDE_BOUND = ("as_strided", "empty_strided", "_reshape_alias", "view_as_real", "view_as_complex", "set_")
-_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
+#: of weights of two- and three-dimensional convolutions
+_RANKS = (4, 5)
 #: with fewer channels than this on both sides the order does not pay
 _LEAST_CHANNELS = 8
 
@@ -34,7 +36,7 @@ def channels_last_parameters(program: Program) -> frozenset[str]:
         if node.target is not _CONVOLUTION:
             continue
         weight = node.args[1]
-        if weight in parameters and tensors_of(weight)[0].dim() in _FORMATS:
+        if weight in parameters and tensors_of(weight)[0].dim() in _RANKS:
             chosen.add(parameters[weight])
             worth = worth or max(tensors_of(weight)[0].shape[:2]) >= _LEAST_CHANNELS
     if not worth or not _order_free(program.step.graph):
@@ -45,11 +47,18 @@ def channels_last_parameters(program: Program) -> frozenset[str]:
 def placed(state: Mapping[str, torch.Tensor], channels_last: frozenset[str]) -> dict[str, torch.Tensor]:
     """The tensors of `state`, those named in `channels_last` in that order."""
     return {
-        name: tensor.contiguous(memory_format=_FORMATS[tensor.dim()])
-        if name in channels_last and tensor.dim() in _FORMATS
-        else tensor
+        name: _channels_last(tensor) if name in channels_last and tensor.dim() in _RANKS else tensor
         for name, tensor in state.items()
     }
+
+
+def _channels_last(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy with strides that say so even where there is but one channel: convolutions go by them."""
+    order = [0, *range(2, tensor.dim()), 1]
+    strides = [1] * tensor.dim()
+    for outer, inner in reversed(list(itertools.pairwise(order))):
+        strides[outer] = strides[inner] * tensor.shape[inner]
+    return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype).copy_(tensor.detach())
 
 
 def allow_any_order(graph: fx.Graph) -> None:

@@ -1,23 +1,20 @@
 """The run ledger: which wrapped models really ran, in this process and in the ones before it.
 
 A program that wraps a model and then goes on calling the plain one gets plausible numbers that never went
-through the emulated stack. So each wrapped model counts its calls; when the process ends, one line says
-what ran, a warning names what did not, and a short record goes to a file that `tremula doctor` reads.
-The file is a convenience: nothing depends on it, and what is read back is checked line by line.
+through the emulated stack. So each wrapped model counts its calls; when the process ends, a few lines say
+what ran and where the time went, a warning names what did not run, and a short record goes to a file that
+`tremula doctor` reads. The file is a convenience: nothing depends on it.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import logging
-import math
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,63 +23,29 @@ from filelock import FileLock, Timeout
 
 from tremula import log
 from tremula.errors import Error
+from tremula.machine.run_record import MAX_TEXT, Entry, Run, parsed
+from tremula.machine.run_summary import summary
 from tremula.settings import env
+
+__all__ = [
+    "Entry",
+    "Run",
+    "append",
+    "count_data_wait",
+    "current",
+    "read",
+    "state_file",
+    "summary",
+    "wrapped",
+]
 
 #: how many runs the file keeps, and how much of it is ever read
 MAX_RUNS = 200
 MAX_BYTES = 1 << 20
-#: how many models one run's record (and its end-of-run lines) may name
-MAX_MODELS = 20
-_MAX_NAME = 200
-
-
-@dataclass
-class Entry:
-    """One wrapped model. The counters are plain integers: counting costs nothing beside a call."""
-
-    kind: str
-    model: str
-    calls: int = 0
-    samples: int = 0
-    compiles: int = 0
-    compile_seconds: float = 0.0
-    ipus: int = 1
-    failures: int = 0
-
-    def failed(self) -> None:
-        """Count a call that ended with an error before anything was compiled."""
-        self.failures += 1
-
-    def executed(self, calls: int = 1, samples: int = 0) -> None:
-        """Count calls that computed something, and the samples that they saw."""
-        self.calls += calls
-        self.samples += samples
-
-    def compiled(self, seconds: float, ipus: int = 1) -> None:
-        """Count a compilation, and note how many virtual IPUs its program uses."""
-        self.compiles += 1
-        self.compile_seconds += seconds
-        self.ipus = ipus
-
-
-@dataclass
-class Run:
-    """One process that wrapped models."""
-
-    program: str
-    pid: int
-    started: float
-    ended: float = 0.0
-    threads: int = 0  # host threads that computed; 0 if unknown
-    models: list[Entry] = field(default_factory=list)
-
-    @property
-    def calls(self) -> int:
-        """Calls executed, all models together."""
-        return sum(entry.calls for entry in self.models)
-
 
 _current: Run | None = None
+#: seconds waited for data and items handed out, in this process
+_data_wait: Callable[[], tuple[float, int]] = lambda: (0.0, 0)  # noqa: E731
 
 
 def wrapped(kind: str, model_name: str) -> Entry:
@@ -96,9 +59,15 @@ def wrapped(kind: str, model_name: str) -> Entry:
     if _current is None or _current.pid != os.getpid():  # a forked child starts its own record
         _current = Run(_program_name(), os.getpid(), time.time())
         atexit.register(_at_exit, _current)
-    entry = Entry(kind, model_name[:_MAX_NAME])
+    entry = Entry(kind, model_name[:MAX_TEXT])
     _current.models.append(entry)
     return entry
+
+
+def count_data_wait(source: Callable[[], tuple[float, int]]) -> None:
+    """Ask `source` at the end of the run for the seconds that the program waited for data, and the items."""
+    global _data_wait
+    _data_wait = source
 
 
 def current() -> Run | None:
@@ -121,7 +90,7 @@ def read(path: Path | None = None) -> list[Run]:
             lines = file.read(MAX_BYTES).splitlines()
     except OSError:
         return []
-    runs = [run for line in lines if (run := _parse(line)) is not None]
+    runs = [run for line in lines if (run := parsed(line)) is not None]
     return runs[-MAX_RUNS:]
 
 
@@ -135,8 +104,8 @@ def append(run: Run, path: Path | None = None) -> None:
     target = path or state_file()
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(target.with_suffix(".lock"), timeout=1):
-        runs = [*read(target)[-(MAX_RUNS - 1) :], _merged(run)]
-        text = "".join(json.dumps(asdict(each), separators=(",", ":")) + "\n" for each in runs)
+        runs = [*read(target)[-(MAX_RUNS - 1) :], run]
+        text = "".join(f"{each.as_line()}\n" for each in runs)
         draft = target.with_suffix(f".{os.getpid()}.tmp")
         try:
             with open(draft, "w", encoding="utf-8") as file:
@@ -148,41 +117,13 @@ def append(run: Run, path: Path | None = None) -> None:
             draft.unlink(missing_ok=True)
 
 
-def summary(run: Run, failed: bool = False) -> Iterator[tuple[int, str]]:
-    """What to say about `run` at its end: pairs of log level and text.
-
-    Args:
-        run: the process's record.
-        failed: the program ended with an error; then a model that never ran is no surprise.
-    """
-    models = _merged(run).models
-    for entry in models:
-        name = f"{entry.kind} {entry.model}"
-        if entry.calls:
-            samples = f" ({_count(entry.samples, 'sample')})" if entry.samples else ""
-            place = f"{_count(entry.ipus, 'virtual IPU')} (host CPU)"
-            yield logging.INFO, f"{name} executed {_count(entry.calls, 'call')}{samples} on {place}"
-        elif entry.compiles:
-            yield logging.INFO, f"{name} was compiled in {entry.compile_seconds:.1f} s and not executed"
-        elif entry.failures:
-            yield (
-                logging.INFO,
-                f"{name} could not be compiled: {_count(entry.failures, 'call')} ended with an error",
-            )
-        elif not failed:
-            yield (
-                logging.WARNING,
-                f"{name} was wrapped but never executed: whatever numbers you saw from this model came "
-                f"from plain PyTorch on the host; call the object that {entry.kind} returned",
-            )
-
-
 def _at_exit(run: Run) -> None:
     if os.getpid() != run.pid:
         return
     run.ended = time.time()
     torch: Any = sys.modules.get("torch")  # not imported here: a process that ran nothing has none
     run.threads = int(torch.get_num_threads()) if torch is not None else 0
+    run.data_wait, run.items = _data_wait()
     failed = getattr(sys, "last_value", None) is not None
     try:
         said = env.get("TREMULA_SUMMARY")
@@ -210,78 +151,6 @@ def _say(level: int, text: str) -> None:
         return
 
 
-def _merged(run: Run) -> Run:
-    """`run` with one entry for each kind and model, and no more than `MAX_MODELS`."""
-    merged: dict[tuple[str, str], Entry] = {}
-    for entry in run.models:
-        total = merged.setdefault((entry.kind, entry.model), Entry(entry.kind, entry.model))
-        total.calls += entry.calls
-        total.samples += entry.samples
-        total.compiles += entry.compiles
-        total.compile_seconds += entry.compile_seconds
-        total.ipus = max(total.ipus, entry.ipus)
-        total.failures += entry.failures
-    models = sorted(merged.values(), key=lambda entry: entry.calls, reverse=True)[:MAX_MODELS]
-    return Run(run.program, run.pid, run.started, run.ended, run.threads, models)
-
-
 def _program_name() -> str:
     program = sys.argv[0] if sys.argv and sys.argv[0] else "(interactive)"
-    return program[:_MAX_NAME]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def _parse(line: bytes) -> Run | None:
-    """The run that `line` describes, or None unless every field is of the right type."""
-    try:
-        value = json.loads(line)
-        run = Run(
-            program=_text(value, "program"),
-            pid=_integer(value, "pid"),
-            started=_number(value, "started"),
-            ended=_number(value, "ended"),
-            threads=_integer(value, "threads"),
-            models=[
-                Entry(
-                    kind=_text(model, "kind"),
-                    model=_text(model, "model"),
-                    calls=_integer(model, "calls"),
-                    samples=_integer(model, "samples"),
-                    compiles=_integer(model, "compiles"),
-                    compile_seconds=_number(model, "compile_seconds"),
-                    ipus=_integer(model, "ipus"),
-                    failures=_integer(model, "failures"),
-                )
-                for model in value["models"][:MAX_MODELS]
-            ],
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return None
-    return run
-
-
-def _text(value: Mapping[str, Any], key: str) -> str:
-    text = value[key]
-    # a record must not be able to move the cursor or colour the terminal of whoever reads it
-    if not isinstance(text, str) or len(text) > _MAX_NAME or not text.isprintable():
-        raise ValueError(key)
-    return text
-
-
-def _integer(value: Mapping[str, Any], key: str) -> int:
-    number = value[key]
-    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 1 << 63:
-        raise ValueError(key)
-    return number
-
-
-def _number(value: Mapping[str, Any], key: str) -> float:
-    number = value[key]
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        raise ValueError(key)
-    if not (math.isfinite(number) and 0 <= number < 1e12):
-        raise ValueError(key)
-    return float(number)
+    return program[:MAX_TEXT]

@@ -88,9 +88,9 @@ def op_type(node: fx.Node) -> str:
     if node.target is getitem:
         return "Slice"
     attributes = record_of(node).annotation.attributes
-    kind = attributes.get("kind")
+    # a program from a file may hold anything here
+    kind, loss = (str(attributes.get(key, "")) for key in ("kind", "loss_function"))
     name = _torch_name(node)
-    loss = attributes.get("loss_function")
     if (
         loss in _LOSS_TYPES
         and _is_part_of(node, loss)

@@ -7,13 +7,14 @@ checks of exact types before the general ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import torch
 
 _Tensor = torch.Tensor
-_LEAVES = frozenset({int, float, bool, str, type(None)})
+#: types of values that have no tensors in them and never change
+LEAVES = frozenset({int, float, bool, str, type(None)})
 
 
 class StructureParser(Protocol):
@@ -80,7 +81,7 @@ def _collect(value: Any, into: list[torch.Tensor]) -> None:
             return
     if kind is _Tensor:
         into.append(value)
-    elif kind in _LEAVES:
+    elif kind in LEAVES:
         return
     elif isinstance(value, (tuple, list)):
         for element in value:
@@ -132,7 +133,7 @@ def _rebuild(value: Any, source: Iterator[Any], takes_part: Callable[[torch.Tens
             return parser.reconstruct(value, source)
     if isinstance(value, _Tensor):
         return next(source) if takes_part is None or takes_part(value) else value
-    if kind in _LEAVES:
+    if kind in LEAVES:
         return value
     if isinstance(value, dict):
         return kind({key: _rebuild(element, source, takes_part) for key, element in value.items()})
@@ -158,3 +159,29 @@ def reconstructTensorStructure(  # noqa: N802
         filter_fn: which tensors are replaced (all, when left out); the others are kept.
     """
     return _rebuild(structure, iter(values), filter_fn)
+
+
+def rebuilder(structure: Any, takes_part: Callable[[torch.Tensor], bool]) -> Callable[[Sequence[Any]], Any]:
+    """`reconstructTensorStructure` for one structure and any number of values, without a look at it each time.
+
+    Args:
+        structure: a tensor or any nesting of containers; what is not a tensor is kept.
+        takes_part: which tensors are replaced; the others are kept.
+    """
+    kind = type(structure)
+    flat: Callable[[Sequence[Any]], Any] | None = None
+    parts = structure if kind is tuple or kind is list else (structure,)
+    if all(isinstance(part, _Tensor) and takes_part(part) for part in parts):
+        flat = kind if parts is structure else _first
+
+    def rebuild(values: Sequence[Any]) -> Any:
+        # A parser may be registered for any type at any time.
+        if flat is None or custom_parsers:
+            return _rebuild(structure, iter(values), takes_part)
+        return flat(values)
+
+    return rebuild
+
+
+def _first(values: Sequence[Any]) -> Any:
+    return values[0]

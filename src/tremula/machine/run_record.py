@@ -1,0 +1,262 @@
+"""The figures of one run: which models a process wrapped, what they did and how long it took.
+
+All times are the host's clock. A record goes through a file between processes, so each field is checked when
+it is read back; fields that older records lack have their defaults.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol, TypeVar
+
+#: how many models one run's record (and its end-of-run lines) may name
+MAX_MODELS = 20
+MAX_TEXT = 200
+
+_T = TypeVar("_T")
+
+
+class FormReport(Protocol):
+    """What was done about compiled code for a model, kept up to date while it runs."""
+
+    #: what the cache said; empty before it was asked
+    cache: str
+    #: seconds that the C++ compiler took
+    compile_seconds: float
+    speedup: float
+    #: why the quick form stays, if it does
+    why_quick: str
+    #: calls before the compiled form came into use
+    calls: int
+
+
+@dataclass
+class Entry:
+    """One wrapped model. The counters are plain numbers: counting costs nothing beside a call.
+
+    Attributes:
+        compile_seconds: capture, checks and loading, and the C++ compiler where the program waited for it.
+        seconds: time in calls, first ones included.
+        first_calls: calls that were the first after a compilation; `first_seconds` has compilation in it.
+        compiler_seconds: time of the C++ compiler, in the background or not.
+        compiled_from: the first call (1, 2, ...) that ran compiled code; 0 if none did.
+        cache: what the cache said.
+    """
+
+    kind: str
+    model: str
+    calls: int = 0
+    samples: int = 0
+    compiles: int = 0
+    compile_seconds: float = 0.0
+    ipus: int = 1
+    failures: int = 0
+    capture_seconds: float = 0.0
+    seconds: float = 0.0
+    first_calls: int = 0
+    first_samples: int = 0
+    first_seconds: float = 0.0
+    compiler_seconds: float = 0.0
+    compiled_from: int = 0
+    speedup: float = 0.0
+    cache: str = ""
+    why_quick: str = ""
+
+    def __post_init__(self) -> None:
+        self._reports: list[FormReport] = []
+
+    def failed(self) -> None:
+        """Count a call that ended with an error before anything was compiled."""
+        self.failures += 1
+
+    def captured(self, seconds: float) -> None:
+        """Count the time of a capture."""
+        self.capture_seconds += seconds
+
+    def compiled(self, seconds: float, ipus: int = 1) -> None:
+        """Count a compilation, and note how many virtual IPUs its program uses."""
+        self.compiles += 1
+        self.compile_seconds += seconds
+        self.ipus = ipus
+
+    def follow(self, report: FormReport) -> None:
+        """Take the figures about compiled code from `report` when the run is summed up."""
+        if all(report is not each for each in self._reports):
+            self._reports.append(report)
+
+    def executed(self, calls: int = 1, samples: int = 0, seconds: float = 0.0) -> None:
+        """Count calls that computed something, the samples that they saw and the time that they took."""
+        self.calls += calls
+        self.samples += samples
+        self.seconds += seconds
+
+    def first_call(self, samples: int, seconds: float) -> None:
+        """Note that the call just counted was the first after a compilation."""
+        self.first_calls += 1
+        self.first_samples += samples
+        self.first_seconds += seconds
+
+    @property
+    def steady(self) -> tuple[int, int, float]:
+        """Calls, samples and seconds of all calls but first ones."""
+        return (
+            self.calls - self.first_calls,
+            self.samples - self.first_samples,
+            max(0.0, self.seconds - self.first_seconds),
+        )
+
+    def settled(self) -> Entry:
+        """A copy with the figures of the reports in it."""
+        entry = replace(self)
+        for report in self._reports:
+            used = bool(report.speedup) and not report.why_quick
+            entry.compiler_seconds += report.compile_seconds
+            entry._note_form(
+                report.calls + 1 if used else 0,
+                report.speedup,
+                one_line(report.cache),
+                one_line(report.why_quick),
+            )
+        return entry
+
+    def add(self, other: Entry) -> None:
+        """Sum up another model of the same class."""
+        for name in _SUMMED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.ipus = max(self.ipus, other.ipus)
+        self._note_form(other.compiled_from, other.speedup, other.cache, other.why_quick)
+
+    def _note_form(self, compiled_from: int, speedup: float, cache: str, why_quick: str) -> None:
+        """What cannot be summed is told of the last program that ran compiled code, or of the last one."""
+        if compiled_from or (not self.compiled_from and (cache or why_quick or speedup)):
+            self.compiled_from, self.speedup = compiled_from, speedup
+            self.cache, self.why_quick = cache, why_quick
+
+
+_SUMMED = (
+    "calls",
+    "samples",
+    "compiles",
+    "compile_seconds",
+    "failures",
+    "capture_seconds",
+    "seconds",
+    "first_calls",
+    "first_samples",
+    "first_seconds",
+    "compiler_seconds",
+)
+
+
+@dataclass
+class Run:
+    """One process that wrapped models."""
+
+    program: str
+    pid: int
+    started: float
+    ended: float = 0.0
+    threads: int = 0  # host threads that computed; 0 if unknown
+    models: list[Entry] = field(default_factory=list)
+    #: seconds that the program waited for its data loaders, and the items that they handed out
+    data_wait: float = 0.0
+    items: int = 0
+
+    @property
+    def calls(self) -> int:
+        """Calls executed, all models together."""
+        return sum(entry.calls for entry in self.models)
+
+    def merged(self) -> Run:
+        """This run with one entry for each kind and model, settled, and no more than `MAX_MODELS`."""
+        merged: dict[tuple[str, str], Entry] = {}
+        for entry in self.models:
+            merged.setdefault((entry.kind, entry.model), Entry(entry.kind, entry.model)).add(entry.settled())
+        models = sorted(merged.values(), key=lambda entry: entry.calls, reverse=True)[:MAX_MODELS]
+        return replace(self, models=models)
+
+    def as_line(self) -> str:
+        """The record as it is written to the file."""
+        return json.dumps(asdict(self.merged()), separators=(",", ":"))
+
+
+def parsed(line: bytes) -> Run | None:
+    """The run that `line` describes, or None unless every field is of the right type."""
+    try:
+        value = json.loads(line)
+        return Run(
+            program=_text(value, "program"),
+            pid=_integer(value, "pid"),
+            started=_number(value, "started"),
+            ended=_number(value, "ended"),
+            threads=_integer(value, "threads"),
+            models=[_entry(model) for model in value["models"][:MAX_MODELS]],
+            data_wait=_later(_number, value, "data_wait", 0.0),
+            items=_later(_integer, value, "items", 0),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def _entry(model: Mapping[str, Any]) -> Entry:
+    return Entry(
+        kind=_text(model, "kind"),
+        model=_text(model, "model"),
+        calls=_integer(model, "calls"),
+        samples=_integer(model, "samples"),
+        compiles=_integer(model, "compiles"),
+        compile_seconds=_number(model, "compile_seconds"),
+        ipus=_integer(model, "ipus"),
+        failures=_integer(model, "failures"),
+        capture_seconds=_later(_number, model, "capture_seconds", 0.0),
+        seconds=_later(_number, model, "seconds", 0.0),
+        first_calls=_later(_integer, model, "first_calls", 0),
+        first_samples=_later(_integer, model, "first_samples", 0),
+        first_seconds=_later(_number, model, "first_seconds", 0.0),
+        compiler_seconds=_later(_number, model, "compiler_seconds", 0.0),
+        compiled_from=_later(_integer, model, "compiled_from", 0),
+        speedup=_later(_number, model, "speedup", 0.0),
+        cache=_later(_text, model, "cache", ""),
+        why_quick=_later(_text, model, "why_quick", ""),
+    )
+
+
+def one_line(text: str) -> str:
+    """`text` as a record may hold it: one short line of printable characters."""
+    words = "".join(letter if letter.isprintable() else " " for letter in text).split()
+    joined = " ".join(words)
+    return joined if len(joined) <= MAX_TEXT else joined[: MAX_TEXT - 3] + "..."
+
+
+def _later(
+    read: Callable[[Mapping[str, Any], str], _T], value: Mapping[str, Any], key: str, default: _T
+) -> _T:
+    """A field that records did not always have."""
+    return read(value, key) if key in value else default
+
+
+def _text(value: Mapping[str, Any], key: str) -> str:
+    text = value[key]
+    # a record must not be able to move the cursor or colour the terminal of whoever reads it
+    if not isinstance(text, str) or len(text) > MAX_TEXT or not text.isprintable():
+        raise ValueError(key)
+    return text
+
+
+def _integer(value: Mapping[str, Any], key: str) -> int:
+    number = value[key]
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 1 << 63:
+        raise ValueError(key)
+    return number
+
+
+def _number(value: Mapping[str, Any], key: str) -> float:
+    number = value[key]
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise ValueError(key)
+    if not (math.isfinite(number) and 0 <= number < 1e12):
+        raise ValueError(key)
+    return float(number)
