@@ -116,6 +116,12 @@ def test_an_epoch_left_half_way_does_not_use_up_the_slots() -> None:
     assert sum(sum(arenas.mapping(worker, 0)[: arenas.slots]) for worker in range(2)) <= 2 * 2
 
 
+def end(batches: Any) -> None:
+    """End the workers now: an exception keeps its iterator until the garbage collector finds the circle."""
+    if hasattr(batches, "_shutdown_workers"):
+        batches._shutdown_workers()
+
+
 @pytest.mark.parametrize("workers", WORKERS)
 def test_an_exception_of_the_data_set_is_the_users(workers: int) -> None:
     loader = Ours(Pairs(9, broken=5), num_workers=workers)
@@ -124,6 +130,7 @@ def test_an_exception_of_the_data_set_is_the_users(workers: int) -> None:
         assert next(batches)["label"] == index
     with pytest.raises(ValueError, match="sample 5 is broken"):
         next(batches)
+    end(batches)
 
 
 def test_a_dead_worker_is_an_error() -> None:
@@ -133,6 +140,7 @@ def test_a_dead_worker_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="exited unexpectedly"):
         for _ in batches:
             pass
+    end(batches)
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc to count descriptors")

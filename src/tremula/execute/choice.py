@@ -263,7 +263,10 @@ class Choice:
         if found.entry is None:
             self._settle(f"what was compiled is not in the cache: {found.reason}")
             return
-        log.layer("tremula").info("compiled in %.1f s", compilation.seconds)
+        if compilation.shared:
+            self.report.cache = "compiled by another process at the same time"
+        word = "found after" if compilation.shared else "compiled in"
+        log.layer("tremula").info("%s %.1f s", word, compilation.seconds)
         self._load(found.entry.metadata, found.entry.blobs)
 
     def _load(self, metadata: dict[str, Any], blobs: dict[str, bytes]) -> None:

@@ -28,7 +28,7 @@ from tremula import log
 from tremula.cache import trust
 from tremula.cache.store import Store
 from tremula.execute.compile_request import CompileRequest
-from tremula.execute.compile_worker import STAGES
+from tremula.execute.compile_worker import FOUND, STAGES
 
 #: called with how much is done (0 to 1)
 Progress = Callable[[float], None]
@@ -56,6 +56,8 @@ class Compilation:
         self.done = False
         #: why there is no result, once `done`; None for success
         self.failure: str | None = None
+        #: whether another process had compiled it meanwhile
+        self.shared = False
         self._stage = 0.0
         document = {
             "key": key,
@@ -133,15 +135,19 @@ class Compilation:
         self._clean()
 
     def _share(self) -> float:
-        """How much is done, from the stage that the process told; the C++ compiler tells nothing."""
-        with contextlib.suppress(OSError, TypeError):
+        """How much is done, from the stages that the process told; the C++ compiler tells nothing."""
+        with contextlib.suppress(OSError, TypeError):  # nothing there at the moment
             for line in self._process.stdout.readlines():  # type: ignore[union-attr]
-                self._stage = STAGES.get(line.strip(), self._stage) / 100
+                stage = line.strip()
+                self.shared = self.shared or stage == FOUND
+                if stage in STAGES:
+                    self._stage = STAGES[stage] / 100
         return self._stage
 
     def _finish(self) -> None:
         self.done = True
         self.seconds = time.perf_counter() - self.started
+        self._share()
         code = self._process.returncode
         if code != 0:
             self.failure = f"the compiler's process ended with {code}: {self._last_words()}"
