@@ -27,7 +27,7 @@ from tremula.execute.half_products import widen
 from tremula.execute.kernels import pick_kernels
 from tremula.execute.layout import allow_any_order, channels_last_parameters
 from tremula.execute.lower import drop_detached
-from tremula.execute.trial import Verdict, tried
+from tremula.execute.trial import Verdict, enough_memory, tried
 from tremula.execute.whole import WholeStep, op_count, whole_step
 from tremula.settings import env
 
@@ -70,7 +70,7 @@ class _Wanted:
     """The compiled form, described, and where it is kept."""
 
     whole: WholeStep
-    #: what each graph is called with
+    #: shapes, strides and dtypes of what each graph is called with
     arguments: dict[str, list[torch.Tensor]]
     #: of the program as it was captured: which kernels are picked for it, measurements decide anew
     key: str
@@ -170,6 +170,9 @@ class Choice:
 
     def _look_up(self, chunks: Chunks) -> bool:
         """Describe what is to be compiled and look for it in the cache; False if it cannot be compiled."""
+        if not enough_memory(self._around):
+            self._settle("there is not enough memory to try compiled code beside it")
+            return False
         try:
             self._describe(chunks)
         except NotCompilable as problem:
@@ -198,9 +201,9 @@ class Choice:
         held = len(around.held(0))
         whole = whole_step(around.program, self._step, held, divisor=divisor, fixed_scale=fixed_scale)
         inputs = [chunk[i] for i in range(whole.unrolled) for chunk in chunks]
-        arguments = {"turn": [*turn_arguments(around, 0), *inputs]}
+        arguments = {"turn": _shapes([*turn_arguments(around, 0), *inputs])}
         if whole.update is not None:
-            arguments["update"] = update_arguments(around)
+            arguments["update"] = _shapes(update_arguments(around))
         root = default_root()
         if self._settings.cache_folder is not None:
             root, _ = usable_root(self._settings.cache_folder)
@@ -321,6 +324,7 @@ class Choice:
             accumulator.zero_()
         self.form = form
         self.open = False
+        self._wanted = None
         self.report.speedup = verdict.speedup
         log.layer("tremula").info(
             "%s runs compiled from here on, %.2f times as fast as before",
@@ -331,6 +335,11 @@ class Choice:
     def _settle(self, why: str) -> None:
         """Stay with the quick form."""
         self.open = False
-        self._candidate = None
+        self._candidate = self._wanted = None
         self.report.why_quick = why
         log.layer("tremula").info("%s stays in the quick form: %s", self._settings.label, why)
+
+
+def _shapes(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Stand-ins without memory."""
+    return [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for t in tensors]

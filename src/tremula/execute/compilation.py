@@ -28,7 +28,7 @@ from tremula import log
 from tremula.cache import trust
 from tremula.cache.store import Store
 from tremula.execute.compile_request import CompileRequest
-from tremula.execute.compile_worker import FOUND, STAGES
+from tremula.execute.compile_worker import FOUND, NOT_KEPT, STAGES
 
 #: called with how much is done (0 to 1)
 Progress = Callable[[float], None]
@@ -54,6 +54,7 @@ class Compilation:
         self.started = time.perf_counter()
         self.seconds = 0.0
         self.done = False
+        self._owner = os.getpid()
         #: why there is no result, once `done`; None for success
         self.failure: str | None = None
         #: whether another process had compiled it meanwhile
@@ -150,7 +151,11 @@ class Compilation:
         self._share()
         code = self._process.returncode
         if code != 0:
-            self.failure = f"the compiler's process ended with {code}: {self._last_words()}"
+            self.failure = (
+                "what was compiled cannot be kept in the cache"
+                if code == NOT_KEPT
+                else f"the compiler's process ended with {code}: {self._last_words()}"
+            )
             log.layer("tremula").debug("%s", self.failure)
         self._clean()
 
@@ -192,4 +197,5 @@ _running: weakref.WeakSet[Compilation] = weakref.WeakSet()
 @atexit.register
 def _cancel_all() -> None:
     for compilation in list(_running):
-        compilation.cancel()
+        if compilation._owner == os.getpid():  # a forked process has no say
+            compilation.cancel()

@@ -28,6 +28,8 @@ STAGES = {"waiting": 0, "starting": 2, "lowering": 15, "compiling": 45, "storing
 
 #: said instead of all the rest when another process was faster
 FOUND = "found"
+#: exit code when there is a result but no place for it
+NOT_KEPT = 3
 
 #: in the background a compiler makes way for the program, which waits for nothing
 _NICENESS = 15
@@ -49,7 +51,7 @@ def main(folder: Path) -> int:
         _say("starting")
         blobs = _compiled(request, folder)
         _say("storing")
-        return 0 if store.put(key, request["metadata"], blobs) else 3
+        return 0 if store.put(key, request["metadata"], blobs) else NOT_KEPT
 
 
 def _say(stage: str) -> None:

@@ -27,7 +27,7 @@ def choose_threads() -> None:
     threads = max(1, _cores() - loading)
     if threads < torch.get_num_threads():
         log.layer("tremula").info(
-            "%d threads compute: %d processes of this program load data", threads, loading
+            "%d threads compute: %d processes of this program run beside them", threads, loading
         )
         torch.set_num_threads(threads)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -69,6 +70,16 @@ class _Kept:
 
     def produced(self, values: Sequence[torch.Tensor], *_turn: int) -> None:
         self.values.extend(values)
+
+
+def enough_memory(around: Surroundings) -> bool:
+    """Whether the host has room for a trial, which keeps what a step writes three times over."""
+    needed = 3 * sum(tensor.numel() * tensor.element_size() for _, tensor in around.state.written())
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # a system that does not tell
+        return True
+    return needed < free
 
 
 def tried(around: Surroundings, quick: Form, compiled: Form, chunks: Chunks) -> Verdict:

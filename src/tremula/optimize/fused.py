@@ -114,6 +114,8 @@ class _Group:
         gradients = [_laid_as(tensors[i], w) for i, w in zip(self._gradients, weights, strict=True)]
         steps = [tensors[i] for i in self._steps]
         factor = value(self._factor)
+        if factor != 1.0:  # into tensors of their own: the gradients may be anchored
+            gradients = list(torch._foreach_mul(gradients, factor))
         torch._foreach_add_(steps, 1.0)
         self._kernel(
             weights,
@@ -129,7 +131,7 @@ class _Group:
             eps=value(self._eps),
             amsgrad=False,
             maximize=False,
-            grad_scale=None if factor == 1.0 else torch.tensor(1.0 / factor),
+            grad_scale=None,
             found_inf=None,
         )
 
