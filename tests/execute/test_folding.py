@@ -89,3 +89,12 @@ def test_half_precision_is_not_folded(convolutional, data, inference):
 
 def test_training_is_not_folded(convolutional, data, training):
     assert folded(_program(training(convolutional()), *data(4, image=True))) is None
+
+
+def test_an_op_whose_name_is_a_keyword_can_be_folded_around(inference):
+    class Draws(nn.Module):
+        def forward(self, x):
+            return (x + 1).random_(5, 100)
+
+    out = inference(Draws())(torch.zeros(50))
+    assert ((out >= 5) & (out < 100)).all()

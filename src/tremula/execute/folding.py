@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch.fx._lazy_graph_module import _LazyGraphModule
 
 from tremula.program.effects import updates_statistics
 from tremula.program.graph import Program, tensors_of
@@ -44,6 +45,11 @@ def folded(program: Program) -> Folded | None:
     if any(_root(operand) in early for node in graph.nodes for operand in _written(node)):
         return None
     return _split(program.step, graph, early)
+
+
+def unwritten(root: torch.nn.Module, graph: fx.Graph) -> fx.GraphModule:
+    """A module whose Python code is written when it is run: not every op has a name that can be written down."""
+    return _LazyGraphModule(root, graph)
 
 
 def drop_unused(graph: fx.Graph) -> None:
@@ -168,7 +174,7 @@ def _split(origin: fx.GraphModule, graph: fx.Graph, early: set[fx.Node]) -> Fold
     for node in rest:
         second[node] = step.node_copy(node, second.__getitem__)
     step.output(fx.node.map_arg(output.args[0], second.__getitem__))
-    return Folded(fx.GraphModule(origin, prepare), fx.GraphModule(origin, step))
+    return Folded(unwritten(origin, prepare), unwritten(origin, step))
 
 
 def _hoistable(node: fx.Node, early: set[fx.Node]) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import fx
 
+from tremula.execute.folding import unwritten
 from tremula.program.graph import Program, tensors_of
 
 #: a compiler's time grows with the ops that it sees
@@ -98,7 +99,7 @@ def _turn_with(program: Program, step: fx.GraphModule, held: int, unrolled: int)
             arguments = [*trained, *values[first_gradient:], *extra]
         _inlined(graph, root, follow, arguments)
     graph.output(results)
-    return _module(root, graph)
+    return unwritten(root, graph)
 
 
 def _update(program: Program, divisor: float) -> fx.GraphModule | None:
@@ -118,7 +119,7 @@ def _update(program: Program, divisor: float) -> fx.GraphModule | None:
     for node in sums:
         _call(graph, aten.zero_.default, node)
     graph.output([])
-    return _module(root, graph)
+    return unwritten(root, graph)
 
 
 def _call(graph: fx.Graph, op: torch._ops.OpOverload, node: fx.Node, *rest: float) -> None:
@@ -150,10 +151,6 @@ def _kept(root: torch.nn.Module, constant: torch.Tensor) -> str:
     name = f"_constant_{len(list(root.named_buffers()))}"
     root.register_buffer(name, constant)
     return name
-
-
-def _module(root: torch.nn.Module, graph: fx.Graph) -> fx.GraphModule:
-    return fx.GraphModule(root, graph)
 
 
 def _placeholders(module: fx.GraphModule) -> list[fx.Node]:
