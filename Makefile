@@ -11,7 +11,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 # One thread per test process: with several, OpenMP's spinning barriers slow small tests down manyfold.
 TEST_ENV := OMP_NUM_THREADS=1 TREMULA_SUMMARY=0
-PYTEST := $(TEST_ENV) $(BIN)/python -m pytest
+# two at a time: several tests start processes of their own
+JOBS ?= 2
+PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS)
 SUITE ?=
 
 .PHONY: help demo test test-slow lint format conformance clean

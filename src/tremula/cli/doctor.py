@@ -25,6 +25,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tremula import __version__
+from tremula.cache.trust import default_root, directory_distrust
 from tremula.cli import neighbours
 from tremula.cli.command import Command
 from tremula.errors import Error
@@ -173,13 +174,13 @@ def check_machine() -> Iterator[Finding]:
     else:
         text = f"{count}, shown to programs as hardware; all of them are this host's CPU"
     yield Finding("ok", "virtual IPUs", text)
-    if not cache:
-        yield Finding(
-            "ok", "cache", "POPTORCH_CACHE_DIR is unset: only programs that ask for a cache have one"
-        )
+    folder = cache or str(default_root())
+    distrust = directory_distrust(folder)
+    if distrust is not None:
+        yield Finding("warning", "cache", f"{folder} is not used: {distrust}")
     else:
-        where = cache if os.path.isdir(cache) else f"{cache} (not there yet)"
-        yield Finding("ok", "cache", where)
+        there = "" if os.path.isdir(folder) else " (not there yet)"
+        yield Finding("ok", "cache", f"{folder}{there}: compiled code of this user (`tremula cache ls`)")
 
 
 def check_ledger() -> Iterator[Finding]:
