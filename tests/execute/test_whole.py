@@ -53,6 +53,13 @@ def test_small_programs_are_unrolled_by_a_divisor_of_their_iterations(dense, dat
     assert 50 % whole.unrolled == 0
 
 
+def test_programs_with_much_to_compute_are_not_unrolled(convolutional, data, training):
+    executor = training(convolutional(), iterations=4)
+    executor.compile(*data(256, image=True))
+    _, whole = _whole(executor)
+    assert whole.unrolled == 1
+
+
 def test_accumulation_is_not_unrolled_and_has_an_update_of_its_own(dense, data, training):
     executor = training(dense(), iterations=4, accumulation=2)
     executor.compile(*data(16))

@@ -20,6 +20,9 @@ from tremula.program.graph import Program, tensors_of
 #: a compiler's time grows with the ops that it sees
 _UNROLLED_OPS = 400
 _MOST_UNROLLED = 8
+#: Ops whose results have more elements than this, on average, keep the processor busy enough; unrolled, they only
+#: get in the way of each other in its caches.
+_SMALL_RESULT = 1000
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,10 @@ def whole_step(
 
 
 def _unrolled(program: Program) -> int:
-    ops = max(1, sum(1 for _ in program.nodes()))
+    results = [tensor.numel() for node in program.nodes() for tensor in tensors_of(node)]
+    if sum(results) > _SMALL_RESULT * len(results):
+        return 1
+    ops = max(1, len(results))
     most = min(_MOST_UNROLLED, _UNROLLED_OPS // ops)
     iterations = program.loops.device_iterations
     return max((n for n in range(1, most + 1) if iterations % n == 0), default=1)
