@@ -98,6 +98,23 @@ def test_a_trial_leaves_state_and_random_stream_as_they_were(trained):
     assert executable.random.words() == words
 
 
+def test_inputs_that_the_model_writes_to_are_put_back_in_all_iterations(inference):
+    class Writes(torch.nn.Module):
+        def forward(self, x):
+            x += 1
+            return x * 2
+
+    executor = inference(Writes(), iterations=2)
+    x = torch.zeros(2, 3)
+    executor.compile(x)
+    executable = executor._session.executable
+    form = _Altered(executable.choice.form)
+    form.unrolled = 2
+    with torch.no_grad():
+        tried(executable._around, executable.choice.form, form, [x.split(1)])
+    assert not x.any()
+
+
 def test_an_interrupt_during_a_trial_leaves_the_state_as_it_was(trained):
     executable, chunks = trained
     before = executable.read_state()["first.weight"].clone()

@@ -280,7 +280,7 @@ class Store:
             with contextlib.suppress(OSError):
                 os.unlink(draft)
             raise
-        _flush_folder(self.root)
+        flush_folder(self.root)
 
     def _make_room(self, keep: str) -> None:
         try:
@@ -312,7 +312,7 @@ class Store:
         log.warn_once(f"cache put {self.root} {what}", f"Compiled code is not kept: {reason}. {_COSTS_TIME}")
 
 
-def _flush_folder(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
     """Make the new name durable, where the system lets a folder be flushed."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

@@ -8,7 +8,6 @@ give the numbers of the quick form within floating-point tolerance, and be faste
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,7 +56,6 @@ class ChoiceReport:
     #: hit, miss and why; empty before the cache was asked
     cache: str = ""
     compile_seconds: float = 0.0
-    load_seconds: float = 0.0
     speedup: float = 0.0
     #: why the quick form stays, if it does
     why_quick: str = ""
@@ -278,13 +276,11 @@ class Choice:
             self.report.speedup = verdict.speedup
             self._settle(f"compiled code is not faster here ({verdict.speedup:.2f} times)")
             return
-        started = time.perf_counter()
         try:
             code = load(blobs)
         except (RuntimeError, OSError) as problem:
             self._settle(f"compiled code cannot be loaded ({problem})")
             return
-        self.report.load_seconds = time.perf_counter() - started
         form = CompiledForm(self._around, code, self._target.whole.unrolled)
         if verdict is not None:
             self._adopt(form, verdict)
@@ -319,9 +315,6 @@ class Choice:
             )
 
     def _adopt(self, form: CompiledForm, verdict: Verdict) -> None:
-        # The compiled update leaves the accumulators at zero and counts on finding them so.
-        for accumulator in self._around.state.accumulators:
-            accumulator.zero_()
         self.form = form
         self.open = False
         self._wanted = None

@@ -203,6 +203,8 @@ class CompiledForm:
         around = self._around
         loops = around.program.loops
         training = around.state.training
+        # The update leaves zeros behind; a call that was interrupted, or the quick form, does not.
+        torch._foreach_zero_(around.state.accumulators)
         for iteration in range(first, first + count):
             for accumulation in range(loops.gradient_accumulation):
                 for replica in range(loops.replicas):

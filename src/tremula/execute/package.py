@@ -13,12 +13,14 @@ import os
 import secrets
 import zipfile
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import safetensors
 import safetensors.torch
 import torch
 
+from tremula.cache.store import flush_folder
 from tremula.errors import Error
 
 FORMAT = "tremula-executable"
@@ -65,7 +67,7 @@ def write(path: str, documents: Mapping[str, Any], tensors: Mapping[str, Mapping
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        _flush_folder(folder)
+        flush_folder(Path(folder))
     except OSError as problem:
         raise Error(f"The compiled model cannot be written to {path}: {problem}.") from problem
 
@@ -100,16 +102,6 @@ def _storable(group: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         seen.add(place)
         result[name] = plain
     return result
-
-
-def _flush_folder(folder: str) -> None:
-    """Make the new name durable, where the system lets a folder be flushed."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 class Package:

@@ -1,7 +1,7 @@
 """How many threads compute: the host's cores, less those that this program keeps busy otherwise.
 
 Threads of OpenMP wait by spinning, so that one too many slows all of them down manyfold. Processes that
-load data have a core each while there are enough; compilers run at a low priority and are not counted.
+load data have a core each while there are enough; compilers in the background run at a low priority and are not counted.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ import torch
 from tremula import log
 from tremula.settings import env
 
+#: a number that differs from it later is the user's choice
+_AT_IMPORT = torch.get_num_threads()
+
 
 def choose_threads() -> None:
     """Set torch's threads, unless the user did: TREMULA_THREADS, OMP_NUM_THREADS or torch.set_num_threads."""
@@ -21,7 +24,7 @@ def choose_threads() -> None:
     if chosen:
         torch.set_num_threads(chosen)
         return
-    if os.environ.get("OMP_NUM_THREADS") or torch.get_num_threads() != _default_threads():
+    if os.environ.get("OMP_NUM_THREADS") or torch.get_num_threads() != _AT_IMPORT:
         return
     loading = len(multiprocessing.active_children())
     threads = max(1, _cores() - loading)
@@ -36,11 +39,3 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-_FIRST_SEEN = torch.get_num_threads()
-
-
-def _default_threads() -> int:
-    """What torch starts with on this host."""
-    return _FIRST_SEEN

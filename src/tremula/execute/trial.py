@@ -118,8 +118,6 @@ def _race(quick: Form, compiled: Form, chunks: Chunks, count: int, restore: Any)
 
 def _run(around: Surroundings, form: Form, chunks: Chunks, count: int) -> dict[str, list[torch.Tensor]]:
     """Everything that `count` iterations return and write, by kind."""
-    for accumulator in around.state.accumulators:
-        accumulator.zero_()
     sink = _Kept()
     form.iterate(chunks, sink, 0, count)
     results = {f"output {i}": [value.clone()] for i, value in enumerate(sink.values)}
@@ -134,7 +132,7 @@ def _put_back(around: Surroundings, chunks: Chunks) -> Iterator[Any]:
     """Everything that a step writes is as it was afterwards; the value restores it in between."""
     state = around.state
     tensors = list(state.written())
-    tensors += [("inputs", chunks[i][0]) for i in around.program.mutated_inputs]
+    tensors += [("inputs", chunk) for i in around.program.mutated_inputs for chunk in chunks[i]]
     kept = [tensor.clone() for _, tensor in tensors]
     stream = torch.get_rng_state()
     words = around.random.words() if around.draws else None
