@@ -1,7 +1,8 @@
 """How many threads compute: the host's cores, less those that this program keeps busy otherwise.
 
 Threads of OpenMP wait by spinning, so that one too many slows all of them down manyfold. Processes that
-load data have a core each while there are enough; compilers in the background run at a low priority and are not counted.
+load data have a core each while there are enough; compilers in the background run at a low priority and are
+not counted.
 """
 
 from __future__ import annotations
