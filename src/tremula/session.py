@@ -40,7 +40,7 @@ from tremula.optimize.rules import apply_update, hyper_tensors, initial_state
 from tremula.optimize.scalars import scalar_names
 from tremula.optimize.spec import OptimizerSpec, replaced
 from tremula.program.dtypes import device_dtype
-from tremula.program.graph import Interface, Loops, Program, tensors_of
+from tremula.program.graph import Interface, Loops, Program, parameter_annotations, tensors_of
 from tremula.program.names import Names
 from tremula.program.verify import verify
 
@@ -74,6 +74,18 @@ class SessionSettings:
     execution: ExecutionSettings = ExecutionSettings()
 
 
+@dataclass(frozen=True)
+class Captured:
+    """A program with the state that it begins with, before it is loaded."""
+
+    program: Program
+    state: Mapping[str, torch.Tensor]
+    training: TrainingState | None
+    #: the structure of the model's results, and which of their tensors are computed
+    result: Any
+    computed: tuple[bool, ...]
+
+
 class Session:
     """One compiled model on the (virtual) device."""
 
@@ -100,6 +112,22 @@ class Session:
 
         `acquire` is told what the program needs as soon as that is known, and may refuse.
         """
+        captured = self.capture(module, call, inputs, input_names, flatten, acquire)
+        self._load(captured.program, captured.state, captured.training, captured.result, captured.computed)
+
+    def capture(
+        self,
+        module: torch.nn.Module,
+        call: Callable[[list[torch.Tensor]], Any],
+        inputs: Sequence[torch.Tensor],
+        input_names: Sequence[str],
+        flatten: Flatten,
+        acquire: Callable[[StageSummary | None], object] = lambda _stages: None,
+    ) -> Captured:
+        """The program of `call`, and the state that it would begin with; nothing is loaded.
+
+        The module may be on the meta device, which has shapes and no memory.
+        """
         settings = self.settings
         slots = StateSlots(module)
         host = slots.tensors()
@@ -124,7 +152,7 @@ class Session:
         state = _device_state(host, program)
         training = self._add_update(program, state) if settings.training else None
         verify(program)
-        self._load(program, state, training, step.result, step.computed)
+        return Captured(program, state, training, step.result, step.computed)
 
     def _load(
         self,
@@ -232,17 +260,22 @@ class Session:
             return training
         outputs = program.step.graph.output_node().args[0]
         values = [tensors_of(node)[0] for node in outputs[len(outputs) - len(names) :]]  # type: ignore
+        annotations = parameter_annotations(program)
         gradients = {name: torch.empty_like(state[name], device="meta") for name in names}
         if self.settings.loops.gradient_accumulation * self.settings.loops.replicas > 1:
             dtypes = training.accumulator_dtypes
-            program.accumulate = capture_accumulate(values, dtypes, running_mean=training.running_mean)
+            made = dict(zip(names, values, strict=True))
+            program.accumulate = capture_accumulate(
+                made, dtypes, annotations, running_mean=training.running_mean
+            )
             gradients = {n: g.to(d) for (n, g), d in zip(gradients.items(), dtypes, strict=True)}
         program.update = capture_update(
-            lambda p, g, s, h: apply_update(spec, p, g, s, h),
+            lambda p, g, s, h, each: apply_update(spec, p, g, s, h, each),
             {name: state[name] for name in names},
             gradients,
             training.state,
             training.hyper,
+            annotations,
         )
         return training
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -34,6 +35,8 @@ class Recorder:
         self.phase = Phase.FORWARD
         #: the user's forward has returned: what is recorded now belongs to its last op
         self.finished = False
+        #: of ops that belong to no forward op: accumulation and update
+        self.annotation = Annotation()
 
     def record(self) -> Record:
         """The record of an op that is being recorded now."""
@@ -49,7 +52,7 @@ class Recorder:
             return record
         forward = self._differentiated
         if forward is None:
-            return Record(self.phase, Annotation(), None)
+            return Record(self.phase, self.annotation, None)
         return Record(self.phase, forward.annotation, forward.source)
 
     @contextlib.contextmanager
@@ -123,3 +126,11 @@ def node_of(tensor: torch.Tensor) -> fx.Node | None:
         return None
     slot = proxy_tensor.get_proxy_slot(tensor, maker.fx_tracer, None)
     return None if slot is None else slot.proxy.node
+
+
+def set_node(tensor: torch.Tensor, node: fx.Node) -> None:
+    """From now on `tensor` is what `node` makes."""
+    maker = proxy_tensor._CURRENT_MAKE_FX_TRACER
+    assert maker is not None and maker.fx_tracer is not None
+    slot = proxy_tensor.get_proxy_slot(tensor, maker.fx_tracer)
+    proxy_tensor.set_proxy_slot(tensor, maker.fx_tracer, replace(slot, proxy=fx.Proxy(node, maker.fx_tracer)))

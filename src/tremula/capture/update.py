@@ -14,22 +14,28 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tremula.capture.context import Capture
 from tremula.capture.record import Recorder, make_graph
-from tremula.program.graph import Phase
+from tremula.capture.repetition import Repetition
+from tremula.program.graph import Annotation, Phase
 
-#: update(parameters, gradients, state, hyper), in place
+#: update(parameters, gradients, state, hyper, each), in place; `each` does the part of one parameter
 Update = Callable[
     [
         Mapping[str, torch.Tensor],
         Mapping[str, torch.Tensor],
         dict[str, torch.Tensor],
         Mapping[str, torch.Tensor],
+        Repetition,
     ],
     None,
 ]
 
 
 def capture_accumulate(
-    gradients: Sequence[torch.Tensor], dtypes: Sequence[torch.dtype], *, running_mean: bool
+    gradients: Mapping[str, torch.Tensor],
+    dtypes: Sequence[torch.dtype],
+    annotations: Mapping[str, Annotation],
+    *,
+    running_mean: bool,
 ) -> fx.GraphModule:
     """Adds every gradient to its accumulator, in place and in the accumulator's dtype.
 
@@ -38,14 +44,19 @@ def capture_accumulate(
     """
     mode = FakeTensorMode()
     with mode:
-        accumulators = [torch.empty(g.shape, dtype=d) for g, d in zip(gradients, dtypes, strict=True)]
-        incoming = [torch.empty(g.shape, dtype=g.dtype) for g in gradients]
+        accumulators = [
+            torch.empty(g.shape, dtype=d) for g, d in zip(gradients.values(), dtypes, strict=True)
+        ]
+        incoming = [torch.empty(g.shape, dtype=g.dtype) for g in gradients.values()]
         factors = [torch.empty(()), torch.empty(())] if running_mean else []
     count = len(accumulators)
+    recorder = _recorder(Phase.ACCUMULATE)
 
     def accumulate(*tensors: torch.Tensor) -> list[torch.Tensor]:
         factors = tensors[2 * count :]
-        for accumulator, gradient in zip(tensors[:count], tensors[count : 2 * count], strict=True):
+        pairs = zip(gradients, tensors[:count], tensors[count : 2 * count], strict=True)
+        for name, accumulator, gradient in pairs:
+            recorder.annotation = annotations.get(name, Annotation())
             if factors:
                 keep, weight = factors
                 accumulator.mul_(keep).add_(gradient.to(accumulator.dtype) * weight.to(accumulator.dtype))
@@ -53,7 +64,7 @@ def capture_accumulate(
                 accumulator.add_(gradient.to(accumulator.dtype))
         return []
 
-    return make_graph(_recorder(Phase.ACCUMULATE), accumulate, *accumulators, *incoming, *factors)
+    return make_graph(recorder, accumulate, *accumulators, *incoming, *factors)
 
 
 def capture_update(
@@ -62,6 +73,7 @@ def capture_update(
     gradients: Mapping[str, torch.Tensor],
     state: Mapping[str, torch.Tensor],
     hyper: Mapping[str, torch.Tensor],
+    annotations: Mapping[str, Annotation],
 ) -> fx.GraphModule:
     """The optimizer's update as a graph over parameters, gradients, state and hyperparameters, in that order."""
     mode = FakeTensorMode()
@@ -69,14 +81,16 @@ def capture_update(
     with mode:
         fakes = [torch.empty(t.shape, dtype=t.dtype) for table in tables for t in table.values()]
 
+    recorder = _recorder(Phase.UPDATE)
+
     def apply(*tensors: torch.Tensor) -> list[torch.Tensor]:
         values = iter(tensors)
-        named = [{name: next(values) for name in table} for table in tables]
+        weights, incoming, kept, scalars = ({name: next(values) for name in table} for table in tables)
         with torch.no_grad():
-            update(*named)
+            update(weights, incoming, kept, scalars, Repetition(recorder, annotations))
         return []
 
-    return make_graph(_recorder(Phase.UPDATE), apply, *fakes)
+    return make_graph(recorder, apply, *fakes)
 
 
 def _recorder(phase: Phase) -> Recorder:

@@ -6,7 +6,8 @@ decides what is done, only the `OptimizerSpec` does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
 
 import torch
 
@@ -15,6 +16,16 @@ from tremula.optimize.scalars import Scalar, Scalars, hyper_tensors, product
 from tremula.optimize.spec import GroupSpec, Kind, OptimizerSpec
 
 __all__ = ["apply_update", "hyper_tensors", "initial_state"]
+
+#: each(signature, parameter, tensors, body) does `body()`, the update of one parameter, which reads and
+#: changes `tensors`; with the same signature and tensors alike it does the same
+Each = Callable[[Hashable, str, Sequence[torch.Tensor], Callable[[], None]], None]
+
+
+def _at_once(
+    _signature: Hashable, _parameter: str, _tensors: Sequence[torch.Tensor], body: Callable[[], None]
+) -> None:
+    body()
 
 
 def initial_state(spec: OptimizerSpec, parameters: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -45,6 +56,7 @@ def apply_update(
     gradients: Mapping[str, torch.Tensor | None],
     state: Mapping[str, torch.Tensor],
     hyper: Mapping[str, torch.Tensor],
+    each: Each = _at_once,
 ) -> None:
     """One weight update, in place on `parameters` and `state`.
 
@@ -55,6 +67,7 @@ def apply_update(
             scale; a parameter whose gradient is None or missing is left alone.
         state: tensors as `initial_state` made them.
         hyper: tensors as `hyper_tensors` made them.
+        each: how the part of one parameter is done; a recorder need not record the same part twice.
     """
     present = {
         name: gradient
@@ -64,30 +77,50 @@ def apply_update(
     if not present:
         return
     factor = _gradient_factor(spec, present, state, hyper)
-    for group in spec.groups:
+    own = _by_parameter([*state.items(), *hyper.items()])
+    for index, group in enumerate(spec.groups):
         members = [Scalars(spec, group, name, hyper) for name in group.parameters if name in present]
-        if members:
-            _update_group(members, parameters, present, state, factor)
+        for scalars, update, step in _updates(members, parameters, present, state, factor):
+            name = scalars.parameter
+            tensors = [parameters[name], present[name], *own.get(name, ())]
+            numbers = tuple(value for value in step if not isinstance(value, torch.Tensor))
+            tensors += [value for value in step if isinstance(value, torch.Tensor)]
+            each((index, numbers), name, tensors, update)
     watched = [grad for name, grad in present.items() if parameters[name].dtype == torch.float16]
     loss_scale.advance(spec, watched, state, hyper)
 
 
-def _update_group(
-    members: list[Scalars],
+def _by_parameter(tensors: Iterable[tuple[str, torch.Tensor]]) -> dict[str, list[torch.Tensor]]:
+    """State and hyperparameters that belong to one parameter, whose name ends theirs."""
+    own: dict[str, list[torch.Tensor]] = {}
+    for name, tensor in tensors:
+        _kind, separator, owner = name.rpartition("___")
+        if separator:
+            own.setdefault(owner, []).append(tensor)
+    return own
+
+
+def _updates(
+    members: Sequence[Scalars],
     parameters: Mapping[str, torch.Tensor],
     gradients: Mapping[str, torch.Tensor],
     state: Mapping[str, torch.Tensor],
     factor: Scalar,
-) -> None:
+) -> Iterable[tuple[Scalars, Callable[[], None], tuple[Scalar, ...]]]:
+    """For each parameter of a group its update, and the scalars that it takes from what the group shares."""
+    if not members:
+        return
     kind = members[0].spec.kind
     if kind in (Kind.SGD, Kind.RMSPROP):
-        update = sgd.update if kind is Kind.SGD else rmsprop.update
+        rule = sgd.update if kind is Kind.SGD else rmsprop.update
         for scalars in members:
-            update(scalars, parameters[scalars.parameter], gradients[scalars.parameter], state, factor)
+            name = scalars.parameter
+            yield scalars, partial(rule, scalars, parameters[name], gradients[name], state, factor), ()
         return
     for scalars, step in zip(members, adam.step_scalars(members, state), strict=True):
         name = scalars.parameter
-        adam.update(scalars, parameters[name], gradients[name], state, factor, step)
+        update = partial(adam.update, scalars, parameters[name], gradients[name], state, factor, step)
+        yield scalars, update, (step.eps, step.rate, step.scale, step.keep)
 
 
 def _gradient_factor(

@@ -169,6 +169,19 @@ class Program:
                     yield node
 
 
+def parameter_annotations(program: Program) -> dict[str, Annotation]:
+    """Where each parameter belongs: placed with the first op that reads it, under the module that owns it."""
+    annotations = {}
+    placeholders = (node for node in program.step.graph.nodes if node.op == "placeholder")
+    for name, node in zip(program.interface.parameters, placeholders, strict=False):
+        records = (user.meta.get(RECORD) for user in node.users)
+        first = next((record for record in records if isinstance(record, Record)), None)
+        if first is not None:
+            scope = tuple(name.split(".")[:-1])
+            annotations[name] = Annotation(first.annotation.placement, scope)
+    return annotations
+
+
 def tensors_of(node: fx.Node) -> tuple[torch.Tensor, ...]:
     """The (fake) tensors a node produces."""
     value = node.meta.get("val")
