@@ -131,6 +131,7 @@ def node_of(tensor: torch.Tensor) -> fx.Node | None:
 def set_node(tensor: torch.Tensor, node: fx.Node) -> None:
     """From now on `tensor` is what `node` makes."""
     maker = proxy_tensor._CURRENT_MAKE_FX_TRACER
-    assert maker is not None and maker.fx_tracer is not None
+    assert maker is not None
+    assert maker.fx_tracer is not None
     slot = proxy_tensor.get_proxy_slot(tensor, maker.fx_tracer)
     proxy_tensor.set_proxy_slot(tensor, maker.fx_tracer, replace(slot, proxy=fx.Proxy(node, maker.fx_tracer)))
