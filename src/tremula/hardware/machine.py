@@ -1,0 +1,57 @@
+"""A box of IPUs as numbers: its chips, the links between them, to the host, to streaming memory and to other racks.
+
+The links follow the ladder of PopLibs' multi-IPU model: two IPUs make a rung, rungs are stacked. Numbers come
+from the dated files in `data/machines`; `None` stands for a number that nobody has published, or for a
+part that the machine does not have (its source says which).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tremula.hardware.chip import Chip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """A card or an IPU-Machine. All rates are bytes per second in one direction, after protocol overhead."""
+
+    name: str
+    title: str
+    #: when the file was last checked against its sources, year-month-day
+    date: str
+    chip: Chip
+    based_on: str = ""
+    ipus: int
+
+    #: links between the two IPUs of a rung, for what ends there
+    pair_links: int
+    #: of those, the links that also carry what crosses the rung on its way up or down
+    cross_links: int
+    #: links from an IPU to the one above it, and as many to the one below
+    rail_links: int
+    link_bytes_per_second: float
+    #: from the first word sent to its arrival on another IPU, without waiting and without the transfer itself
+    link_latency_seconds: float
+    #: time of one hop of the sync wires; a sync goes up and down
+    sync_hop_seconds: float
+
+    #: Ethernet links of one machine to machines in other racks
+    gateway_links: int | None
+    gateway_link_bytes_per_second: float | None
+
+    #: what one IPU takes from, and gives to, the buffer that the host fills or empties
+    tile_stream_bytes_per_second: float
+    #: what the host sends to, and gets from, the buffer of one IPU
+    host_to_ipu_bytes_per_second: float | None
+    ipu_to_host_bytes_per_second: float | None
+    #: the whole machine's link to its host
+    host_link_bytes_per_second: float
+
+    #: memory beside the chips that programs can put tensors into
+    streaming_memory_bytes: int | None
+    #: its rate, shared by the IPUs of the machine
+    streaming_bytes_per_second: float | None
+
+    idle_power_watts: float | None
+    busy_power_watts: float | None
