@@ -102,3 +102,22 @@ def test_the_verifier_accepts_the_program_and_refuses_a_broken_one(session):
         verify(program)
     node.meta[RECORD] = record
     verify(program)
+
+
+def test_results_keep_their_numbers_when_one_is_not_wanted() -> None:
+    """A convolution of the model's inputs has no gradient for them; its other gradients stay where they were."""
+    network = _Loss(torch.nn.Conv2d(1, 2, 3))
+    model = poptorch.trainingModel(network, optimizer=torch.optim.SGD(network.parameters(), lr=0.1))
+    model.compile(torch.zeros(1, 1, 8, 8))
+    found = {op.target: op for op in ops(model._session.program)}
+    gradient = found["aten::convolution_backward"]
+    assert [output.name.partition(":")[2] for output in gradient.outputs] == ["1", "2"]
+
+
+class _Loss(torch.nn.Module):
+    def __init__(self, inner: torch.nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return poptorch.identity_loss(self.inner(x), reduction="sum")

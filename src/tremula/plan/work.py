@@ -255,8 +255,9 @@ class Stencil:
     ipus: int = 1
     #: additions and multiplications for one result; None: a sum over the points with two coefficients
     flops_per_value: float | None = None
-    #: how the grid is cut: blocks (near-square), factors (all tiles, least surface), best (fewest cycles)
-    partition: str = "blocks"
+    #: how the grid is cut: blocks (near-square), factors (all tiles, least surface), best (fewest cycles);
+    #: auto: blocks in up to two dimensions, factors in more, as published codes do
+    partition: str = "auto"
 
 
 @dataclass(frozen=True)

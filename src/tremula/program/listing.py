@@ -12,7 +12,7 @@ from operator import getitem
 import torch
 from torch import fx
 
-from tremula.program.graph import Op, Program, TensorInfo, record_of, tensors_of
+from tremula.program.graph import Op, Program, TensorInfo, record_of
 
 
 def ops(program: Program) -> Iterator[Op]:
@@ -43,12 +43,14 @@ def tensor_name(node: fx.Node) -> str:
 
 
 def _outputs(node: fx.Node) -> tuple[TensorInfo, ...]:
-    tensors = tensors_of(node)
-    if len(tensors) == 1 and isinstance(node.meta.get("val"), torch.Tensor):
-        return (TensorInfo(node.name, tuple(tensors[0].shape), tensors[0].dtype),)
+    value = node.meta.get("val")
+    if isinstance(value, torch.Tensor):
+        return (TensorInfo(node.name, tuple(value.shape), value.dtype),)
+    # numbered by their place among the results, of which some may be missing: a gradient that nobody wants
     return tuple(
         TensorInfo(f"{node.name}:{index}", tuple(tensor.shape), tensor.dtype)
-        for index, tensor in enumerate(tensors)
+        for index, tensor in enumerate(value if isinstance(value, list | tuple) else ())
+        if isinstance(tensor, torch.Tensor)
     )
 
 

@@ -1,0 +1,20 @@
+"""The few constants of the chip model that were fitted to published figures, and what each stands for.
+
+Everything else comes from the chip's file or from formulas with a source. `python -m benchmarks.fidelity --fit`
+finds these values anew; docs/accuracy.md says how well they do on figures that were not used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Fitted constants. 1.0 or 0.0 means: the formulas as they are."""
+
+    #: bytes that an op moves to have its operands where its plan wants them, over the bytes of the operands
+    rearranged_share: float = 0.5
+
+
+FITTED = Constants()

@@ -1,0 +1,169 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tremula.errors import Error
+from tremula.hardware.catalogue import chip
+from tremula.hardware.chip import item_bytes
+from tremula.plan.cost import Cost
+from tremula.plan.planner import Planner
+from tremula.plan.stencil import cycles_per_vector
+from tremula.plan.stencil_partition import candidate_partitions, even, factorisations, partition
+from tremula.plan.work import Stencil
+
+MK1, MK2 = Planner(chip("mk1")), Planner(chip("mk2"))
+
+RULES = st.sampled_from(["blocks", "factors"])
+GRIDS = st.one_of(
+    st.tuples(st.integers(1, 5000)),
+    st.tuples(st.integers(1, 3000), st.integers(1, 3000)),
+    st.tuples(st.integers(1, 400), st.integers(1, 400), st.integers(1, 400)),
+)
+CHIPS = st.sampled_from([1, 2, 4, 8, 16])
+
+
+def blur(dtype: str, vector: int, ipus: int = 1) -> Stencil:
+    """Nine points of an image of four colours, as in thorbenlouw/lbm-graphcore."""
+    return Stencil((1122, 2200), 1, 9, 4, dtype, vector, ipus=ipus, flops_per_value=11)
+
+
+def phase(cost: Cost, name: str) -> float:
+    return sum(s.compute_cycles + s.exchange_cycles for s in cost.supersteps if s.name == name)
+
+
+@pytest.mark.parametrize(
+    ("work", "name", "published"),
+    [
+        # cycles of phases on Mk1, thorbenlouw/lbm-graphcore exchange-vs-compute.csv
+        (blur("fp16", 4), "pre", 5741),
+        (blur("fp16", 4), "post", 4826),
+        (blur("fp16", 4), "exchange", 637),
+        (blur("fp16", 4), "compute", 63531),
+        (blur("fp32", 2), "compute", 100257),
+        (blur("fp32", 1), "compute", 210249),
+        (blur("fp32", 1), "exchange", 1173),
+        (blur("fp32", 1), "post", 6954),
+        (blur("fp16", 4, 16), "compute", 4446),
+        (blur("fp16", 4, 16), "global exchange", 3043),
+        (blur("fp32", 2, 16), "global exchange", 4017),
+    ],
+)
+def test_phases_are_those_that_were_measured(work: Stencil, name: str, published: float) -> None:
+    assert phase(MK1.plan(work), name) == pytest.approx(published, rel=0.12)
+
+
+def test_blocks_are_those_of_the_published_codes() -> None:
+    assert partition((1122, 2200), 1216, 1, "blocks", (1, 1)).tiles == (24, 49)
+    assert next(partition((358, 358, 358), 1472, 1, "factors").blocks()) == (16, 45, 45)
+    halves = partition((358, 358, 358), 1472, 2, "factors")
+    assert halves.chips == (1, 1, 2)
+    assert sorted(next(halves.blocks())) == [16, 23, 45]
+    assert partition((1000, 2000), 1216, 8, "blocks").chips == (2, 4)
+
+
+@given(GRIDS, CHIPS, RULES, st.integers(1, 2000))
+def test_blocks_cover_the_grid_exactly(grid: tuple[int, ...], chips: int, rule: str, tiles: int) -> None:
+    cut = partition(grid, tiles, min(chips, *grid), rule)
+    assert cut.tiles_per_chip <= tiles
+    for dimension, extent in enumerate(grid):
+        sizes = cut.sizes(dimension)
+        assert sum(sizes) == extent
+        assert min(sizes) >= 1
+
+
+@given(GRIDS, RULES)
+def test_pieces_of_workers_cover_the_block_exactly(block: tuple[int, ...], rule: str) -> None:
+    cut = partition(block, 1, 1, rule)
+    for pieces in cut.pieces(block, 6):
+        assert sum(math.prod(shape) * count for shape, count in pieces) == math.prod(block)
+        assert sum(count for _, count in pieces) <= 6
+
+
+@given(st.integers(1, 10**6), st.integers(1, 2000))
+def test_even_parts(extent: int, parts: int) -> None:
+    sizes = even(extent, parts)
+    assert sum(sizes) == extent
+    assert max(sizes) - min(sizes) <= 1
+
+
+@given(st.integers(1, 2000), st.integers(1, 3))
+def test_factorisations_multiply_back(number: int, factors: int) -> None:
+    assert (factorisations(number, factors).prod(axis=1) == number).all()
+
+
+@given(st.tuples(st.integers(16, 900), st.integers(16, 900)), st.integers(0, 40), st.integers(0, 40))
+def test_a_larger_grid_takes_no_less_time_by_the_best_cut(
+    grid: tuple[int, int], more_rows: int, more_columns: int
+) -> None:
+    small = Stencil(grid, 1, 5, partition="best")
+    large = Stencil((grid[0] + more_rows, grid[1] + more_columns), 1, 5, partition="best")
+    assert MK2.plan(large).cycles >= MK2.plan(small).cycles
+
+
+@given(st.tuples(st.integers(16, 900), st.integers(16, 900)), RULES)
+def test_the_best_cut_is_not_worse_than_near_square_blocks(grid: tuple[int, int], rule: str) -> None:
+    best = MK2.plan(Stencil(grid, 1, 5, partition="best"))
+    other = MK2.plan(Stencil(grid, 1, 5, partition=rule))
+    assert best.cycles <= other.cycles * 1.001
+
+
+@given(GRIDS, CHIPS, RULES, st.sampled_from(["fp16", "fp32"]), st.integers(1, 2), st.integers(1, 4))
+def test_no_phase_is_below_the_roofline(
+    grid: tuple[int, ...], ipus: int, rule: str, dtype: str, radius: int, values: int
+) -> None:
+    work = Stencil(grid, radius, 9, values, dtype, ipus=min(ipus, *grid), partition=rule)
+    for planner in (MK1, MK2):
+        cost = planner.plan(work)
+        at_once = 2 * planner.chip.vector_width(dtype)
+        for step in cost.supersteps:
+            assert step.flops <= at_once * step.compute_cycles * step.tiles
+            assert 0 < step.balance <= 1
+        halo = cost.why.figures["halo bytes per tile"]
+        assert cost.exchange_cycles >= halo / planner.chip.exchange_bytes_per_cycle
+        per_tile = math.prod(grid) * values * item_bytes(dtype) / (planner.chip.tiles * work.ipus)
+        assert phase(cost, "post") >= per_tile / planner.chip.memcpy_bytes_per_cycle
+
+
+def test_wider_neighbourhoods_more_values_and_chips() -> None:
+    base = MK2.plan(Stencil((800, 800), 1, 5))
+    assert MK2.plan(Stencil((800, 800), 2, 5)).exchange_cycles > base.exchange_cycles
+    assert MK2.plan(Stencil((800, 800), 1, 9)).compute_cycles > base.compute_cycles
+    assert MK2.plan(Stencil((800, 800), 1, 5, 2)).cycles > base.cycles
+    four = MK2.plan(Stencil((800, 800), 1, 5, ipus=4))
+    assert four.compute_cycles < base.compute_cycles
+    assert phase(four, "global exchange") > 0
+    assert phase(base, "global exchange") == 0
+
+
+def test_the_users_own_count_of_cycles_wins() -> None:
+    counted = Stencil((800, 800), 1, 5, cycles_per_vector=50)
+    assert cycles_per_vector(counted) == 50
+    assert MK2.plan(counted).compute_cycles > MK2.plan(Stencil((800, 800), 1, 5)).compute_cycles
+
+
+def test_candidates_respect_the_smallest_block() -> None:
+    for cut in candidate_partitions((1122, 2200), 1216, 1, (72, 64)):
+        assert min(cut.sizes(0)) >= 72
+        assert min(cut.sizes(1)) >= 64
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        Stencil((10, 10), 1, 5, partition="stripes"),
+        Stencil((10, 0), 1, 5),
+        Stencil((10, 10), 1, 5, smallest_block=(4,)),
+    ],
+)
+def test_what_cannot_be_cut_is_refused(work: Stencil) -> None:
+    with pytest.raises(Error):
+        MK2.plan(work)
+
+
+def test_more_dimensions_are_cut_by_factors() -> None:
+    assert MK2.plan(Stencil((358, 358, 358), 1, 7)) == MK2.plan(
+        Stencil((358, 358, 358), 1, 7, partition="factors")
+    )
+    assert MK2.plan(Stencil((800, 900), 1, 5)) == MK2.plan(Stencil((800, 900), 1, 5, partition="blocks"))
