@@ -1,0 +1,5 @@
+"""The chip model's facade: `estimate(program, deployment, system)`."""
+
+from tremula.estimate.estimate import VERSION, Estimate, OpTime, estimate, estimate_flat
+
+__all__ = ["VERSION", "Estimate", "OpTime", "estimate", "estimate_flat"]

@@ -1,0 +1,154 @@
+"""The chip model beside a program that runs: when it looks, what it says by itself, what is asked of it.
+
+Looking takes a moment, so small programs are looked at when they are compiled and large ones when somebody
+asks, unless TREMULA_CHIP_MODEL says otherwise. Numbers never depend on it: what goes wrong in the model is
+told and the program runs on, except where running out of memory was asked to be an error.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from dataclasses import dataclass
+
+from tremula import log
+from tremula.errors import Error
+from tremula.estimate.estimate import Estimate, estimate
+from tremula.hardware.catalogue import chip_of_version, smallest_system, target
+from tremula.hardware.system import System
+from tremula.program.graph import Program
+from tremula.schedule.deployment import Deployment
+from tremula.settings.environment import env
+
+#: ops up to which a program is looked at when it is compiled: about a second
+LOOK_AT_ONCE_OPS = 1500
+#: tiles of the small IPU model
+_SMALL_TILES = 4
+
+
+def modelled_system(ipus: int) -> System:
+    """The system that figures are given for: as the environment says, else one of enough Mk2 IPUs."""
+    name = env.get("TREMULA_SYSTEM")
+    if name:
+        return target(name, ipus)
+    chip = chip_of_version(env.get("POPTORCH_IPU_MODEL_VERSION"))
+    if env.get("POPTORCH_SMALL_IPU_MODEL") and not env.get("POPTORCH_IPU_MODEL"):
+        chip = chip.with_tiles(_SMALL_TILES)
+    return smallest_system(chip, ipus)
+
+
+@dataclass(frozen=True)
+class TurnTime:
+    """Modelled seconds of one turn of the device's loops, in the order in which they pass."""
+
+    #: from the start of a turn to the start of the next
+    period: float
+    inputs: float
+    compute: float
+    outputs: float
+
+
+class ModelledRun:
+    """What the chip would do with one compiled program."""
+
+    def __init__(self, program: Program, deployment: Deployment) -> None:
+        self._program = program
+        self._deployment = deployment
+        self._lock = threading.Lock()
+
+    def look_at_compilation(self, *, allow_out_of_memory: bool = True) -> None:
+        """Say what is known when a program is compiled: a line of figures, and whether it fits.
+
+        Raises:
+            Error: it does not fit, and that was asked to be an error; or the system does not exist.
+        """
+        mode = env.get("TREMULA_CHIP_MODEL")
+        strict = env.get("TREMULA_OUT_OF_MEMORY") == "error" or not allow_out_of_memory
+        self.system  # noqa: B018 - a name that does not exist is an error at once
+        small = sum(1 for _ in self._program.nodes()) <= LOOK_AT_ONCE_OPS
+        if not (strict or mode == "compile" or (mode == "auto" and small)):
+            return
+        try:
+            found = self.estimate
+        except Error as problem:
+            if strict:
+                raise
+            log.warn_once(
+                f"chip model: {problem}", f"The chip model cannot say what an IPU would do: {problem}"
+            )
+            return
+        for line in found.summary().splitlines():
+            log.layer("tremula").info(line)
+        self._tell_memory(found, strict=strict)
+
+    def brief(self) -> str:
+        """One line about the figures, if they are there; they are not made for it."""
+        if "_made" not in self.__dict__:
+            return ""
+        found = self._made
+        low, high = found.time_band.around(found.throughput)
+        share = found.memory.max_tile_bytes / found.memory.tile_memory_bytes
+        fits = "" if found.memory.fits else ": out of memory"
+        return (
+            f"modelled for {found.chip.title}: {found.throughput:,.0f} samples/s ({low:,.0f} to {high:,.0f}), "
+            f"{share:.0%} of tile memory{fits}"
+        )
+
+    @functools.cached_property
+    def system(self) -> System:
+        """The system that is modelled."""
+        return modelled_system(self._program.loops.replicas * self._deployment.ipus_per_replica)
+
+    @property
+    def estimate(self) -> Estimate:
+        """All figures, made when first asked for."""
+        with self._lock:
+            return self._made
+
+    @functools.cached_property
+    def _made(self) -> Estimate:
+        try:
+            return estimate(self._program, self._deployment, self.system)
+        except Error:
+            raise
+        except Exception as problem:  # the model must not take the program down with it
+            raise Error(
+                f"a fault of the chip model itself ({type(problem).__name__}: {problem}). The program's numbers do "
+                "not depend on it; please report it with the model, or set TREMULA_CHIP_MODEL=off."
+            ) from problem
+
+    def _tell_memory(self, found: Estimate, *, strict: bool) -> None:
+        if found.memory.fits:
+            return
+        text = found.memory.out_of_memory_text()
+        if strict:
+            raise Error(
+                f"{text}\nIt was asked to be an error: TREMULA_OUT_OF_MEMORY=warn runs such programs on the host.",
+                type="poplar_graph_memory_allocation_error",
+            )
+        log.warn_once(
+            f"out of memory: {text}",
+            f"{text}\nThe program runs on, as the host has the memory; on hardware it would not. "
+            "TREMULA_OUT_OF_MEMORY=error makes this an error.",
+        )
+
+    def cycles_per_call(self) -> int:
+        """Cycles of the device in one call: all but what the host does around it."""
+        found = self.estimate
+        overhead = found.time.call.overhead_seconds * found.chip.clock_hz
+        return max(1, round(found.cycles_per_call - overhead))
+
+    def turn_time(self) -> TurnTime:
+        """Seconds of one micro-batch, in parts."""
+        found = self.estimate
+        call, flat = found.time.call, found.program
+        sent, fetched = flat.bytes_of(flat.inputs), flat.bytes_of(flat.outputs)
+        streams = call.stream_seconds / found.micro_batches_per_step
+        outputs = streams * fetched / max(1, sent + fetched)
+        inputs = call.overhead_seconds + call.fill_seconds + streams - outputs
+        return TurnTime(
+            period=found.seconds_per_step / found.micro_batches_per_step,
+            inputs=inputs,
+            compute=max(0.0, found.latency_seconds - inputs - outputs),
+            outputs=outputs,
+        )

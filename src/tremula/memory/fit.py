@@ -1,0 +1,272 @@
+"""Does the program fit: the memory of every IPU at its fullest moment, and what to say when a tile is full.
+
+A tile that is full is an error on hardware, whatever room the others have. The texts name the user's modules,
+largest first, and what usually helps.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tremula.hardware.chip import Chip
+from tremula.memory.categories import GAP_SHARE, STACK_BYTES_PER_TILE, Category
+from tremula.memory.code import code_bytes, spread_code
+from tremula.memory.liveness import Liveness, liveness
+from tremula.memory.report import Contributor, IpuMemory, Peak
+from tremula.memory.tiles import Tiles, laid_out, same
+from tremula.plan.cost import Cost
+from tremula.plan.planner import Planner
+from tremula.schedule.deployment import Deployment, Location
+from tremula.schedule.flat import FlatProgram, Kind
+from tremula.schedule.recompute import Recomputation
+
+_CATEGORIES = {
+    Kind.PARAMETER: Category.WEIGHTS,
+    Kind.BUFFER: Category.BUFFERS,
+    Kind.STATE: Category.OPTIMIZER_STATE,
+    Kind.ACCUMULATOR: Category.ACCUMULATORS,
+    Kind.CONSTANT: Category.CONSTANTS,
+    Kind.SCALAR: Category.CONSTANTS,
+}
+#: contributors that a report keeps
+_KEPT = 50
+
+_ADVICE = {
+    Category.ACTIVATIONS: "a smaller micro-batch (with more gradient accumulation), recomputation, or "
+    "poptorch.recomputationCheckpoint at fewer places",
+    Category.STASHES: "recomputation, fewer checkpoints, fewer pipeline stages or a smaller micro-batch",
+    Category.TEMPORARIES: "a lower setAvailableMemoryProportion, or a smaller micro-batch",
+    Category.WEIGHTS: "more IPUs for the model (poptorch.Block), or half precision",
+    Category.OPTIMIZER_STATE: "optimizer state in streaming memory or sharded over replicas "
+    "(setOptimizerLocation with useOnChipStorage(False) or useReplicatedTensorSharding(True))",
+    Category.ACCUMULATORS: "accumulators in half precision (accum_type) or in streaming memory",
+    Category.EXCHANGE_CODE: "fewer different shapes, so that layers share their code",
+}
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """The memory of one replica; all replicas are alike."""
+
+    chip: str
+    ipus: tuple[IpuMemory, ...]
+    tile_memory_bytes: int
+    tiles_per_ipu: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether every tile of every IPU has room."""
+        return all(ipu.fits for ipu in self.ipus)
+
+    @property
+    def fullest(self) -> IpuMemory:
+        """The IPU with the fullest tile."""
+        return max(self.ipus, key=lambda ipu: ipu.max_tile_bytes)
+
+    @property
+    def max_tile_bytes(self) -> int:
+        """Bytes on the fullest tile, gaps included."""
+        return self.fullest.max_tile_bytes
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes on all tiles of a replica."""
+        return sum(ipu.total_bytes for ipu in self.ipus)
+
+    @property
+    def by_category(self) -> dict[Category, int]:
+        """Bytes of a replica by use."""
+        totals: dict[Category, int] = defaultdict(int)
+        for ipu in self.ipus:
+            for category, size in ipu.by_category.items():
+                totals[category] += size
+        return dict(totals)
+
+    @property
+    def headroom(self) -> float:
+        """Share of the fullest tile that is free; negative when it does not fit."""
+        return 1.0 - self.max_tile_bytes / self.tile_memory_bytes
+
+    def out_of_memory_text(self, limit: int = 8) -> str:
+        """Why it does not fit, in lines; empty when it does."""
+        full = [ipu for ipu in self.ipus if not ipu.fits]
+        if not full:
+            return ""
+        lines = [
+            f"Out of memory (modelled for {self.chip}): the program does not fit on "
+            f"{sum(ipu.tiles_out_of_memory for ipu in full):,} tiles."
+        ]
+        for ipu in full:
+            tile = ipu.ipu * self.tiles_per_ipu + ipu.fullest_tile
+            lines.append(
+                f"Out of memory on tile {tile}: {ipu.max_tile_bytes} bytes used but tiles only have "
+                f"{self.tile_memory_bytes} bytes of memory (IPU {ipu.ipu}, at {ipu.peak.op} of the "
+                f"{ipu.peak.phase} pass; the mean tile needs {ipu.mean_tile_bytes:.0f} bytes)."
+            )
+        worst = max(full, key=lambda ipu: ipu.max_tile_bytes)
+        lines.append(f"Largest on IPU {worst.ipu}:")
+        lines += [
+            f"  {each.bytes / 2**20:8.1f} MiB  {each.category.value:<22} {each.name}"
+            for each in worst.contributors[:limit]
+        ]
+        lines.append("What helps: " + "; ".join(self.advice()) + ".")
+        return "\n".join(lines)
+
+    def advice(self, limit: int = 3) -> list[str]:
+        """What would save most on the fullest IPU, by the uses that take most there."""
+        sizes = self.fullest.by_category
+        ranked = sorted(_ADVICE, key=lambda category: sizes.get(category, 0), reverse=True)
+        return [f"for {c.value}, {_ADVICE[c]}" for c in ranked[:limit] if sizes.get(c, 0)]
+
+
+def memory_report(
+    program: FlatProgram,
+    costs: Sequence[Cost],
+    again: Recomputation,
+    deployment: Deployment,
+    chip: Chip,
+    planner: Planner,
+) -> MemoryReport:
+    """The memory of every IPU of a replica."""
+    alive = liveness(program, costs, again, deployment)
+    lasting = _lasting(program, deployment)
+    ops: dict[int, list[int]] = defaultdict(list)
+    for number, op in enumerate(program.ops):
+        ops[op.ipu].append(number)
+    ipus = range(max(program.ipus, deployment.ipus_per_replica))
+    return MemoryReport(
+        chip=chip.name,
+        ipus=tuple(
+            _ipu_memory(program, costs, alive, lasting[ipu], ops[ipu], ipu, deployment, chip, planner)
+            for ipu in ipus
+        ),
+        tile_memory_bytes=chip.tile_memory_bytes,
+        tiles_per_ipu=chip.tiles,
+    )
+
+
+def _lasting(program: FlatProgram, deployment: Deployment) -> dict[int, list[tuple[int, int]]]:
+    """IPU -> (tensor, bytes) of what stays on the chip from step to step."""
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    locations = {
+        Kind.PARAMETER: deployment.weights,
+        Kind.STATE: deployment.optimizer_state,
+        Kind.ACCUMULATOR: deployment.accumulators,
+    }
+    for number, tensor in enumerate(program.tensors):
+        if tensor.kind not in _CATEGORIES or tensor.storage != number:
+            continue
+        size = resident_bytes(
+            tensor.bytes, tensor.elements, locations.get(tensor.kind, Location()), program.loops.replicas
+        )
+        if size:
+            found[tensor.ipu].append((number, size))
+    return found
+
+
+def resident_bytes(size: int, elements: int, location: Location, replicas: int) -> int:
+    """Bytes of a tensor that are on the chip all the time."""
+    if elements < location.smallest_elements:
+        return size
+    if not location.on_chip:
+        return 0
+    return -(-size // replicas) if location.sharded else size
+
+
+def _ipu_memory(
+    program: FlatProgram,
+    costs: Sequence[Cost],
+    alive: Liveness,
+    lasting: Sequence[tuple[int, int]],
+    ops: Sequence[int],
+    ipu: int,
+    deployment: Deployment,
+    chip: Chip,
+    planner: Planner,
+) -> IpuMemory:
+    tiles = chip.tiles - deployment.io_tiles
+    sizes: dict[Category, list[int]] = defaultdict(list)
+    shares: dict[tuple[tuple[str, ...], str, Category], int] = defaultdict(int)
+
+    def note(category: Category, tensor: int, size: int) -> None:
+        sizes[category].append(size)
+        known = program.tensors[tensor]
+        shares[known.scope, "" if known.scope else known.name, category] += size
+
+    for number, size in lasting:
+        note(_CATEGORIES[program.tensors[number].kind], number, size)
+    for storage, size in alive.stashes.get(ipu, {}).items():
+        note(Category.STASHES, storage, size)
+    live = alive.live.get(ipu, np.zeros(1, dtype=np.int64))
+    temporary = alive.temporary.get(ipu, np.zeros(1, dtype=np.int64))
+    position = int(np.argmax(live / tiles + temporary))
+    for lifetime in alive.alive_at(ipu, position):
+        note(Category.ACTIVATIONS, lifetime.storage, lifetime.bytes)
+
+    peak, used = _peak(program, costs, alive, position, chip)
+    on_tiles: dict[Category, Tiles] = {
+        category: _padded(laid_out(values, tiles), chip.tiles) for category, values in sizes.items()
+    }
+    on_tiles[Category.TEMPORARIES] = _padded(same(int(temporary[position]), tiles, used), chip.tiles)
+    if temporary[position]:
+        shares[peak.scope, peak.op, Category.TEMPORARIES] += int(on_tiles[Category.TEMPORARIES].sum())
+    code = code_bytes((program.ops[n].works for n in ops), planner)
+    for category, size in (
+        (Category.VERTEX_CODE, code.vertex_code),
+        (Category.VERTEX_STATE, code.vertex_state),
+        (Category.EXCHANGE_CODE, code.exchange_code),
+        (Category.CONTROL_CODE, code.control_code),
+    ):
+        on_tiles[category] = _padded(spread_code(size, tiles), chip.tiles)
+        if size:
+            shares[(), category.value, category] += size * tiles
+    on_tiles[Category.STACKS] = same(STACK_BYTES_PER_TILE if ops or lasting else 0, chip.tiles)
+    on_tiles[Category.IO_BUFFERS] = _io_buffers(program, ipu, deployment, chip)
+    gaps = GAP_SHARE * np.sum(list(on_tiles.values()), axis=0)
+    on_tiles[Category.GAPS] = np.floor(gaps).astype(np.int64)
+    ranked = sorted(shares.items(), key=lambda item: item[1], reverse=True)[:_KEPT]
+    return IpuMemory(
+        ipu=ipu,
+        tiles={c: on_tiles[c] for c in Category if c in on_tiles},
+        peak=peak,
+        contributors=tuple(
+            Contributor(".".join((*scope, name) if name else scope), category, size, scope)
+            for (scope, name, category), size in ranked
+        ),
+        live=live,
+        tile_memory_bytes=chip.tile_memory_bytes,
+    )
+
+
+def _padded(on_tiles: Tiles, tiles: int) -> Tiles:
+    """With the I/O tiles, which come last and hold nothing of it."""
+    return np.pad(on_tiles, (0, tiles - len(on_tiles)))
+
+
+def _peak(
+    program: FlatProgram, costs: Sequence[Cost], alive: Liveness, position: int, chip: Chip
+) -> tuple[Peak, int]:
+    if not alive.events:
+        return Peak(0, "", "forward"), chip.tiles
+    event = alive.events[position]
+    op = program.ops[event.op]
+    phase = "recomputed forward" if event.again else op.phase.value
+    used = max((step.tiles for step in costs[event.op].supersteps), default=chip.tiles)
+    return Peak(position, op.name, phase, op.scope), used
+
+
+def _io_buffers(program: FlatProgram, ipu: int, deployment: Deployment, chip: Chip) -> Tiles:
+    """Where transfers with the host begin and end; overlapped ones have two of each, on tiles of their own."""
+    if deployment.synthetic_data:
+        return same(0, chip.tiles)
+    mine = [
+        program.tensors[n].bytes for n in (*program.inputs, *program.outputs) if program.tensors[n].ipu == ipu
+    ]
+    if deployment.overlap_io and deployment.io_tiles:
+        buffers = laid_out((2 * size for size in mine), deployment.io_tiles)
+        return np.pad(buffers, (chip.tiles - deployment.io_tiles, 0))
+    return _padded(laid_out(mine, chip.tiles - deployment.io_tiles), chip.tiles)

@@ -1,0 +1,89 @@
+"""Costs of ops in a program: planned once, rearranged where layouts meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tremula.hardware.catalogue import chip
+from tremula.plan.planner import Planner
+from tremula.plan.work import Elementwise, MatMul, Softmax, Work
+from tremula.program.graph import Phase
+from tremula.schedule.bsp import FREE, Cycles, CycleSum, cycles_of, op_costs, rearrangement
+from tremula.schedule.flat import FlatOp, FlatProgram, FlatTensor, Kind
+
+
+def _program(*ops: tuple[Work | None, tuple[int, ...], int], tensors: int) -> FlatProgram:
+    """Ops as (work, tensors read, tensor made); tensor 0 is a weight, all have 64 x 64 elements."""
+    size = 64 * 64
+    made = [
+        FlatTensor(f"t{n}", size, 4 * size, Kind.PARAMETER if n == 0 else Kind.ACTIVATION)
+        for n in range(tensors)
+    ]
+    flat = [
+        FlatOp(f"op{n}", "op", Phase.FORWARD, () if work is None else (work,), read, (out,))
+        for n, (work, read, out) in enumerate(ops)
+    ]
+    for number, (_, _, out) in enumerate(ops):
+        made[out].producer = number
+    return FlatProgram(flat, made)
+
+
+_PRODUCT = MatMul(64, 64, 64)
+_ADD = Elementwise("add", 64 * 64, operands=2)
+
+
+def test_results_of_two_products_have_to_meet() -> None:
+    program = _program((_PRODUCT, (1, 0), 2), (_PRODUCT, (1, 0), 3), (_ADD, (2, 3), 4), tensors=5)
+    assert op_costs(program, Planner(chip("mk2"))).rearranged == [0, 0, 4 * 64 * 64]
+
+
+def test_an_elementwise_op_works_where_its_operand_lies() -> None:
+    program = _program((_PRODUCT, (1, 0), 2), (_ADD, (2,), 3), (_ADD, (2, 3), 4), tensors=5)
+    assert op_costs(program, Planner(chip("mk2"))).rearranged == [0, 0, 0]
+
+
+def test_weights_lie_as_they_are_used() -> None:
+    program = _program((_PRODUCT, (1, 0), 2), (_ADD, (2, 0), 3), tensors=4)
+    assert op_costs(program, Planner(chip("mk2"))).rearranged == [0, 0]
+
+
+def test_rows_come_together_once() -> None:
+    softmax = Softmax(64, 64)
+    program = _program((_PRODUCT, (1, 0), 2), (softmax, (2,), 3), (softmax, (3,), 4), tensors=5)
+    assert op_costs(program, Planner(chip("mk2"))).rearranged == [0, 4 * 64 * 64, 0]
+
+
+def test_equal_ops_are_one_cost_and_views_are_free(layered: Callable[..., Any]) -> None:
+    program = layered(50, training=False)
+    costs = op_costs(program, Planner(chip("bow"))).costs
+    assert len({id(cost) for cost in costs}) == 2
+    assert op_costs(_program((None, (1,), 2), tensors=3), Planner(chip("bow"))).costs == [FREE]
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9))
+def test_more_bytes_never_take_less(one: int, other: int) -> None:
+    few, many = sorted((one, other))
+    mk2 = chip("mk2")
+    assert rearrangement(few, mk2, 0.5).cycles <= rearrangement(many, mk2, 0.5).cycles
+    # no faster than the wires
+    assert rearrangement(many, mk2, 0.5).cycles >= 0.5 * many / mk2.tiles / mk2.exchange_bytes_per_cycle
+
+
+def test_parts_of_cycles() -> None:
+    cycles = Cycles(
+        compute=1, exchange=2, sync=3, inter_ipu=4, host=5, streaming=6, collectives=7, pipeline_idle=8
+    )
+    assert cycles.total == 36
+    assert (cycles + cycles).parts() == (cycles * 2).parts()
+    assert cycles.with_(host=0).total == 31
+    cost = Planner(chip("mk2")).plan(_PRODUCT)
+    assert cycles_of(cost).total == pytest.approx(cost.cycles)
+    total = CycleSum()
+    total.add(cost)
+    total.add(cost)
+    assert total.cycles.total == pytest.approx(2 * cost.cycles)
