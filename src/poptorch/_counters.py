@@ -1,13 +1,18 @@
 """Performance counters of a call, and the latencies that follow from them.
 
-The clock is the host's: these are times measured while the host computed, not modelled times of a device.
+They are modelled: what the transfers of a call would be on the chip, one turn of the device's loops after the
+other. With the chip model turned off they are readings of the host's clock while it computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from tremula.execute.executable import TurnTimes
+
+if TYPE_CHECKING:
+    from tremula.estimate.run import TurnTime
 
 Ticks = list[list[float]]
 Latency = tuple[float, float, float]
@@ -36,6 +41,19 @@ def ticks(times: TurnTimes, inputs: int, outputs: int, returned: int) -> dict[st
         "input_complete": _per_tensor(started, inputs),
         "output": _per_tensor(ended, outputs),
         "output_complete": _per_tensor(ended, outputs),
+    }
+
+
+def modelled_ticks(turn: TurnTime, turns: int, inputs: int, outputs: int, returned: int) -> dict[str, Ticks]:
+    """Counters of a modelled call of `turns` turns, in seconds from its beginning."""
+    started = [index * turn.period for index in range(turns)]
+    arrived = [moment + turn.inputs for moment in started]
+    computed = [moment + turn.compute for moment in arrived][turns - returned :] if returned else []
+    return {
+        "input": _per_tensor(started, inputs),
+        "input_complete": _per_tensor(arrived, inputs),
+        "output": _per_tensor(computed, outputs),
+        "output_complete": _per_tensor([moment + turn.outputs for moment in computed], outputs),
     }
 
 

@@ -7,7 +7,7 @@ import contextlib
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -23,12 +23,16 @@ from tremula.program.dtypes import device_dtype
 from tremula.program.source import user_line
 from tremula.program.structure import flattenTensorStructure, reconstructTensorStructure
 from tremula.session import Session
+from tremula.settings.environment import env
 
-from . import _device_log, _impl, _session_settings, enums, optim, poptorch_core
+from . import _deployment, _device_log, _impl, _session_settings, enums, optim, poptorch_core
 from ._executor_state import ExecutorState
 from ._logging import logger
 from ._wrapping import unwrap_model
 from .options import Options
+
+if TYPE_CHECKING:
+    from tremula.estimate.run import ModelledRun
 
 
 class _OverwriteContextManager:
@@ -105,6 +109,7 @@ class CompilingExecutor(ExecutorState):
                 session = restore(micro_batch)
             if ahead or session.executable.choice.waits:
                 session.executable.prepare(micro_batch, lambda share: advance(40 + int(55 * share)))
+            modelled = self._look(session)
             attachment = self._acquire(session)
             if options.connection_type == enums.ConnectionType.Always:
                 attachment.attach()
@@ -114,9 +119,11 @@ class CompilingExecutor(ExecutorState):
         self._attachment = attachment
         self._executable_inputs = bound.clone()
         self._session = session
+        self._modelled = modelled
         self._calls_since_compile = 0
         self._compile_seconds = time.perf_counter() - started
         self._ledger.compiled(self._compile_seconds, self._ipus_used(session.stages()))
+        self._ledger.foreseen(modelled.brief() if modelled is not None else "")
         if options.connection_type != enums.ConnectionType.Never:
             self._attach()
 
@@ -182,6 +189,19 @@ class CompilingExecutor(ExecutorState):
             _impl.rewrapModelIfNecessary(self._user_model)
         advance(40)
         return session
+
+    def _look(self, session: Session) -> ModelledRun | None:
+        """The chip model's view of the program, None if it is off; it may refuse a program that would not fit."""
+        if env.get("TREMULA_CHIP_MODEL") == "off":
+            return None
+        from tremula.estimate.run import (
+            ModelledRun,
+        )  # which is not needed to import poptorch, and takes a moment
+
+        deployment = _deployment.deployment_of(self._options, session.stages(), self._training)
+        modelled = ModelledRun(session.program, deployment)
+        modelled.look_at_compilation(allow_out_of_memory=_deployment.allows_out_of_memory(self._options))
+        return modelled
 
     def _groupings(self) -> dict[str, ReplicaGrouping]:
         parameters = dict(self._model.named_parameters())

@@ -10,7 +10,7 @@ import functools
 import weakref
 from collections.abc import Callable, Mapping
 from types import MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -26,6 +26,9 @@ from ._logging import logger
 from ._steady_call import SteadyCall
 from ._wrapping import Wrapping
 from .options import Options, PipelinedExecution, ShardedExecution
+
+if TYPE_CHECKING:
+    from tremula.estimate.run import ModelledRun
 
 ledger.count_data_wait(lambda: (waiting.waited_seconds(), waiting.items()))
 
@@ -74,6 +77,8 @@ class ExecutorState:
         # Before the module changes class: afterwards its forward would be a wrapper's.
         self._args_parser = _args_parser.ArgsParser(model)
         self._session: Session | None = None
+        #: the chip model's view of the program
+        self._modelled: ModelledRun | None = None
         self._attachment: devices.Attachment | None = None
         self._executable_inputs: _args_parser.ArgsParser.Args | None = None
         self._steady: SteadyCall | None = None

@@ -21,7 +21,6 @@ from tremula.errors import Error
 from tremula.execute.executable import TurnTimes
 from tremula.execute.outputs import returned_turns
 from tremula.execute.whole import op_count
-from tremula.machine.modelled import not_modelled_cycles
 from tremula.optimize.adopt import mark_stepped
 from tremula.program.source import user_line
 from tremula.session import Session
@@ -126,6 +125,12 @@ class PoplarExecutor(CompilingExecutor):
         return outputs, anchors
 
     @functools.cached_property
+    def _counts_cycles(self) -> bool:
+        """Whether each run is to log its cycles."""
+        wanted = self._options._Popart.options["instrumentWithHardwareCycleCounter"]
+        return bool(wanted) and self._modelled is not None
+
+    @functools.cached_property
     def _synthetic(self) -> bool:
         mode = self._options._Popart.options.get(
             "syntheticDataMode", 0
@@ -140,6 +145,8 @@ class PoplarExecutor(CompilingExecutor):
             self._ledger.first_call(samples, seconds)
             log.layer("tremula").info("%s: first call in %.2f s", self._label, seconds)
         self._calls_since_compile += 1
+        if self._counts_cycles:
+            log.layer("poptorch:cpp").info("Total number of IPU cycles: %d", self.cycleCount())
         self._random_words = None
         if self._training:
             self._dirty_host_weights = True
@@ -251,7 +258,7 @@ class PoplarExecutor(CompilingExecutor):
         return json.dumps(_device_log.program_as_ir(self._compiled()), separators=(",", ":"))
 
     def cycleCount(self) -> int:
-        """Cycles of the last call. Not modelled yet: 0, with a warning."""
+        """Modelled cycles of a call: all of its device iterations, without the host's part."""
         if not self._options._Popart.options["instrumentWithHardwareCycleCounter"]:
             raise _impl.createPoptorchError(
                 "Cycle count logging is disabled. Please set option logCycleCount to True to enable."
@@ -260,7 +267,17 @@ class PoplarExecutor(CompilingExecutor):
             raise _impl.createPoptorchError(
                 "Please run the model at least once before obtaining cycle count."
             )
-        return not_modelled_cycles("PoplarExecutor.cycleCount")
+        modelled = self._modelled
+        if modelled is None:
+            raise _impl.createPoptorchError(
+                "Cycles are modelled, and TREMULA_CHIP_MODEL=off turns the model off. Unset it to get them."
+            )
+        found = modelled.estimate
+        log.info_once(
+            "modelled cycles",
+            f"cycleCount() is modelled for {found.chip.title}, not measured; times on hardware were {found.time_band}",
+        )
+        return modelled.cycles_per_call()
 
     def compilationTime(self) -> datetime.timedelta:
         """How long the compilation took on this host."""
@@ -273,32 +290,37 @@ class PoplarExecutor(CompilingExecutor):
         return datetime.timedelta(seconds=self._compile_seconds)
 
     def getPerfCounters(self) -> dict[str, list[list[float]]]:
-        """Host times (seconds) of the transfers of the last call, per event, tensor and transfer."""
+        """Times (seconds) of the transfers of the last call, per event, tensor and transfer.
+
+        They are modelled, and count from the beginning of the call; without the chip model (TREMULA_CHIP_MODEL=off)
+        they are those of the host's clock.
+        """
         if self._session is None:
             return _counters.no_ticks()
         program = self._session.program
         counted = self._calls_since_compile and not self._synthetic  # synthetic data is not transferred
-        return _counters.ticks(
-            self._session.executable.times if counted else TurnTimes(),
-            len(program.interface.inputs),
-            len(program.interface.outputs),
-            returned_turns(self._session.settings.outputs, program.loops) if counted else 0,
-        )
+        times = self._session.executable.times if counted else TurnTimes()
+        tensors = len(program.interface.inputs), len(program.interface.outputs)
+        returned = returned_turns(self._session.settings.outputs, program.loops) if counted else 0
+        modelled = self._modelled
+        if modelled is None:
+            return _counters.ticks(times, *tensors, returned)
+        return _counters.modelled_ticks(modelled.turn_time(), len(times.started), *tensors, returned)
 
     def getLatency(self) -> _counters.Latency:
-        """(least, most, mean) host seconds from the request of the inputs to the last output."""
+        """(least, most, mean) seconds from the request of the inputs to the last output, modelled."""
         return _counters.latency(self.getPerfCounters(), "input", min, "output_complete", max)
 
     def getHostIpuLatency(self) -> _counters.Latency:
-        """(least, most, mean) host seconds for the inputs to arrive."""
+        """(least, most, mean) seconds for the inputs to arrive, modelled."""
         return _counters.latency(self.getPerfCounters(), "input", min, "input_complete", max)
 
     def getComputeLatency(self) -> _counters.Latency:
-        """(least, most, mean) host seconds from the last input to the last output."""
+        """(least, most, mean) seconds from the last input to the last output, modelled."""
         return _counters.latency(self.getPerfCounters(), "input_complete", max, "output", max)
 
     def getIpuHostLatency(self) -> _counters.Latency:
-        """(least, most, mean) host seconds for the outputs to arrive."""
+        """(least, most, mean) seconds for the outputs to arrive, modelled."""
         return _counters.latency(self.getPerfCounters(), "output", min, "output_complete", max)
 
 

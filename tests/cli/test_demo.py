@@ -16,6 +16,7 @@ PROGRAM = """
 import sys
 from tremula.machine import ledger
 entry = ledger.wrapped("trainingModel", "Network")
+entry.foreseen("modelled for a chip: 20 samples/s")
 entry.executed({calls}, samples=20)
 sys.exit({code})
 """
@@ -58,7 +59,7 @@ def test_the_summary_comes_from_what_was_executed(
     assert main(["demo"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"trainingModel +2 calls, 20 samples on 1 virtual IPU\n", out)
-    assert "modelled: not yet" in out
+    assert re.search(r"on hardware +trainingModel: modelled for a chip: 20 samples/s\n", out)
     assert [run.calls for run in ledger.read()] == [2]
 
 
@@ -88,3 +89,4 @@ def test_the_demo_learns_the_digits(capfd: pytest.CaptureFixture[str]) -> None:
     assert match is not None
     assert float(match[1]) > 95
     assert re.search(r"trainingModel +200 calls, 32,000 samples", out)
+    assert re.search(r"on hardware +trainingModel: modelled for .*% of tile memory\n", out)

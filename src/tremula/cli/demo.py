@@ -100,7 +100,9 @@ def _print_summary(run: ledger.Run, seconds: float) -> None:
     threads = f"{run.threads} thread{'s' if run.threads != 1 else ''}" if run.threads else "threads unknown"
     print(f"  {'numbers':<15} computed on this host's CPU ({threads})")
     print(f"  {'time':<15} {seconds:.1f} s measured here, start to end; not what an IPU would take")
-    print(f"  {'chip figures':<15} modelled: not yet (no cycles, no tile memory in this version)")
+    for entry in run.models:
+        if entry.modelled:
+            print(f"  {'on hardware':<15} {entry.kind}: {entry.modelled}")
 
 
 def _short(path: Path) -> str:

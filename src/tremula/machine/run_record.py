@@ -64,6 +64,8 @@ class Entry:
     speedup: float = 0.0
     cache: str = ""
     why_quick: str = ""
+    #: what the chip model says of the last program, in one line; empty if it was not asked
+    modelled: str = ""
 
     def __post_init__(self) -> None:
         self._reports: list[FormReport] = []
@@ -81,6 +83,10 @@ class Entry:
         self.compiles += 1
         self.compile_seconds += seconds
         self.ipus = ipus
+
+    def foreseen(self, modelled: str) -> None:
+        """Note what the chip model says of the program."""
+        self.modelled = one_line(modelled)
 
     def follow(self, report: FormReport) -> None:
         """Take the figures about compiled code from `report` when the run is summed up."""
@@ -127,6 +133,7 @@ class Entry:
         for name in _SUMMED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.ipus = max(self.ipus, other.ipus)
+        self.modelled = other.modelled or self.modelled
         self._note_form(other.compiled_from, other.speedup, other.cache, other.why_quick)
 
     def _note_form(self, compiled_from: int, speedup: float, cache: str, why_quick: str) -> None:
@@ -221,6 +228,7 @@ def _entry(model: Mapping[str, Any]) -> Entry:
         speedup=_later(_number, model, "speedup", 0.0),
         cache=_later(_text, model, "cache", ""),
         why_quick=_later(_text, model, "why_quick", ""),
+        modelled=_later(_text, model, "modelled", ""),
     )
 
 

@@ -84,6 +84,8 @@ def _details(entry: Entry) -> Iterator[tuple[str, str]]:
     calls, _, seconds = entry.steady
     if calls:
         yield "steady state", f"{_count(calls, 'call')} in {_seconds(seconds)}, {_rate(entry)}"
+    if entry.modelled:
+        yield "on hardware", entry.modelled
 
 
 def _compiled_code(entry: Entry) -> str:

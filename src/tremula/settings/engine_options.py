@@ -76,8 +76,15 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
         ("profiler.programs.filter", "text", "Which programs are instrumented."),
     ),
     *_rows(
+        "honoured",
+        (
+            "debug.allowOutOfMemory",
+            "bool",
+            "Go on compiling a program that would not fit the modelled chip; false makes it an error.",
+        ),
+    ),
+    *_rows(
         _CHIP,
-        ("debug.allowOutOfMemory", "bool", "Go on compiling a program that does not fit the chip."),
         (
             "opt.internalExchangeOptimisationTarget",
             "cycles|memory|balanced",

@@ -71,12 +71,16 @@ def parse_ipu_version(text: str) -> str:
     return text
 
 
-def parse_execution(text: str) -> str:
-    """One of the ways to run a program."""
-    word = text.strip().lower()
-    if word not in ("auto", "quick", "compiled"):
-        raise BadValueError("expected auto, quick or compiled")
-    return word
+def one_of(*words: str) -> Callable[[str], str]:
+    """A parser for one of `words`."""
+
+    def parse(text: str) -> str:
+        word = text.strip().lower()
+        if word not in words:
+            raise BadValueError(f"expected {', '.join(words[:-1])} or {words[-1]}")
+        return word
+
+    return parse
 
 
 def parse_bytes(text: str) -> int:
@@ -173,16 +177,15 @@ VARIABLES: tuple[Variable, ...] = (
         parse_flag,
         False,
         "Use an IPU model of 4 tiles, unless POPTORCH_IPU_MODEL is on.",
-        "tremula.machine",
+        "tremula.machine, tremula.estimate",
     ),
     Variable(
         "POPTORCH_IPU_MODEL_VERSION",
         "ipu1, ipu2 or ipu21",
         parse_ipu_version,
         "ipu2",
-        "Chip generation of the IPU model.",
-        "tremula.machine",
-        "no effect: results do not depend on the chip generation",
+        "Chip generation that the chip model describes, unless TREMULA_SYSTEM names a system.",
+        "tremula.estimate",
     ),
     Variable(
         "POPTORCH_WAIT_FOR_IPU",
@@ -310,6 +313,41 @@ VARIABLES: tuple[Variable, ...] = (
         "tremula.machine",
     ),
     Variable(
+        "TREMULA_SYSTEM",
+        "name or file",
+        parse_text,
+        "",
+        "The system that the chip model describes: pod16, bow-pod64, c600 ... (docs/hardware.md lists them), or a "
+        "chip: mk1, mk2, bow, c600, or a file of your own. Unset: as many Mk2 IPUs as the program asks for.",
+        "tremula.estimate",
+    ),
+    Variable(
+        "TREMULA_HARDWARE_PATH",
+        "paths",
+        parse_text,
+        "",
+        "Folders with chip, machine and system files of your own, separated as in PATH.",
+        "tremula.hardware",
+    ),
+    Variable(
+        "TREMULA_CHIP_MODEL",
+        "`auto`, `off`, `compile` or `asked`",
+        one_of("auto", "off", "compile", "asked"),
+        "auto",
+        "When the chip model looks at a program: `compile`: at each compilation; `asked`: when a figure of it is "
+        "asked for; `off`: never; `auto`: at compilation for programs that take it about a second, else when asked.",
+        "tremula.estimate",
+    ),
+    Variable(
+        "TREMULA_OUT_OF_MEMORY",
+        "`warn` or `error`",
+        one_of("warn", "error"),
+        "warn",
+        "What becomes of a program that would not fit the modelled IPUs: `warn`: one warning, then it runs; `error`: "
+        "compilation fails, as on hardware.",
+        "tremula.estimate",
+    ),
+    Variable(
         "TREMULA_LOG_LEVEL",
         "log level",
         parse_level,
@@ -361,7 +399,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable(
         "TREMULA_EXECUTION",
         "`auto`, `quick` or `compiled`",
-        parse_execution,
+        one_of("auto", "quick", "compiled"),
         "auto",
         "How programs are run on the host: `auto` begins at once in the quick form and changes to compiled code "
         "when a program runs long enough; `quick` never compiles; `compiled` waits for the compiler first.",
