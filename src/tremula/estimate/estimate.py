@@ -23,6 +23,7 @@ from tremula.plan.lowering.lowered import LoweringSettings
 from tremula.plan.planner import Planner
 from tremula.program.graph import Loops, Phase, Program, SourceLine
 from tremula.schedule.bsp import OpCosts, op_costs
+from tremula.schedule.constants import FITTED_SCHEDULE, ScheduleConstants
 from tremula.schedule.deployment import Deployment
 from tremula.schedule.flat import FlatProgram
 from tremula.schedule.flatten import flatten
@@ -217,6 +218,7 @@ def estimate(
     *,
     samples: int | None = None,
     constants: Constants = FITTED,
+    schedule: ScheduleConstants = FITTED_SCHEDULE,
     planner: Planner | None = None,
 ) -> Estimate:
     """What `system` would do with `program`.
@@ -227,6 +229,7 @@ def estimate(
         system: chips, machines and links.
         samples: samples in a micro-batch; by default the leading extent of the first input.
         constants: fitted constants of the planners.
+        schedule: those of links, collectives and calls.
         planner: one to go on with, which knows shapes from earlier estimates. It must be of the system's chip.
 
     Raises:
@@ -234,7 +237,7 @@ def estimate(
     """
     settings = LoweringSettings(partials=deployment.partials, proportions=deployment.proportions)
     flat = flatten(program, lower(program, settings), samples)
-    return estimate_flat(flat, deployment, system, constants=constants, planner=planner)
+    return estimate_flat(flat, deployment, system, constants=constants, schedule=schedule, planner=planner)
 
 
 def estimate_flat(
@@ -243,6 +246,7 @@ def estimate_flat(
     system: System,
     *,
     constants: Constants = FITTED,
+    schedule: ScheduleConstants = FITTED_SCHEDULE,
     planner: Planner | None = None,
 ) -> Estimate:
     """The same for a program that is flat already."""
@@ -254,7 +258,7 @@ def estimate_flat(
         planner = Planner(chip, constants)
     costs = op_costs(program, planner)
     again = recomputation(program, deployment)
-    time = step_time(program, costs.costs, again, deployment, system, planner)
+    time = step_time(program, costs.costs, again, deployment, system, planner, schedule)
     memory = memory_report(program, costs.costs, again, deployment, system.chip, planner)
     return Estimate(
         system=system,

@@ -58,7 +58,8 @@ def _channels_last(tensor: torch.Tensor) -> torch.Tensor:
     strides = [1] * tensor.dim()
     for outer, inner in reversed(list(itertools.pairwise(order))):
         strides[outer] = strides[inner] * tensor.shape[inner]
-    return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype).copy_(tensor.detach())
+    empty = torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device)
+    return empty.copy_(tensor.detach())
 
 
 def allow_any_order(graph: fx.Graph) -> None:

@@ -23,6 +23,10 @@ from tremula.plan.work import Copy, Fill
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner
 
+#: shorter pieces are brought into order on a tile first: profiles of image filters, whose pixels are pieces of 8 and
+#: 16 bytes, show copies before and after each exchange (thorbenlouw/lbm-graphcore)
+_SHORTEST_PIECE = 32
+
 SOURCE = f"{exchange.SOURCE}; {rearrange.SOURCE}"
 
 
@@ -44,16 +48,14 @@ def plan_copy(work: Copy, planner: Planner) -> Cost:
     direct = _step("exchange", share, chip, exchange=exchange_cycles(here, chip, fragments))
     through = ordering.cycles + moving.cycles
     # a lone piece is padded to whole words; pieces of half words would overwrite their neighbours
-    whole = fragments == 1 or run % chip.exchange_bytes_per_cycle == 0
+    whole = fragments == 1 or (run % chip.exchange_bytes_per_cycle == 0 and run >= _SHORTEST_PIECE)
     if whole and direct.cycles <= through:
         plan = f"straight exchange, {fragments} pieces of {run} B per tile on {share.tiles} tiles"
         other = Alternative("runs brought into order first", through, "slower")
         return _cost((direct,), chip, here, fragments, plan, (other,))
     plan = f"runs of {run} B brought into order, {ordered} pieces per tile exchanged on {share.tiles} tiles"
     reason = (
-        "the instructions for so many pieces take longer"
-        if whole
-        else f"pieces of {run} B are no whole words"
+        "the instructions for so many pieces take longer" if whole else f"pieces of {run} B are too short"
     )
     other = Alternative("straight exchange", direct.cycles, reason)
     return _cost((ordering, moving), chip, here, ordered, plan, (other,))

@@ -4,7 +4,8 @@ An op's work is planned once per shape. Between ops lies what no single planner 
 matmul left spread one way is read by an op that works spread another way. A layout is named by the op that
 made it; element-wise ops take over that of their first operand. Every operand in a foreign layout costs a
 superstep in which `Constants.rearranged_share` of its bytes is exchanged and copied. Matmuls, convolutions,
-reductions, gathers and their like fetch their operands themselves: that is in their plans.
+reductions, gathers and their like fetch their operands themselves: that is in their plans. What compiled
+programs do beyond all that is added to every op: `Constants.unseen_share` and `superstep_cycles`.
 """
 
 from __future__ import annotations
@@ -93,7 +94,28 @@ def _cost(works: tuple[Work, ...], moved: int, planner: Planner) -> Cost:
         return FREE
     if moved and planner.constants.rearranged_share > 0:
         parts.insert(0, rearrangement(moved, planner.chip, planner.constants.rearranged_share))
-    return parts[0] if len(parts) == 1 else in_sequence(parts)
+    cost = parts[0] if len(parts) == 1 else in_sequence(parts)
+    return _with_unseen(cost, planner)
+
+
+def _with_unseen(cost: Cost, planner: Planner) -> Cost:
+    """`cost` as a part of a compiled program, which does more than the sum of its ops."""
+    share, fixed = planner.constants.unseen_share, planner.constants.superstep_cycles
+    count = sum(step.repeats for step in cost.supersteps)
+    cycles = share * cost.cycles + fixed * count
+    if not cycles:
+        return cost
+    step = Superstep("unseen", compute_cycles=cycles, tiles=planner.chip.tiles)
+    why = Why(
+        plan=f"{share:.0%} and {fixed:.0f} cycles for each of {count} supersteps on top, for what no planner sees",
+        formula="share x cycles of the op + cycles per superstep x supersteps",
+        source="fitted (Constants.unseen_share, superstep_cycles): layouts that are not the best for each op, control "
+        "code, copies into and out of code that ops share",
+        figures={"share": share, "cycles per superstep": fixed, "supersteps": count},
+    )
+    return replace(
+        cost, supersteps=(*cost.supersteps, step), why=replace(cost.why, parts=(*cost.why.parts, why))
+    )
 
 
 #: cycles of a copy on a tile in atoms of 8 bytes: fixed, and per byte (PopLibs' regression for rearrangements)

@@ -19,6 +19,7 @@ from tremula.plan.work import Cast, Copy, Elementwise, Fill, Random, Reduction, 
 from tremula.program.graph import Phase
 from tremula.schedule.bsp import Cycles, CycleSum
 from tremula.schedule.collectives import all_gather, all_reduce, reduce_scatter
+from tremula.schedule.constants import FITTED_SCHEDULE, ScheduleConstants
 from tremula.schedule.deployment import Deployment, Location
 from tremula.schedule.flat import FlatProgram, FlatTensor, Kind
 from tremula.schedule.streaming import traffic
@@ -51,12 +52,13 @@ def update_time(
     deployment: Deployment,
     system: System,
     planner: Planner,
+    constants: ScheduleConstants = FITTED_SCHEDULE,
 ) -> UpdateTime:
     """The once-per-step part of `program`; nothing for inference."""
     if not program.training:
         return UpdateTime()
     why: dict[str, Why] = {}
-    exchange, reduced = _gradient_exchange(program, deployment, system, why)
+    exchange, reduced = _gradient_exchange(program, deployment, system, why, constants)
     streaming, streamed = _state_traffic(program, deployment, system, why)
     return UpdateTime(
         arithmetic=_arithmetic(program, costs, deployment, planner),
@@ -106,7 +108,11 @@ def part_of(work: Work, replicas: int) -> Work:
 
 
 def _gradient_exchange(
-    program: FlatProgram, deployment: Deployment, system: System, why: dict[str, Why]
+    program: FlatProgram,
+    deployment: Deployment,
+    system: System,
+    why: dict[str, Why],
+    constants: ScheduleConstants,
 ) -> tuple[float, int]:
     """Cycles of the collectives of one step, and the bytes that each replica gives to them."""
     replicas = program.loops.replicas
@@ -131,7 +137,14 @@ def _gradient_exchange(
         total = sum(sizes.values())
         if total:
             share = max(sizes.values()) / total
-            done = collective(system, total, replicas, deployment.ipus_per_replica, fullest_share=share)
+            done = collective(
+                system,
+                total,
+                replicas,
+                deployment.ipus_per_replica,
+                fullest_share=share,
+                constants=constants,
+            )
             seconds += done.seconds
             why[f"collectives: {name}"] = done.why
     return seconds * system.chip.clock_hz, sum(reduced.values()) + sum(scattered.values())

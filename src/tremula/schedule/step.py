@@ -17,6 +17,7 @@ from tremula.plan.cost import Cost, Why
 from tremula.plan.planner import Planner
 from tremula.program.graph import Phase
 from tremula.schedule.bsp import Cycles, CycleSum
+from tremula.schedule.constants import FITTED_SCHEDULE, ScheduleConstants
 from tremula.schedule.copies import Crossing, crossings
 from tremula.schedule.deployment import Deployment
 from tremula.schedule.flat import FlatProgram
@@ -59,17 +60,18 @@ def step_time(
     deployment: Deployment,
     system: System,
     planner: Planner,
+    constants: ScheduleConstants = FITTED_SCHEDULE,
 ) -> StepTime:
     """The time of a step of `program` on each replica."""
     pipelined = deployment.execution == "pipelined"
     crossed = crossings(program, pipelined=pipelined)
     stages = _stages(program, costs, again, crossed)
     accumulation = program.loops.gradient_accumulation if program.training else 1
-    update = update_time(program, costs, deployment, system, planner)
+    update = update_time(program, costs, deployment, system, planner, constants)
     why: dict[str, Why] = dict(update.why)
     pipeline: PipelineTime | None = None
     phases: tuple[PhaseLoad, ...] = ()
-    copies = _copies(crossed, deployment, system, why, together=pipelined)
+    copies = _copies(crossed, deployment, system, why, constants, together=pipelined)
     micro_batch = Cycles.sum(stage.work for stage in stages) + copies
     iterations = program.loops.device_iterations
     if pipelined:
@@ -85,7 +87,7 @@ def step_time(
         body, latency = micro_batch * accumulation, micro_batch.total
     device = body + update.cycles
     clock = system.chip.clock_hz
-    call = _host_call(program, deployment, system, device.total / clock)
+    call = _host_call(program, deployment, system, device.total / clock, constants)
     why["host"] = call.why
     # of one micro-batch; the call's transfers are those of a step
     around = call.overhead_seconds + call.fill_seconds + call.stream_seconds / accumulation
@@ -158,6 +160,7 @@ def _copies(
     deployment: Deployment,
     system: System,
     why: dict[str, Why],
+    constants: ScheduleConstants,
     *,
     together: bool,
 ) -> Cycles:
@@ -170,7 +173,7 @@ def _copies(
     groups = [between] if together else [{pair: size} for pair, size in sorted(between.items())]
     seconds = 0.0
     for group in groups:
-        transfer = stage_copies(system, group, deployment.ipus_per_replica)
+        transfer = stage_copies(system, group, deployment.ipus_per_replica, constants=constants)
         seconds += transfer.seconds
         why["inter_ipu"] = transfer.why
     return Cycles(inter_ipu=seconds * system.chip.clock_hz)
@@ -190,7 +193,11 @@ def _phased(
 
 
 def _host_call(
-    program: FlatProgram, deployment: Deployment, system: System, device_seconds: float
+    program: FlatProgram,
+    deployment: Deployment,
+    system: System,
+    device_seconds: float,
+    constants: ScheduleConstants,
 ) -> HostCall:
     """A call, fed micro-batch by micro-batch; by default training returns the results of the last only."""
     loops = program.loops
@@ -211,6 +218,7 @@ def _host_call(
         overlap=deployment.overlap_io,
         synthetic=deployment.synthetic_data,
         call_seconds=deployment.call_seconds,
+        constants=constants,
     )
     # per iteration of the device again, as the call's fields say
     parts = ("device", "stream", "exposed_stream", "link", "exposed_link")

@@ -1,0 +1,353 @@
+"""The kinds of cases: their parameters, metrics and categories. Importing this needs no torch.
+
+Kinds of one op take the fields of the planner's own description of that op (tremula.plan.work), so that a new
+field is a new parameter. The others are listed here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tremula.plan import work
+
+#: what a report groups cases by, and the largest allowed median of the absolute error on rows that were not fitted
+CATEGORIES: dict[str, float | None] = {
+    "vertex": 0.02,
+    "gemm": 0.12,
+    "convolution": 0.12,
+    "elementwise": 0.12,
+    "stencil": 0.12,
+    "exchange": 0.10,
+    "training": 0.20,
+    "scaling": 0.08,
+    "inference": 0.25,
+    "memory": 0.20,
+    "host": None,
+    "sparse": None,
+    "other": None,
+}
+#: type of data and of partial sums, by the name of a precision
+PRECISIONS: dict[str, tuple[str, str]] = {
+    "fp32": ("fp32", "fp32"),
+    "fp32.32": ("fp32", "fp32"),
+    "fp16": ("fp16", "fp32"),
+    "fp16.16": ("fp16", "fp16"),
+    "fp16.32": ("fp16", "fp32"),
+    "fp8": ("fp8", "fp16"),
+    "fp8.16": ("fp8", "fp16"),
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a kind: a test for its values, and what that test asks for in words."""
+
+    says: str
+    accepts: Callable[[Any], bool]
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of case. `metrics` maps each metric to the dimensions of the units that it may be given in."""
+
+    name: str
+    category: str
+    metrics: Mapping[str, tuple[str, ...]]
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    #: further parameters belong to something that has its own names (a vertex)
+    open_parameters: bool = False
+    #: the planner's description, for kinds of one op
+    work: type | None = None
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _list_of(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(test(each) for each in value)
+
+
+def whole(required: bool = False) -> Parameter:
+    """A count."""
+    return Parameter("a whole number of at least 0", lambda v: _whole(v) and v >= 0, required)
+
+
+def number(required: bool = False) -> Parameter:
+    """Any number."""
+    return Parameter("a number", _number, required)
+
+
+def truth() -> Parameter:
+    """True or false."""
+    return Parameter("true or false", lambda v: isinstance(v, bool))
+
+
+def word(*choices: str, required: bool = False) -> Parameter:
+    """One of some words, or any."""
+    if not choices:
+        return Parameter("a word", lambda v: isinstance(v, str), required)
+    return Parameter(f"one of {', '.join(choices)}", lambda v: v in choices, required)
+
+
+def extents(required: bool = False) -> Parameter:
+    """One whole number per dimension."""
+    return Parameter("a list of whole numbers", _list_of(_whole), required)
+
+
+def words() -> Parameter:
+    """Names."""
+    return Parameter("a list of words", _list_of(lambda v: isinstance(v, str)))
+
+
+def table() -> Parameter:
+    """Nested values."""
+    return Parameter("a table", lambda v: isinstance(v, dict))
+
+
+def _of_type(hint: Any, required: bool) -> Parameter:
+    """The parameter for a field of a work description."""
+    if isinstance(hint, types.UnionType):
+        kept = [each for each in typing.get_args(hint) if each is not type(None)]
+        return _of_type(kept[0], required)
+    if hint is bool:
+        return truth()
+    if hint is int:
+        return whole(required)
+    if hint is float:
+        return number(required)
+    if hint is str:
+        return word(required=required)
+    if typing.get_origin(hint) is tuple and typing.get_origin(typing.get_args(hint)[0]) is tuple:
+        return Parameter("a list of pairs", _list_of(_list_of(_whole)), required)
+    return extents(required)
+
+
+def work_parameters(description: type, without: tuple[str, ...] = ()) -> dict[str, Parameter]:
+    """The fields of a work description as parameters."""
+    hints = typing.get_type_hints(description)
+    return {
+        each.name: _of_type(hints[each.name], each.default is dataclasses.MISSING)
+        for each in dataclasses.fields(description)
+        if each.name not in without
+    }
+
+
+_OP_METRICS: dict[str, tuple[str, ...]] = {
+    "cycles": ("cycles",),
+    "compute_cycles": ("cycles",),
+    "exchange_cycles": ("cycles",),
+    "sync_cycles": ("cycles",),
+    "time": ("time",),
+    "throughput": ("flops", "items"),
+    "bandwidth": ("bandwidth",),
+    "temporary_bytes": ("bytes",),
+    "tile_bytes": ("bytes",),
+}
+_OP_EXTRAS = {
+    "repeats": number(),
+    "flops": number(),
+    "bytes": number(),
+    "phase": word(),
+    "ipus": whole(),
+}
+
+
+def _op(
+    name: str, category: str, description: type, without: tuple[str, ...] = (), **extra: Parameter
+) -> Kind:
+    parameters = {**_OP_EXTRAS, **work_parameters(description, without), **extra}
+    return Kind(name, category, _OP_METRICS, parameters, work=description)
+
+
+_TRANSFER_METRICS: dict[str, tuple[str, ...]] = {
+    "time": ("time",),
+    "cycles": ("cycles",),
+    "bandwidth": ("bandwidth",),
+}
+
+
+def _triple(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 3 and all(_number(each) for each in value)
+
+
+_MODEL_PARAMETERS: dict[str, Parameter] = {
+    "model": word(required=True),
+    "arguments": table(),
+    "batch": whole(required=True),
+    "accumulation": whole(),
+    "replicas": whole(),
+    "device_iterations": whole(),
+    "ipus_per_replica": whole(),
+    "stages": words(),
+    "schedule": word("grouped", "interleaved", "sequential"),
+    "execution": word("single", "pipelined", "sharded", "serial_phased", "parallel_phased"),
+    "training": truth(),
+    "optimizer": word("sgd", "momentum", "combined_momentum", "adam", "adamw", "lamb", "rmsprop"),
+    "state_dtype": word("fp16", "fp32"),
+    "accumulator_dtype": word("fp16", "fp32"),
+    "recompute": word("none", "all", "checkpoints", "norms"),
+    "checkpoints": words(),
+    "partials": word("fp16", "fp32"),
+    "proportion": Parameter(
+        "a number, or a list with one per IPU", lambda v: _number(v) or _list_of(_number)(v)
+    ),
+    "weights": word("on_chip", "off_chip", "sharded", "off_chip_sharded"),
+    "optimizer_state": word("on_chip", "off_chip", "sharded", "off_chip_sharded"),
+    "accumulators": word("on_chip", "off_chip", "sharded", "off_chip_sharded"),
+    "activations": word("on_chip", "off_chip"),
+    "io_tiles": whole(),
+    "overlap_io": truth(),
+    "prefetch_depth": whole(),
+    "synthetic_data": truth(),
+    "items_per_sample": number(),
+    "calls_in_flight": whole(),
+    "call_seconds": number(),
+    "returned_share": number(),
+    "batches": extents(),
+}
+_MODEL_METRICS: dict[str, tuple[str, ...]] = {
+    "throughput": ("items",),
+    "time_per_update": ("time",),
+    "time_per_call": ("time",),
+    "time": ("time",),
+    "updates_per_second": ("rate",),
+    "calls_per_second": ("rate",),
+    "cycles": ("cycles",),
+    "tile_bytes_max": ("bytes",),
+    "max_batch_fit": ("count",),
+    "fits": ("truth",),
+    "power": ("power",),
+    "energy_per_update": ("energy",),
+}
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "vertex",
+            "vertex",
+            {"cycles": ("cycles",), "time": ("time",)},
+            {"name": word(required=True)},
+            True,
+        ),
+        _op("gemm", "gemm", work.MatMul, ("dtype", "partials")),
+        Kind(
+            "convolution",
+            "convolution",
+            _OP_METRICS,
+            {
+                "batch": whole(True),
+                "in_channels": whole(True),
+                "out_channels": whole(True),
+                "field": extents(True),
+                "kernel": extents(True),
+                "stride": extents(),
+                "padding": extents(),
+                "dilation": extents(),
+                "groups": whole(),
+                "pass": word("forward", "input_gradient", "weight_gradient"),
+                "proportion": number(),
+                "copied_back": truth(),
+                **_OP_EXTRAS,
+            },
+            work=work.Convolution,
+        ),
+        _op("sparse_gemm", "sparse", work.SparseMatMul, ("dtype", "partials")),
+        _op("elementwise", "elementwise", work.Elementwise, ("dtype",)),
+        _op("cast", "elementwise", work.Cast, ("dtype",)),
+        _op("reduction", "elementwise", work.Reduction, ("dtype",)),
+        _op("softmax", "elementwise", work.Softmax, ("dtype",)),
+        _op("norm", "elementwise", work.Norm, ("dtype",)),
+        _op("pool", "elementwise", work.Pool, ("dtype",)),
+        _op("gather", "elementwise", work.Gather, ("dtype",)),
+        _op("scatter", "elementwise", work.Scatter, ("dtype",)),
+        _op("recurrent", "gemm", work.Recurrent, ("dtype", "partials")),
+        _op("random", "elementwise", work.Random, ("dtype",)),
+        _op("copy", "exchange", work.Copy, ("dtype",)),
+        _op("fill", "elementwise", work.Fill, ("dtype",)),
+        _op("sort", "elementwise", work.Sort, ("dtype",)),
+        _op("scan", "elementwise", work.Scan, ("dtype",)),
+        _op("stencil", "stencil", work.Stencil, ("dtype",), flops_per_point=number()),
+        Kind(
+            "bandwidth",
+            "elementwise",
+            {"bandwidth": ("bandwidth",)},
+            {
+                "operation": word("read", "write", "copy", "scale", "add", "triad", required=True),
+                "compiled": truth(),
+            },
+        ),
+        Kind(
+            "exchange",
+            "exchange",
+            {"exchange_cycles": ("cycles",), "cycles": ("cycles",), "time": ("time",)},
+            {
+                "bytes": number(),
+                "fragments": whole(),
+                "shared_bus": truth(),
+                "phases": Parameter("a list of tables", _list_of(lambda v: isinstance(v, dict))),
+                "repeats": number(),
+            },
+        ),
+        Kind(
+            "inter_ipu",
+            "exchange",
+            _TRANSFER_METRICS,
+            {
+                "transfers": Parameter("a list of [from, to, bytes]", _list_of(_triple), required=True),
+                "pieces": whole(),
+                "repeats": number(),
+            },
+        ),
+        Kind(
+            "collective",
+            "exchange",
+            _TRANSFER_METRICS,
+            {
+                "operation": word("all_reduce", "reduce_scatter", "all_gather", "broadcast", required=True),
+                "bytes": number(True),
+                "replicas": whole(True),
+                "ipus_per_replica": whole(),
+                "repeats": number(),
+            },
+        ),
+        Kind(
+            "host_transfer",
+            "host",
+            _TRANSFER_METRICS,
+            {
+                "in_bytes": number(),
+                "out_bytes": number(),
+                "leg": word("call", "tiles", "link"),
+                "device_iterations": whole(),
+                "replicas": whole(),
+                "ipus_per_replica": whole(),
+                "prefetch_depth": whole(),
+                "overlap": truth(),
+                "call_seconds": number(),
+                "calls_in_flight": whole(),
+                "repeats": number(),
+            },
+        ),
+        Kind(
+            "matrix_vector",
+            "other",
+            {"cycles": ("cycles",), "compute_cycles": ("cycles",), "exchange_cycles": ("cycles",)},
+            {"rows": whole(True), "columns": whole(True), "segments": whole(), "worst": truth()},
+        ),
+        Kind("model", "training", _MODEL_METRICS, _MODEL_PARAMETERS),
+        Kind("scaling", "scaling", {"ratio": ("ratio",)}, {**_MODEL_PARAMETERS, "base": table()}),
+        Kind("memory", "memory", _MODEL_METRICS, _MODEL_PARAMETERS),
+    )
+}

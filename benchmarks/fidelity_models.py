@@ -1,0 +1,239 @@
+"""Predictions for whole models: capture, estimate, and a metric read off the estimate.
+
+Programs are captured once per recipe and flattened once per recipe and precision; what changes with replicas,
+accumulation, chip or constants is the estimate alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tremula.capture.stages import BlockRule
+from tremula.estimate.estimate import Estimate, estimate_flat
+from tremula.hardware.system import System
+from tremula.plan.lowering.lower import lower
+from tremula.plan.lowering.lowered import LoweringSettings
+from tremula.plan.planner import Planner
+from tremula.program.graph import Loops
+from tremula.schedule.deployment import Deployment, Location
+from tremula.schedule.flat import FlatProgram
+from tremula.schedule.flatten import flatten
+
+from .fidelity_cases import Case
+from .fidelity_plans import Fp8Planner, SharingPlanner
+from .fidelity_transfers import system_of
+from .models.capturing import Recipe, captured
+
+if TYPE_CHECKING:
+    from .fidelity_evaluate import Evaluator
+
+_LOCATIONS = {
+    "on_chip": Location(),
+    "off_chip": Location(on_chip=False),
+    "sharded": Location(sharded=True),
+    "off_chip_sharded": Location(on_chip=False, sharded=True),
+}
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """What a case says, with defaults filled in."""
+
+    recipe: Recipe
+    deployment: Deployment
+    loops: Loops
+    fp8: bool
+
+
+def predict_model(case: Case, evaluator: Evaluator) -> float:
+    """The metric of a case of a whole model, in base units."""
+    if case.kind == "scaling":
+        return _scaling(case, evaluator)
+    if case.metric == "max_batch_fit":
+        return _largest_batch(case, evaluator)
+    found = model_estimate(case, evaluator)
+    items = case.parameters.get("items_per_sample", 1.0)
+    return _metric(case.metric, found, items, case.parameters.get("calls_in_flight", 1))
+
+
+def _period(found: Estimate, calls_in_flight: int) -> float:
+    """Time from call to call: with several under way, that of the device or the link, or a share of the call's."""
+    call = found.time.call
+    steady = max(call.device_seconds + call.exposed_stream_seconds, call.link_seconds)
+    return max(found.loops.device_iterations * steady, found.seconds_per_call / calls_in_flight)
+
+
+def _metric(metric: str, found: Estimate, items: float, calls_in_flight: int) -> float:
+    call = _period(found, calls_in_flight)
+    updates = found.loops.device_iterations
+    if metric == "throughput":
+        per_call = found.samples * found.micro_batches_per_step * updates * found.loops.replicas
+        return items * per_call / call
+    if metric == "time_per_update":
+        return call / updates
+    if metric in ("time_per_call", "time"):
+        return call
+    if metric == "calls_per_second":
+        return 1.0 / call
+    if metric == "updates_per_second":
+        return updates / call
+    if metric == "cycles":
+        return found.device_cycles_per_step
+    if metric == "tile_bytes_max":
+        return float(found.memory.max_tile_bytes)
+    if metric == "fits":
+        return float(found.memory.fits)
+    return _power(metric, found, call / updates)
+
+
+def _power(metric: str, found: Estimate, update_seconds: float) -> float:
+    """Power of the machines in use: idle, and the rest in proportion to the time that the chips are busy."""
+    machine = found.system.machine
+    if machine.idle_power_watts is None or machine.busy_power_watts is None:
+        raise ValueError(f"the power of {machine.name} is not in its file")
+    busy = found.device_cycles_per_step / found.chip.clock_hz / update_seconds
+    ipus = found.loops.replicas * found.deployment.ipus_per_replica
+    machines = -(-ipus // machine.ipus)
+    extra = machine.busy_power_watts - machine.idle_power_watts
+    power = machines * (machine.idle_power_watts + min(1.0, busy) * extra)
+    return power if metric == "power" else power * update_seconds
+
+
+def _scaling(case: Case, evaluator: Evaluator) -> float:
+    """Throughput over that of the base; the base differs in what its table says."""
+    given = {name: value for name, value in case.parameters.items() if name != "base"}
+    base = dict(case.parameters.get("base", {}))
+    smaller = replace(case, system=base.pop("system", case.system), parameters={**given, **base})
+    larger = model_estimate(replace(case, parameters=given), evaluator)
+    return larger.throughput / model_estimate(smaller, evaluator).throughput
+
+
+def _largest_batch(case: Case, evaluator: Evaluator) -> float:
+    """The largest of `batches` that fits; 0 if none does."""
+    fitting = 0
+    for batch in sorted(case.parameters.get("batches", (1, 2, 4, 8, 16, 32, 64))):
+        found = model_estimate(replace(case, parameters={**case.parameters, "batch": batch}), evaluator)
+        if found.memory.fits:
+            fitting = max(fitting, batch)
+    return float(fitting)
+
+
+def model_estimate(case: Case, evaluator: Evaluator) -> Estimate:
+    """What the chip model says about the model of `case`."""
+    setting = _setting(case)
+    system = system_of(case, setting.loops.replicas * setting.deployment.ipus_per_replica)
+    # two publications of one configuration share an estimate
+    key = (setting.recipe, setting.loops, repr(setting.deployment), system.name, system.chip, setting.fp8)
+    return evaluator.remembered(key, lambda: _estimate(setting, system, evaluator))
+
+
+def _estimate(setting: _Setting, system: System, evaluator: Evaluator) -> Estimate:
+    program = replace(_flat(setting), loops=setting.loops)
+    planner = _planner(evaluator, system, setting)
+    return estimate_flat(
+        program,
+        setting.deployment,
+        system,
+        constants=evaluator.constants,
+        schedule=evaluator.schedule,
+        planner=planner,
+    )
+
+
+#: flat programs by recipe and by what their works depend on
+_flat_programs: dict[tuple[Recipe, str, tuple[tuple[int, float], ...]], FlatProgram] = {}
+
+
+def _flat(setting: _Setting) -> FlatProgram:
+    deployment = setting.deployment
+    key = (setting.recipe, deployment.partials, tuple(sorted(deployment.proportions.items())))
+    capture = captured(setting.recipe)
+    program = capture.with_loops(setting.loops)  # refuses a pipeline with too few micro-batches
+    if key not in _flat_programs:
+        lowering = LoweringSettings(partials=deployment.partials, proportions=deployment.proportions)
+        _flat_programs[key] = flatten(program, lower(program, lowering), setting.recipe.batch)
+    return _flat_programs[key]
+
+
+def forget() -> None:
+    """Let the next evaluation flatten its programs anew."""
+    _flat_programs.clear()
+
+
+def _planner(evaluator: Evaluator, system: System, setting: _Setting) -> Planner:
+    chip = system.chip
+    if setting.deployment.io_tiles:
+        chip = chip.with_tiles(chip.tiles - setting.deployment.io_tiles)
+    kind = Fp8Planner if setting.fp8 else SharingPlanner
+    return evaluator.remembered((chip, kind), lambda: kind(chip, evaluator.constants))
+
+
+def _setting(case: Case) -> _Setting:
+    given: Mapping[str, Any] = case.parameters
+    training = bool(given.get("training", False))
+    stages = tuple(given.get("stages", ()))
+    execution = given.get("execution", "pipelined" if stages else "single")
+    fp8 = case.dtype == "fp8"
+    accumulation, replicas = int(given.get("accumulation", 1)), int(given.get("replicas", 1))
+    recipe = Recipe(
+        model=given["model"],
+        arguments=tuple(sorted((name, _frozen(value)) for name, value in given.get("arguments", {}).items())),
+        dtype="fp16" if fp8 else case.dtype,
+        batch=int(given["batch"]),
+        training=training,
+        optimizer=given.get("optimizer", "sgd"),
+        state_dtype=given.get("state_dtype", "fp32"),
+        accumulator_dtype=given.get("accumulator_dtype", "fp32"),
+        stages=stages,
+        pipelined=execution == "pipelined",
+        checkpoints=tuple(given.get("checkpoints", ())),
+        accumulates=accumulation * replicas > 1,
+    )
+    loops = Loops(
+        device_iterations=int(given.get("device_iterations", 1)),
+        gradient_accumulation=accumulation if training else 1,
+        replicas=replicas,
+    )
+    if execution == "pipelined" and not training:
+        # an inference pipeline is fed by the turns of the device's loop
+        loops = replace(loops, device_iterations=max(loops.device_iterations, 1 + len(stages)))
+    return _Setting(recipe, _deployment(case, recipe, execution), loops, fp8)
+
+
+def _deployment(case: Case, recipe: Recipe, execution: str) -> Deployment:
+    given = case.parameters
+    proportion = given.get("proportion", 0.6)
+    if isinstance(proportion, list):
+        proportions = {-1: float(proportion[-1]), **{ipu: float(each) for ipu, each in enumerate(proportion)}}
+    else:
+        proportions = {-1: float(proportion)}
+    ipus = int(given.get("ipus_per_replica", 0))
+    if not ipus:
+        rule = captured(recipe).rule
+        ipus = rule.summary().ipus_per_replica if isinstance(rule, BlockRule) else 1
+    places: dict[str, Any] = {
+        name: _LOCATIONS[given[name]]
+        for name in ("weights", "optimizer_state", "accumulators", "activations")
+        if name in given
+    }
+    options: dict[str, Any] = {
+        name: given[name]
+        for name in ("recompute", "io_tiles", "overlap_io", "prefetch_depth", "synthetic_data", "returned_share",
+                     "call_seconds")
+        if name in given
+    }  # fmt: skip
+    return Deployment(
+        execution=execution,
+        pipeline_schedule=given.get("schedule", "grouped"),
+        ipus_per_replica=ipus,
+        proportions=proportions,
+        partials=given.get("partials", case.partials),
+        **places,
+        **options,
+    )
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(each) for each in value) if isinstance(value, list) else value

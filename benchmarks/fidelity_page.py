@@ -1,0 +1,180 @@
+"""The page on accuracy, docs/accuracy.md: how far predictions are from published figures, and where they are wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+
+from tremula.estimate.estimate import VERSION
+from tremula.plan.constants import FITTED
+from tremula.schedule.constants import FITTED_SCHEDULE
+
+from .fidelity_folds import FOLDS
+from .fidelity_statistics import Row, Spread, Summary, error
+
+_INTRODUCTION = """# How accurate the chip model is
+
+<!-- Written by `python -m benchmarks.fidelity --page docs/accuracy.md`. Do not edit by hand. -->
+
+Everything that Tremula says about time and memory on an IPU is *modelled*. This page compares the model (version
+{version}) with figures that others have *published*, {cases} of them, one by one. Each is a case in
+`benchmarks/cases`, with its source; [fidelity-cases.md](fidelity-cases.md) says how to write another one.
+
+A few constants of the model were fitted to published figures; they are listed [below](#fitted-constants). A row that
+was used for fitting proves little, so it is predicted a second time by constants that were fitted without it: the
+fitted rows are cut into {folds} folds, and each fold is predicted by a fit to the others. The column "never used"
+has those predictions, and those of all rows that were in no fit at all.
+
+The error of a row is |predicted / published - 1|.
+"""
+
+_CATEGORY_WORDS = {
+    "vertex": "one vertex on a tile",
+    "gemm": "dense products",
+    "convolution": "convolutions",
+    "elementwise": "element-wise, bandwidth",
+    "stencil": "stencils",
+    "exchange": "exchange",
+    "training": "training throughput",
+    "scaling": "scaling over replicas",
+    "inference": "inference",
+    "memory": "memory",
+    "host": "host transfers",
+    "sparse": "sparse products",
+    "other": "others",
+}
+
+
+def page(rows: Sequence[Row], table: Sequence[Summary], left_out: Mapping[str, str]) -> str:
+    """The text of the page."""
+    parts = [
+        _INTRODUCTION.format(version=VERSION, cases=len(rows), folds=FOLDS),
+        _summary(table),
+        _wrong(rows, table),
+        _constants(),
+        _cases(rows),
+        _left_out(left_out),
+    ]
+    return "\n".join(parts)
+
+
+def _summary(table: Sequence[Summary]) -> str:
+    lines = [
+        "## By category",
+        "",
+        "| category | fitted rows | median | 90 % | rows never used | median | 90 % | target | |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---|",
+    ]
+    for each in table:
+        target = "" if each.target is None else f"{each.target:.0%}"
+        verdict = {True: "met", False: "**missed**", None: ""}[each.met]
+        name = _CATEGORY_WORDS[each.category]
+        lines.append(f"| {name} | {_cells(each.fitted)} | {_cells(each.unused)} | {target} | {verdict} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cells(spread: Spread) -> str:
+    if spread.median is None or spread.ninetieth is None:
+        return "0 | | "
+    return f"{spread.rows} | {spread.median:.1%} | {spread.ninetieth:.1%}"
+
+
+def _wrong(rows: Sequence[Row], table: Sequence[Summary]) -> str:
+    """The rows that are off by more than the target of their category, the worst first."""
+    lines = ["## Where the model is wrong", ""]
+    missed = [_CATEGORY_WORDS[each.category] for each in table if each.met is False]
+    if missed:
+        lines += [f"Targets that are missed: {', '.join(missed)}.", ""]
+    failed = [row for row in rows if row.prediction.predicted is None]
+    if failed:
+        lines += ["Not predicted at all:", ""]
+        lines += [f"- `{row.prediction.case.id}`: {row.prediction.error}" for row in failed]
+        lines.append("")
+    off = [row for row in rows if (error(row.unused) or 0.0) > 0.3]
+    off.sort(key=lambda row: -(error(row.unused) or 0.0))
+    lines += [f"{len(off)} of {len(rows)} rows are off by more than 30 %:", ""]
+    lines += ["| row | what is published | predicted / published | remark |", "|---|---|---:|---|"]
+    for row in off:
+        case = row.prediction.case
+        ratio = "" if row.unused.ratio is None else f"{row.unused.ratio:.2f}"
+        lines.append(f"| `{case.id}` | {_what(row)} | {ratio} | {case.notes} |")
+    return "\n".join(lines) + "\n"
+
+
+def _what(row: Row) -> str:
+    case = row.prediction.case
+    name = case.parameters.get("model") or case.parameters.get("name") or case.kind
+    return f"{name}, {case.chip}, {case.precision}: {case.metric.replace('_', ' ')}"
+
+
+def _constants() -> str:
+    lines = [
+        "## Fitted constants",
+        "",
+        "`python -m benchmarks.fidelity --fit` finds them anew. No constant belongs to one model.",
+        "",
+        "| constant | value | what it stands for |",
+        "|---|---:|---|",
+    ]
+    for fitted in (FITTED, FITTED_SCHEDULE):
+        meanings = field_comments(type(fitted))
+        lines += [
+            f"| `{each.name}` | {getattr(fitted, each.name):g} | {meanings.get(each.name, '')} |"
+            for each in dataclasses.fields(fitted)
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def field_comments(owner: type) -> dict[str, str]:
+    """The `#:` comments above the fields of a dataclass."""
+    found: dict[str, str] = {}
+    words: list[str] = []
+    for line in inspect.getsource(owner).splitlines():
+        text = line.strip()
+        if text.startswith("#:"):
+            words.append(text[2:].strip())
+        elif (match := re.match(r"(\w+): ", text)) and words:
+            found[match[1]] = " ".join(words)
+            words = []
+        else:
+            words = []
+    return found
+
+
+def _cases(rows: Sequence[Row]) -> str:
+    lines = [
+        "## All rows",
+        "",
+        "`fold` is predicted / published with constants that were fitted without the row.",
+    ]
+    for category, name in _CATEGORY_WORDS.items():
+        own = [row for row in rows if row.category == category]
+        if not own:
+            continue
+        lines += ["", f"### {name[0].upper()}{name[1:]}", ""]
+        lines += [
+            "| row | published | predicted | unit | ratio | fold | quality | source |",
+            "|---|---:|---:|---|---:|---:|---:|---|",
+        ]
+        for row in own:
+            case, found = row.prediction.case, row.prediction
+            predicted = "" if found.predicted is None else f"{found.predicted:.5g}"
+            ratio = "" if found.ratio is None else f"{found.ratio:.2f}"
+            fold = "" if row.without is None or row.without.ratio is None else f"{row.without.ratio:.2f}"
+            lines.append(
+                f"| `{case.id}` | {case.published:.5g} | {predicted} | {case.unit} | {ratio} | {fold} | "
+                f"{case.quality} | {case.source} |"
+            )
+    lines += [
+        "",
+        "Quality 1: hardware and configuration known; 2: partly known; 3: simulated by the vendor or recalled.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _left_out(left_out: Mapping[str, str]) -> str:
+    lines = ["## Published rows without a case", "", "| row | why |", "|---|---|"]
+    lines += [f"| `{name}` | {why} |" for name, why in left_out.items()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,213 @@
+"""From a model's name to a captured program: nothing is computed, and no memory is taken for weights.
+
+Modules are built on the meta device. Pipeline stages and checkpoints are put on from outside, by the names of
+submodules: an entry `layers.3` opens the next stage on the next IPU, `head@0` opens it on IPU 0. Programs are
+kept by what they were captured from, so that cases that differ in replicas, accumulation or chip share one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+
+from tremula.capture.context import annotated
+from tremula.capture.placement import PlacementRule, SingleIpu
+from tremula.capture.stages import AutoStages, Mode, check
+from tremula.ops.vendor_schemas import identity_loss
+from tremula.optimize.spec import GroupSpec, HyperValue, Kind, OptimizerSpec
+from tremula.program.graph import Loops, Program
+from tremula.session import Session, SessionSettings
+
+from . import build
+
+DTYPES = {"fp32": torch.float32, "fp16": torch.float16}
+#: by the name in a case file: the rule, its values besides the learning rate, and options of the rule
+OPTIMIZERS: dict[str, tuple[Kind, dict[str, float], dict[str, Any]]] = {
+    "sgd": (Kind.SGD, {}, {"use_combined_accum": False}),
+    "momentum": (Kind.SGD, {"momentum": 0.9}, {"use_combined_accum": False}),
+    "combined_momentum": (Kind.SGD, {"momentum": 0.9}, {"use_combined_accum": True}),
+    "adam": (Kind.ADAM, {}, {}),
+    "adamw": (Kind.ADAMW, {"weightDecay": 0.01}, {}),
+    "lamb": (Kind.LAMB, {"weightDecay": 0.01}, {"bias_correction": False}),
+    "rmsprop": (Kind.RMSPROP, {"momentum": 0.9}, {}),
+}
+_VALUES = {
+    "learningRate": 0.01, "weightDecay": 0.0, "momentum": 0.0, "dampening": 0.0, "velocityScaling": 1.0,
+    "nesterov": 0.0, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "maxWeightNorm": 65535.0, "alpha": 0.99,
+}  # fmt: skip
+_REDUCTION_NONE = 2
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a program is captured from; equal recipes share one capture."""
+
+    model: str
+    arguments: tuple[tuple[str, Any], ...] = ()
+    dtype: str = "fp32"
+    batch: int = 1
+    training: bool = False
+    optimizer: str = "sgd"
+    #: types of the optimizer's state and of gradient accumulators
+    state_dtype: str = "fp32"
+    accumulator_dtype: str = "fp32"
+    #: submodules at which a stage begins
+    stages: tuple[str, ...] = ()
+    pipelined: bool = True
+    #: submodules whose results are kept instead of being computed again
+    checkpoints: tuple[str, ...] = ()
+    #: whether gradients are accumulated or reduced before the update
+    accumulates: bool = True
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A program, the rule that placed its ops, and how long the capture took."""
+
+    program: Program
+    rule: PlacementRule
+    seconds: float
+
+    def with_loops(self, loops: Loops) -> Program:
+        """The same program run so many times.
+
+        Raises:
+            tremula.errors.Error: a pipeline gets too few micro-batches.
+        """
+        check(self.rule, self.program.training, loops.gradient_accumulation, loops.device_iterations)
+        return replace(self.program, loops=loops)
+
+
+_known: dict[Recipe, Capture] = {}
+
+
+def captured(recipe: Recipe) -> Capture:
+    """The program of `recipe`, captured once."""
+    if recipe not in _known:
+        _known[recipe] = _capture(recipe)
+    return _known[recipe]
+
+
+def seconds_of_all() -> float:
+    """Time that the captures took that are kept now."""
+    return sum(capture.seconds for capture in _known.values())
+
+
+def forget() -> None:
+    """Let the next capture of each recipe be a new one."""
+    _known.clear()
+
+
+def _capture(recipe: Recipe) -> Capture:
+    began = time.perf_counter()
+    with torch.device("meta"):
+        module = build(recipe.model, dict(recipe.arguments))
+    module = module.to(DTYPES[recipe.dtype]).train(recipe.training)
+    if any(isinstance(each, nn.modules.conv._ConvNd) for each in module.modules()):
+        # the session reorders convolutions' weights, which takes memory; it is never written
+        module = module.to_empty(device="cpu")
+    sample: dict[str, torch.Tensor] = module.sample(recipe.batch, recipe.training)
+    rule = _rule(recipe)
+    # enough micro-batches for any pipeline: with_loops sets and checks the true numbers
+    many = 1 if not recipe.accumulates and recipe.training else 64
+    settings = SessionSettings(
+        training=recipe.training,
+        loops=Loops(gradient_accumulation=many if recipe.training else 1, device_iterations=64),
+        rule=rule,
+    )
+    session = Session(settings, optimizer_spec(module, recipe) if recipe.training else None)
+
+    def call(inputs: list[torch.Tensor]) -> Any:
+        result = module(*inputs)
+        if not recipe.training:
+            return result
+        return result[0], identity_loss(result[1], _REDUCTION_NONE)
+
+    with _annotated_from_outside(module, recipe, rule), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = session.capture(
+            module, call, list(sample.values()), list(sample), _tensors, lambda _stages: None
+        ).program
+    return Capture(program, rule, time.perf_counter() - began)
+
+
+def optimizer_spec(module: nn.Module, recipe: Recipe) -> OptimizerSpec:
+    """The optimizer called `recipe.optimizer` over all parameters of `module`."""
+    kind, values, options = OPTIMIZERS[recipe.optimizer]
+    constants = {key: HyperValue(value, constant=True) for key, value in {**_VALUES, **values}.items()}
+    constants["learningRate"] = HyperValue(_VALUES["learningRate"])
+    group = GroupSpec(tuple(name for name, _ in module.named_parameters()), constants)
+    state = DTYPES[recipe.state_dtype]
+    return OptimizerSpec(
+        kind,
+        (group,),
+        accum_type=DTYPES[recipe.accumulator_dtype],
+        first_order_type=state,
+        second_order_type=torch.float32,
+        **options,
+    )
+
+
+def stage_entries(stages: tuple[str, ...]) -> list[tuple[str, int]]:
+    """Submodules and the IPUs of the stages that they begin."""
+    entries = []
+    last = 0
+    for entry in stages:
+        name, _, ipu = entry.partition("@")
+        last = int(ipu) if ipu else last + 1
+        entries.append((name, last))
+    return entries
+
+
+def _rule(recipe: Recipe) -> PlacementRule:
+    if not recipe.stages:
+        return SingleIpu()
+    return AutoStages(Mode.PIPELINED if recipe.pipelined else Mode.SHARDED, same_as_ipu=False)
+
+
+@contextlib.contextmanager
+def _annotated_from_outside(module: nn.Module, recipe: Recipe, rule: PlacementRule) -> Iterator[None]:
+    """While inside, calling a submodule that begins a stage opens it; checkpoints are marked."""
+    modules = dict(module.named_modules())
+    handles = []
+    for name, ipu in stage_entries(recipe.stages):
+        owner = _submodule(modules, name, recipe.model)
+
+        def begin(_module: Any, _inputs: Any, name: str = name, ipu: int = ipu) -> None:
+            rule.begin(name, ipu)
+
+        handles.append(owner.register_forward_pre_hook(begin))
+    for name in recipe.checkpoints:
+        owner = _submodule(modules, name, recipe.model)
+
+        def keep(_module: Any, _inputs: Any, result: torch.Tensor) -> torch.Tensor:
+            return annotated(result, kind="recomputation_checkpoint")
+
+        handles.append(owner.register_forward_hook(keep))
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _submodule(modules: Mapping[str, nn.Module], name: str, model: str) -> nn.Module:
+    if name not in modules:
+        near = [each for each in modules if each and each.split(".")[0] == name.split(".")[0]]
+        shown = ", ".join((near or [each for each in modules if each])[:12])
+        raise ValueError(
+            f"model {model} has no submodule {name!r} to begin a stage or keep; there are {shown} ..."
+        )
+    return modules[name]
+
+
+def _tensors(result: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]

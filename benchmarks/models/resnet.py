@@ -1,0 +1,88 @@
+"""ResNet (He et al., 2015) in the form called v1.5: the stride is in the 3x3 convolution."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from .norms import norm_of
+
+DEPTHS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
+
+
+class Bottleneck(nn.Module):
+    """1x1, 3x3, 1x1 with a residual."""
+
+    def __init__(self, channels: int, width: int, stride: int, norm: str, groups: int) -> None:
+        super().__init__()
+        out = 4 * width
+        self.conv1 = nn.Conv2d(channels, width, 1, bias=False)
+        self.norm1 = norm_of(norm, width, groups)
+        self.conv2 = nn.Conv2d(width, width, 3, stride, 1, bias=False)
+        self.norm2 = norm_of(norm, width, groups)
+        self.conv3 = nn.Conv2d(width, out, 1, bias=False)
+        self.norm3 = norm_of(norm, out, groups)
+        self.shortcut: nn.Module | None = None
+        if stride != 1 or channels != out:
+            self.shortcut = nn.Sequential(
+                nn.Conv2d(channels, out, 1, stride, bias=False), norm_of(norm, out, groups)
+            )
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = functional.relu(self.norm1(self.conv1(x)))
+        y = functional.relu(self.norm2(self.conv2(y)))
+        y = self.norm3(self.conv3(y))
+        return functional.relu(y + (x if self.shortcut is None else self.shortcut(x)))
+
+
+class ResNet(nn.Module):
+    """An image classifier.
+
+    Args:
+        depth: 50, 101 or 152.
+        norm: batch, group or none (folded into the convolutions, for inference).
+        groups: of group norms.
+        eight_bit_input: images come as bytes and are scaled on the device.
+    """
+
+    def __init__(
+        self,
+        depth: int = 50,
+        image: int = 224,
+        classes: int = 1000,
+        norm: str = "batch",
+        groups: int = 32,
+        eight_bit_input: bool = False,
+    ) -> None:
+        super().__init__()
+        self.image, self.eight_bit_input = image, eight_bit_input
+        self.stem = nn.Conv2d(3, 64, 7, 2, 3, bias=False)
+        self.stem_norm = norm_of(norm, 64, groups)
+        self.pool = nn.MaxPool2d(3, 2, 1)
+        channels = 64
+        for number, (blocks, width) in enumerate(zip(DEPTHS[depth], (64, 128, 256, 512), strict=True), 1):
+            units = []
+            for unit in range(blocks):
+                stride = 2 if unit == 0 and number > 1 else 1
+                units.append(Bottleneck(channels, width, stride, norm, groups))
+                channels = 4 * width
+            setattr(self, f"stage{number}", nn.Sequential(*units))
+        self.head = nn.Linear(channels, classes)
+
+    def sample(self, batch: int, training: bool) -> dict[str, Tensor]:
+        """One micro-batch."""
+        dtype = torch.uint8 if self.eight_bit_input else self.head.weight.dtype
+        given = {"images": torch.empty(batch, 3, self.image, self.image, dtype=dtype)}
+        if training:
+            given["labels"] = torch.empty(batch, dtype=torch.int32)
+        return given
+
+    def forward(self, images: Tensor, labels: Tensor | None = None):
+        if self.eight_bit_input:
+            images = (images.to(self.head.weight.dtype) - 120.0) * 0.0172
+        x = self.pool(functional.relu(self.stem_norm(self.stem(images))))
+        for stage in (self.stage1, self.stage2, self.stage3, self.stage4):
+            x = stage(x)
+        x = self.head(x.mean((2, 3)))
+        return x if labels is None else (x, functional.cross_entropy(x, labels))
