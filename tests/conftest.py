@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 # Before torch is imported: with several threads, OpenMP's spinning barriers slow small tests down manyfold.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -34,3 +36,16 @@ def state_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def seed() -> None:
     """Each test starts from the same random state, alone or in company."""
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def layered() -> Callable[..., Any]:
+    """Builds a stack of linear layers as a flat program, without a capture; see tests/flat_programs.py."""
+    path = Path(__file__).parent / "flat_programs.py"
+    spec = importlib.util.spec_from_file_location("flat_programs", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    builder: Callable[..., Any] = module.layered
+    return builder

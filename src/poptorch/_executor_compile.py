@@ -309,7 +309,7 @@ class CompilingExecutor(ExecutorState):
                 self._optimizer.state_dict()
         if self._attachment is not None:
             self._attachment.detach()
-        self._session = None
+        self._session = self._modelled = None
         if not self._training:
             return
         if not _impl.isWrapped(self._user_model):

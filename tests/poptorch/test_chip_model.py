@@ -10,6 +10,7 @@ from torch import nn
 
 import poptorch
 from poptorch._deployment import deployment_of
+from tremula.estimate import estimate_of
 from tremula.schedule.deployment import Location
 
 
@@ -164,3 +165,17 @@ def test_options_become_the_models_words() -> None:
     assert found.weights == Location()
     assert found.io_tiles == 64
     assert (found.execution, found.recompute) == ("single", "none")
+
+
+def test_every_figure_of_a_wrapped_model_can_be_asked_why() -> None:
+    found = estimate_of(_ran(poptorch.Options()))
+    text = str(found.explain("cycles_per_step"))
+    assert "modelled" in text
+    assert "source:" in text
+    largest = max(found.ops, key=lambda op: op.cycles)
+    assert f"{largest.cycles:,.0f} cycles" in str(found.explain(largest.path))
+
+
+def test_figures_need_a_compiled_model() -> None:
+    with pytest.raises(poptorch.Error, match="compile"):
+        estimate_of(poptorch.inferenceModel(Net()))

@@ -1,5 +1,6 @@
-"""The chip model's facade: `estimate(program, deployment, system)`."""
+"""The chip model's facade: `estimate(program, deployment, system)`, and `estimate_of` a wrapped model."""
 
 from tremula.estimate.estimate import VERSION, Estimate, OpTime, estimate, estimate_flat
+from tremula.estimate.run import estimate_of
 
-__all__ = ["VERSION", "Estimate", "OpTime", "estimate", "estimate_flat"]
+__all__ = ["VERSION", "Estimate", "OpTime", "estimate", "estimate_flat", "estimate_of"]

@@ -152,3 +152,18 @@ class ModelledRun:
             compute=max(0.0, found.latency_seconds - inputs - outputs),
             outputs=outputs,
         )
+
+
+def estimate_of(wrapped: object) -> Estimate:
+    """All modelled figures of a wrapped model (what `poptorch.trainingModel` and `inferenceModel` return).
+
+    Raises:
+        Error: it is not compiled, or the chip model is off.
+    """
+    run = getattr(wrapped, "_modelled", None)
+    if not isinstance(run, ModelledRun):
+        raise Error(
+            "There are no modelled figures: this is not a wrapped model that has been compiled, or "
+            "TREMULA_CHIP_MODEL=off turned the model off. Call it, or its compile(), first."
+        )
+    return run.estimate
