@@ -102,12 +102,18 @@ def _power(metric: str, found: Estimate, update_seconds: float) -> float:
 
 
 def _scaling(case: Case, evaluator: Evaluator) -> float:
-    """Throughput over that of the base; the base differs in what its table says."""
+    """Throughput over that of the base; the base differs in what its table says.
+
+    Where the figure is of a run of `base.seconds` of which `base.fixed_seconds` pass on the host whatever the
+    number of IPUs, these do not shrink.
+    """
     given = {name: value for name, value in case.parameters.items() if name != "base"}
     base = dict(case.parameters.get("base", {}))
+    seconds, fixed = base.pop("seconds", 1.0), base.pop("fixed_seconds", 0.0)
     smaller = replace(case, system=base.pop("system", case.system), parameters={**given, **base})
     larger = model_estimate(replace(case, parameters=given), evaluator)
-    return larger.throughput / model_estimate(smaller, evaluator).throughput
+    faster = larger.throughput / model_estimate(smaller, evaluator).throughput
+    return float(seconds / ((seconds - fixed) / faster + fixed))
 
 
 def _largest_batch(case: Case, evaluator: Evaluator) -> float:

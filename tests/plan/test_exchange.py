@@ -1,9 +1,8 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tremula.hardware.catalogue import chip
-from tremula.plan.exchange import can_share_bus, exchange_code_bytes, exchange_cycles
+from tremula.plan.exchange import exchange_code_bytes, exchange_cycles
 
 MK2 = chip("mk2")
 
@@ -25,13 +24,6 @@ def test_code_of_many_small_pieces() -> None:
     assert exchange_code_bytes(4_000, MK2, fragments=1_000) == 4 * (1_000 + 3_000)
     # long messages are sent 64 words at a time
     assert exchange_code_bytes(64 * 4 * 10, MK2) == 4 * (10 + 3)
-
-
-@pytest.mark.parametrize(
-    ("alike", "all_tiles", "shared"), [(1, 8, False), (3, 8, False), (4, 8, True), (7, 7, True)]
-)
-def test_neighbours_share_their_bus(alike: int, all_tiles: int, shared: bool) -> None:
-    assert can_share_bus(MK2, alike, all_tiles) is shared
 
 
 @given(

@@ -13,7 +13,7 @@ from tremula.hardware.catalogue import chip
 from tremula.plan.planner import Planner
 from tremula.plan.work import Elementwise, MatMul, Softmax, Work
 from tremula.program.graph import Phase
-from tremula.schedule.bsp import FREE, Cycles, CycleSum, cycles_of, op_costs, rearrangement
+from tremula.schedule.bsp import FREE, Cycles, CycleSum, op_costs, rearrangement
 from tremula.schedule.flat import FlatOp, FlatProgram, FlatTensor, Kind
 
 
@@ -82,7 +82,6 @@ def test_parts_of_cycles() -> None:
     assert (cycles + cycles).parts() == (cycles * 2).parts()
     assert cycles.with_(host=0).total == 31
     cost = Planner(chip("mk2")).plan(_PRODUCT)
-    assert cycles_of(cost).total == pytest.approx(cost.cycles)
     total = CycleSum()
     total.add(cost)
     total.add(cost)

@@ -10,7 +10,7 @@ import pytest
 from tremula.errors import Error
 from tremula.hardware.catalogue import system
 from tremula.program.graph import Loops
-from tremula.schedule.deployment import Deployment
+from tremula.schedule.deployment import Deployment, Location
 from tremula.schedule.placement_check import check_placement
 
 
@@ -50,3 +50,12 @@ def test_more_replicas_than_the_system_has_room_for(layered: Callable[..., Any])
 def test_settings_that_make_no_sense(layered: Callable[..., Any], setting: str, value: Any) -> None:
     with pytest.raises(Error):
         check_placement(layered(1), Deployment(**{setting: value}), system("m2000"))
+
+
+def test_streaming_memory_that_is_too_small(layered: Callable[..., Any]) -> None:
+    off_chip = Location(on_chip=False)
+    program = layered(2, width=100_000, loops=Loops(replicas=4))
+    with pytest.raises(Error, match="useReplicatedTensorSharding"):
+        check_placement(program, Deployment(optimizer_state=off_chip, weights=off_chip), system("m2000"))
+    sharded = Location(on_chip=False, sharded=True)
+    check_placement(program, Deployment(optimizer_state=sharded, weights=sharded), system("m2000"))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tremula.errors import Error
 from tremula.hardware import catalogue
-from tremula.schedule.streaming import free_bytes_per_ipu, traffic, update_traffic
+from tremula.schedule.streaming import free_bytes_per_ipu, traffic
 
 POD16 = catalogue.system("bow-pod16")
 RATE = POD16.machine.streaming_bytes_per_second
@@ -26,8 +26,8 @@ def test_time_grows_with_bytes(read, written, replicas, factor) -> None:
 
 @given(amounts, st.sampled_from([1, 2, 4]))
 def test_shards_divide_the_traffic(state, replicas) -> None:
-    whole = update_traffic(POD16, state, replicas=replicas, ipus_per_replica=4)
-    part = update_traffic(POD16, state, replicas=replicas, ipus_per_replica=4, sharded=True)
+    whole = traffic(POD16, state, state, replicas=replicas, ipus_per_replica=4)
+    part = traffic(POD16, state, state, replicas=replicas, ipus_per_replica=4, sharded=True)
     assert part.seconds == pytest.approx(whole.seconds / replicas)
     assert part.ipu_bytes == pytest.approx(2 * state / 4 / replicas)
 
@@ -45,7 +45,7 @@ def test_ipus_of_a_machine_share_its_memory(state) -> None:
 
 def test_bert_large_optimizer_state() -> None:
     # 336 M parameters with two fp32 moments, four replicas of a machine each: read and written once
-    cost = update_traffic(POD16, 336e6 * 8, replicas=4, ipus_per_replica=4, sharded=True)
+    cost = traffic(POD16, 336e6 * 8, 336e6 * 8, replicas=4, ipus_per_replica=4, sharded=True)
     assert cost.machine_bytes == pytest.approx(2 * 336e6 * 8 / 4)
     assert cost.seconds == pytest.approx(cost.machine_bytes / RATE)
 

@@ -17,7 +17,7 @@ class Constants:
     rearranged_share: float = 0.5
     #: cycles that an op takes in a compiled program beyond its plan, over those of its plan: planners give each op the
     #: layout that suits it best, and do not see copies into and out of code that ops share
-    unseen_share: float = 0.12
+    unseen_share: float = 0.15
     #: cycles of control code around each superstep of a compiled program, besides the sync
     superstep_cycles: float = 200.0
 

@@ -42,10 +42,3 @@ def exchange_code_bytes(bytes_per_tile: float, chip: Chip, fragments: int = 1) -
     words = math.ceil(bytes_per_tile / chip.exchange_bytes_per_cycle)
     sends = max(fragments, 1, math.ceil(words / WORDS_PER_SEND))
     return chip.instruction_bytes * (sends + control_cycles(chip, fragments))
-
-
-def can_share_bus(chip: Chip, tiles_with_same_data: int, receiving_tiles: int) -> bool:
-    """Whether neighbours receive the same data: in groups that fill buses, or simply everyone."""
-    if tiles_with_same_data <= 1:
-        return False
-    return tiles_with_same_data % chip.tiles_per_exchange_bus == 0 or tiles_with_same_data == receiving_tiles

@@ -193,11 +193,6 @@ class Cycles:
         return replace(self, **parts)
 
 
-def cycles_of(cost: Cost) -> Cycles:
-    """The parts of one cost."""
-    return Cycles(compute=cost.compute_cycles, exchange=cost.exchange_cycles, sync=cost.sync_cycles)
-
-
 class CycleSum:
     """Sums costs without a new object for each: programs have tens of thousands of ops."""
 

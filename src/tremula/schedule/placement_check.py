@@ -5,7 +5,8 @@ from __future__ import annotations
 from tremula.errors import Error
 from tremula.hardware.system import System
 from tremula.schedule.deployment import Deployment
-from tremula.schedule.flat import FlatProgram
+from tremula.schedule.flat import FlatProgram, Kind
+from tremula.schedule.streaming import free_bytes_per_ipu
 
 EXECUTIONS = ("single", "sharded", "pipelined", "serial_phased", "parallel_phased")
 SCHEDULES = ("grouped", "interleaved", "sequential")
@@ -38,10 +39,33 @@ def check_placement(program: FlatProgram, deployment: Deployment, system: System
             f"{program.loops.replicas} replicas of {ipus} IPUs need {needed} IPUs and system {system.name} has "
             f"{system.ipus}. Use a larger system, fewer replicas (replicationFactor), or fewer IPUs per replica."
         )
+    _check_streaming_memory(program, deployment, system)
     if not 0 <= deployment.io_tiles < system.chip.tiles:
         raise Error(
             f"{deployment.io_tiles} I/O tiles leave none of the {system.chip.tiles} tiles of "
             f"{system.chip.name} to compute. Set numIOTiles to less, usually 32 to 192."
+        )
+
+
+def _check_streaming_memory(program: FlatProgram, deployment: Deployment, system: System) -> None:
+    """What lives beside the chips must have room there; cards have the host's memory, which is not known."""
+    room = free_bytes_per_ipu(system) * deployment.ipus_per_replica
+    locations = {
+        Kind.PARAMETER: deployment.weights,
+        Kind.STATE: deployment.optimizer_state,
+        Kind.ACCUMULATOR: deployment.accumulators,
+    }
+    needed = 0
+    for number, tensor in enumerate(program.tensors):
+        location = locations.get(tensor.kind)
+        if location is None or location.on_chip or tensor.storage != number:
+            continue
+        needed += tensor.bytes // (program.loops.replicas if location.sharded else 1)
+    if room and needed > room:
+        raise Error(
+            f"{needed:,} bytes of a replica are to live in streaming memory, which has {room:,.0f} bytes for the "
+            f"{deployment.ipus_per_replica} IPUs of a replica on {system.name}. Shard them over replicas "
+            "(useReplicatedTensorSharding), keep some on chip, or use more IPUs per replica."
         )
 
 

@@ -89,27 +89,6 @@ def traffic(
     )
 
 
-def update_traffic(
-    system: System,
-    state_bytes: float,
-    *,
-    replicas: int = 1,
-    ipus_per_replica: int = 1,
-    sharded: bool = False,
-    fullest_share: float | None = None,
-) -> Streaming:
-    """State that an update reads and writes back once: optimizer state, or master weights, off the chip."""
-    return traffic(
-        system,
-        state_bytes,
-        state_bytes,
-        replicas=replicas,
-        ipus_per_replica=ipus_per_replica,
-        sharded=sharded,
-        fullest_share=fullest_share,
-    )
-
-
 def free_bytes_per_ipu(system: System) -> float:
     """Streaming memory of one IPU's share; 0 where the machine has none."""
     return (system.machine.streaming_memory_bytes or 0) / system.machine.ipus

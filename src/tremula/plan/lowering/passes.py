@@ -258,7 +258,3 @@ class Passes:
             output_dtype=stored if stored != dtype else None,
             in_place=self._root_of(calls[-1].node).op == "placeholder",
         )
-
-
-def _is_view(node: fx.Node) -> bool:
-    return node.target in _VIEWS
