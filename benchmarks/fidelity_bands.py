@@ -11,7 +11,7 @@ from .fidelity_statistics import Row, percentile
 BANDS = ROOT / "src" / "tremula" / "estimate" / "bands.toml"
 CATEGORIES = ("training", "inference", "scaling", "memory")
 #: with fewer rows a percentile says nothing, and the band stays as it is
-FEWEST_ROWS = 5
+FEWEST_ROWS = 10
 
 _HEAD = """\
 # How far published figures lie from modelled ones: published / modelled, 10th and 90th percentile of rows that were
