@@ -7,7 +7,7 @@ import contextlib
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -30,9 +30,6 @@ from ._executor_state import ExecutorState
 from ._logging import logger
 from ._wrapping import unwrap_model
 from .options import Options
-
-if TYPE_CHECKING:
-    from tremula.estimate.run import ModelledRun
 
 
 class _OverwriteContextManager:
@@ -89,6 +86,7 @@ class CompilingExecutor(ExecutorState):
         try:
             with _distributed_compilation(self._options, self._model):
                 self._compile_and_load(bound, restore, ahead)
+            self._look()
         except BaseException:
             self._ledger.failed()
             raise
@@ -109,7 +107,6 @@ class CompilingExecutor(ExecutorState):
                 session = restore(micro_batch)
             if ahead or session.executable.choice.waits:
                 session.executable.prepare(micro_batch, lambda share: advance(40 + int(55 * share)))
-            modelled = self._look(session)
             attachment = self._acquire(session)
             if options.connection_type == enums.ConnectionType.Always:
                 attachment.attach()
@@ -119,11 +116,9 @@ class CompilingExecutor(ExecutorState):
         self._attachment = attachment
         self._executable_inputs = bound.clone()
         self._session = session
-        self._modelled = modelled
         self._calls_since_compile = 0
         self._compile_seconds = time.perf_counter() - started
         self._ledger.compiled(self._compile_seconds, self._ipus_used(session.stages()))
-        self._ledger.foreseen(modelled.brief() if modelled is not None else "")
         if options.connection_type != enums.ConnectionType.Never:
             self._attach()
 
@@ -190,18 +185,30 @@ class CompilingExecutor(ExecutorState):
         advance(40)
         return session
 
-    def _look(self, session: Session) -> ModelledRun | None:
-        """The chip model's view of the program, None if it is off; it may refuse a program that would not fit."""
-        if env.get("TREMULA_CHIP_MODEL") == "off":
-            return None
-        from tremula.estimate.run import (
-            ModelledRun,
-        )  # which is not needed to import poptorch, and takes a moment
+    def _look(self) -> None:
+        """Have the chip model look at the program, unless it is off; it may refuse one that would not fit.
 
+        Others who wait for the same compilation need not wait for this.
+        """
+        self._modelled = None
+        if env.get("TREMULA_CHIP_MODEL") == "off":
+            return
+        # here, for it takes a moment and `import poptorch` does without
+        from tremula.estimate.run import ModelledRun
+
+        session = self._compiled()
         deployment = _deployment.deployment_of(self._options, session.stages(), self._training)
-        modelled = ModelledRun(session.program, deployment)
-        modelled.look_at_compilation(allow_out_of_memory=_deployment.allows_out_of_memory(self._options))
-        return modelled
+        self._modelled = ModelledRun(session.program, deployment)
+        try:
+            self._modelled.look_at_compilation(
+                allow_out_of_memory=_deployment.allows_out_of_memory(self._options)
+            )
+        except Error:
+            assert self._attachment is not None
+            self._attachment.detach()
+            self._session = self._modelled = None
+            raise
+        self._ledger.foreseen(self._modelled.brief())
 
     def _groupings(self) -> dict[str, ReplicaGrouping]:
         parameters = dict(self._model.named_parameters())
