@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .images import image_batch, normalised
 from .norms import norm_of
 
 #: width and depth factors, image size
@@ -133,15 +134,12 @@ class EfficientNet(nn.Module):
 
     def sample(self, batch: int, training: bool) -> dict[str, Tensor]:
         """One micro-batch."""
-        dtype = torch.uint8 if self.eight_bit_input else self.head.weight.dtype
-        given = {"images": torch.empty(batch, 3, self.image, self.image, dtype=dtype)}
-        if training:
-            given["labels"] = torch.empty(batch, dtype=torch.int32)
-        return given
+        dtype, eight_bit = self.head.weight.dtype, self.eight_bit_input
+        return image_batch(batch, self.image, dtype, eight_bit=eight_bit, training=training)
 
     def forward(self, images: Tensor, labels: Tensor | None = None):
         if self.eight_bit_input:
-            images = (images.to(self.head.weight.dtype) - 120.0) * 0.0172
+            images = normalised(images, self.head.weight.dtype)
         x = functional.silu(self.stem_norm(self.stem(images)))
         x = self.blocks(x)
         x = functional.silu(self.top_norm(self.top(x)))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .images import image_batch, normalised
 from .norms import norm_of
 
 DEPTHS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
@@ -72,15 +72,12 @@ class ResNet(nn.Module):
 
     def sample(self, batch: int, training: bool) -> dict[str, Tensor]:
         """One micro-batch."""
-        dtype = torch.uint8 if self.eight_bit_input else self.head.weight.dtype
-        given = {"images": torch.empty(batch, 3, self.image, self.image, dtype=dtype)}
-        if training:
-            given["labels"] = torch.empty(batch, dtype=torch.int32)
-        return given
+        dtype, eight_bit = self.head.weight.dtype, self.eight_bit_input
+        return image_batch(batch, self.image, dtype, eight_bit=eight_bit, training=training)
 
     def forward(self, images: Tensor, labels: Tensor | None = None):
         if self.eight_bit_input:
-            images = (images.to(self.head.weight.dtype) - 120.0) * 0.0172
+            images = normalised(images, self.head.weight.dtype)
         x = self.pool(functional.relu(self.stem_norm(self.stem(images))))
         for stage in (self.stage1, self.stage2, self.stage3, self.stage4):
             x = stage(x)

@@ -18,7 +18,7 @@ from torch import fx
 from tremula.capture.context import Capture
 from tremula.capture.placement import PlacementRule, SingleIpu
 from tremula.capture.scopes import module_scopes
-from tremula.capture.stages import BlockRule, BlockTarget, Mode, StageSummary, check
+from tremula.capture.stages import BlockRule, Mode, RestoredStages, StageSummary, check
 from tremula.capture.state import StateSlots
 from tremula.capture.step import CapturedStep, Flatten, capture_step
 from tremula.capture.update import capture_accumulate, capture_update
@@ -440,7 +440,8 @@ class Session:
             Error: listing what does not fit.
         """
         if saved.stages is not None:
-            settings = replace(settings, rule=_RestoredStages(saved.stages))
+            seen = StageSummary(**{**vars(saved.stages), "mode": Mode(saved.stages.mode)})
+            settings = replace(settings, rule=RestoredStages(seen))
         # With the compiled optimizer, whose order of tensors is that of the graph; `spec` brings new values.
         session = cls(settings, saved.spec)
         slots = StateSlots(module)
@@ -472,20 +473,6 @@ def _device_state(host: Mapping[str, torch.Tensor], program: Program) -> dict[st
     """The module's tensors as the device holds them."""
     narrowed = {name: tensor.detach().to(device_dtype(tensor.dtype)) for name, tensor in host.items()}
     return placed(narrowed, channels_last_parameters(program))
-
-
-class _RestoredStages(BlockRule):
-    """The placement rule of a program from a file: it has seen everything already."""
-
-    def __init__(self, stages: SavedStages) -> None:
-        super().__init__(Mode(stages.mode))
-        self._stages = StageSummary(**{**vars(stages), "mode": self.mode})
-
-    def _target(self, block: str, ipu: int | None) -> BlockTarget:
-        raise NotImplementedError("a program from a file is not captured again")
-
-    def summary(self) -> StageSummary:
-        return self._stages
 
 
 def _keep_gradients(

@@ -253,6 +253,20 @@ class ListedPhases(ListedStages):
         )
 
 
+class RestoredStages(BlockRule):
+    """The rule of a program that comes from a file: it has seen everything already."""
+
+    def __init__(self, seen: StageSummary) -> None:
+        super().__init__(seen.mode)
+        self._stages = seen
+
+    def _target(self, block: str, ipu: int | None) -> BlockTarget:
+        raise NotImplementedError("a program from a file is not captured again")
+
+    def summary(self) -> StageSummary:
+        return self._stages
+
+
 def check(rule: PlacementRule, training: bool, gradient_accumulation: int, device_iterations: int) -> None:
     """Refuse a pipeline that gets fewer micro-batches per run than it has stages.
 
