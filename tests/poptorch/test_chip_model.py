@@ -179,3 +179,22 @@ def test_every_figure_of_a_wrapped_model_can_be_asked_why() -> None:
 def test_figures_need_a_compiled_model() -> None:
     with pytest.raises(poptorch.Error, match="compile"):
         estimate_of(poptorch.inferenceModel(Net()))
+
+
+def test_ops_say_which_module_of_the_user_they_belong_to() -> None:
+    class Stack(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(2))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            for layer in self.layers:
+                x = layer(x)
+            return poptorch.identity_loss(x, "mean")
+
+    stack, options = Stack(), poptorch.Options().disableModuleNamescope()
+    model = poptorch.trainingModel(stack, options, poptorch.optim.SGD(stack.parameters(), lr=0.1))
+    model.compile(torch.ones(2, 4))
+    found = estimate_of(model)
+    for phase in ("forward", "backward"):
+        assert {"layers.0", "layers.1"} <= {op.module for op in found.ops if op.phase == phase}

@@ -29,6 +29,8 @@ class Capture:
         self.training = training
         self.rule: PlacementRule = rule or SingleIpu()
         self.scopes: list[str] = []
+        #: paths of the modules whose forward is running, innermost last
+        self.modules: list[str] = []
         self.losses: list[torch.Tensor] = []
         #: calls that the real compiler would refuse, in the order of the program
         self.refused: list[Refused] = []
@@ -40,7 +42,8 @@ class Capture:
         placement = self.rule.current()
         snapshot = self._snapshot
         if snapshot is None or snapshot.placement is not placement:
-            snapshot = Annotation(placement, tuple(self.scopes), self.current_attributes())
+            module = self.modules[-1] if self.modules else ""
+            snapshot = Annotation(placement, tuple(self.scopes), self.current_attributes(), module)
             self._snapshot = snapshot
         return snapshot
 
@@ -57,6 +60,14 @@ class Capture:
 
     def pop_scope(self) -> None:
         self.scopes.pop()
+        self._snapshot = None
+
+    def enter_module(self, path: str) -> None:
+        self.modules.append(path)
+        self._snapshot = None
+
+    def leave_module(self) -> None:
+        self.modules.pop()
         self._snapshot = None
 
     @contextlib.contextmanager

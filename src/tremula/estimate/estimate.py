@@ -47,6 +47,8 @@ class OpTime:
     #: pipeline stage after differentiation
     stage: int
     scope: tuple[str, ...]
+    #: dotted path of the user's module
+    module: str
     source: SourceLine | None
     #: of one run
     cost: Cost
@@ -160,6 +162,7 @@ class Estimate:
                 ipu=op.ipu,
                 stage=op.stage,
                 scope=op.scope,
+                module=op.module,
                 source=op.source,
                 cost=cost,
                 runs=count,

@@ -24,7 +24,7 @@ from tremula.cache.store import flush_folder
 from tremula.errors import Error
 
 FORMAT = "tremula-executable"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 #: everything that may be in a file: JSON documents and groups of tensors
 DOCUMENTS = ("manifest", "program", "model", "optimizer")

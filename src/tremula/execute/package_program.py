@@ -192,6 +192,7 @@ def _encode_record(record: Record, records: _Table) -> int:
         "phase": record.phase.value,
         "placement": [place.ipu, place.stage, place.phase, place.block],
         "scope": list(record.annotation.scope),
+        "module": record.annotation.module,
         "attributes": encode(dict(record.annotation.attributes), None, "an attribute of an op"),
         "source": None if source is None else [source.file, source.line, source.function],
     }
@@ -276,7 +277,9 @@ def _decode_record(data: Any) -> Record:
     attributes = decode(fields.take("attributes"))
     if not isinstance(attributes, dict) or not all(type(key) is str for key in attributes):
         raise BadData("a record of its program is malformed")
-    annotation = Annotation(Placement(*place), fields.strings("scope"), attributes)
+    annotation = Annotation(
+        Placement(*place), fields.strings("scope"), attributes, fields.take("module", str)
+    )
     source = fields.take("source", list, type(None))
     if source is not None:
         if [type(item) for item in source] != [str, int, str]:

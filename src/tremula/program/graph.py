@@ -57,6 +57,8 @@ class Annotation:
     placement: Placement = Placement()
     scope: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    #: dotted path of the innermost module of the user's that was running, as `named_modules` has it
+    module: str = ""
 
 
 @dataclass(frozen=True)
@@ -177,8 +179,9 @@ def parameter_annotations(program: Program) -> dict[str, Annotation]:
         records = (user.meta.get(RECORD) for user in node.users)
         first = next((record for record in records if isinstance(record, Record)), None)
         if first is not None:
-            scope = tuple(name.split(".")[:-1])
-            annotations[name] = Annotation(first.annotation.placement, scope)
+            owner = name.rpartition(".")[0]
+            scope = tuple(owner.split(".")) if owner else ()
+            annotations[name] = Annotation(first.annotation.placement, scope, module=owner)
     return annotations
 
 

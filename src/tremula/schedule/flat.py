@@ -51,6 +51,8 @@ class FlatTensor:
     ipu: int = 0
     #: name of the user's module
     scope: tuple[str, ...] = ()
+    #: its dotted path
+    module: str = ""
 
 
 @dataclass(slots=True)
@@ -68,6 +70,8 @@ class FlatOp:
     #: execution phase of the phased modes
     execution_phase: int = 0
     scope: tuple[str, ...] = ()
+    #: dotted path of the user's module
+    module: str = ""
     source: SourceLine | None = None
     #: whether the user marked the result as one to keep instead of computing it again
     checkpoint: bool = False

@@ -106,7 +106,9 @@ class _Flattening:
         inputs = []
         for node, (kind, name) in zip(placeholders, kinds, strict=True):
             scope = tuple(name.split(".")[:-1]) if kind in (Kind.PARAMETER, Kind.BUFFER) else ()
-            inputs.append(self._new_tensor(name, tensors_of(node)[0], kind, scope=scope))
+            inputs.append(
+                self._new_tensor(name, tensors_of(node)[0], kind, scope=scope, module=".".join(scope))
+            )
             self._bind(node, (inputs[-1],))
         for node in graph.nodes:
             if node.op == "call_function":
@@ -158,7 +160,12 @@ class _Flattening:
         for node, parameter in zip(placeholders, trained, strict=False):
             owner = self._tensors[parameter]
             number = self._new_tensor(
-                f"Accum___{owner.name}", tensors_of(node)[0], Kind.ACCUMULATOR, owner.ipu, owner.scope
+                f"Accum___{owner.name}",
+                tensors_of(node)[0],
+                Kind.ACCUMULATOR,
+                owner.ipu,
+                owner.scope,
+                module=owner.module,
             )
             accumulators.append(number)
             self._bind(node, (number,))
@@ -203,6 +210,7 @@ class _Flattening:
                 if tensor.kind is Kind.STATE:
                     parameter = self._tensors[owners[node]]
                     tensor.ipu, tensor.scope = parameter.ipu, parameter.scope
+                    tensor.module = parameter.module
                     tensor.name = f"state of {parameter.name}"
             if node.op == "call_function":
                 ipu, scope = 0, ()  # type: int, tuple[str, ...]
@@ -255,13 +263,14 @@ class _Flattening:
         record = record_of(node)
         lowered = self._lowered.get(node, _NOTHING)
         number = len(self._ops)
+        module = record.annotation.module if scope is None else ".".join(scope)
         scope = record.annotation.scope if scope is None else scope
         kind = Kind.CONSTANT if lowered.kind == "constant" else Kind.ACTIVATION
         made = tensors_of(node)
         outputs = []
         for index, tensor in enumerate(made):
             name = node.name if isinstance(node.meta.get("val"), torch.Tensor) else f"{node.name}:{index}"
-            outputs.append(self._new_tensor(name, tensor, kind, placement.ipu, scope, number))
+            outputs.append(self._new_tensor(name, tensor, kind, placement.ipu, scope, number, module))
             self._names[name] = outputs[-1]
             base = lowered.shares[index] if index < len(lowered.shares) else None
             if base is not None and base in self._names:
@@ -282,6 +291,7 @@ class _Flattening:
                 stage=stage,
                 execution_phase=placement.phase,
                 scope=scope,
+                module=module,
                 source=record.source,
                 checkpoint=record.annotation.attributes.get("kind") == "recomputation_checkpoint",
                 unknown=lowered.unknown,
@@ -312,11 +322,12 @@ class _Flattening:
         ipu: int = 0,
         scope: tuple[str, ...] = (),
         producer: int = -1,
+        module: str = "",
     ) -> int:
         elements = tensor.numel()
         size = elements * _DEVICE_BYTES.get(tensor.dtype, tensor.dtype.itemsize)
         number = len(self._tensors)
-        self._tensors.append(FlatTensor(name, elements, size, kind, number, producer, ipu, scope))
+        self._tensors.append(FlatTensor(name, elements, size, kind, number, producer, ipu, scope, module))
         return number
 
 
