@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tremula.capture.stages import BlockRule
+from tremula.estimate.energy import power_watts
 from tremula.estimate.estimate import Estimate, estimate_flat
 from tremula.hardware.system import System
 from tremula.plan.lowering.lower import lower
@@ -38,7 +39,7 @@ _LOCATIONS = {
 
 
 @dataclass(frozen=True)
-class _Setting:
+class Setting:
     """What a case says, with defaults filled in."""
 
     recipe: Recipe
@@ -89,15 +90,9 @@ def _metric(metric: str, found: Estimate, items: float, calls_in_flight: int) ->
 
 
 def _power(metric: str, found: Estimate, update_seconds: float) -> float:
-    """Power of the machines in use: idle, and the rest in proportion to the time that the chips are busy."""
-    machine = found.system.machine
-    if machine.idle_power_watts is None or machine.busy_power_watts is None:
-        raise ValueError(f"the power of {machine.name} is not in its file")
-    busy = found.device_cycles_per_step / found.chip.clock_hz / update_seconds
-    ipus = found.loops.replicas * found.deployment.ipus_per_replica
-    machines = -(-ipus // machine.ipus)
-    extra = machine.busy_power_watts - machine.idle_power_watts
-    power = machines * (machine.idle_power_watts + min(1.0, busy) * extra)
+    power = power_watts(found, update_seconds)
+    if power is None:
+        raise ValueError(f"the power of {found.system.machine.name} is not in its file")
     return power if metric == "power" else power * update_seconds
 
 
@@ -128,14 +123,14 @@ def _largest_batch(case: Case, evaluator: Evaluator) -> float:
 
 def model_estimate(case: Case, evaluator: Evaluator) -> Estimate:
     """What the chip model says about the model of `case`."""
-    setting = _setting(case)
+    setting = setting_of(case)
     system = system_of(case, setting.loops.replicas * setting.deployment.ipus_per_replica)
     # two publications of one configuration share an estimate
     key = (setting.recipe, setting.loops, repr(setting.deployment), system.name, system.chip, setting.fp8)
     return evaluator.remembered(key, lambda: _estimate(setting, system, evaluator))
 
 
-def _estimate(setting: _Setting, system: System, evaluator: Evaluator) -> Estimate:
+def _estimate(setting: Setting, system: System, evaluator: Evaluator) -> Estimate:
     program = replace(_flat(setting), loops=setting.loops)
     planner = _planner(evaluator, system, setting)
     return estimate_flat(
@@ -152,7 +147,7 @@ def _estimate(setting: _Setting, system: System, evaluator: Evaluator) -> Estima
 _flat_programs: dict[tuple[Recipe, str, tuple[tuple[int, float], ...]], FlatProgram] = {}
 
 
-def _flat(setting: _Setting) -> FlatProgram:
+def _flat(setting: Setting) -> FlatProgram:
     deployment = setting.deployment
     key = (setting.recipe, deployment.partials, tuple(sorted(deployment.proportions.items())))
     capture = captured(setting.recipe)
@@ -168,7 +163,7 @@ def forget() -> None:
     _flat_programs.clear()
 
 
-def _planner(evaluator: Evaluator, system: System, setting: _Setting) -> Planner:
+def _planner(evaluator: Evaluator, system: System, setting: Setting) -> Planner:
     chip = system.chip
     if setting.deployment.io_tiles:
         chip = chip.with_tiles(chip.tiles - setting.deployment.io_tiles)
@@ -176,7 +171,8 @@ def _planner(evaluator: Evaluator, system: System, setting: _Setting) -> Planner
     return evaluator.remembered((chip, kind), lambda: kind(chip, evaluator.constants))
 
 
-def _setting(case: Case) -> _Setting:
+def setting_of(case: Case) -> Setting:
+    """What `case` says about its model, with defaults filled in."""
     given: Mapping[str, Any] = case.parameters
     training = bool(given.get("training", False))
     stages = tuple(given.get("stages", ()))
@@ -205,7 +201,7 @@ def _setting(case: Case) -> _Setting:
     if execution == "pipelined" and not training:
         # an inference pipeline is fed by the turns of the device's loop
         loops = replace(loops, device_iterations=max(loops.device_iterations, 1 + len(stages)))
-    return _Setting(recipe, _deployment(case, recipe, execution), loops, fp8)
+    return Setting(recipe, _deployment(case, recipe, execution), loops, fp8)
 
 
 def _deployment(case: Case, recipe: Recipe, execution: str) -> Deployment:

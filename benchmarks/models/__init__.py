@@ -31,6 +31,7 @@ from .small import (
 from .swin import Swin
 from .unet import UNet
 from .vit import Clip, Vit
+from .volume import VolumeCnn
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "bert": Bert,
@@ -49,6 +50,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "swin": Swin,
     "unet": UNet,
     "vit": Vit,
+    "volume_cnn": VolumeCnn,
     "workshop_cnn": WorkshopCnn,
 }
 

@@ -20,29 +20,17 @@ from torch.utils import _pytree as pytree
 
 from tremula.capture.context import annotated
 from tremula.capture.placement import PlacementRule, SingleIpu
+from tremula.capture.segments import Segments
 from tremula.capture.stages import AutoStages, Mode, check
 from tremula.ops.vendor_schemas import identity_loss
-from tremula.optimize.spec import GroupSpec, HyperValue, Kind, OptimizerSpec
+from tremula.optimize.named import named_spec
+from tremula.optimize.spec import OptimizerSpec
 from tremula.program.graph import Loops, Program
 from tremula.session import Session, SessionSettings
 
 from . import build
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16}
-#: by the name in a case file: the rule, its values besides the learning rate, and options of the rule
-OPTIMIZERS: dict[str, tuple[Kind, dict[str, float], dict[str, Any]]] = {
-    "sgd": (Kind.SGD, {}, {"use_combined_accum": False}),
-    "momentum": (Kind.SGD, {"momentum": 0.9}, {"use_combined_accum": False}),
-    "combined_momentum": (Kind.SGD, {"momentum": 0.9}, {"use_combined_accum": True}),
-    "adam": (Kind.ADAM, {}, {}),
-    "adamw": (Kind.ADAMW, {"weightDecay": 0.01}, {}),
-    "lamb": (Kind.LAMB, {"weightDecay": 0.01}, {"bias_correction": False}),
-    "rmsprop": (Kind.RMSPROP, {"momentum": 0.9}, {}),
-}
-_VALUES = {
-    "learningRate": 0.01, "weightDecay": 0.0, "momentum": 0.0, "dampening": 0.0, "velocityScaling": 1.0,
-    "nesterov": 0.0, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "maxWeightNorm": 65535.0, "alpha": 0.99,
-}  # fmt: skip
 _REDUCTION_NONE = 2
 
 
@@ -106,7 +94,13 @@ def forget() -> None:
     _known.clear()
 
 
-def _capture(recipe: Recipe) -> Capture:
+def captured_in_segments(recipe: Recipe) -> tuple[Program, Segments]:
+    """The program of `recipe` without its stages, ready to be cut anywhere, and the rule that knows where."""
+    segments = Segments()
+    return _capture(replace(recipe, stages=()), segments).program, segments
+
+
+def _capture(recipe: Recipe, segments: Segments | None = None) -> Capture:
     began = time.perf_counter()
     with torch.device("meta"):
         module = build(recipe.model, dict(recipe.arguments))
@@ -115,7 +109,8 @@ def _capture(recipe: Recipe) -> Capture:
         # the session reorders convolutions' weights, which takes memory; it is never written
         module = module.to_empty(device="cpu")
     sample: dict[str, torch.Tensor] = module.sample(recipe.batch, recipe.training)
-    rule = _rule(recipe)
+    rule = segments or _rule(recipe)
+    following = segments.following(module) if segments is not None else contextlib.nullcontext()
     # enough micro-batches for any pipeline: with_loops sets and checks the true numbers
     many = 1 if not recipe.accumulates and recipe.training else 64
     settings = SessionSettings(
@@ -131,7 +126,7 @@ def _capture(recipe: Recipe) -> Capture:
             return result
         return result[0], identity_loss(result[1], _REDUCTION_NONE)
 
-    with _annotated_from_outside(module, recipe, rule), warnings.catch_warnings():
+    with following, _annotated_from_outside(module, recipe, rule), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = session.capture(
             module, call, list(sample.values()), list(sample), _tensors, lambda _stages: None
@@ -141,18 +136,11 @@ def _capture(recipe: Recipe) -> Capture:
 
 def optimizer_spec(module: nn.Module, recipe: Recipe) -> OptimizerSpec:
     """The optimizer called `recipe.optimizer` over all parameters of `module`."""
-    kind, values, options = OPTIMIZERS[recipe.optimizer]
-    constants = {key: HyperValue(value, constant=True) for key, value in {**_VALUES, **values}.items()}
-    constants["learningRate"] = HyperValue(_VALUES["learningRate"])
-    group = GroupSpec(tuple(name for name, _ in module.named_parameters()), constants)
-    state = DTYPES[recipe.state_dtype]
-    return OptimizerSpec(
-        kind,
-        (group,),
-        accum_type=DTYPES[recipe.accumulator_dtype],
-        first_order_type=state,
-        second_order_type=torch.float32,
-        **options,
+    return named_spec(
+        recipe.optimizer,
+        (name for name, _ in module.named_parameters()),
+        accumulator=DTYPES[recipe.accumulator_dtype],
+        first_order=DTYPES[recipe.state_dtype],
     )
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 from tremula.capture.context import current
-from tremula.capture.stages import BlockRule
 from tremula.errors import Error
 
 
@@ -20,11 +19,10 @@ def _begin(owner: object, user_id: str | None, ipu_id: int | None) -> None:
     capture = current()
     if capture is None:
         return
-    rule = capture.rule
-    if user_id is None and isinstance(rule, BlockRule):
-        rule.begin_owned(owner, ipu_id)
+    if user_id is None:
+        capture.rule.begin_owned(owner, ipu_id)
     else:
-        rule.begin(user_id, ipu_id)
+        capture.rule.begin(user_id, ipu_id)
 
 
 class Block(torch.nn.Module):
@@ -39,7 +37,7 @@ class Block(torch.nn.Module):
     def useAutoId() -> None:
         """Number the blocks without a name from 0 again; call it where `forward` begins."""
         capture = current()
-        if capture is not None and isinstance(capture.rule, BlockRule):
+        if capture is not None:
             capture.rule.reset_auto_ids()
 
     @staticmethod

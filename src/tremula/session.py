@@ -123,14 +123,18 @@ class Session:
         input_names: Sequence[str],
         flatten: Flatten,
         acquire: Callable[[StageSummary | None], object] = lambda _stages: None,
+        dtype_of: Callable[[torch.dtype], torch.dtype] | None = None,
     ) -> Captured:
         """The program of `call`, and the state that it would begin with; nothing is loaded.
 
-        The module may be on the meta device, which has shapes and no memory.
+        The module may be on the meta device, which has shapes and no memory. With `dtype_of`, which says in which
+        dtype the device would hold a parameter or buffer, the state is on the meta device as well.
         """
         settings = self.settings
         slots = StateSlots(module)
         host = slots.tensors()
+        if dtype_of is not None:
+            host = {name: _described(tensor, dtype_of) for name, tensor in host.items()}
         capture = Capture(settings.training, settings.rule)
         shapes = {name: host[name].shape[1:] for name in settings.groupings}
         with module_scopes(module, capture, enabled=settings.scopes_from_modules):
@@ -141,6 +145,7 @@ class Session:
                 capture=capture,
                 flatten=flatten,
                 shapes=shapes,
+                dtype_of=dtype_of or device_dtype,
                 source_excludes=settings.source_excludes,
             )
         loops = settings.loops
@@ -467,6 +472,11 @@ class Session:
         if spec is not None:
             session.set_optimizer(spec)
         return session
+
+
+def _described(tensor: torch.Tensor, dtype_of: Callable[[torch.dtype], torch.dtype]) -> torch.Tensor:
+    """Shape and dtype of a tensor, without its memory."""
+    return torch.empty(tensor.shape, dtype=dtype_of(tensor.dtype), device="meta")
 
 
 def _device_state(host: Mapping[str, torch.Tensor], program: Program) -> dict[str, torch.Tensor]:

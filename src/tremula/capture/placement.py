@@ -6,6 +6,7 @@ the execution strategies (pipelined, sharded, phased) implement it.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Protocol
 
 from tremula.program.graph import Placement
@@ -19,8 +20,17 @@ class PlacementRule(Protocol):
     def begin(self, block: str | None, ipu: int | None) -> None:
         """A block opens; `ipu` is the IPU the user asked for, if any."""
 
+    def begin_owned(self, owner: Hashable, ipu: int | None) -> None:
+        """A block without a name opens; the same `owner` gets the same name each time."""
+
+    def begin_at(self, stage: int, phase: int, ipu: int) -> None:
+        """A block opens at numbers that the caller worked out itself."""
+
     def end(self) -> None:
         """The innermost open block closes."""
+
+    def reset_auto_ids(self) -> None:
+        """Blocks without names are counted from 0 again."""
 
     def current(self) -> Placement:
         """Placement of an op recorded now; raises Error where the rule forbids an op outside blocks."""
@@ -35,7 +45,16 @@ class SingleIpu:
     def begin(self, block: str | None, ipu: int | None) -> None:
         return
 
+    def begin_owned(self, owner: Hashable, ipu: int | None) -> None:
+        return
+
+    def begin_at(self, stage: int, phase: int, ipu: int) -> None:
+        return
+
     def end(self) -> None:
+        return
+
+    def reset_auto_ids(self) -> None:
         return
 
     def current(self) -> Placement:

@@ -8,7 +8,7 @@ module has its own tensors back, whatever happened.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -66,13 +66,18 @@ class StateSlots:
         """The host tensors by name."""
         return {slot.name: slot.tensor for slot in self._slots}
 
-    def fake(self, mode: FakeTensorMode, shapes: Mapping[str, torch.Size]) -> list[torch.Tensor]:
+    def fake(
+        self,
+        mode: FakeTensorMode,
+        shapes: Mapping[str, torch.Size],
+        dtype_of: Callable[[torch.dtype], torch.dtype] = device_dtype,
+    ) -> list[torch.Tensor]:
         """Fake tensors of the slots, in device dtypes; parameters keep requires_grad."""
         fakes: list[torch.Tensor] = []
         for slot in self._slots:
             tensor = slot.tensor
             with mode:
-                fake = torch.empty(shapes.get(slot.name, tensor.shape), dtype=device_dtype(tensor.dtype))
+                fake = torch.empty(shapes.get(slot.name, tensor.shape), dtype=dtype_of(tensor.dtype))
             if isinstance(tensor, torch.nn.Parameter):
                 fake.requires_grad_(tensor.requires_grad and fake.dtype.is_floating_point)
                 fake._is_param = True

@@ -55,6 +55,7 @@ def capture_step(
     capture: Capture,
     flatten: Flatten,
     shapes: Mapping[str, torch.Size] | None = None,
+    dtype_of: Callable[[torch.dtype], torch.dtype] = device_dtype,
     source_excludes: tuple[str, ...] = (),
 ) -> CapturedStep:
     """Capture `call(inputs)`, which must run `module`'s forward.
@@ -66,12 +67,13 @@ def capture_step(
         capture: the annotation context; its losses and `training` decide about the backward pass.
         flatten: lists the tensors in what forward returned.
         shapes: parameters whose shape per replica differs from the host's.
+        dtype_of: the device's dtype for one of the host's.
         source_excludes: path fragments that are never the user's line.
     """
     mode = FakeTensorMode(allow_non_fake_inputs=False)
     slots = StateSlots(module)
-    state = slots.fake(mode, shapes or {})
-    fakes = [mode.from_tensor(tensor.detach()) for tensor in inputs]
+    state = slots.fake(mode, shapes or {}, dtype_of)
+    fakes = [_faked(tensor, mode) for tensor in inputs]
     recorder = Recorder(capture, source_excludes)
     found: dict[str, Any] = {}
 
@@ -119,6 +121,14 @@ def capture_step(
         ),
         uses_random=uses_random(graph.graph),
     )
+
+
+def _faked(tensor: torch.Tensor, mode: FakeTensorMode) -> torch.Tensor:
+    """A fake tensor of the host; one on the meta device, which only has a shape, stands for one there."""
+    if tensor.device.type != "meta":
+        return mode.from_tensor(tensor.detach())
+    with mode:
+        return torch.empty(tensor.shape, dtype=tensor.dtype)
 
 
 def _outputs(

@@ -18,7 +18,6 @@ import torch
 
 from tremula import log
 from tremula.capture.context import Capture, annotated, current
-from tremula.capture.stages import BlockRule
 from tremula.errors import Error
 from tremula.ops import ctc, custom, dynamic_slice, multiconv, points
 from tremula.ops.print_tensor import print_tensor
@@ -98,7 +97,7 @@ def clear_attribute(attribute: str, key: str) -> None:
 
 def _begin_ipu_block(stage: int, phase: int, ipu: int) -> None:
     capture = current()
-    if capture is not None and isinstance(capture.rule, BlockRule):
+    if capture is not None:
         capture.rule.begin_at(stage, phase, ipu)
 
 

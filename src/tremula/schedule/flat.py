@@ -53,6 +53,8 @@ class FlatTensor:
     scope: tuple[str, ...] = ()
     #: its dotted path
     module: str = ""
+    #: number of the parameter that it accumulates for or is the state of; -1: of none
+    owner: int = -1
 
 
 @dataclass(slots=True)
@@ -79,6 +81,8 @@ class FlatOp:
     unknown: bool = False
     #: whether the host does it while the device waits
     host: bool = False
+    #: number of the parameter that an op of accumulation or update belongs to; -1: to none
+    owner: int = -1
 
 
 @dataclass

@@ -168,6 +168,7 @@ class _Flattening:
                 module=owner.module,
             )
             accumulators.append(number)
+            self._tensors[number].owner = parameter
             self._bind(node, (number,))
             self._owner[number] = parameter
         count = len(trained)
@@ -210,13 +211,16 @@ class _Flattening:
                 if tensor.kind is Kind.STATE:
                     parameter = self._tensors[owners[node]]
                     tensor.ipu, tensor.scope = parameter.ipu, parameter.scope
-                    tensor.module = parameter.module
+                    tensor.module, tensor.owner = parameter.module, owners[node]
                     tensor.name = f"state of {parameter.name}"
             if node.op == "call_function":
                 ipu, scope = 0, ()  # type: int, tuple[str, ...]
                 if node in owners:
                     ipu, scope = self._tensors[owners[node]].ipu, self._tensors[owners[node]].scope
+                before = len(self._ops)
                 self._add_node(node, Placement(ipu=ipu), 0, scope)
+                for op in self._ops[before:]:  # none for a part of a result
+                    op.owner = owners.get(node, -1)
 
     def _owners(self, module: fx.GraphModule) -> dict[fx.Node, int]:
         """The parameter that each node belongs to: tensors of the same extent that meet in an op belong together."""
