@@ -49,3 +49,39 @@ def layered() -> Callable[..., Any]:
     spec.loader.exec_module(module)
     builder: Callable[..., Any] = module.layered
     return builder
+
+
+@pytest.fixture(scope="session")
+def profile_file(layered: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The profile of a small pipeline that trains on two IPUs, with four replicas. Not to be changed."""
+    from tremula.estimate import estimate_flat
+    from tremula.hardware.catalogue import system
+    from tremula.program.graph import Loops
+    from tremula.recording import write_profile
+    from tremula.schedule.deployment import Deployment
+
+    program = layered(6, stages=2, loops=Loops(gradient_accumulation=8, replicas=4))
+    deployment = Deployment(execution="pipelined", ipus_per_replica=2, recompute="all")
+    found = estimate_flat(program, deployment, system("pod16"))
+    path = tmp_path_factory.mktemp("profiles") / "training" / "profile.pop"
+    return write_profile(found, path, engine_options={"autoReport.all": "true"}, run={"model": "stack"})
+
+
+@pytest.fixture(scope="session")
+def rewrite_profile() -> Callable[..., Path]:
+    """Copies a profile row by row, each row changed by a function (None leaves it out)."""
+    from tremula.profile import Profile, ProfileWriter
+    from tremula.profile.schema import META, TABLES
+
+    def rewrite(source: Path, target: Path, change: Callable[[Any], Any]) -> Path:
+        with Profile(source) as profile, ProfileWriter(target) as writer:
+            for table in TABLES.values():
+                if table is META:
+                    continue
+                for row in profile.rows(table.row):
+                    changed = change(row)
+                    if changed is not None:
+                        writer.add(changed)
+        return target
+
+    return rewrite

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class MemoryReport:
     ipus: tuple[IpuMemory, ...]
     tile_memory_bytes: int
     tiles_per_ipu: int
+    #: what is alive when, for those who want more than the fullest moment
+    liveness: Liveness = field(repr=False)
 
     @property
     def fits(self) -> bool:
@@ -146,6 +148,7 @@ def memory_report(
         ),
         tile_memory_bytes=chip.tile_memory_bytes,
         tiles_per_ipu=chip.tiles,
+        liveness=alive,
     )
 
 

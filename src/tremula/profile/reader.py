@@ -1,0 +1,270 @@
+"""Reads a profile: each table when it is first asked for, checked, as frozen rows.
+
+Nothing in the file is trusted: types, ranges, sizes and references are checked, and whatever is wrong is an
+`Error` that names the file. An older schema is migrated in memory; a newer one is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.profile import model, reasons
+from tremula.profile.database import bad, check_definitions, open_database, problems_told
+from tremula.profile.migrate import migrated
+from tremula.profile.reading import read_meta, read_rows
+from tremula.profile.rows import unpacked
+from tremula.profile.schema import SCHEMA_VERSION, TABLE_OF, TABLES
+
+Bytes = NDArray[np.int64]
+_Row = TypeVar("_Row")
+
+#: who draws a profile in a notebook; a name, as the file's package knows no viewer
+_DRAWS = ("tremula.view.notebook", "profile_html")
+#: columns that must name a row of another table
+_REFERENCES = {
+    "ops": (("plan_id", "plans"),),
+    "supersteps": (("plan_id", "plans"),),
+    "programs": (("op_id", "ops"),),
+    "tile_memory": (("category_id", "categories"), ("ipu", "ipus")),
+    "contributors": (("category_id", "categories"), ("ipu", "ipus")),
+    "liveness": (("ipu", "ipus"),),
+    "lifetimes": (("ipu", "ipus"),),
+}
+#: tables whose rows carry their own number
+_NUMBERED = {"ops": "id", "plans": "id", "programs": "id", "categories": "id", "ipus": "ipu"}
+_DEEPEST_TREE = 64
+
+
+class Profile:
+    """A profile that is open for reading; also a context manager."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._tables: dict[str, tuple[Any, ...]] = {}
+        connection, self.version = open_database(self.path)
+        with problems_told(self.path):
+            try:
+                if self.version < SCHEMA_VERSION:
+                    old, connection = connection, migrated(connection, self.path)
+                    old.close()
+                check_definitions(connection, self.path, {name: table.sql for name, table in TABLES.items()})
+                self.meta: Mapping[str, str] = read_meta(connection, self.path)
+            except BaseException:
+                connection.close()
+                raise
+        self._connection = connection
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Profile:
+        """The profile at `path`; the same as calling the class."""
+        return cls(path)
+
+    def close(self) -> None:
+        """Let go of the file; tables that were read stay."""
+        self._connection.close()
+
+    def __enter__(self) -> Profile:
+        return self
+
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- tables ------------------------------------------------------------------------------------------
+
+    @property
+    def target(self) -> model.Target:
+        """What was modelled."""
+        rows = self.rows(model.Target)
+        if not rows:
+            raise bad(self.path, "it does not say what was modelled")
+        if not (
+            0 < rows[0].tiles_per_ipu <= 65_536 and rows[0].clock_hz > 0 and rows[0].tile_memory_bytes > 0
+        ):
+            raise bad(self.path, "its target has no tiles, no memory or no clock")
+        return rows[0]
+
+    @functools.cached_property
+    def figures(self) -> Mapping[str, model.Figure]:
+        """Modelled figures by name."""
+        return {figure.name: figure for figure in self.rows(model.Figure)}
+
+    @property
+    def options(self) -> tuple[model.Option, ...]:
+        """Settings."""
+        return self.rows(model.Option)
+
+    @property
+    def graph(self) -> tuple[model.Count, ...]:
+        """Counts of the graph."""
+        return self.rows(model.Count)
+
+    @property
+    def categories(self) -> tuple[model.Category, ...]:
+        """Uses of memory."""
+        return self.rows(model.Category)
+
+    @property
+    def ipus(self) -> tuple[model.IpuMemory, ...]:
+        """Memory of each IPU of a replica."""
+        return self.rows(model.IpuMemory)
+
+    @property
+    def contributors(self) -> tuple[model.Contributor, ...]:
+        """What takes most memory, largest first on each IPU."""
+        return self.rows(model.Contributor)
+
+    @property
+    def lifetimes(self) -> tuple[model.Lifetime, ...]:
+        """The largest tensors that come and go."""
+        return self.rows(model.Lifetime)
+
+    @property
+    def ops(self) -> tuple[model.Op, ...]:
+        """Ops in the order of a step."""
+        return self.rows(model.Op)
+
+    @property
+    def plans(self) -> tuple[model.Plan, ...]:
+        """Plans of ops."""
+        return self.rows(model.Plan)
+
+    @functools.cached_property
+    def supersteps(self) -> Mapping[int, tuple[model.Superstep, ...]]:
+        """Execution steps by plan."""
+        found: dict[int, list[model.Superstep]] = {}
+        for row in self.rows(model.Superstep):
+            found.setdefault(row.plan_id, []).append(row)
+        return {plan: tuple(rows) for plan, rows in found.items()}
+
+    @property
+    def programs(self) -> tuple[model.ProgramNode, ...]:
+        """The program tree, parents before their children."""
+        return self.rows(model.ProgramNode)
+
+    @property
+    def breakdown(self) -> Mapping[str, float]:
+        """Cycles of a step by what they go to."""
+        return {part.name: part.cycles for part in self.rows(model.Part)}
+
+    @property
+    def stages(self) -> tuple[model.Stage, ...]:
+        """Pipeline stages."""
+        return self.rows(model.Stage)
+
+    @property
+    def pipeline_phases(self) -> tuple[model.PipelinePhase, ...]:
+        """How the pipeline fills, runs and drains; empty without one."""
+        return self.rows(model.PipelinePhase)
+
+    @property
+    def transfers(self) -> tuple[model.Transfer, ...]:
+        """Collectives, streaming memory, copies, host."""
+        return self.rows(model.Transfer)
+
+    # -- arrays and reasons ------------------------------------------------------------------------------
+
+    def tile_bytes(self, ipu: int) -> dict[str, Bytes]:
+        """Bytes on each tile of `ipu`, by use."""
+        tiles = self.target.tiles_per_ipu
+        found = {}
+        for row in self.rows(model.TileMemory):
+            if row.ipu == ipu:
+                values = self._array(row.bytes_per_tile, row.tiles, f"tile memory of IPU {ipu}")
+                if row.tiles != tiles or int(values.sum()) != row.total_bytes:
+                    raise bad(self.path, f"tile memory of IPU {ipu} does not add up")
+                found[self.categories[row.category_id].name] = values
+        return found
+
+    def live_bytes(self, ipu: int) -> tuple[Bytes, Bytes]:
+        """Bytes of tensors and of temporaries of `ipu` in each program step; empty if there are none."""
+        for row in self.rows(model.Liveness):
+            if row.ipu == ipu:
+                what = f"liveness of IPU {ipu}"
+                live = self._array(row.live_bytes, row.steps, what)
+                return live, self._array(row.temporary_bytes, row.steps, what)
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+
+    @functools.cached_property
+    def program_steps(self) -> tuple[Bytes, Bytes]:
+        """The row of `ops` that each program step runs (-1: no work), and whether it runs again."""
+        for row in self.rows(model.ProgramSteps):
+            ops = self._array(row.op_ids, row.steps, "the program steps", least=-1)
+            if row.steps and int(ops.max()) >= len(self.ops):
+                raise bad(self.path, "its program steps name ops that are not there")
+            return ops, self._array(row.again, row.steps, "the program steps")
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+
+    def reason(self, row: model.Plan | model.Transfer) -> reasons.Reason:
+        """Why it costs what it does."""
+        with problems_told(self.path):
+            return reasons.parsed(row.why)
+
+    def _array(self, blob: bytes, count: int, what: str, least: int = 0) -> Bytes:
+        with problems_told(self.path):
+            values = unpacked(blob, count)
+        if count and (int(values.min()) < least or int(values.max()) > 2**50):
+            raise bad(self.path, f"{what} has numbers that cannot be")
+        return values
+
+    def rows(self, row: type[_Row]) -> tuple[_Row, ...]:
+        """All rows of the table whose rows are of class `row`, in the order of the file."""
+        table = TABLE_OF[row]
+        if table.name not in self._tables:
+            with problems_told(self.path):
+                values = read_rows(self._connection, self.path, table, self.meta)
+                make: Callable[..., _Row] = row
+                rows = tuple(make(*each) for each in values)
+                self._check_relations(table.name, rows)
+            self._tables[table.name] = rows
+        return self._tables[table.name]
+
+    def _check_relations(self, name: str, rows: tuple[Any, ...]) -> None:
+        number = _NUMBERED.get(name)
+        if number and any(getattr(row, number) != index for index, row in enumerate(rows)):
+            raise bad(self.path, f"the rows of {name} are not numbered in order")
+        for column, other in _REFERENCES.get(name, ()):
+            count = int(self.meta.get(f"rows:{other}", "0"))
+            if any(getattr(row, column) >= count for row in rows):
+                raise bad(self.path, f"{column} of {name} names a row that is not there")
+        if name == "programs" and not _is_tree(rows):
+            raise bad(self.path, "its program tree is none")
+
+    # -- notebooks ---------------------------------------------------------------------------------------
+
+    def _repr_html_(self) -> str:
+        draw: Callable[[Profile], str] = getattr(importlib.import_module(_DRAWS[0]), _DRAWS[1])
+        return draw(self)
+
+    def __repr__(self) -> str:
+        return f"Profile({os.fspath(self.path)!r})"
+
+
+def _is_tree(rows: tuple[model.ProgramNode, ...]) -> bool:
+    depths: list[int] = []
+    for row in rows:
+        if row.parent_id >= row.id or (row.parent_id < 0) != (row.id == 0):
+            return False
+        depths.append(0 if row.parent_id < 0 else depths[row.parent_id] + 1)
+        if depths[-1] > _DEEPEST_TREE:
+            return False
+    return True
+
+
+def children(rows: tuple[model.ProgramNode, ...]) -> list[list[int]]:
+    """For each node of a program tree, the numbers of its children."""
+    found: list[list[int]] = [[] for _ in rows]
+    for row in rows:
+        if row.parent_id >= 0:
+            found[row.parent_id].append(row.id)
+    return found

@@ -1,0 +1,138 @@
+"""The schema of a profile: its tables, version and limits, made from the row classes.
+
+A file says that it is a profile by its application id and which schema it has by its user version. The limits
+are what a writer keeps to and a reader insists on; they are far beyond what programs of today need, and low
+enough that a hostile file cannot take the reader's memory.
+"""
+
+from __future__ import annotations
+
+import functools
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from tremula.profile import model
+
+SCHEMA_VERSION = 2
+#: "TRMP" as a big-endian number
+APPLICATION_ID = 0x54524D50
+#: oldest version that a reader migrates
+OLDEST_VERSION = 1
+
+#: characters of a name and of a JSON text
+MAX_TEXT = 4_096
+MAX_JSON = 65_536
+#: bytes of a compressed array, and elements of an unpacked one
+MAX_BLOB = 64 << 20
+MAX_ELEMENTS = 4 << 20
+#: JavaScript's exact integers end here, and no count of ours comes near
+MAX_INT = 2**53
+MAX_FILE_BYTES = 1 << 30
+#: rows that are hashed together; part of the format
+BATCH_ROWS = 1_000
+
+_SQL = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name, Python type, limit and meaning."""
+
+    name: str
+    type: type
+    limit: int
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: its name, the class of its rows, and how many of them there may be."""
+
+    name: str
+    row: type[Any]
+    most_rows: int
+
+    @functools.cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, in the order of the row class's fields."""
+        hints = typing.get_type_hints(self.row, vars(model), include_extras=True)
+        found = []
+        for field in fields(self.row):
+            kind, meaning = typing.get_args(hints[field.name])
+            if kind is model.Json:
+                found.append(Column(field.name, str, MAX_JSON, meaning))
+            else:
+                found.append(Column(field.name, kind, MAX_BLOB if kind is bytes else MAX_TEXT, meaning))
+        return tuple(found)
+
+    @functools.cached_property
+    def forms(self) -> tuple[tuple[str, type, int], ...]:
+        """Name, type and limit of each column; plain tuples, as every value of a profile passes by."""
+        return tuple((column.name, column.type, column.limit) for column in self.columns)
+
+    @property
+    def sql(self) -> str:
+        """The statement that makes the table; a reader accepts this text only."""
+        columns = ", ".join(f"{c.name} {_SQL[c.type]} NOT NULL" for c in self.columns)
+        return f"CREATE TABLE {self.name} ({columns})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def summary(self) -> str:
+        """What a row is."""
+        return (self.row.__doc__ or "").strip()
+
+
+META = Table("meta", model.Meta, 2_000)
+
+TABLES: Mapping[str, Table] = {
+    table.name: table
+    for table in (
+        META,
+        Table("target", model.Target, 1),
+        Table("options", model.Option, 2_000),
+        Table("figures", model.Figure, 200),
+        Table("graph", model.Count, 200),
+        Table("categories", model.Category, 100),
+        Table("ipus", model.IpuMemory, 4_096),
+        Table("tile_memory", model.TileMemory, 65_536),
+        Table("contributors", model.Contributor, 100_000),
+        Table("program_steps", model.ProgramSteps, 1),
+        Table("liveness", model.Liveness, 4_096),
+        Table("lifetimes", model.Lifetime, 100_000),
+        Table("ops", model.Op, 100_000),
+        Table("plans", model.Plan, 50_000),
+        Table("supersteps", model.Superstep, 500_000),
+        Table("programs", model.ProgramNode, 210_000),
+        Table("breakdown", model.Part, 100),
+        Table("stages", model.Stage, 10_000),
+        Table("pipeline_phases", model.PipelinePhase, 30_000),
+        Table("transfers", model.Transfer, 1_000),
+    )
+}
+
+#: the table of each row class
+TABLE_OF: Mapping[type[Any], Table] = {table.row: table for table in TABLES.values()}
+
+
+def reference() -> str:
+    """The tables as Markdown; docs/profile.md holds this text."""
+    lines: list[str] = []
+    for table in TABLES.values():
+        lines += [
+            f"### `{table.name}`",
+            "",
+            f"{table.summary} At most {table.most_rows:,} rows." if table.most_rows > 1 else table.summary,
+            "",
+            "| column | type | meaning |",
+            "|---|---|---|",
+            *(f"| `{c.name}` | {_SQL[c.type]} | {c.meaning} |" for c in table.columns),
+            "",
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,199 @@
+"""Writes a profile: streamed into a file beside the final one, which it replaces when it is complete.
+
+Rows go out in batches, so memory does not grow with the profile. Whoever looks sees the old file or the new
+one, never a part: a writer that fails or is killed leaves the old one as it was, and the next writer in the
+folder removes what the dead one left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import socket
+import sqlite3
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tremula import __version__
+from tremula.errors import Error
+from tremula.profile.model import Row
+from tremula.profile.rows import Digest, Values, digest_of, to_file
+from tremula.profile.schema import APPLICATION_ID, BATCH_ROWS, META, SCHEMA_VERSION, TABLE_OF, TABLES, Table
+
+
+class RowSink:
+    """Rows into an empty database of the current schema, with counts and digests."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+        connection.execute("BEGIN")
+        for table in TABLES.values():
+            connection.execute(table.sql)
+        self._waiting: dict[str, list[Values]] = {name: [] for name in TABLES if name != META.name}
+        self._digests = {name: Digest() for name in self._waiting}
+        self._counts = dict.fromkeys(self._waiting, 0)
+        self._left_out = dict.fromkeys(self._waiting, 0)
+
+    def add(self, row: Row) -> None:
+        """One row; beyond what its table may hold it is counted and left out."""
+        table = TABLE_OF[type(row)]
+        if self._counts[table.name] >= table.most_rows:
+            self._left_out[table.name] += 1
+            return
+        waiting = self._waiting[table.name]
+        waiting.append(to_file(table, row))
+        self._counts[table.name] += 1
+        if len(waiting) == BATCH_ROWS:
+            self._flush(table)
+
+    def finish(self, meta: Mapping[str, str]) -> None:
+        """Write what waits and what the file says about itself."""
+        for name, waiting in self._waiting.items():
+            if waiting:
+                self._flush(TABLES[name])
+        rows = dict(meta)
+        for name, digest in self._digests.items():
+            rows[f"rows:{name}"] = str(self._counts[name])
+            rows[f"digest:{name}"] = digest.text()
+            if self._left_out[name]:
+                rows[f"left_out:{name}"] = str(self._left_out[name])
+        listed = sorted(rows.items())
+        listed.append(("digest", digest_of([(key, value) for key, value in listed])))
+        self._insert(META, listed)
+        self._connection.execute("COMMIT")
+
+    def _flush(self, table: Table) -> None:
+        waiting = self._waiting[table.name]
+        self._digests[table.name].add(waiting)
+        self._insert(table, waiting)
+        waiting.clear()
+
+    def _insert(self, table: Table, rows: Iterable[tuple[Any, ...]]) -> None:
+        marks = ", ".join("?" * len(table.columns))
+        self._connection.executemany(f"INSERT INTO {table.name} VALUES ({marks})", rows)
+
+
+class ProfileWriter:
+    """A context in which rows are added; the file is there when it is left without an error."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.meta: dict[str, str] = {}
+        self._temporary: Path | None = None
+
+    def __enter__(self) -> ProfileWriter:
+        folder = self.path.parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            remove_leftovers(self.path)
+            name = f".{self.path.name}.{_host()}.{os.getpid()}.{secrets.token_hex(4)}.part"
+            self._temporary = folder / name
+            os.close(os.open(self._temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+            self._connection = sqlite3.connect(self._temporary, isolation_level=None)
+            for pragma in ("journal_mode=OFF", "synchronous=OFF", "page_size=4096"):
+                self._connection.execute(f"PRAGMA {pragma}")
+            self._sink = RowSink(self._connection)
+        except (OSError, sqlite3.Error) as error:
+            self._discard()
+            raise _cannot_write(self.path, error) from error
+        return self
+
+    def add(self, row: Row) -> None:
+        """Write a row."""
+        try:
+            self._sink.add(row)
+        except sqlite3.Error as error:
+            raise _cannot_write(self.path, error) from error
+
+    def extend(self, rows: Iterable[Row]) -> None:
+        """Write several."""
+        for row in rows:
+            self.add(row)
+
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error_type is not None:
+            self._discard()
+            return
+        try:
+            self._publish()
+        except (OSError, sqlite3.Error) as problem:
+            self._discard()
+            raise _cannot_write(self.path, problem) from problem
+        except BaseException:
+            self._discard()
+            raise
+
+    def _publish(self) -> None:
+        assert self._temporary is not None
+        self._sink.finish(
+            {
+                "format": "tremula profile",
+                "written_by": f"tremula {__version__}",
+                "written_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                **self.meta,
+            }
+        )
+        self._connection.close()
+        descriptor = os.open(self._temporary, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(self._temporary, self.path)
+        self._temporary = None
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _discard(self) -> None:
+        if hasattr(self, "_connection"):
+            self._connection.close()
+        if self._temporary is not None:
+            with contextlib.suppress(OSError):
+                self._temporary.unlink()
+            self._temporary = None
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove unfinished files of writers of `path` on this host that are not alive any more."""
+    pattern = re.compile(
+        rf"\.{re.escape(path.name)}\.{re.escape(_host())}\.(\d{{1,10}})\.[0-9a-f]{{8}}\.part"
+    )
+    for entry in os.listdir(path.parent):
+        found = pattern.fullmatch(entry)
+        if found and not _alive(int(found[1])):
+            with contextlib.suppress(OSError):
+                (path.parent / entry).unlink()
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def _host() -> str:
+    return re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())[:64] or "host"
+
+
+def _cannot_write(path: Path, error: Exception) -> Error:
+    return Error(
+        f"The profile {path} could not be written: {error}. What was there before is unchanged; check that the folder "
+        "can be written and has room, or choose another with autoReport.directory.",
+        type="profile_error",
+    )

@@ -1,0 +1,65 @@
+"""Writes the profile of an estimate.
+
+Everything in it is modelled; nothing is computed here that the estimate does not say. The file is bounded: ops
+beyond the schema's limit are merged, only the largest lifetimes and contributors are kept, and what was left out
+is told in the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from tremula.estimate.estimate import Estimate
+from tremula.profile.writer import ProfileWriter
+from tremula.recording.circumstances import counts, figures, options, target
+from tremula.recording.memory import memory_rows
+from tremula.recording.operations import operations
+from tremula.recording.programs import program_tree
+from tremula.recording.times import time_rows, transfers
+
+
+def write_profile(
+    estimate: Estimate,
+    path: str | os.PathLike[str],
+    *,
+    engine_options: Mapping[str, str] | None = None,
+    run: Mapping[str, str] | None = None,
+    graph: bool = True,
+    execution: bool = True,
+) -> Path:
+    """Write what `estimate` says to `path`, whole or not at all.
+
+    Args:
+        estimate: the chip model's figures of a program.
+        path: the file; its folder is made.
+        engine_options: options of the engine, to be kept in the profile.
+        run: what else is known of the run (name of the model, program ...), to be kept in the profile.
+        graph: whether memory and the program tree are written.
+        execution: whether the parts of a step, stages, the pipeline and transfers are written.
+
+    Raises:
+        Error: the file cannot be written.
+    """
+    with ProfileWriter(path) as writer:
+        found = operations(estimate)
+        tiles = estimate.chip.tiles - estimate.deployment.io_tiles
+        writer.meta["figures"] = "modelled, not measured"
+        writer.meta["parts"] = ",".join(
+            name for name, wanted in (("graph", graph), ("execution", execution)) if wanted
+        )
+        if found.merged:
+            writer.meta["merged_ops"] = f"{len(estimate.ops)} ops as {len(found.ops)} rows"
+        writer.add(target(estimate))
+        writer.extend(options(estimate, engine_options or {}, run or {}))
+        writer.extend(figures(estimate))
+        writer.extend(counts(estimate, len(found.costs)))
+        writer.extend(found.ops)
+        writer.extend(found.plans(tiles))
+        if graph:
+            writer.extend(memory_rows(estimate, found.rows))
+            writer.extend(program_tree(estimate, found.ops, found.rows, transfers(estimate)))
+        if execution:
+            writer.extend(time_rows(estimate))
+    return writer.path

@@ -1,0 +1,83 @@
+"""A profile in a notebook: a few figures and bars as static markup, without a script.
+
+What notebooks show is kept in their files and opened by others, so there is nothing in it that runs, and every
+text of the profile is escaped.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from tremula.profile import Profile
+from tremula.view.text import clean, count, kilobytes, seconds, share
+
+_COLOURS = {
+    "compute": "#d1495b", "exchange": "#4ea8de", "sync": "#e9c46a", "inter_ipu": "#8e7dbe", "host": "#7d8597",
+    "streaming": "#2a9d8f", "collectives": "#f4a261", "pipeline_idle": "#b9c0cc",
+}  # fmt: skip
+_LISTED = 8
+
+
+def profile_html(profile: Profile) -> str:
+    """The markup for `profile`."""
+    target = profile.target
+    figures = profile.figures
+    rows = []
+    for label, name, show in (
+        ("modelled throughput", "throughput", lambda value: f"{value:,.1f} samples/s"),
+        ("modelled time of a step", "seconds_per_step", seconds),
+        ("modelled bytes on the fullest tile", "max_tile_bytes", kilobytes),
+    ):
+        figure = figures.get(name)
+        if figure is not None:
+            likely = f"likely {show(figure.low)} to {show(figure.high)}" if figure.band else ""
+            rows.append((label, show(figure.value), likely))
+    rows.append(("memory of a tile", kilobytes(target.tile_memory_bytes), ""))
+    listed = "".join(
+        f"<tr><td>{_safe(label)}</td><td><b>{_safe(value)}</b></td><td>{_safe(note)}</td></tr>"
+        for label, value, note in rows
+    )
+    ipus = target.replicas * target.ipus_per_replica
+    return (
+        '<div style="max-width:48em">'
+        f"<p><b>Profile</b> {_safe(profile.path.name)}: {_safe(target.title)}, {ipus:,} IPUs. "
+        "Modelled, not measured.</p>"
+        f"<table>{listed}</table>{_bar(profile)}{_largest(profile)}</div>"
+    )
+
+
+def _bar(profile: Profile) -> str:
+    parts = {name: cycles for name, cycles in profile.breakdown.items() if cycles > 0}
+    total = sum(parts.values())
+    if not total:
+        return ""
+    boxes, x = [], 0.0
+    for name, cycles in parts.items():
+        width = 600 * cycles / total
+        colour = _COLOURS.get(name, "#99b898")
+        title = f"{clean(name)}: {count(cycles)} cycles, {share(cycles, total)}"
+        boxes.append(
+            f'<rect x="{x:.2f}" y="0" width="{width:.2f}" height="18" fill="{colour}">'
+            f"<title>{_safe(title)}</title></rect>"
+        )
+        x += width
+    legend = ", ".join(
+        f"{clean(name).replace('_', ' ')} {share(cycles, total)}" for name, cycles in parts.items()
+    )
+    drawn = "".join(boxes)
+    return f'<svg width="600" height="18" role="img">{drawn}</svg><p><small>{_safe(legend)}</small></p>'
+
+
+def _largest(profile: Profile) -> str:
+    total = sum(op.cycles for op in profile.ops)
+    rows = "".join(
+        f"<tr><td>{_safe(clean(op.name, 80))}</td><td>{_safe(clean(op.target, 60))}</td>"
+        f'<td style="text-align:right">{count(op.cycles)}</td><td>{share(op.cycles, total)}</td></tr>'
+        for op in sorted(profile.ops, key=lambda op: -op.cycles)[:_LISTED]
+    )
+    head = "<tr><th>largest ops</th><th>kind</th><th>modelled cycles per step</th><th>share</th></tr>"
+    return f"<table>{head}{rows}</table>" if rows else ""
+
+
+def _safe(text: str) -> str:
+    return escape(clean(text, 200))

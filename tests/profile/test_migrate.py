@@ -1,0 +1,80 @@
+"""Files of schema version 1 are read as if they were written today, and are not changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tremula.errors import Error
+from tremula.profile import Profile
+from tremula.profile.migrate import TABLES_V1
+from tremula.profile.rows import Digest, digest_of
+from tremula.profile.schema import APPLICATION_ID, BATCH_ROWS, META, TABLES
+
+
+def _version_1(source: Path, path: Path) -> Path:
+    """The profile at `source` as version 1 wrote it."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    connection.execute("PRAGMA user_version=1")
+    connection.execute("BEGIN")
+    meta = {"format": "tremula profile", "written_by": "tremula 0.0"}
+    with Profile(source) as profile:
+        uses = {category.id: category.name for category in profile.categories}
+        for name, table in TABLES_V1.items():
+            connection.execute(table.sql)
+            if name == META.name:
+                continue
+            rows = []
+            for row in profile.rows(TABLES[name].row):
+                values = {n: getattr(row, n) for n in type(row).__dataclass_fields__}
+                if "category_id" in values:
+                    values["category"] = uses[values["category_id"]]
+                rows.append(tuple(values[column] for column in table.names))
+            marks = ", ".join("?" * len(table.names))
+            connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
+            digest = Digest()
+            for start in range(0, len(rows), BATCH_ROWS):
+                digest.add(rows[start : start + BATCH_ROWS])
+            meta[f"rows:{name}"] = str(len(rows))
+            meta[f"digest:{name}"] = digest.text()
+    listed = sorted(meta.items())
+    listed.append(("digest", digest_of([(key, value) for key, value in listed])))
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", listed)
+    connection.execute("COMMIT")
+    connection.close()
+    return path
+
+
+def test_version_1_is_read(profile_file: Path, tmp_path: Path) -> None:
+    old = _version_1(profile_file, tmp_path / "profile.pop")
+    before = old.read_bytes()
+    with Profile(profile_file) as new, Profile(old) as migrated:
+        assert migrated.version == 1
+        assert migrated.meta["migrated_from_version"] == "1"
+        assert migrated.meta["written_by"] == "tremula 0.0"
+        assert migrated.figures == new.figures
+        assert migrated.programs == new.programs
+        assert [op.cycles for op in migrated.ops] == [op.cycles for op in new.ops]
+        assert {op.module for op in migrated.ops} == {""}
+        assert "not recorded" in migrated.reason(migrated.plans[0]).plan
+        for ipu in (0, 1):
+            expected = {name: values.tolist() for name, values in new.tile_bytes(ipu).items()}
+            assert {name: values.tolist() for name, values in migrated.tile_bytes(ipu).items()} == expected
+        kinds = {category.name: category.always_live for category in migrated.categories}
+        assert kinds["activations"] == 0
+        assert kinds["weights"] == 1
+    assert old.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["profile.pop"]
+
+
+def test_a_damaged_version_1_is_refused(profile_file: Path, tmp_path: Path) -> None:
+    old = _version_1(profile_file, tmp_path / "profile.pop")
+    connection = sqlite3.connect(old)
+    connection.execute("UPDATE ops SET flops=flops+1")
+    connection.commit()
+    connection.close()
+    with pytest.raises(Error, match="do not match"):
+        Profile(old)

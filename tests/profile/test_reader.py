@@ -1,0 +1,172 @@
+"""Reading: what is there, on demand; and a clear error for whatever is not a profile."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tremula.errors import Error
+from tremula.profile import Profile, ProfileWriter, model
+from tremula.profile.model import Json
+from tremula.profile.schema import SCHEMA_VERSION
+
+
+def test_tables_are_read_when_they_are_asked_for(profile_file: Path) -> None:
+    with Profile(profile_file) as profile:
+        assert profile._tables == {}
+        assert profile.target.ipus_per_replica == 2
+        assert set(profile._tables) == {"target"}
+        assert profile.version == SCHEMA_VERSION
+    with pytest.raises(Error, match="closed"):
+        profile.ops
+    assert profile.target.replicas == 4
+
+
+def test_reasons_come_back(profile_file: Path) -> None:
+    with Profile(profile_file) as profile:
+        reason = profile.reason(profile.plans[0])
+        assert reason.plan
+        assert any(reason.source in line for line in reason.lines())
+        assert all(profile.reason(transfer).plan for transfer in profile.transfers)
+
+
+def _copy(source: Path, folder: Path) -> tuple[Path, sqlite3.Connection]:
+    path = folder / "profile.pop"
+    shutil.copy(source, path)
+    return path, sqlite3.connect(path, isolation_level=None)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (f"PRAGMA user_version={SCHEMA_VERSION + 1}", "version 3.*newer Tremula"),
+        ("PRAGMA user_version=0", "no known version"),
+        ("PRAGMA application_id=7", "something else"),
+        ("CREATE VIEW ops_view AS SELECT * FROM ops", "views, triggers"),
+        ("CREATE TRIGGER t AFTER INSERT ON ops BEGIN DELETE FROM ops; END", "views, triggers"),
+        ("CREATE INDEX i ON ops(id)", "views, triggers"),
+        ("CREATE TABLE more (x)", "tables are not those"),
+        ("ALTER TABLE ops ADD COLUMN more AS (upper(name))", "tables are not those"),
+        ("DROP TABLE ops", "tables are not those"),
+        ("UPDATE meta SET value='0' WHERE key='rows:ops'", "digest"),
+        ("DELETE FROM meta", "digest"),
+        ("DELETE FROM ops WHERE id=3", "do not match"),
+        ("UPDATE ops SET compute_cycles=compute_cycles+1 WHERE id=1", "do not match"),
+        ("UPDATE ops SET name=7 WHERE id=1", "do not match"),
+        ("UPDATE ops SET name=x'00ff' WHERE id=1", "name is of type bytes"),
+        ("UPDATE ops SET runs='many' WHERE id=1", "runs is of type str"),
+        ("UPDATE ops SET runs=-5 WHERE id=1", "runs is -5"),
+        ("UPDATE ops SET flops=9e999 WHERE id=1", "flops is inf"),
+        ("UPDATE ops SET name=cast(x'ff' as text) WHERE id=1", "damaged"),
+        ("INSERT INTO ops SELECT * FROM ops", "do not match"),
+    ],
+)
+def test_changed_files_are_refused(profile_file: Path, tmp_path: Path, statement: str, said: str) -> None:
+    path, connection = _copy(profile_file, tmp_path)
+    connection.execute(statement)
+    connection.close()
+
+    def read() -> None:
+        with Profile(path) as profile:
+            profile.ops
+
+    with pytest.raises(Error, match=said) as problem:
+        read()
+    assert str(path) in problem.value.message
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"", "not an SQLite"), (b"SQLite format 3\0", "not an SQLite"), (b"x" * 5000, "not an SQLite")],
+)
+def test_other_files_are_refused(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "profile.pop"
+    path.write_bytes(content)
+    with pytest.raises(Error, match=said):
+        Profile(path)
+
+
+def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Error, match=r"cannot be opened.*tremula profile"):
+        Profile(tmp_path / "profile.pop")
+    with pytest.raises(Error, match="cannot be opened"):
+        Profile(tmp_path)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_a_file_that_ends_too_early_is_refused(profile_file: Path, tmp_path: Path, share: float) -> None:
+    data = profile_file.read_bytes()
+    path = tmp_path / "profile.pop"
+    path.write_bytes(data[: int(share * len(data))])
+    with pytest.raises(Error, match="damaged"):
+        Profile(path)
+
+
+def test_reading_changes_nothing_and_leaves_nothing(profile_file: Path, tmp_path: Path) -> None:
+    path, connection = _copy(profile_file, tmp_path)
+    connection.close()
+    before = path.read_bytes()
+    with Profile(path) as profile:
+        profile.ops
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["profile.pop"]
+
+
+_HOSTILE: list[tuple[str, Callable[[Any], Any], Callable[[Profile], Any]]] = [
+    ("plan", lambda r: replace(r, plan_id=9999) if isinstance(r, model.Op) else r, lambda p: p.ops),
+    ("order", lambda r: replace(r, id=r.id + 1) if isinstance(r, model.Op) else r, lambda p: p.ops),
+    ("tree", lambda r: replace(r, parent_id=r.id) if isinstance(r, model.ProgramNode) else r, lambda p: p.programs),
+    ("tiles", lambda r: replace(r, tiles=3) if isinstance(r, model.TileMemory) else r, lambda p: p.tile_bytes(0)),
+    ("sum", lambda r: replace(r, total_bytes=1) if isinstance(r, model.TileMemory) else r,
+     lambda p: p.tile_bytes(0)),
+    ("category", lambda r: None if isinstance(r, model.Category) else r, lambda p: p.tile_bytes(0)),
+    ("target", lambda r: None if isinstance(r, model.Target) else r, lambda p: p.target),
+    ("no tiles", lambda r: replace(r, tiles_per_ipu=0) if isinstance(r, model.Target) else r, lambda p: p.target),
+    ("many tiles", lambda r: replace(r, tiles_per_ipu=2**50) if isinstance(r, model.Target) else r,
+     lambda p: p.target),
+    ("steps", lambda r: replace(r, steps=2**40) if isinstance(r, model.Liveness) else r, lambda p: p.live_bytes(0)),
+    ("reason", lambda r: replace(r, why=Json("[" * 60_000)) if isinstance(r, model.Plan) else r,
+     lambda p: p.reason(p.plans[0])),
+    ("nested reason", lambda r: replace(r, why=Json('{"parts":[' * 50 + "]}" * 50)) if isinstance(r, model.Plan)
+     else r, lambda p: p.reason(p.plans[0])),
+    ("number", lambda r: replace(r, why=Json('{"figures":{"a":1e999}}')) if isinstance(r, model.Plan) else r,
+     lambda p: p.reason(p.plans[0])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "read"), [h[1:] for h in _HOSTILE], ids=[h[0] for h in _HOSTILE])
+def test_values_that_cannot_be_are_refused_even_with_matching_digests(
+    profile_file: Path,
+    tmp_path: Path,
+    rewrite_profile: Callable[..., Path],
+    change: Callable[[Any], Any],
+    read: Callable[[Profile], Any],
+) -> None:
+    path = rewrite_profile(profile_file, tmp_path / "profile.pop", change)
+    with Profile(path) as profile, pytest.raises(Error, match="cannot be read as a profile"):
+        read(profile)
+
+
+def test_a_tree_that_is_too_deep_is_refused(tmp_path: Path) -> None:
+    with ProfileWriter(tmp_path / "profile.pop") as writer:
+        writer.extend(model.ProgramNode(n, n - 1, "op", "", 1, 1.0, -1) for n in range(100))
+    with Profile(tmp_path / "profile.pop") as profile, pytest.raises(Error, match="program tree"):
+        profile.programs
+
+
+def test_an_empty_profile_has_empty_tables(tmp_path: Path) -> None:
+    with ProfileWriter(tmp_path / "profile.pop"):
+        pass
+    with Profile(tmp_path / "profile.pop") as profile:
+        assert profile.ops == ()
+        assert profile.tile_bytes is not None
+        assert profile.live_bytes(0)[0].size == 0
+        assert profile.program_steps[0].size == 0
+        with pytest.raises(Error, match="does not say what was modelled"):
+            profile.target
