@@ -16,7 +16,7 @@ JOBS ?= 2
 PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS)
 SUITE ?=
 
-.PHONY: help demo test test-slow lint format conformance clean
+.PHONY: help demo test test-slow browser lint format conformance clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -25,11 +25,22 @@ help: ## list the targets
 demo: $(VENV)/.demo ## install and train a digit classifier: an unchanged PopTorch program
 	@$(BIN)/tremula demo
 
-test: $(VENV)/.dev ## install and run the tests (minutes)
+test: $(VENV)/.dev browser ## install and run the tests (minutes)
 	$(PYTEST)
 
-test-slow: $(VENV)/.dev $(VENV)/.demo ## run the slow tests as well
+test-slow: $(VENV)/.dev $(VENV)/.demo browser ## run the slow tests as well
 	$(PYTEST) -m ""
+
+# Pages are tested in a real browser: Debian's, if there is none and this user may install it.
+browser:
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing Chromium, for the tests of pages"; \
+		apt-get update -qq >/dev/null && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 || \
+		echo "it could not be installed"; \
+	fi; \
+	command -v chromium >/dev/null || echo "no Chromium: the tests of pages are skipped"
 
 lint: $(VENV)/.dev ## format check, lint, types, layering
 	$(BIN)/ruff format --check .

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from tremula.capture.stages import Mode, StageSummary
 from tremula.schedule.deployment import Deployment, Location
-from tremula.settings.environment import env
+
+from . import enums
+from ._profile import engine_options
 
 if TYPE_CHECKING:
     from .options import Options
@@ -40,13 +42,13 @@ def deployment_of(options: Options, stages: StageSummary | None, training: bool)
         prefetch_depth=popart.get("defaultPrefetchBufferingDepth", 1),
         overlap_io=values.get("numIOTiles", 0) > 0,
         synthetic_data=bool(popart.get("syntheticDataMode", 0)),
+        returned_share=_returned_share(options, training),
     )
 
 
 def allows_out_of_memory(options: Options) -> bool:
     """Whether a program that does not fit may be compiled; Poplar's engine option, the environment's first."""
-    engine = {**options._Popart.options.get("engineOptions", {}), **env.get("POPLAR_ENGINE_OPTIONS")}
-    return str(engine.get("debug.allowOutOfMemory", "true")).lower() != "false"
+    return str(engine_options(options).get("debug.allowOutOfMemory", "true")).lower() != "false"
 
 
 def _execution(stages: StageSummary | None) -> str:
@@ -66,6 +68,18 @@ def _recompute(setting: int | None, execution: str, training: bool) -> str:
     if setting is not None:
         return _RECOMPUTE[int(setting)]
     return "all" if execution == "pipelined" else "none"
+
+
+def _returned_share(options: Options, training: bool) -> float | None:
+    """Share of the micro-batches whose results go back; None: the chip model's own rule, one per call of training."""
+    mode = enums.OutputMode(options.output_mode)
+    if mode == enums.OutputMode.All:
+        return 1.0
+    if mode == enums.OutputMode.EveryN:
+        return 1.0 / options.output_return_period
+    if mode == enums.OutputMode.Default or training:
+        return None
+    return 1.0 / options.device_iterations  # Final and Sum
 
 
 def _location(setting: dict[str, Any] | None, *, off_chip: bool) -> Location:

@@ -24,8 +24,9 @@ from tremula.program.source import user_line
 from tremula.program.structure import flattenTensorStructure, reconstructTensorStructure
 from tremula.session import Session
 from tremula.settings.environment import env
+from tremula.study.asked import is_asked
 
-from . import _deployment, _device_log, _impl, _session_settings, enums, optim, poptorch_core
+from . import _deployment, _device_log, _impl, _profile, _session_settings, enums, optim, poptorch_core
 from ._executor_state import ExecutorState
 from ._logging import logger
 from ._wrapping import unwrap_model
@@ -84,6 +85,8 @@ class CompilingExecutor(ExecutorState):
         With `ahead`, compiled code is in the cache when this returns.
         """
         try:
+            if restore is None and is_asked():
+                self._tell(bound)
             with _distributed_compilation(self._options, self._model):
                 self._compile_and_load(bound, restore, ahead)
             self._look()
@@ -161,20 +164,26 @@ class CompilingExecutor(ExecutorState):
         self._check_updatable_buffers()
         spec = self._optimizer_spec() if self._training else None
         session = Session(settings, spec)
-        strategy = self._options._execution_strategy
         names = ["input" if not i else f"input/{i}" for i in range(len(micro_batch))]
+        advance(20)
+        with self._ready_for_capture():
+            session.compile(self._model, call, micro_batch, names, flattenTensorStructure, self._reserve)
+        advance(40)
+        return session
+
+    @contextlib.contextmanager
+    def _ready_for_capture(self) -> Iterator[None]:
+        """While inside, the model is a plain one, with what extensions and the strategy do around a capture."""
+        strategy = self._options._execution_strategy
         unwrap_model(self._model)
         unwrap_model(self._user_model)
-        advance(20)
         try:
             with _OverwriteContextManager():
                 for hook in list(self._precompile_hooks.values()):
                     hook()
                 strategy.onStartTracing()
                 try:
-                    session.compile(
-                        self._model, call, micro_batch, names, flattenTensorStructure, self._reserve
-                    )
+                    yield
                 finally:
                     strategy.onEndTracing()
                     for hook in list(self._postcompile_hooks.values()):
@@ -182,8 +191,13 @@ class CompilingExecutor(ExecutorState):
         finally:
             _impl.rewrapModelIfNecessary(self._model)
             _impl.rewrapModelIfNecessary(self._user_model)
-        advance(40)
-        return session
+
+    def _tell(self, bound: Any) -> None:
+        """Answer who asks about this model: `tremula estimate run`, or TREMULA_ESTIMATE."""
+        # here, for it takes a moment and most programs do without
+        from ._study import answer
+
+        answer(self, bound)
 
     def _look(self) -> None:
         """Have the chip model look at the program, unless it is off; it may refuse one that would not fit.
@@ -192,6 +206,7 @@ class CompilingExecutor(ExecutorState):
         """
         self._modelled = None
         if env.get("TREMULA_CHIP_MODEL") == "off":
+            _profile.chip_model_is_off(self._options)
             return
         # here, for it takes a moment and `import poptorch` does without
         from tremula.estimate.run import ModelledRun
@@ -199,9 +214,11 @@ class CompilingExecutor(ExecutorState):
         session = self._compiled()
         deployment = _deployment.deployment_of(self._options, session.stages(), self._training)
         self._modelled = ModelledRun(session.program, deployment)
+        label = _impl._wrapping.plain_class(self._user_model).__name__
+        profile = _profile.write(self._options, self._modelled, self._training, label)
         try:
             self._modelled.look_at_compilation(
-                allow_out_of_memory=_deployment.allows_out_of_memory(self._options)
+                allow_out_of_memory=_deployment.allows_out_of_memory(self._options), profile=profile
             )
         except Error:
             assert self._attachment is not None

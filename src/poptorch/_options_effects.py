@@ -62,10 +62,4 @@ def _report_engine(name: str) -> None:
     option = engine_options.known(name)
     if option is None:
         return
-    # one line for the whole family: enableProfiling() sets several
-    label = (
-        "The family autoReport.* of engine options"
-        if name.startswith("autoReport.")
-        else f"The engine option {name}"
-    )
-    _say(label, option.effect)
+    _say(f"The engine option {name}", option.effect)

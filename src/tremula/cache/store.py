@@ -25,6 +25,7 @@ from tremula.cache.locks import Waiting
 from tremula.cache.secret import BadKey
 from tremula.cache.trust import Untrusted
 from tremula.settings import env
+from tremula.whole_files import flush_folder
 
 HIT = "hit"
 MISS = "not in the cache"
@@ -310,13 +311,3 @@ class Store:
 
     def _not_kept(self, what: str, reason: str) -> None:
         log.warn_once(f"cache put {self.root} {what}", f"Compiled code is not kept: {reason}. {_COSTS_TIME}")
-
-
-def flush_folder(folder: Path) -> None:
-    """Make the new name durable, where the system lets a folder be flushed."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

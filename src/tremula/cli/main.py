@@ -8,11 +8,20 @@ import sys
 from collections.abc import Sequence
 
 from tremula import __version__
-from tremula.cli import cache, demo, doctor, settings
+from tremula.cli import cache, compare, demo, doctor, estimate, profile, settings, view
 from tremula.cli.command import Command, CommandError
 from tremula.errors import Error
 
-COMMANDS: tuple[Command, ...] = (cache.COMMAND, demo.COMMAND, doctor.COMMAND, settings.COMMAND)
+COMMANDS: tuple[Command, ...] = (
+    cache.COMMAND,
+    compare.COMMAND,
+    demo.COMMAND,
+    doctor.COMMAND,
+    estimate.COMMAND,
+    profile.COMMAND,
+    settings.COMMAND,
+    view.COMMAND,
+)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -61,8 +61,9 @@ class OpTime:
 
     @property
     def path(self) -> str:
-        """The user's modules and the op's name."""
-        return "/".join((*self.scope, self.name))
+        """The user's modules and the op's name; outside modules, the user's name scopes."""
+        around = self.module.split(".") if self.module else self.scope
+        return "/".join((*around, self.name))
 
 
 @dataclass(frozen=True)

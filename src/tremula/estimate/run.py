@@ -56,8 +56,12 @@ class ModelledRun:
         self._deployment = deployment
         self._lock = threading.Lock()
 
-    def look_at_compilation(self, *, allow_out_of_memory: bool = True) -> None:
+    def look_at_compilation(self, *, allow_out_of_memory: bool = True, profile: str = "") -> None:
         """Say what is known when a program is compiled: a line of figures, and whether it fits.
+
+        Args:
+            allow_out_of_memory: whether a program that does not fit may run.
+            profile: the file that says more, if one was written.
 
         Raises:
             Error: it does not fit, and that was asked to be an error; or the system does not exist.
@@ -79,7 +83,7 @@ class ModelledRun:
             return
         for line in found.summary().splitlines():
             log.layer("tremula").info(line)
-        self._tell_memory(found, strict=strict)
+        self._tell_memory(found, strict=strict, profile=profile)
 
     def brief(self) -> str:
         """One line about the figures, if they are there; they are not made for it."""
@@ -117,10 +121,12 @@ class ModelledRun:
                 "not depend on it; please report it with the model, or set TREMULA_CHIP_MODEL=off."
             ) from problem
 
-    def _tell_memory(self, found: Estimate, *, strict: bool) -> None:
+    def _tell_memory(self, found: Estimate, *, strict: bool, profile: str) -> None:
         if found.memory.fits:
             return
         text = found.memory.out_of_memory_text()
+        if profile:
+            text += f"\nThe profile says what lies on which tile when: tremula view {profile}"
         if strict:
             raise Error(
                 f"{text}\nIt was asked to be an error: TREMULA_OUT_OF_MEMORY=warn runs such programs on the host.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tremula.estimate.bands import band
+from tremula.wording import duration
 
 if TYPE_CHECKING:
     from tremula.estimate.estimate import Estimate
@@ -24,9 +25,9 @@ def summary(estimate: Estimate) -> str:
         f"Modelled for {system.chip.title}, {ipus} of {system.ipus} IPUs of {system.name} ({loops.replicas} replicas x "
         f"{estimate.deployment.ipus_per_replica} IPUs, {estimate.deployment.execution}); model version "
         f"{estimate.version}",
-        f"  modelled time per {kind}: {_time(estimate.seconds_per_step)} ({estimate.cycles_per_step:,.0f} cycles)",
+        f"  modelled time per {kind}: {duration(estimate.seconds_per_step)} ({estimate.cycles_per_step:,.0f} cycles)",
         f"  modelled throughput: {estimate.throughput:,.1f} samples/s; likely {low:,.1f} to {high:,.1f} ({timing})",
-        f"  modelled latency of a micro-batch: {_time(estimate.latency_seconds)}",
+        f"  modelled latency of a micro-batch: {duration(estimate.latency_seconds)}",
         "  where the time goes: " + _shares(estimate),
     ]
     pipeline = estimate.time.pipeline
@@ -63,10 +64,3 @@ def _shares(estimate: Estimate) -> str:
     return ", ".join(
         f"{name.replace('_', ' ')} {value / total:.0%}" for name, value in ranked if value / total >= 0.005
     )
-
-
-def _time(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"

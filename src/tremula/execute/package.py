@@ -20,8 +20,8 @@ import safetensors
 import safetensors.torch
 import torch
 
-from tremula.cache.store import flush_folder
 from tremula.errors import Error
+from tremula.whole_files import flush_folder
 
 FORMAT = "tremula-executable"
 FORMAT_VERSION = 2

@@ -21,7 +21,7 @@ from tremula.memory.tiles import Tiles, laid_out, same
 from tremula.plan.cost import Cost
 from tremula.plan.planner import Planner
 from tremula.schedule.deployment import Deployment, Location
-from tremula.schedule.flat import FlatProgram, Kind
+from tremula.schedule.flat import FlatOp, FlatProgram, FlatTensor, Kind
 from tremula.schedule.recompute import Recomputation
 
 _CATEGORIES = {
@@ -198,7 +198,8 @@ def _ipu_memory(
     def note(category: Category, tensor: int, size: int) -> None:
         sizes[category].append(size)
         known = program.tensors[tensor]
-        shares[known.scope, "" if known.scope else known.name, category] += size
+        scope = modules_of(known)
+        shares[scope, "" if scope else known.name, category] += size
 
     for number, size in lasting:
         note(_CATEGORIES[program.tensors[number].kind], number, size)
@@ -245,6 +246,11 @@ def _ipu_memory(
     )
 
 
+def modules_of(item: FlatOp | FlatTensor) -> tuple[str, ...]:
+    """The user's modules around an op or a tensor, outermost first; without any, the user's name scopes."""
+    return tuple(item.module.split(".")) if item.module else item.scope
+
+
 def _padded(on_tiles: Tiles, tiles: int) -> Tiles:
     """With the I/O tiles, which come last and hold nothing of it."""
     return np.pad(on_tiles, (0, tiles - len(on_tiles)))
@@ -259,7 +265,7 @@ def _peak(
     op = program.ops[event.op]
     phase = "recomputed forward" if event.again else op.phase.value
     used = max((step.tiles for step in costs[event.op].supersteps), default=chip.tiles)
-    return Peak(position, op.name, phase, op.scope), used
+    return Peak(position, op.name, phase, modules_of(op)), used
 
 
 def _io_buffers(program: FlatProgram, ipu: int, deployment: Deployment, chip: Chip) -> Tiles:

@@ -24,6 +24,7 @@ from tremula.errors import Error
 from tremula.profile.model import Row
 from tremula.profile.rows import Digest, Values, digest_of, to_file
 from tremula.profile.schema import APPLICATION_ID, BATCH_ROWS, META, SCHEMA_VERSION, TABLE_OF, TABLES, Table
+from tremula.whole_files import flush_folder
 
 
 class RowSink:
@@ -150,11 +151,7 @@ class ProfileWriter:
             os.close(descriptor)
         os.replace(self._temporary, self.path)
         self._temporary = None
-        folder = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        flush_folder(self.path.parent)
 
     def _discard(self) -> None:
         if hasattr(self, "_connection"):

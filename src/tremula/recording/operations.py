@@ -103,7 +103,7 @@ def _row(op: OpTime, number: int, plan: int) -> Op:
     cost, source = op.cost, op.source
     return Op(
         id=number,
-        name="/".join((*op.scope, op.name)),
+        name=op.path,
         target=op.target,
         phase=op.phase,
         ipu=op.ipu,

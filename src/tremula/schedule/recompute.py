@@ -92,7 +92,12 @@ class _forgetting:  # noqa: N801 (a predicate with settings)
         self._last = -1
         if deployment.execution == "pipelined" and deployment.pipeline_schedule != "sequential":
             last = program.forward_stages - 1
-            if not any(op.checkpoint and op.stage == last for op in program.ops):
+            named, tensors = deployment.checkpoints, program.tensors
+            if not any(
+                op.stage == last
+                and (op.checkpoint or any(tensors[made].name in named for made in op.outputs))
+                for op in program.ops
+            ):
                 self._last = last
 
     def __call__(self, op: FlatOp) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,11 +128,13 @@ class Relayout:
             return works
         key = (id(works), here)
         if key not in self._reworked:
-            self._reworked[key] = tuple(
-                replace(work, proportion=here) if getattr(work, "proportion", None) == first else work
-                for work in works
-            )  # type: ignore[misc]
+            self._reworked[key] = tuple(_with_proportion(work, first, here) for work in works)
         return self._reworked[key]
+
+
+def _with_proportion(work: Work, before: float, now: float) -> Work:
+    changed: Any = work  # few kinds of work have one
+    return replace(changed, proportion=now) if getattr(work, "proportion", None) == before else work
 
 
 def _living(tensor: FlatTensor, ipu: int) -> FlatTensor:

@@ -16,8 +16,12 @@ from tremula.errors import Error
 #: kinds of values: a name here, or the words that the option takes joined with "|"
 _ANY_TEXT = ("text", "path")
 
-_PROFILE = "recorded: decides what the profile of the chip model holds"
-_NO_PROFILE = "no effect: no profile is written in this version"
+_PROFILE = "recorded: kept among the options of a profile; nothing is instrumented, as profiles are modelled"
+_IN_PROFILE = (
+    "no effect: the profile always has the ops' modules and source lines, and never single variables of tiles"
+)
+_ONE_STEP = "no effect: the profile holds one modelled step, which is the same in every run"
+_NO_GRAPH = "no effect: there is no graph of vertices that could be written"
 _CHIP = "recorded: a choice of the code generator that the chip model may use"
 _NO_CODE = "no effect: nothing is compiled for tiles, so there is no such code"
 _NO_DEVICE = "no effect: there is no device to wait for or to stream to"
@@ -39,17 +43,34 @@ def _rows(effect: str, *rows: tuple[str, str, str]) -> tuple[EngineOption, ...]:
 
 ENGINE_OPTIONS: tuple[EngineOption, ...] = (
     *_rows(
-        _NO_PROFILE,
-        ("autoReport.all", "bool", "Write every part of the profile."),
-        ("autoReport.directory", "path", "Folder of the profile."),
-        ("autoReport.outputGraphProfile", "bool", "Write the graph part of the profile."),
-        ("autoReport.outputExecutionProfile", "bool", "Write the execution part of the profile."),
+        "honoured",
+        ("autoReport.all", "bool", "Write every part of the profile (docs/profile.md)."),
+        ("autoReport.directory", "path", "Folder of the profile; it gets a folder for each model."),
+        (
+            "autoReport.outputGraphProfile",
+            "bool",
+            "Write the graph part of the profile: memory and program tree.",
+        ),
+        (
+            "autoReport.outputExecutionProfile",
+            "bool",
+            "Write the execution part of the profile: the parts of a step, stages, transfers.",
+        ),
         ("autoReport.outputExecutionReport", "bool", "Older name of outputExecutionProfile."),
+    ),
+    *_rows(
+        _IN_PROFILE,
         ("autoReport.outputLoweredVars", "bool", "Put the variables as placed on tiles into the profile."),
         ("autoReport.outputDebugInfo", "bool", "Write debug contexts beside the profile."),
-        ("autoReport.outputSerializedGraph", "bool", "Write the serialised graph."),
+    ),
+    *_rows(
+        _ONE_STEP,
         ("autoReport.executionProfileProgramRunCount", "int", "How many runs the profile keeps."),
         ("autoReport.streamAtEachRun", "bool", "Write the execution part after each run."),
+    ),
+    *_rows(
+        _NO_GRAPH,
+        ("autoReport.outputSerializedGraph", "bool", "Write the serialised graph."),
     ),
     *_rows(
         _PROFILE,

@@ -339,6 +339,23 @@ VARIABLES: tuple[Variable, ...] = (
         "tremula.estimate",
     ),
     Variable(
+        "TREMULA_ESTIMATE",
+        "`off`, `table`, `advice` or `stop`",
+        one_of("off", "table", "advice", "stop"),
+        "off",
+        "What a program tells about each model when it is compiled, as `tremula estimate` would: `table`: the figures; "
+        "`advice`: what to change as well; `stop`: both, and the program ends there.",
+        "poptorch executor",
+    ),
+    Variable(
+        "TREMULA_ESTIMATE_OPTIONS",
+        "options",
+        parse_text,
+        "",
+        "Options of `tremula estimate` for TREMULA_ESTIMATE, such as `--ipus 1,2,4 --target bow`.",
+        "poptorch executor",
+    ),
+    Variable(
         "TREMULA_OUT_OF_MEMORY",
         "`warn` or `error`",
         one_of("warn", "error"),

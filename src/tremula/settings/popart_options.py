@@ -68,7 +68,6 @@ OPTIONS: tuple[PopartOption, ...] = (
     ),
     *_rows(UINT, "no effect: no line of ours comes in long repetitions", "max_repeat_logs"),
     *_rows(STRING, "no effect: no layer writes files of its own", "log_dir"),
-    *_rows(STRING, "no effect: no profile is written that could bear the name", "model_name"),
     # honoured by the engine
     *_rows(
         BOOL,
@@ -76,7 +75,7 @@ OPTIONS: tuple[PopartOption, ...] = (
         "enableFloatingPointChecks enableStochasticRounding instrumentWithHardwareCycleCounter",
     ),
     *_rows(BOOL, HONOURED, "enableEngineCaching"),
-    *_rows(STRING, HONOURED, "cachePath"),
+    *_rows(STRING, HONOURED, "cachePath model_name"),
     *_rows(BOOL, HONOURED, "automaticLossScalingSettings.enabled"),
     *_rows(UINT, HONOURED, "automaticLossScalingSettings.updatePeriod"),
     *_rows(

@@ -9,7 +9,8 @@ from __future__ import annotations
 from html import escape
 
 from tremula.profile import Profile
-from tremula.view.text import clean, count, kilobytes, seconds, share
+from tremula.view.text import clean, count, kilobytes, share
+from tremula.wording import duration
 
 _COLOURS = {
     "compute": "#d1495b", "exchange": "#4ea8de", "sync": "#e9c46a", "inter_ipu": "#8e7dbe", "host": "#7d8597",
@@ -25,7 +26,7 @@ def profile_html(profile: Profile) -> str:
     rows = []
     for label, name, show in (
         ("modelled throughput", "throughput", lambda value: f"{value:,.1f} samples/s"),
-        ("modelled time of a step", "seconds_per_step", seconds),
+        ("modelled time of a step", "seconds_per_step", duration),
         ("modelled bytes on the fullest tile", "max_tile_bytes", kilobytes),
     ):
         figure = figures.get(name)

@@ -8,12 +8,10 @@ puts every text on the page as text: a name in a profile cannot become markup or
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import json
 import os
 import re
-import secrets
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -22,6 +20,7 @@ from tremula.errors import Error
 from tremula.profile import Profile
 from tremula.view.page_data import page_data
 from tremula.view.text import clean
+from tremula.whole_files import whole_file
 
 _SCRIPTS = ("elements.js", "charts.js", "memory.js", "time.js", "operations.js", "main.js")
 
@@ -58,23 +57,16 @@ def write_page(profile: Profile, path: str | os.PathLike[str]) -> int:
         Error: it cannot be written.
     """
     target = Path(path)
-    data = page_html(profile).encode("utf-8")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    text = page_html(profile)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+        with whole_file(target) as file:
+            file.write(text)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         raise Error(
             f"The page {target} could not be written: {error.strerror or error}. Choose another place for it.",
             type="profile_error",
         ) from error
-    return len(data)
+    return len(text.encode("utf-8"))
 
 
 def _asset(name: str) -> str:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from tremula.profile import Profile
 from tremula.profile.model import Figure
-from tremula.view.text import clean, count, kilobytes, seconds, share
+from tremula.view.text import clean, count, kilobytes, share
+from tremula.wording import duration
 
 _STARS = 40
 _BINS = 12
@@ -64,7 +65,7 @@ def brief(profile: Profile) -> str:
     if step is not None:
         parts = sorted(profile.breakdown.items(), key=lambda part: -part[1])[:4]
         shown = ", ".join(f"{clean(n).replace('_', ' ')} {share(c, step.value)}" for n, c in parts if c > 0)
-        lines.append(f"  a step        {seconds(step.value / target.clock_hz)} ({shown})")
+        lines.append(f"  a step        {duration(step.value / target.clock_hz)} ({shown})")
     if tile is not None:
         state = "fits" if tile.value <= target.tile_memory_bytes else "OUT OF MEMORY"
         lines.append(
@@ -165,8 +166,11 @@ def _execution(profile: Profile, listed: int) -> Iterator[str]:
     for name, unit in (("throughput", "samples/s"), ("latency_seconds", "")):
         figure = profile.figures.get(name)
         if figure is not None:
-            shown = f"{figure.value:,.1f} {unit}" if unit else seconds(figure.value)
-            yield f"  {name.replace('_seconds', '').capitalize()}: {shown}{_error(figure)}"
+            if unit:
+                shown = f"{figure.value:,.1f} {unit}{_error(figure)}"
+            else:
+                shown = f"{duration(figure.value)}; likely {duration(figure.low)} to {duration(figure.high)}"
+            yield f"  {name.replace('_seconds', '').capitalize()}: {shown}"
     yield from _ops(profile, listed)
 
 

@@ -22,7 +22,7 @@ function summaryView() {
   if (balance) cards.append(big('tile balance', percent(balance[0], 1), 'mean tile over slowest, in compute'));
   const t = D.target;
   const target = [['chip', t.title], ['system', t.system + ', ' + whole(t.system_ipus) + ' IPUs'],
-    ['IPUs used', whole(t.replicas * t.ipus_per_replica) + ' (' + whole(t.replicas) + ' replicas of ' + whole(t.ipus_per_replica) + ')'],
+    ['IPUs used', whole(t.replicas * t.ipus_per_replica) + ' (' + whole(t.replicas) + (t.replicas === 1 ? ' replica of ' : ' replicas of ') + whole(t.ipus_per_replica) + ')'],
     ['tiles per IPU', whole(t.tiles_per_ipu)], ['memory per tile', bytes(t.tile_memory_bytes)],
     ['clock', (t.clock_hz / 1e6).toFixed(0) + ' MHz']];
   const figures = Object.entries(D.figures).map(([name, [value, unit, low, high, from]]) => [words(name),

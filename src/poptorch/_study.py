@@ -1,0 +1,69 @@
+"""A wrapped model as a subject of study: what the engine asks the chip model about, and when a program is asked."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tremula.program.structure import flattenTensorStructure
+from tremula.study import asked
+from tremula.study.subject import Parts, Subject
+
+from . import _deployment, _impl, _session_settings
+
+if TYPE_CHECKING:
+    from tremula.capture.stages import StageSummary
+    from tremula.schedule.deployment import Deployment
+
+    from ._executor_compile import CompilingExecutor
+
+
+def subject_of(executor: CompilingExecutor, *args: Any, **kwargs: Any) -> Subject:
+    """A wrapped model with the arguments of a call (a whole combined batch), compiled or not."""
+    return subject_of_bound(executor, executor._args_parser(args, kwargs, False))
+
+
+def subject_of_bound(executor: CompilingExecutor, bound: Any) -> Subject:
+    """The same with arguments that are bound to forward's already."""
+    options, training = executor._options, executor._training
+    inputs, call = executor._micro_batch(bound)
+    label = _impl._wrapping.plain_class(executor._user_model).__name__
+    settings = _session_settings.session_settings(options, training, executor._groupings(), label)
+
+    def deployment(stages: StageSummary | None) -> Deployment:
+        return _deployment.deployment_of(options, stages, training)
+
+    return Subject(
+        Parts(
+            name=label,
+            module=executor._model,
+            call=call,
+            inputs=inputs,
+            input_names=["input" if not i else f"input/{i}" for i in range(len(inputs))],
+            flatten=flattenTensorStructure,
+            settings=settings,
+            spec=executor._optimizer_spec() if training else None,
+            deployment=deployment,
+            rule=options._execution_strategy._placement_rule,
+            around=lambda: _around(executor),
+        )
+    )
+
+
+def answer(executor: CompilingExecutor, bound: Any) -> None:
+    """Tell about the model, before it is compiled, whoever asks; that may end the program."""
+    subject = subject_of_bound(executor, bound)
+    who = asked.listener()
+    if who is not None:
+        who(subject)
+        return
+    from tremula.cli.estimate_report import answer_program
+
+    answer_program(subject)
+
+
+@contextlib.contextmanager
+def _around(executor: CompilingExecutor) -> Iterator[None]:
+    with executor._ready_for_capture():
+        yield

@@ -1,0 +1,179 @@
+"""A piece of advice: a change as lines of Python, and what the chip model says of the program with and without it.
+
+Figures are modelled. The band of an effect comes from published pairs of configurations that differ in one thing
+(effect_bands.toml, written by benchmarks/advice.py); it is a band on the ratio, not on the figures themselves.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from html import escape
+from importlib import resources
+from typing import Any
+
+from tremula.estimate.bands import Band, band, parse_bands
+from tremula.estimate.estimate import Estimate
+from tremula.study.case import Case
+from tremula.wording import amount, plain, share
+
+#: advice is worth telling from this change of throughput on
+SMALLEST_EFFECT = 0.02
+#: tiles that are fuller than this are close to the limit: room is worth telling too
+CLOSE = 0.85
+#: room on the fullest tile that is worth telling, as a share of its memory
+SMALLEST_ROOM = 0.02
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that can be changed, before it is tried."""
+
+    #: one word or two for the kind of change; of equals only the best is told
+    rule: str
+    title: str
+    why: str
+    #: lines of Python for a program that has `model`, `options`, `optimizer`, `inputs` and `batch_size`
+    code: tuple[str, ...]
+    #: what it costs or risks
+    cost: str
+    apply: Callable[[Case], Case] = field(repr=False)
+    #: settings that it sets: two changes go together if these are different ones
+    sets: frozenset[str] = frozenset()
+    #: finds the change itself, where that takes a search; `apply` is not used then
+    search: Callable[[], Change | None] | None = field(default=None, repr=False)
+
+    def then(self, other: Change) -> Change:
+        """Both."""
+        return Change(
+            rule=f"{self.rule} + {other.rule}",
+            title=f"{self.title}; {other.title[:1].lower()}{other.title[1:]}",
+            why=f"{self.why} {other.why}",
+            code=self.code + other.code,
+            cost=f"{self.cost} {other.cost}",
+            apply=lambda case: other.apply(self.apply(case)),
+            sets=self.sets | other.sets,
+        )
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The modelled figures that advice is about."""
+
+    #: samples per second of all replicas
+    throughput: float
+    #: bytes on the fullest tile, and their share of its memory
+    tile_bytes: int
+    tile_share: float
+    fits: bool
+    ipus: int
+
+    @classmethod
+    def of(cls, found: Estimate) -> Figures:
+        """Those of an estimate."""
+        memory = found.memory
+        return cls(
+            throughput=found.throughput,
+            tile_bytes=memory.max_tile_bytes,
+            tile_share=memory.max_tile_bytes / memory.tile_memory_bytes,
+            fits=memory.fits,
+            ipus=found.loops.replicas * found.deployment.ipus_per_replica,
+        )
+
+    def __str__(self) -> str:
+        fits = "" if self.fits else ", does not fit"
+        return f"{amount(self.throughput)} samples/s, {share(self.tile_share)} of a tile{fits}"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A change that is worth making, with its modelled effect."""
+
+    rule: str
+    title: str
+    why: str
+    code: tuple[str, ...]
+    cost: str
+    before: Figures
+    after: Figures
+    #: published over modelled ratios of configurations that differ in one thing
+    band: Band
+    case: Case = field(repr=False)
+
+    @property
+    def effect(self) -> float:
+        """Throughput after over before."""
+        return self.after.throughput / self.before.throughput if self.before.throughput else float("inf")
+
+    @property
+    def effect_per_ipu(self) -> float:
+        """The same for each IPU: more IPUs must bring more than they are."""
+        return self.effect * self.before.ipus / self.after.ipus
+
+    @property
+    def frees(self) -> float:
+        """Room that it makes on the fullest tile, as a share of the tile's memory."""
+        return self.before.tile_share - self.after.tile_share
+
+    @property
+    def likely(self) -> tuple[float, float]:
+        """The range in which the true effect probably lies. The band is one of gains: a loss is a gain turned round."""
+        if self.effect >= 1.0:
+            return self.band.around(self.effect)
+        return self.effect / self.band.high, self.effect / self.band.low
+
+    @property
+    def headline(self) -> str:
+        """The effect in a few words."""
+        low, high = self.likely
+        told = f"x{self.effect:.2f} throughput (x{low:.2f} to x{high:.2f})"
+        if self.after.ipus > self.before.ipus:
+            told += f" on x{self.after.ipus / self.before.ipus:.3g} IPUs"
+        told += f", fullest tile {share(self.before.tile_share)} -> {share(self.after.tile_share)}"
+        if self.before.fits != self.after.fits:
+            told += ", then it fits" if self.after.fits else ", then it no longer fits"
+        return told
+
+    def lines(self) -> Iterator[str]:
+        """For a terminal; nothing in it that a terminal acts on."""
+        yield plain(self.title, 200)
+        yield f"  modelled: {self.headline}"
+        yield f"  why: {plain(self.why)}"
+        yield f"  cost: {plain(self.cost)}"
+        yield from (f"    {plain(line)}" for line in self.code)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        code = "\n".join(plain(line) for line in self.code)
+        return (
+            f"<div><b>{escape(plain(self.title, 200))}</b><br>modelled: {escape(self.headline)}<br>"
+            f"{escape(plain(self.why))} <i>{escape(plain(self.cost))}</i><pre>{escape(code)}</pre></div>"
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "rule": self.rule,
+            "title": plain(self.title),
+            "why": plain(self.why),
+            "cost": plain(self.cost),
+            "code": [plain(line) for line in self.code],
+            "before": vars(self.before),
+            "after": vars(self.after),
+            "effect": self.effect,
+            "effect_low": self.likely[0],
+            "effect_high": self.likely[1],
+            "band_pairs": self.band.rows,
+        }
+
+
+@functools.cache
+def effect_band(*, more_ipus: bool) -> Band:
+    """How far a ratio of throughputs may be off: of a change on the same IPUs, or of one that takes more of them."""
+    if more_ipus:
+        return band("scaling")  # published figures of the same program on few and on many IPUs
+    text = resources.files("tremula.advise").joinpath("effect_bands.toml").read_text(encoding="utf-8")
+    return parse_bands(text)["gain"]

@@ -1,0 +1,245 @@
+"""Advice about a case: every rule's changes are tried on the chip model, and what is worth it is told, best first.
+
+Nothing is predicted by rule of thumb: the effect of a change is the ratio of two modelled figures. Changes of settings
+come first (hundredths of a second each), then those that need other plans, another capture or a search; a budget of
+seconds bounds it all, and what was not tried is named. If no change makes a program fit, pairs of the best are tried.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from tremula.advise.advice import SMALLEST_EFFECT, Advice, Change, Figures, effect_band
+from tremula.advise.ranking import ranked
+from tremula.advise.rules import RULES
+from tremula.errors import Error
+from tremula.estimate.estimate import Estimate
+from tremula.study.answer import Answer
+from tremula.study.case import Case, Study
+from tremula.wording import plain
+
+#: told of progress: what is being tried, and how far that is (0 to 1)
+Tell = Callable[[str, float], None]
+#: changes that are paired when no single one makes a program fit
+_PAIRED = 5
+
+
+@dataclass(frozen=True)
+class AdviceList:
+    """Advice, best first; notebooks show it as a list."""
+
+    before: Figures
+    advice: tuple[Advice, ...]
+    #: changes that the budget left no time for
+    untried: tuple[str, ...] = ()
+    #: changes that the program does not allow, with the reason
+    refused: tuple[tuple[str, str], ...] = ()
+    tried: int = 0
+    seconds: float = 0.0
+    #: the best of all with those that still bring something on top, if that is more than one
+    together: Advice | None = None
+    estimate: Estimate | None = field(default=None, repr=False)
+
+    def __iter__(self) -> Iterator[Advice]:
+        return iter(self.advice)
+
+    def __len__(self) -> int:
+        return len(self.advice)
+
+    def __getitem__(self, number: int) -> Advice:
+        return self.advice[number]
+
+    def __str__(self) -> str:
+        lines = [f"As it is, modelled: {self.before}."]
+        if not self.advice:
+            lines.append(
+                "No change that was tried makes it faster by 2 % or more, or makes room that it needs."
+            )
+        for number, each in enumerate(self.advice, 1):
+            first, *rest = each.lines()
+            lines += [f"{number}. {first}", *rest]
+        if self.together is not None:
+            first, *rest = self.together.lines()
+            lines += [f"Together: {first}", *rest]
+        lines += list(self._footer())
+        return "\n".join(lines)
+
+    def _footer(self) -> Iterator[str]:
+        if self.untried:
+            names = ", ".join(plain(each, 80) for each in self.untried)
+            yield f"Not tried, for want of time (budget_seconds): {names}."
+
+    def _repr_html_(self) -> str:
+        items = "".join(f"<li>{each._repr_html_()}</li>" for each in self.advice)
+        footer = "".join(f"<p>{escape(line)}</p>" for line in self._footer())
+        both = f"<p>Together:</p>{self.together._repr_html_()}" if self.together is not None else ""
+        return (
+            f"<div><p>As it is, modelled: {escape(str(self.before))}.</p><ol>{items}</ol>{both}{footer}</div>"
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "before": vars(self.before),
+            "advice": [each.to_plain() for each in self.advice],
+            "together": None if self.together is None else self.together.to_plain(),
+            "untried": [plain(each) for each in self.untried],
+            "refused": [[plain(title), plain(reason)] for title, reason in self.refused],
+            "tried": self.tried,
+            "seconds": self.seconds,
+        }
+
+
+def advise(
+    study: Study, about: Case | Answer, *, budget_seconds: float = 30.0, tell: Tell | None = None
+) -> AdviceList:
+    """What to change about a case, best first.
+
+    Args:
+        study: knows the model, and keeps what is found out.
+        about: the case, or an answer that has one.
+        budget_seconds: no new change is tried after so long; settings are tried before captures, those before searches.
+        tell: told of progress.
+
+    Raises:
+        Error: the answer has no case: what stands in the way is its problem.
+    """
+    if isinstance(about, Answer):
+        if about.case is None:
+            raise Error(f"There is no configuration to advise about: {about.problem}")
+        about = about.case
+    return _Advising(study, about, budget_seconds, tell).result()
+
+
+def _planned(case: Case) -> tuple[object, ...]:
+    """What the plans of ops depend on, besides the capture."""
+    deployment = case.deployment
+    return deployment.partials, dict(deployment.proportions), deployment.io_tiles, case.changes.proportions
+
+
+class _Advising:
+    """One round of advice."""
+
+    def __init__(self, study: Study, case: Case, budget: float, tell: Tell | None) -> None:
+        self._began = time.perf_counter()
+        self._study, self._case, self._budget, self._tell = study, case, budget, tell
+        self._found = study.estimate(case)
+        self._before = Figures.of(self._found)
+        self._tried: list[tuple[Change, Advice]] = []
+        self._refused: list[tuple[str, str]] = []
+        self._untried: list[str] = []
+        self._count = 0
+
+    def result(self) -> AdviceList:
+        changes = [change for rule in RULES for change in rule(self._study, self._case, self._found)]
+        # sorting keeps the order of rules among the quick and among the slow
+        for number, change in enumerate(sorted(changes, key=self._slow)):
+            self._say(change.title, number / len(changes))
+            self._attempt(change)
+        if not self._before.fits and not any(advice.after.fits for _, advice in self._tried):
+            self._pairs()
+        told = ranked(advice for _, advice in self._tried)
+        together = self._together(told)
+        self._say("", 1.0)
+        return AdviceList(
+            before=self._before,
+            advice=tuple(told),
+            together=together,
+            untried=tuple(dict.fromkeys(self._untried)),
+            refused=tuple(self._refused),
+            tried=self._count,
+            seconds=time.perf_counter() - self._began,
+            estimate=self._found,
+        )
+
+    def _slow(self, change: Change) -> bool:
+        """Whether a change takes seconds to try: a search, another capture or other plans."""
+        if change.search is not None:
+            return True
+        case, now = change.apply(self._case), self._case
+        captured = case.variant != now.variant or case.changes.captured(case.variant) is not None
+        return captured or _planned(case) != _planned(now)
+
+    def _attempt(self, change: Change) -> None:
+        if change.search is not None and self._fits_with(change.rule):
+            return  # fewer IPUs were enough
+        if time.perf_counter() - self._began > self._budget:
+            self._untried.append(change.title)
+            return
+        self._count += 1
+        try:
+            if change.search is not None:
+                complete = change.search()
+                if complete is None:
+                    return
+                change = complete
+            case = change.apply(self._case)
+            after = self._study.estimate(case)
+        except Error as problem:
+            self._refused.append((change.title, problem.message))
+            return
+        self._tried.append((change, self._advice(change, case, after)))
+
+    def _fits_with(self, rule: str) -> bool:
+        return any(change.rule == rule and advice.after.fits for change, advice in self._tried)
+
+    def _advice(self, change: Change, case: Case, after: Estimate) -> Advice:
+        figures = Figures.of(after)
+        return Advice(
+            rule=change.rule,
+            title=change.title,
+            why=change.why,
+            code=change.code,
+            cost=change.cost,
+            before=self._before,
+            after=figures,
+            band=effect_band(more_ipus=figures.ipus > self._before.ipus),
+            case=case,
+        )
+
+    def _pairs(self) -> None:
+        """The changes that make most room, two by two."""
+        by_rule: dict[str, tuple[Change, Advice]] = {}
+        for change, advice in self._tried:
+            if advice.frees > 0 and (
+                change.rule not in by_rule or advice.frees > by_rule[change.rule][1].frees
+            ):
+                by_rule[change.rule] = (change, advice)
+        best = sorted(by_rule.values(), key=lambda each: -each[1].frees)[:_PAIRED]
+        for (one, _), (other, _) in itertools.combinations(best, 2):
+            if not one.sets & other.sets:
+                self._attempt(one.then(other))
+
+    def _together(self, told: Sequence[Advice]) -> Advice | None:
+        """The best, with every other change that still brings something on top of it, on the same IPUs."""
+        by_case = {id(advice): change for change, advice in self._tried}
+        usual = [advice for advice in told if advice.after.ipus == self._before.ipus or not self._before.fits]
+        if not usual or not usual[0].after.fits:
+            return None
+        best, change = usual[0], by_case[id(usual[0])]
+        # what is hidden behind the host now may show once that is gone: all that was tried gets its turn
+        others = [each for each in usual[1:] if each.after.ipus == self._before.ipus]
+        others += [a for _, a in self._tried if a not in told and a.after.ipus == self._before.ipus]
+        parts = 1
+        for other in others:
+            added = by_case[id(other)]
+            if added.sets & change.sets or time.perf_counter() - self._began > self._budget:
+                continue
+            both = change.then(added)
+            try:
+                case = both.apply(self._case)
+                advice = self._advice(both, case, self._study.estimate(case))
+            except Error:
+                continue
+            if advice.after.fits and advice.effect_per_ipu >= (1.0 + SMALLEST_EFFECT) * best.effect_per_ipu:
+                best, change, parts = advice, both, parts + 1
+        return best if parts > 1 else None
+
+    def _say(self, what: str, share: float) -> None:
+        if self._tell is not None:
+            self._tell(plain(what), share)

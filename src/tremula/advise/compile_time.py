@@ -1,0 +1,124 @@
+"""How long a program would take to compile on real hardware.
+
+A line through published compile times: a constant plus so much per piece of work of the program. The rows with their
+sources are in compile_times.toml. It is a rough guide: the fitted rows lie within 30 %, others up to 2.5 times above,
+and nothing is known of the hosts; a host that is busy or short of memory takes longer.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+
+from tremula.errors import Error
+from tremula.estimate.estimate import Estimate
+
+
+@dataclass(frozen=True)
+class Published:
+    """A compile time that somebody saw."""
+
+    what: str
+    seconds: float
+    source: str
+    #: pieces of work of the program; None: the model is not known well enough
+    ops: int | None = None
+    fitted: bool = False
+
+
+@dataclass(frozen=True)
+class Formula:
+    """The line, and how far published times lie from it."""
+
+    base_seconds: float
+    seconds_per_op: float
+    low: float
+    high: float
+    rows: tuple[Published, ...]
+
+    @property
+    def fitted_rows(self) -> int:
+        """Rows that the line goes through."""
+        return sum(row.fitted for row in self.rows)
+
+
+@dataclass(frozen=True)
+class CompileTime:
+    """Predicted seconds on real hardware."""
+
+    seconds: float
+    low: float
+    high: float
+    ops: int
+    fitted_rows: int
+
+    def __str__(self) -> str:
+        return (
+            f"about {_minutes(self.seconds)} to compile on hardware ({_minutes(self.low)} to {_minutes(self.high)}; "
+            f"modelled from {self.ops:,} ops by {self.fitted_rows} published times)"
+        )
+
+
+@functools.cache
+def formula() -> Formula:
+    """The fitted line with its rows."""
+    text = resources.files("tremula.advise").joinpath("compile_times.toml").read_text(encoding="utf-8")
+    return parse(text)
+
+
+def parse(text: str) -> Formula:
+    """The line from TOML.
+
+    Raises:
+        Error: a value is missing or makes no sense.
+    """
+    given = tomllib.loads(text)
+    try:
+        line = given["formula"]
+        rows = tuple(
+            Published(
+                what=str(row["what"]),
+                seconds=float(row["seconds"]),
+                source=str(row["source"]),
+                ops=int(row["ops"]) if "ops" in row else None,
+                fitted=bool(row.get("fitted", False)),
+            )
+            for row in given["row"]
+        )
+        found = Formula(
+            float(line["base_seconds"]),
+            float(line["seconds_per_op"]),
+            float(line["low"]),
+            float(line["high"]),
+            rows,
+        )
+    except (KeyError, TypeError, ValueError) as problem:
+        raise Error(f"The table of compile times is damaged: {problem}.") from problem
+    if not (found.base_seconds > 0 and found.seconds_per_op > 0 and 0 < found.low <= 1 <= found.high):
+        raise Error("The formula for compile times needs positive numbers, and low <= 1 <= high.")
+    return found
+
+
+def pieces_of_work(found: Estimate) -> int:
+    """Pieces of work of a program: every op that costs something, once."""
+    return sum(len(op.works) for op in found.program.ops)
+
+
+def compile_time(found: Estimate) -> CompileTime:
+    """How long the program of an estimate would take to compile."""
+    return compile_time_of(pieces_of_work(found))
+
+
+def compile_time_of(ops: int) -> CompileTime:
+    """The same for so many pieces of work."""
+    line = formula()
+    seconds = line.base_seconds + line.seconds_per_op * ops
+    return CompileTime(seconds, seconds * line.low, seconds * line.high, ops, line.fitted_rows)
+
+
+def _minutes(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,209 @@
+"""Ops that deserve a look, all at once: not supported, not modelled, done by the host, or slow for what they do.
+
+An op is slow if it takes a share of the time that neither its arithmetic nor the bytes it touches justify: the chip
+could do it several times faster if all tiles worked at their peak. Why it does not is told from its plan: few tiles,
+uneven tiles, many small steps, or waiting and exchange. Equal layers are told once, with a star for their number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from tremula.capture.support import UnknownOp
+from tremula.estimate.estimate import Estimate, OpTime
+from tremula.program.graph import SourceLine
+from tremula.wording import plain, share
+
+#: share of all cycles from which a slow op is told
+_NOTICED = 0.02
+#: cycles over those that arithmetic and bytes justify, from which an op is slow
+_SLOW = 6.0
+#: supersteps of one run from which their number is the reason
+_MANY_STEPS = 32
+#: cycles of a superstep below which what it costs in any case is most of it
+_SMALL_STEP = 3000
+_NUMBER = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")
+
+_TODO = {
+    "unsupported": "rewrite it with supported ops, write a custom op, or put poptorch.CPU around it",
+    "unknown": "its figure is one pass over what it reads and writes; measure it if it matters",
+    "small": "larger ops fill the chip: a larger micro-batch, or fewer and wider layers",
+    "host": "the device waits for the host here, for a time that is not modelled: move it out of the loop",
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """One op, or equal ops of equal layers."""
+
+    #: unsupported, unknown, host or slow
+    kind: str
+    op: str
+    #: dotted path of the module, numbers of equal layers as stars
+    module: str
+    sources: tuple[SourceLine, ...]
+    count: int
+    #: of the cycles of all ops
+    share: float
+    why: str
+    todo: str
+
+    def __str__(self) -> str:
+        where = f" in {self.module}" if self.module else ""
+        times = f" ({self.count} times)" if self.count > 1 else ""
+        spent = f", {share(self.share)} of all cycles" if self.share else ""
+        at = f"\n    at {self.sources[0]}" if self.sources else ""
+        more = f" and {len(self.sources) - 1} more lines" if len(self.sources) > 1 else ""
+        return plain(f"{self.kind}: {self.op}{where}{times}{spent}: {self.why}{at}{more}\n    {self.todo}")
+
+    def to_plain(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "kind": self.kind,
+            "op": plain(self.op),
+            "module": plain(self.module),
+            "sources": [plain(str(line)) for line in self.sources],
+            "count": self.count,
+            "share": self.share,
+            "why": plain(self.why),
+            "todo": plain(self.todo),
+        }
+
+
+@dataclass(frozen=True)
+class Looks:
+    """All ops that deserve a look, the worst first; figures are modelled."""
+
+    looks: tuple[Look, ...]
+
+    def __iter__(self) -> Iterator[Look]:
+        return iter(self.looks)
+
+    def __len__(self) -> int:
+        return len(self.looks)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.looks)) or "No op stands out."
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def to_plain(self) -> list[dict[str, Any]]:
+        """For JSON."""
+        return [look.to_plain() for look in self.looks]
+
+
+def operations(found: Estimate, unsupported: Sequence[UnknownOp] = ()) -> Looks:
+    """Ops of an estimate that deserve a look.
+
+    Args:
+        found: the estimate.
+        unsupported: ops that PopTorch is not known to support, as a capture lists them (CapturedVariant.unknown). What
+            the compiler is known to refuse never gets here: the capture raises an error that lists all of it.
+    """
+    looks = [
+        Look("unsupported", op.name, "", op.sources, max(1, len(op.sources)), 0.0,
+             "PopTorch is not known to support it", _TODO["unsupported"])
+        for op in unsupported
+    ]  # fmt: skip
+    host = [op for op in found.program.ops if op.host]
+    for target, module, group in _grouped([(op.target, op.module, op) for op in host]):
+        lines = tuple(dict.fromkeys(op.source for op in group if op.source is not None))
+        looks.append(
+            Look("host", target, module, lines, len(group), 0.0, "the host computes it", _TODO["host"])
+        )
+    looks += _timed("unknown", found, [op for op in found.ops if op.unknown])
+    slow = [
+        look
+        for look in _timed("slow", found, [op for op in found.ops if not op.unknown])
+        if look.share >= _NOTICED and look.why
+    ]
+    small = [look for look in slow if look.todo == _TODO["small"]]
+    if len(small) > 1:  # one cause, one entry
+        slow = [look for look in slow if look.todo != _TODO["small"]] + [_together(small)]
+    looks += sorted(slow, key=lambda look: -look.share)
+    return Looks(tuple(looks))
+
+
+def _grouped(items: Sequence[tuple[str, str, Any]]) -> Iterator[tuple[str, str, list[Any]]]:
+    """By op, module with its numbers left out, and source line."""
+    groups: dict[tuple[str, str, Any], list[Any]] = {}
+    for target, module, item in items:
+        groups.setdefault((target, _NUMBER.sub("*", module), item.source), []).append(item)
+    for (target, module, _), group in groups.items():
+        yield target, group[0].module if len(group) == 1 else module, group
+
+
+def _together(small: Sequence[Look]) -> Look:
+    """Ops that are slow because they are small, as one."""
+    lines = tuple(dict.fromkeys(line for look in small for line in look.sources))
+    names = ", ".join(dict.fromkeys(look.op.removeprefix("aten::") for look in small))
+    return Look(
+        kind="slow",
+        op=names,
+        module="",
+        sources=lines,
+        count=sum(look.count for look in small),
+        share=sum(look.share for look in small),
+        why="too small for the chip: they cost their steps and not their arithmetic",
+        todo=_TODO["small"],
+    )
+
+
+def _timed(kind: str, found: Estimate, ops: Sequence[OpTime]) -> Iterator[Look]:
+    for target, module, group in _grouped([(op.target, op.module, op) for op in ops]):
+        lines = tuple(dict.fromkeys(op.source for op in group if op.source is not None))
+        spent = sum(op.share for op in group)
+        if kind == "unknown":
+            why, todo = "no planner knows it", _TODO["unknown"]
+        else:
+            why, todo = _reason(found, group) if spent >= _NOTICED else ("", "")
+        yield Look(kind, target, module, lines, len(group), spent, why, todo)
+
+
+def _reason(found: Estimate, group: Sequence[OpTime]) -> tuple[str, str]:
+    """Why ops take far longer than they must, and what to do; empty if they do not."""
+    chip = found.chip
+    numbers = {op.name: op for op in found.program.ops}
+    cycles = justified = compute = mean = steps = waiting = rounds = 0.0
+    for op in group:
+        cycles += op.cycles
+        flat = numbers[op.name]
+        dtype = next((getattr(w, "dtype", "fp32") for w in flat.works), "fp32")
+        dtype = dtype if dtype in ("fp16", "fp32") else "fp32"
+        peak = chip.peak_flops(dtype, found.deployment.partials) / chip.clock_hz
+        touched = found.program.bytes_of((*flat.inputs, *flat.outputs))
+        # a tile loads or stores a full data path per cycle
+        justified += op.runs * max(op.cost.flops / peak, touched / (chip.tiles * chip.data_path_bytes))
+        for step in op.cost.supersteps:
+            times = op.runs * step.repeats
+            rounds += times
+            compute += times * step.compute_cycles
+            mean += times * step.compute_cycles * step.balance * min(1.0, step.tiles / chip.tiles)
+            waiting += times * (step.exchange_cycles + step.sync_cycles)
+        steps = max(steps, sum(step.repeats for step in op.cost.supersteps))
+    if cycles < _SLOW * max(justified, 1.0):
+        return "", ""
+    slower = f"{cycles / max(justified, 1.0):.0f} times what its arithmetic and bytes need"
+    if steps >= _MANY_STEPS:
+        return (
+            f"{slower}: {steps:.0f} steps one after the other",
+            "work on more elements at once (a larger batch, a wider op), or replace the loop by one op",
+        )
+    if cycles < _SMALL_STEP * rounds:
+        return f"{slower}: too small for the chip, {cycles / rounds:,.0f} cycles per step", _TODO["small"]
+    if compute and mean / compute < 0.3:
+        return (
+            f"{slower}: {mean / compute:.0%} of the tiles have work on average",
+            "larger or more even dimensions (multiples of 16), a larger micro-batch, or fusing it with its neighbours",
+        )
+    if waiting > cycles / 2:
+        return (
+            f"{slower}: {waiting / cycles:.0%} of it is exchange and waiting",
+            "fewer, larger ops: small ones cost their exchange and not their arithmetic",
+        )
+    return f"{slower}: its vertex does little per cycle", "another op or another dtype for the same result"

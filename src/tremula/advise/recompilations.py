@@ -1,0 +1,187 @@
+"""Shapes that would need another compilation: a program on an IPU is compiled for the shapes of its first call.
+
+PopTorch refuses other shapes, or compiles anew where the program destroys and wraps again; either way each distinct
+set of shapes costs a compilation, predicted by compile_time.py. Only shapes and dtypes are looked at.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from tremula.advise.compile_time import CompileTime, _minutes
+from tremula.errors import Error
+from tremula.wording import plain
+
+#: shapes (and dtypes, if they are known) of all inputs of one call
+Signature = tuple[tuple[tuple[int, ...], str], ...]
+#: batches that are looked at unless told otherwise
+MOST_BATCHES = 10_000
+
+
+@dataclass(frozen=True)
+class Recompilations:
+    """What a program's data would make the compiler do."""
+
+    #: distinct signatures in the order in which they come, with the number of batches that have each
+    signatures: tuple[tuple[Signature, int], ...]
+    batches: int
+    #: whether there may be more batches than were looked at
+    more: bool
+    #: of one compilation
+    compile_time: CompileTime | None = None
+
+    @property
+    def compilations(self) -> int:
+        """Compilations beyond the first."""
+        return max(0, len(self.signatures) - 1)
+
+    @property
+    def seconds(self) -> float | None:
+        """Predicted seconds of those on hardware."""
+        return None if self.compile_time is None else self.compilations * self.compile_time.seconds
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What to do about it."""
+        if not self.compilations:
+            return ()
+        found = []
+        if self.short_last_batch:
+            found.append(
+                "The last batch is smaller: drop it (drop_last=True, poptorch.DataLoader's default), or pad it."
+            )
+        axes = self.varying
+        others = sorted({axis for axis in axes if axis[1] != 0})
+        if others:
+            named = ", ".join(f"dimension {axis} of input {number}" for number, axis in others[:4])
+            longest = max(axes[axis][1] for axis in others)
+            found.append(
+                f"The length of {named} varies: pad it to one length ({longest} is the longest), or to a few "
+                "(buckets), and mask the rest."
+            )
+        if any(axis[1] == 0 for axis in axes) and not self.short_last_batch:
+            found.append("Batch sizes vary: batch to one size with poptorch.DataLoader.")
+        if not found:
+            found.append("Give all calls the same number of inputs, with the same dimensions and dtypes.")
+        return tuple(found)
+
+    @property
+    def varying(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """(input, dimension) -> smallest and largest extent, where they differ."""
+        first = self.signatures[0][0]
+        found = {}
+        for number, (shape, _) in enumerate(first):
+            shapes = [s[number][0] for s, _ in self.signatures if len(s) == len(first)]
+            for axis in range(len(shape)):
+                extents = [each[axis] for each in shapes if len(each) == len(shape)]
+                if min(extents) != max(extents):
+                    found[number, axis] = (min(extents), max(extents))
+        return found
+
+    @property
+    def short_last_batch(self) -> bool:
+        """Whether one batch, the last, is smaller than the others and nothing else differs."""
+        if len(self.signatures) != 2 or self.signatures[1][1] != 1 or self.batches < 2:
+            return False
+        return all(axis == 0 and low < high for (_, axis), (low, high) in self.varying.items()) and bool(
+            self.varying
+        )
+
+    def __str__(self) -> str:
+        looked = f"{self.batches:,} batches{' looked at' if self.more else ''}"
+        if not self.compilations:
+            return f"{looked}, all of the same shapes: one compilation."
+        lines = [
+            f"{looked} of {len(self.signatures)} different shapes: {self.compilations} more compilations"
+        ]
+        if self.compile_time is not None and self.seconds is not None:
+            lines[0] += f", predicted {_minutes(self.seconds)} on hardware"
+        lines[0] += "."
+        lines += [f"  {count:>6} x {_told(signature)}" for signature, count in self.signatures[:8]]
+        if len(self.signatures) > 8:
+            lines.append(f"  ... and {len(self.signatures) - 8} more")
+        return "\n".join([*lines, *self.advice])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def to_plain(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "batches": self.batches,
+            "more": self.more,
+            "compilations": self.compilations,
+            "seconds": self.seconds,
+            "signatures": [
+                {"inputs": [[list(shape), dtype] for shape, dtype in signature], "batches": count}
+                for signature, count in self.signatures
+            ],
+            "advice": list(self.advice),
+        }
+
+
+def recompilations(
+    batches: Iterable[Any], *, compile_time: CompileTime | None = None, limit: int = MOST_BATCHES
+) -> Recompilations:
+    """What the shapes of `batches` would make the compiler do.
+
+    Args:
+        batches: what the program passes to the wrapped model: a data loader, or any iterable of tensors, nests of
+            tensors, or shapes (tuples of whole numbers, or lists of such).
+        compile_time: of one compilation, for the cost.
+        limit: batches that are looked at at most.
+
+    Raises:
+        Error: there is no batch, or something in it is neither a tensor nor a shape.
+    """
+    counts: dict[Signature, int] = {}
+    looked = 0
+    taken = iter(batches)
+    for batch in itertools.islice(taken, limit):
+        signature = signature_of(batch)
+        counts[signature] = counts.get(signature, 0) + 1
+        looked += 1
+    if not looked:
+        raise Error("There is no batch to look at.")
+    more = looked == limit and next(taken, None) is not None
+    return Recompilations(tuple(counts.items()), looked, more, compile_time)
+
+
+def signature_of(batch: Any) -> Signature:
+    """Shapes and dtypes of one batch."""
+    if _is_shape(batch):
+        return ((tuple(batch), ""),)
+    if isinstance(batch, list | tuple) and batch and all(map(_is_shape, batch)):
+        return tuple((tuple(shape), "") for shape in batch)
+    if isinstance(batch, Mapping):
+        batch = dict(batch)
+    leaves = pytree.tree_leaves(batch)
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    if not tensors:
+        raise Error(f"A batch is a tensor, a nest of tensors, or shapes; this is a {type(batch).__name__}.")
+    return tuple((tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")) for tensor in tensors)
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, torch.Size) or (
+        isinstance(value, tuple | list)
+        and bool(value)
+        and all(isinstance(extent, int) and not isinstance(extent, bool) for extent in value)
+    )
+
+
+def _told(signature: Signature) -> str:
+    return plain(
+        ", ".join(
+            f"{dtype + ' ' if dtype else ''}{' x '.join(map(str, shape)) or 'scalar'}"
+            for shape, dtype in signature
+        ),
+        160,
+    )

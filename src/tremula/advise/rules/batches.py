@@ -1,0 +1,118 @@
+"""The factors of the combined batch: micro-batch, gradient accumulation, device iterations.
+
+Work per weight update is kept the same where the numbers allow it; where they do not, the cost says that the global
+batch changes. Nothing is known here about how that changes what is learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tremula.advise.advice import CLOSE, Change
+from tremula.advise.rules.applied import looped, one_after_the_other, varied
+from tremula.estimate.estimate import Estimate
+from tremula.schedule.pipeline import pipeline_stages
+from tremula.study.case import Case, Study
+
+#: share of a step in which the device waits for the host from which more iterations are worth a try
+_WAITING = 0.02
+#: device iterations that are tried, as multiples of what there is
+_ITERATIONS = (4, 16, 64)
+#: below this share of a tile a larger micro-batch may fit
+_ROOMY = 0.7
+#: share of a step that once-per-update work or idle stages must have
+_ONCE = 0.03
+
+
+def device_iterations(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
+    """More turns of the device's loop per call."""
+    waiting = found.breakdown["host"] + (0.0 if found.training else found.breakdown["pipeline_idle"])
+    if waiting < _WAITING * found.cycles_per_step:
+        return
+    for factor in _ITERATIONS:
+        turns = found.loops.device_iterations * factor
+        yield Change(
+            rule="device iterations",
+            title=f"Run {turns} device iterations per call",
+            why=f"{waiting / found.cycles_per_step:.0%} of a step is spent around it: in calls from the host, "
+            "transfers that nothing hides, and stages without work. More turns of the device's loop share that.",
+            code=(f"options.deviceIterations({turns})",),
+            cost=f"One call takes {factor} times the samples, and results come back once for all of them"
+            + (
+                "; the learning rate changes between calls only."
+                if found.training
+                else ": latency of a call grows."
+            ),
+            apply=looped(device_iterations=turns),
+            sets=frozenset({"device iterations"}),
+        )
+
+
+def accumulation(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
+    """More micro-batches per weight update."""
+    if not found.training:
+        return
+    parts = found.breakdown
+    once = found.time.update.cycles.total + parts["pipeline_idle"]
+    if once < _ONCE * found.cycles_per_step:
+        return
+    now = found.loops.gradient_accumulation
+    for factor in (2, 4, 8):
+        yield Change(
+            rule="accumulation",
+            title=f"Accumulate gradients of {now * factor} micro-batches",
+            why=f"{once / found.cycles_per_step:.0%} of a step is paid once per weight update: optimizer, exchange of "
+            "gradients between replicas, filling and draining the pipeline.",
+            code=(f"options.Training.gradientAccumulation({now * factor})",),
+            cost=f"The global batch becomes {factor} times as large: the learning rate has to follow.",
+            apply=looped(gradient_accumulation=now * factor),
+            sets=frozenset({"accumulation"}),
+        )
+
+
+def micro_batch(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
+    """Larger micro-batches where there is room, smaller ones where there is none."""
+    samples = found.samples
+    share = found.memory.max_tile_bytes / found.memory.tile_memory_bytes
+    if share < _ROOMY:
+        for factor in (2, 4):
+            yield _sized(study, found, samples * factor)
+    if share > CLOSE:
+        for divisor in (2, 4, 8):
+            if samples % divisor == 0:
+                yield _sized(study, found, samples // divisor)
+
+
+def _sized(study: Study, found: Estimate, samples: int) -> Change:
+    """Micro-batches of `samples`, with as many of them per update as the global batch needs."""
+    now, turns = found.samples, found.loops.gradient_accumulation
+    larger = samples > now
+    fewest = 1
+    if found.deployment.execution == "pipelined" and found.program.forward_stages > 1:
+        fewest = pipeline_stages(found.program.forward_stages, found.training)
+    wanted = max(1, turns * now // samples)
+    keeps = found.training and turns * now % samples == 0 and wanted >= fewest
+    code = [
+        f"batch_size = {samples}  # of the data loader: poptorch.DataLoader(options, dataset, batch_size=batch_size)"
+    ]
+    apply = varied(micro_batch=samples)
+    cost = "Latency grows." if larger else "Ops are smaller and use the tiles less well."
+    if keeps and wanted != turns:
+        code.append(f"options.Training.gradientAccumulation({wanted})")
+        apply = one_after_the_other(apply, looped(gradient_accumulation=wanted))
+        cost = "The global batch stays the same."
+    elif found.training and not keeps:
+        cost = f"The global batch changes from {now * turns} to {samples * turns} samples per replica."
+    return Change(
+        rule="larger micro-batch" if larger else "smaller micro-batch",
+        title=f"Use micro-batches of {samples} sample{'s' * (samples > 1)} instead of {now}",
+        why=(
+            f"The fullest tile has {found.memory.headroom:.0%} of its memory free, and larger ops use tiles better."
+            if larger
+            else "Activations and temporaries shrink with the micro-batch."
+        ),
+        code=tuple(code),
+        cost=cost,
+        apply=apply,
+        sets=frozenset({"micro-batch", "accumulation"}),
+    )

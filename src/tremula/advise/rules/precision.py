@@ -1,0 +1,94 @@
+"""Shorter numbers: half precision for the model, for partial sums, for gradient accumulators.
+
+The matrix units do four times the work per cycle in half precision (hardware data of the chip), and everything takes
+half the room. What it does to the training itself is not modelled; the cost says what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+
+from tremula.advise.advice import Change
+from tremula.advise.rules.applied import changed, deployed, one_after_the_other, varied
+from tremula.estimate.estimate import Estimate
+from tremula.plan.work import Convolution, MatMul
+from tremula.study.case import Case, Study
+
+_INPUTS = (
+    "inputs = tuple(x.half() if x.is_floating_point() else x for x in inputs)  # and what the loader yields"
+)
+_PARTIALS = "options.Precision.setPartialsType(torch.half)"
+
+
+def is_half(study: Study, case: Case) -> bool:
+    """Whether most weights are in half precision."""
+    return (case.variant.precision or study.subject.precision) == "fp16"
+
+
+def half(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
+    """Model and inputs in half precision; with half partial sums as well."""
+    if is_half(study, case):
+        return
+    cost = "Values beyond 65504 overflow and small gradients vanish"
+    cost += (
+        ": training needs a loss scale (loss_scaling of the optimizer)." if study.subject.training else "."
+    )
+    steps = [("half precision", "Use half precision", False)]
+    if found.deployment.partials == "fp32":
+        steps.append(("half precision and partials", "Use half precision, for partial sums too", True))
+    for rule, title, partials in steps:
+        apply = varied(precision="fp16")
+        if partials:
+            apply = one_after_the_other(apply, deployed(partials="fp16"))
+        yield Change(
+            rule=rule,
+            title=title,
+            why="Matrix products and convolutions do up to four times the work per cycle on half-precision operands; "
+            "weights, activations and transfers take half the bytes.",
+            code=("model.half()", _INPUTS, *([_PARTIALS] if partials else [])),
+            cost=cost,
+            apply=apply,
+            sets=frozenset({"precision", *(["partials"] if partials else [])}),
+        )
+
+
+def half_partials(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
+    """Partial sums of half-precision products in half precision."""
+    if found.deployment.partials == "fp16":
+        return
+    if not any(
+        isinstance(work, MatMul | Convolution) and work.dtype == "fp16"
+        for op in found.program.ops
+        for work in op.works
+    ):
+        return
+    yield Change(
+        rule="half partials",
+        title="Keep partial sums in half precision",
+        why="Products of half-precision numbers run twice as fast when their sums are kept in half precision, and sums "
+        "that travel between tiles are half as large.",
+        code=(_PARTIALS,),
+        cost="Long sums lose digits; compare the loss of a short run.",
+        apply=deployed(partials="fp16"),
+        sets=frozenset({"partials"}),
+    )
+
+
+def half_accumulators(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
+    """Gradients accumulated and reduced in half precision."""
+    spec = study.subject.parts.spec
+    if spec is None or spec.accum_type is torch.float16 or case.changes.accumulators is not None:
+        return
+    if found.loops.gradient_accumulation * found.loops.replicas == 1:
+        return  # nothing is accumulated
+    yield Change(
+        rule="half accumulators",
+        title="Accumulate gradients in half precision",
+        why="Accumulators take half the room, and replicas exchange half the bytes.",
+        code=("optimizer.accum_type = torch.float16  # or accum_type=torch.float16 where it is made",),
+        cost="Small gradients are rounded away when many micro-batches are added; the mean becomes a running one.",
+        apply=changed(accumulators=torch.float16),
+        sets=frozenset({"accumulators' type"}),
+    )

@@ -1,0 +1,137 @@
+"""Recomputation: forward results kept or made again before their gradients, and where it starts from.
+
+What is computed again follows schedule/recompute.py: everything between two kept results. Without a checkpoint
+inside, a single stage computes all of its forward pass again and saves nothing, so checkpoints and recomputation
+are advised together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from torch import nn
+
+from tremula.advise.advice import CLOSE, Change
+from tremula.advise.rules.applied import changed, deployed, named, one_after_the_other
+from tremula.estimate.estimate import Estimate
+from tremula.program.graph import Phase
+from tremula.study.case import Case, Study
+
+_OPTION = 'options._Popart.set("autoRecomputation", {})  # {}'
+#: checkpoints that a change sets at most
+_MOST = 64
+#: members of lists that make other modules uninteresting
+_FEWEST = 4
+
+
+def on_or_off(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
+    """No recomputation where there is room; that of norms only."""
+    if not found.training:
+        return
+    mode = found.deployment.recompute
+    recomputed = sum(stage.recompute.total for stage in found.time.stages)
+    if mode != "none" and recomputed:
+        yield Change(
+            rule="no recomputation",
+            title="Keep activations instead of computing them again",
+            why=f"Forward ops that run again take {recomputed / found.time.micro_batch.total:.0%} of the work of a "
+            "micro-batch.",
+            code=(_OPTION.format(0, "none"),),
+            cost="Every activation that a gradient needs is kept, in a pipeline for several micro-batches.",
+            apply=deployed(recompute="none"),
+            sets=frozenset({"recomputation"}),
+        )
+    if mode != "norms" and (mode == "all" or found.memory.headroom < 1.0 - CLOSE):
+        yield Change(
+            rule="recompute norms",
+            title="Compute only norms and element-wise ops again",
+            why="Their results are as large as those of products and cost little to make again.",
+            code=(_OPTION.format(2, "norms and element-wise ops only"),),
+            cost="A little time in the backward pass, where nothing was computed again before.",
+            apply=deployed(recompute="norms"),
+            sets=frozenset({"recomputation"}),
+        )
+
+
+def checkpoints(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
+    """Recomputation from the results of layers."""
+    if not found.training or found.memory.headroom > 1.0 - CLOSE or case.changes.kept:
+        return
+    layers = _layers(study, case, found)
+    module = study.subject.parts.module
+    for step in (1, 2, 4):
+        chosen = layers[step - 1 :: step][:_MOST]
+        if not chosen:
+            break
+        yield Change(
+            rule="recomputation checkpoints",
+            title=f"Recompute from the results of {len(chosen)} layers",
+            why="Only the results of these layers are kept for the backward pass; the rest is computed again from the "
+            "one before, layer by layer.",
+            code=(_OPTION.format(3, "all but checkpoints"), *_hooks(chosen, module)),
+            cost="The forward pass of these layers runs twice.",
+            apply=one_after_the_other(deployed(recompute="all"), changed(kept=tuple(chosen))),
+            # which layers to mark depends on the stages: the last one should have no mark
+            sets=frozenset({"recomputation", "layout"}),
+        )
+
+
+def _hooks(chosen: list[str], module: nn.Module) -> list[str]:
+    """Lines that mark the results of modules; a list of layers is one loop."""
+    names = [named(path, module) for path in chosen]
+    return [
+        f"for layer in ({', '.join(names)},):",
+        "    layer.register_forward_hook(lambda module, args, result: poptorch.recomputationCheckpoint(result))",
+    ]
+
+
+def _layers(study: Study, case: Case, found: Estimate) -> list[str]:
+    """Layers that forward runs once, one after the other, whose results could be checkpoints; in order.
+
+    Those are the members of lists (`layers.3`), outermost first; without lists, the modules at the first depth at which
+    there are several. Modules of the last stage of a pipeline are left out: it forgets nothing as long as nothing
+    is marked in it.
+    """
+    program = found.program
+    forward = [program.ops[number] for number in program.of_phase(Phase.FORWARD)]
+    last = program.forward_stages - 1 if found.deployment.execution == "pipelined" else -1
+    late = {op.module for op in forward if op.stage == last}
+    once = {cut.module for cut in study.subject_of(case).captured(case.variant).cuts}
+    once |= {forward[0].module} if forward else set()
+    single = _single_results(study)
+
+    def usable(paths: Iterable[str]) -> list[str]:
+        return [
+            path
+            for path in dict.fromkeys(paths)
+            if path in single
+            and _begins_once(path, once)
+            and not any(f"{module}.".startswith(f"{path}.") for module in late)
+        ]
+
+    modules = [op.module.split(".") for op in forward if op.module]
+    listed = usable(
+        ".".join(parts[: 1 + next(at for at, part in enumerate(parts) if part.isdigit())])
+        for parts in modules
+        if any(part.isdigit() for part in parts)
+    )
+    if len(listed) >= _FEWEST:
+        return listed
+    for depth in range(1, 5):
+        found_layers = usable(".".join(parts[:depth]) for parts in modules if len(parts) >= depth)
+        if len(found_layers) >= _FEWEST:
+            return found_layers
+    return listed
+
+
+def _begins_once(path: str, once: set[str]) -> bool:
+    """Whether the module at `path`, or the one around it that may begin at the same op, is known to be called once."""
+    return path in once or path.rpartition(".")[0] in once
+
+
+def _single_results(study: Study) -> set[str]:
+    """Modules whose result is likely to be one tensor: all but known exceptions."""
+    several = (nn.RNNBase, nn.MultiheadAttention)
+    return {
+        path for path, module in study.subject.parts.module.named_modules() if not isinstance(module, several)
+    }

@@ -1,0 +1,133 @@
+"""What goes between host and device: which results come back, in which type inputs are sent, what hides the transfers.
+
+Rates are those of the machine's file (schedule/host_io.py). Whether data survive a shorter type is for the user to
+say: uint8 is advised only for inputs that look like images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+
+from tremula.advise.advice import Change
+from tremula.advise.rules.applied import changed, deployed
+from tremula.advise.rules.precision import is_half
+from tremula.estimate.estimate import Estimate
+from tremula.study.case import Case, Study
+
+#: share of a step that waiting for transfers must have
+_WAITING = 0.02
+_IO_TILES = 32
+#: an input of so many bytes per micro-batch is worth a shorter type
+_LARGE_BYTES = 16384
+_IMAGE_CHANNELS = (1, 3, 4)
+
+
+def _waits(found: Estimate) -> bool:
+    return found.breakdown["host"] > _WAITING * found.cycles_per_step
+
+
+def output_mode(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
+    """Only the last results of a call of training."""
+    if not found.training or found.deployment.returned_share is None:
+        return
+    yield Change(
+        rule="output mode",
+        title="Return the results of the last micro-batch only",
+        why=f"The results of {found.deployment.returned_share:.0%} of all micro-batches go back to the host.",
+        code=("options.outputMode(poptorch.OutputMode.Final)",),
+        cost="Losses and results of the other micro-batches are not seen; OutputMode.Sum gives their sum.",
+        apply=deployed(returned_share=None),
+        sets=frozenset({"output mode"}),
+    )
+
+
+def prefetching(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
+    """Inputs sent ahead."""
+    if found.deployment.prefetch_depth:
+        return
+    yield Change(
+        rule="prefetching",
+        title="Let the host send inputs ahead",
+        why="Each micro-batch is sent only when the device asks for it.",
+        code=('options._Popart.set("defaultPrefetchBufferingDepth", 3)',),
+        cost="Buffers in the host's memory.",
+        apply=deployed(prefetch_depth=3),
+        sets=frozenset({"prefetching"}),
+    )
+
+
+def overlap(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
+    """Transfers beside the computation, on I/O tiles."""
+    deployment = found.deployment
+    call = found.time.call
+    exposed = call.exposed_stream_seconds / found.seconds_per_step
+    # the device offers it for programs that are no pipeline
+    if deployment.overlap_io or deployment.execution not in ("single", "sharded") or exposed < _WAITING:
+        return
+    turns = found.loops.gradient_accumulation if found.training else found.loops.device_iterations
+    if turns == 1 and found.loops.device_iterations == 1:
+        return
+    loop = "Accumulation" if found.training and found.loops.gradient_accumulation > 1 else "DeviceIteration"
+    code = [
+        f"options.TensorLocations.numIOTiles({_IO_TILES})",
+        "options.setExecutionStrategy(poptorch.ShardedExecution())  # overlap is not for pipelines",
+        "model.register_forward_pre_hook(lambda module, args: poptorch.set_overlap_for_input(",
+        f"    args, poptorch.OverlapMode.Overlap{loop}Loop), prepend=True)",
+    ]
+    cost = f"{_IO_TILES} tiles of each IPU compute no longer."
+    returned = deployment.returned_share
+    if found.training and returned != 1.0:
+        code.insert(2, "options.outputMode(poptorch.OutputMode.Sum)  # overlap needs All or Sum")
+        cost += " Results come back as their sum."
+        returned = None
+    yield Change(
+        rule="overlapped transfers",
+        title="Overlap transfers of inputs with the computation",
+        why=f"The device waits for its inputs {exposed:.0%} of the time.",
+        code=tuple(code),
+        cost=cost,
+        apply=deployed(io_tiles=_IO_TILES, overlap_io=True, returned_share=returned),
+        sets=frozenset({"output mode", "io tiles"}),
+    )
+
+
+def input_dtypes(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
+    """Large inputs in a shorter type, cast on the device."""
+    if not _waits(found) or case.changes.sent:
+        return
+    inputs = study.subject.parts.inputs
+    half = is_half(study, case)
+    large = [
+        at
+        for at, tensor in enumerate(inputs)
+        if tensor.is_floating_point() and tensor.numel() * tensor.element_size() >= _LARGE_BYTES
+    ]
+    if not half and large:
+        yield _sent(inputs, large, torch.float16, "half precision")
+    images = [at for at in large if inputs[at].dim() == 4 and inputs[at].shape[1] in _IMAGE_CHANNELS]
+    if images:
+        yield _sent(inputs, images, torch.uint8, "single bytes")
+
+
+def _sent(inputs: Sequence[torch.Tensor], chosen: list[int], dtype: torch.dtype, what: str) -> Change:
+    name = str(dtype)
+    places = ", ".join(map(str, chosen))
+    one = f"{{{places}}}"
+    sent = tuple(dtype if at in chosen else None for at in range(len(inputs)))
+    scale = " Send pixels as 0 to 255 and scale them in forward." if dtype is torch.uint8 else ""
+    return Change(
+        rule=f"inputs as {name.removeprefix('torch.')}",
+        title=f"Send input {places} in {what} and cast on the device",
+        why="The device waits for the host; fewer bytes arrive sooner.",
+        code=(
+            f"inputs = tuple(x.to({name}) if i in {one} else x for i, x in enumerate(inputs))  # better in the dataset",
+            "model.register_forward_pre_hook(lambda module, args: tuple(",
+            f"    x.to(next(module.parameters()).dtype) if i in {one} else x for i, x in enumerate(args)))",
+        ),
+        cost=f"Values are rounded to what {name} can hold.{scale}",
+        apply=changed(sent=sent),
+        # half inputs are part of half precision already
+        sets=frozenset({"input types", *(["precision"] if dtype is torch.float16 else [])}),
+    )

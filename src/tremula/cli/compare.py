@@ -1,0 +1,96 @@
+"""`tremula compare A B`: two estimates side by side, with what changed and where the difference comes from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tremula.cli.command import Command, CommandError
+
+if TYPE_CHECKING:
+    from tremula.study.finding import Finding
+
+_EPILOG = """\
+A and B are each one of
+  saved.json              what `tremula estimate ... --save saved.json` wrote; saved.json#3 is its third answer
+  profile.pop             a profile
+  "SUBJECT options"       what `tremula estimate` would be given, quoted: "model.py:make --ipus 4 --target bow"
+"""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument("a", metavar="A", help="see below")
+    parser.add_argument("b", metavar="B", help="see below")
+    parser.add_argument("--json", action="store_true", help="the same for scripts")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tremula.study.compare import compare
+
+    found = compare(_finding(options.a), _finding(options.b))
+    print(json.dumps(found.to_plain(), indent=1, ensure_ascii=False) if options.json else found)
+    return 0
+
+
+def _finding(text: str) -> Finding:
+    """One side of the comparison."""
+    from tremula.study import saved
+
+    name, _, number = text.rpartition("#")
+    if not name or not number.isdigit():
+        name, number = text, ""
+    if Path(name).is_file():
+        if saved.is_saved(name):
+            return _chosen(saved.read(name), number, name)
+        if Path(name).suffix == ".pop":
+            from tremula.profile.reader import Profile
+            from tremula.study.profiled import finding_of_profile
+
+            with Profile.open(name) as profile:
+                return finding_of_profile(profile)
+    return _estimated(text)
+
+
+def _chosen(findings: list[Finding], number: str, name: str) -> Finding:
+    if number:
+        if not 1 <= int(number) <= len(findings):
+            raise CommandError(f"{name} holds {len(findings)} answers; #{number} is none of them")
+        return findings[int(number) - 1]
+    if len(findings) > 1:
+        listed = "\n".join(
+            f"  {name}#{i}: "
+            + ", ".join(
+                f"{k} {v}"
+                for k, v in each.setting.items()
+                if k in ("target", "ipus", "stages", "micro_batch")
+            )
+            for i, each in enumerate(findings, 1)
+        )
+        raise CommandError(f"{name} holds {len(findings)} answers; say which:\n{listed}")
+    return findings[0]
+
+
+def _estimated(text: str) -> Finding:
+    """What `tremula estimate` would answer."""
+    from tremula.cli.estimate import answers_for
+
+    try:
+        words = shlex.split(text)
+    except ValueError as problem:
+        raise CommandError(f"{text!r}: {problem}") from None
+    if not words:
+        raise CommandError("one side is empty; give a saved estimate or what `tremula estimate` takes")
+    findings = answers_for(words)
+    if len(findings) > 1:
+        raise CommandError(f"{text!r} asks for {len(findings)} combinations; one can be compared")
+    return findings[0]
+
+
+COMMAND = Command(
+    "compare", "two programs, options, chips or saved estimates side by side", _add_arguments, _run
+)

@@ -1,0 +1,169 @@
+"""`tremula estimate`: does a model fit, how fast would it be, why, and what to change; in seconds, without an IPU."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from tremula.cli.command import Command, CommandError
+from tremula.cli.estimate_options import add_options
+
+if TYPE_CHECKING:
+    from tremula.study.finding import Finding
+    from tremula.study.subject import Subject
+
+Answered = TypeVar("Answered")
+
+_EPILOG = """\
+SUBJECT is one of
+  file.py:function        a function without arguments that returns (model, inputs) or (model, inputs, optimizer),
+  package.module:function   inputs being those of one micro-batch; no weights are allocated
+  run program.py args...  an unchanged poptorch program, up to its first call of a wrapped model
+  run -m module args...   the same for a module
+Any program answers by itself when TREMULA_ESTIMATE is set (table, advice or stop).
+"""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    add_options(parser)
+    made = parser.add_argument_group("models that a function makes")
+    kind = made.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--training", action="store_true", help="forward returns a loss that is to be trained with"
+    )
+    kind.add_argument("--inference", action="store_true", help="forward only")
+    made.add_argument("--optimizer", metavar="NAME", help="sgd, momentum, adam, adamw, lamb or rmsprop")
+    programs = parser.add_argument_group("programs")
+    programs.add_argument(
+        "--go-on",
+        action="store_true",
+        help="let the program run on, and answer for every model that it compiles",
+    )
+    parser.add_argument("subject", metavar="SUBJECT", help="see below")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help=argparse.SUPPRESS)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.subject != "run":
+        options = _with_options_behind(options)
+    # here, for torch takes a moment
+    from tremula.cli.estimate_report import report
+
+    out = sys.stdout
+    return max(_each_subject(options, lambda subject: report(subject, options, file=out)))
+
+
+def answers_for(words: list[str]) -> list[Finding]:
+    """The figures that `tremula estimate` would print for `words`, its command line.
+
+    Raises:
+        CommandError: the words make no sense, or there is nothing to tell.
+    """
+    options = _with_options_behind(_parser().parse_args(words))
+    from tremula.cli.estimate_options import question_of
+    from tremula.study.answer import ask
+
+    question = question_of(options)
+    found = _each_subject(options, lambda subject: ask(subject, question).findings)
+    return list(found[0])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tremula estimate", usage="tremula estimate [options] SUBJECT")
+    _add_arguments(parser)
+    return parser
+
+
+def _with_options_behind(options: argparse.Namespace) -> argparse.Namespace:
+    """Options may also follow the subject; what follows a program is the program's own."""
+    if options.subject == "run" or not options.arguments:
+        return options
+    parser = _parser()
+    again = parser.parse_args([*options.arguments, "--", options.subject])
+    if again.arguments or again.subject != options.subject:
+        raise CommandError("one subject at a time; `tremula estimate --help` says more")
+    for name, value in vars(again).items():
+        if value != parser.get_default(name):
+            setattr(options, name, value)
+    options.arguments = []
+    return options
+
+
+def _each_subject(options: argparse.Namespace, answer: Callable[[Subject], Answered]) -> list[Answered]:
+    """What `answer` says of the model that is made, or of the models that a program compiles."""
+    if options.subject == "run":
+        return _of_program(options, answer)
+    from tremula.study.factory import load, make, subject_of
+
+    training = True if options.training else False if options.inference else None
+    factory, name = load(options.subject)
+    return [answer(subject_of(make(factory), name, training=training, optimizer=options.optimizer))]
+
+
+def _of_program(options: argparse.Namespace, answer: Callable[[Subject], Answered]) -> list[Answered]:
+    """Run an unchanged program until it calls a wrapped model; answer; end it there."""
+    from tremula.study.asked import listening
+
+    words = list(options.arguments)
+    as_module = words[:1] == ["-m"]
+    words = words[as_module:]
+    if not words:
+        raise CommandError(
+            "say which program: tremula estimate run program.py args..., or run -m module args..."
+        )
+    if not as_module and not Path(words[0]).is_file():
+        raise CommandError(f"there is no program {words[0]}")
+    answered: list[Answered] = []
+
+    def listen(subject: Subject) -> None:
+        answered.append(answer(subject))
+        if not options.go_on:
+            raise _Answered
+
+    # what was wrapped and not called is no surprise here
+    os.environ.setdefault("TREMULA_SUMMARY", "0")
+    argv, path, out = sys.argv, list(sys.path), sys.stdout
+    if options.json or options.csv:
+        sys.stdout = sys.stderr  # the program may print what it likes: what scripts read is the answer alone
+    try:
+        with listening(listen):
+            _execute(words, as_module)
+    except _Answered:
+        pass
+    except SystemExit as ended:
+        if not answered:
+            raise CommandError(f"the program ended ({ended.code}) before it called a wrapped model") from None
+    finally:
+        sys.argv, sys.path[:], sys.stdout = argv, path, out
+    if not answered:
+        raise CommandError(
+            "the program ended without calling a wrapped model (poptorch.trainingModel, inferenceModel): there is "
+            "nothing to tell"
+        )
+    return answered
+
+
+class _Answered(BaseException):
+    """The program has been answered and need not go on; not an Exception, so that it does not catch it."""
+
+
+def _execute(words: list[str], as_module: bool) -> None:
+    sys.argv = words
+    if as_module:
+        sys.path.insert(0, "")
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path.insert(0, str(Path(words[0]).resolve().parent))
+        runpy.run_path(words[0], run_name="__main__")
+
+
+COMMAND = Command(
+    "estimate", "does a model fit, how fast would it be, why, and what to change", _add_arguments, _run
+)

@@ -1,0 +1,193 @@
+"""What `tremula estimate` prints: the table first, then where to cut, what deserves a look, what to change."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.text import Text
+
+from tremula import log
+from tremula.advise.advise import AdviceList, advise
+from tremula.advise.compile_time import compile_time
+from tremula.advise.operations import Looks, operations
+from tremula.cli.estimate_options import options_from_text, question_of
+from tremula.settings.environment import env
+from tremula.study.answer import Answer, Answers, ask
+from tremula.study.finding import to_plain
+from tremula.study.saved import save
+from tremula.study.subject import Subject
+from tremula.study.table import as_csv, legend, print_table
+from tremula.telling import bar
+from tremula.wording import plain
+
+#: columns where the output is no terminal
+_WIDTH = 160
+#: batch lines and notes that are printed
+_LINES = 8
+_ADVICE = 6
+_LOOKS = 8
+
+
+def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = None) -> int:
+    """Answer what `options` ask about `subject`; 1 if nothing could be answered."""
+    out = file or sys.stdout
+    question = question_of(options)
+    with bar(f"Modelling {plain(subject.name, 40)}") as tell:
+        answers = ask(subject, question, tell=tell)
+    console = Console(
+        file=out, highlight=False, markup=False, emoji=False, width=None if out.isatty() else _WIDTH
+    )
+    if options.save:
+        save(answers.findings, options.save)
+    known = [answer for answer in answers if answer.estimate is not None]
+    if options.csv:
+        out.write(as_csv(answers.findings))
+        return 0 if known else 1
+    if not options.json:
+        _print_answers(answers, console)
+    if options.why and known:
+        assert known[0].estimate is not None
+        text = str(known[0].estimate.explain(options.why))
+        if not options.json:
+            console.print(Text(plain(text)))
+    chosen = _chosen(known)
+    advice = None
+    if chosen is not None and not options.no_advice and not options.why:
+        with bar("Looking for advice") as tell:
+            advice = advise(answers.study, chosen, budget_seconds=options.advice_seconds, tell=tell)
+    if options.json:
+        json.dump(_plain(answers, chosen, advice), out, indent=1, ensure_ascii=False)
+        out.write("\n")
+    elif chosen is not None and not options.why and not options.no_advice:
+        _print_more(answers, chosen, advice, console)
+    out.flush()
+    return 0 if known else 1
+
+
+def answer_program(subject: Subject) -> None:
+    """What TREMULA_ESTIMATE asks for; with `stop` the program ends here. A fault of ours does not take it down."""
+    mode = env.get("TREMULA_ESTIMATE")
+    try:
+        options = options_from_text(env.get("TREMULA_ESTIMATE_OPTIONS"))
+        options.no_advice = options.no_advice or mode == "table"
+        report(subject, options)
+    except Exception as problem:
+        if mode == "stop":
+            raise
+        log.warn_once("estimate", f"TREMULA_ESTIMATE: there is no estimate of {subject.name}: {problem}")
+    if mode == "stop":
+        raise SystemExit(0)
+
+
+def _chosen(known: list[Answer]) -> Answer | None:
+    """The answer that advice is about: the first that fits, else the first."""
+    fitting = (answer for answer in known if answer.estimate is not None and answer.estimate.memory.fits)
+    return next(fitting, known[0] if known else None)
+
+
+def _print_answers(answers: Answers, console: Console) -> None:
+    subject = answers.subject
+    kind = "training" if subject.training else "inference"
+    title = (
+        f"{plain(subject.name, 80)}: {kind}, {subject.parameters:,} parameters, {subject.precision} weights"
+    )
+    console.print(Text(title, style="bold"), Text("modelled, not measured", style="italic"))
+    console.print()
+    print_table(answers.findings, console)
+    console.print()
+    findings = [finding for finding in answers.findings if not finding.problem]
+    for line in _some(dict.fromkeys(finding.batch for finding in findings)):
+        console.print(Text(f"batch: {line}"))
+    for line in _some(dict.fromkeys(note for finding in findings for note in finding.notes)):
+        console.print(Text(plain(f"note: {line}")))
+    if findings:
+        console.print(Text(legend(findings), style="dim"))
+
+
+def _some(lines: Iterable[str]) -> list[str]:
+    listed = list(lines)
+    return (
+        listed if len(listed) <= _LINES else [*listed[: _LINES - 1], f"and {len(listed) - _LINES + 1} more"]
+    )
+
+
+def _print_more(answers: Answers, chosen: Answer, advice: AdviceList | None, console: Console) -> None:
+    assert chosen.estimate is not None
+    cut = chosen if chosen.split is not None else next((each for each in answers if each.split), None)
+    if cut is not None and cut.split is not None:
+        console.print(Text(f"\nHow the model is cut over {cut.finding.setting['stages']} IPUs", style="bold"))
+        console.print(Text(plain(cut.split.chart())))
+        lines = [*cut.split.lines(answers.subject.parts.module), *cut.split.options_lines()]
+        _print_code(lines, console)
+    looks = _looks(answers, chosen)
+    if len(looks):
+        console.print(Text("\nOps that deserve a look", style="bold"))
+        for look in list(looks)[:_LOOKS]:
+            console.print(Text(plain(f"  {look}")))
+        if len(looks) > _LOOKS:
+            console.print(Text(f"  and {len(looks) - _LOOKS} more with --json", style="dim"))
+    console.print(Text(f"\nIt would take {plain(str(compile_time(chosen.estimate)))}."))
+    if advice is not None:
+        _print_advice(advice, console)
+
+
+def _looks(answers: Answers, chosen: Answer) -> Looks:
+    assert chosen.estimate is not None
+    assert chosen.case is not None
+    return operations(chosen.estimate, answers.subject.captured(chosen.case.variant).unknown)
+
+
+def _print_advice(advice: AdviceList, console: Console) -> None:
+    console.print(Text("\nAdvice, by predicted effect (modelled)", style="bold"))
+    console.print(Text(f"as it is: {plain(str(advice.before))}"))
+    if not len(advice):
+        console.print(Text("nothing that was tried helps by 2 % or more"))
+    for number, each in enumerate(list(advice)[:_ADVICE], 1):
+        console.print(Text(plain(f"{number}. {each.title}"), style="bold"))
+        console.print(Text(f"   {plain(each.headline)}"))
+        console.print(Text(plain(f"   why: {each.why}")))
+        console.print(Text(plain(f"   cost: {each.cost}")))
+        _print_code(each.code, console)
+    if len(advice) > _ADVICE:
+        console.print(Text(f"and {len(advice) - _ADVICE} more with --json", style="dim"))
+    if advice.together is not None:
+        console.print(Text(plain(f"together: {advice.together.title}"), style="bold"))
+        console.print(Text(f"   {plain(advice.together.headline)}"))
+    if advice.untried:
+        named = ", ".join(advice.untried)
+        console.print(Text(plain(f"not tried, for want of time (--advice-seconds): {named}"), style="dim"))
+
+
+def _print_code(lines: Iterable[str], console: Console) -> None:
+    text = "\n".join(f"    {plain(line)}" for line in lines)
+    if console.is_terminal:
+        console.print(Syntax(text, "python", background_color="default"))
+    else:
+        console.print(Text(text), soft_wrap=True)
+
+
+def _plain(answers: Answers, chosen: Answer | None, advice: AdviceList | None) -> dict[str, Any]:
+    subject = answers.subject
+    found: dict[str, Any] = {
+        "name": subject.name,
+        "training": subject.training,
+        "parameters": subject.parameters,
+        "modelled": True,
+        "answers": [
+            {**to_plain(answer.finding), "split": None if answer.split is None else answer.split.config()}
+            for answer in answers
+        ],
+    }
+    if chosen is not None and chosen.estimate is not None:
+        found["compile_time"] = asdict(compile_time(chosen.estimate))
+        found["operations"] = _looks(answers, chosen).to_plain()
+    if advice is not None:
+        found["advice"] = advice.to_plain()
+    return found

@@ -1,0 +1,96 @@
+"""`tremula profile PROGRAM`: runs a program with its profile switched on, then shows what was written.
+
+The program is a process of its own and knows nothing of it: it gets the engine options that turn reports on, as
+somebody with hardware would set them. Its output and its exit code are its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tremula.cli.command import Command, CommandError
+from tremula.cli.view import write_files
+from tremula.errors import Error
+from tremula.profile import Profile
+from tremula.settings import env
+
+_VARIABLE = "POPLAR_ENGINE_OPTIONS"
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = (
+        "tremula profile [-h] [-o DIR] [--html] [--trace] (PROGRAM | -m MODULE) [arguments of the program]"
+    )
+    parser.add_argument("-o", "--output", type=Path, default=Path("profile"), metavar="DIR",
+                        help="folder for the profiles (default: ./profile)")  # fmt: skip
+    parser.add_argument("--html", action="store_true", help="write a page beside each profile")
+    parser.add_argument("--trace", action="store_true", help="write a trace beside each profile")
+    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is the name of a module")
+    parser.add_argument("program", metavar="PROGRAM", help="a Python program that uses poptorch")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments")
+
+
+def _run(args: argparse.Namespace) -> int:
+    if not args.module and not Path(args.program).is_file():
+        raise CommandError(f"there is no program {args.program}; a module is run with -m")
+    folder = args.output.absolute()
+    wanted = {**env.get(_VARIABLE), "autoReport.all": "true", "autoReport.directory": str(folder)}
+    before = _files(folder)
+    command = [sys.executable, *(["-m"] if args.module else []), args.program, *args.arguments]
+    try:
+        done = subprocess.run(command, env={**os.environ, _VARIABLE: json.dumps(wanted)}, check=False)
+    except OSError as error:
+        raise CommandError(f"the program cannot be started: {error.strerror or error}") from error
+    written = [path for path, stamp in _files(folder).items() if before.get(path) != stamp]
+    sys.stdout.flush()
+    code = 128 - done.returncode if done.returncode < 0 else done.returncode
+    if not written:
+        print(
+            "tremula: no profile was written: the program compiled no wrapped model, or the chip model is off "
+            "(`tremula doctor` may say more)",
+            file=sys.stderr,
+        )
+        return code or 1
+    for path in sorted(written):
+        _show(path, args)
+    return code
+
+
+def _files(folder: Path) -> dict[Path, tuple[int, int]]:
+    """Profiles below `folder`, with what tells a new one from an old one."""
+    found = {}
+    for path in folder.rglob("profile.pop"):
+        status = path.stat()
+        found[path] = (status.st_ino, status.st_mtime_ns)
+    return found
+
+
+def _show(path: Path, args: argparse.Namespace) -> None:
+    from tremula.view.summary import brief
+
+    print(f"\nProfile: {_short(path)} ({path.stat().st_size / 1e6:.1f} MB)")
+    try:
+        with Profile(path) as profile:
+            print(brief(profile))
+            write_files(
+                profile,
+                path.with_name("profile.html") if args.html else None,
+                path.with_name("profile.trace.json") if args.trace else None,
+            )
+            print(f"More: tremula view {_short(path)}")
+    except Error as problem:
+        print(f"tremula: {problem.message}", file=sys.stderr)
+
+
+def _short(path: Path) -> str:
+    """`path` relative to where the user stands, if it lies below."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+COMMAND = Command("profile", "run a program and write what the modelled chip would do", _add_arguments, _run)

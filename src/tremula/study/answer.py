@@ -1,0 +1,144 @@
+"""Answers: for each setting that was asked about, the case it comes to, its estimate, or why there is none.
+
+What cannot be (a batch that forward refuses, IPUs that no system has) is an answer too: one setting that fails does
+not take the others with it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tremula.errors import Error
+from tremula.estimate.estimate import Estimate
+from tremula.study.case import Begin, Case, Study
+from tremula.study.finding import Finding, finding_of
+from tremula.study.layout import Plan, case_for, deployment_for, loops_for, plans, system_for, variant_of
+from tremula.study.question import Question, Setting
+from tremula.study.split.result import Split
+from tremula.study.split.search import find_split
+from tremula.study.subject import Subject
+from tremula.telling import Tell
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is known about one setting."""
+
+    #: of the model
+    name: str
+    setting: Setting
+    case: Case | None
+    estimate: Estimate | None = field(repr=False)
+    #: how the model was cut, if it was cut here
+    split: Split | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+    #: why there is no estimate
+    problem: str = ""
+
+    @functools.cached_property
+    def finding(self) -> Finding:
+        """The figures, plain and with their bands."""
+        return finding_of(self)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All answers to a question about one model; notebooks show them as a table."""
+
+    subject: Subject = field(repr=False)
+    study: Study = field(repr=False)
+    answers: tuple[Answer, ...]
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self.answers)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The figures of all answers."""
+        return tuple(answer.finding for answer in self.answers)
+
+    def __str__(self) -> str:
+        from tremula.study.table import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from tremula.study.table import as_html
+
+        return as_html(self)
+
+
+def ask(subject: Subject, question: Question | None = None, *, tell: Tell | None = None) -> Answers:
+    """Answer `question` (by default: the program as it is) about `subject`."""
+    study = Study(subject)
+    settings = (question or Question()).settings()
+    found = []
+    for number, setting in enumerate(settings):
+        if tell is not None:
+            tell(_described(setting), number / len(settings))
+        found.append(answer(study, setting))
+    if tell is not None:
+        tell("", 1.0)
+    return Answers(subject, study, tuple(found))
+
+
+def answer(study: Study, setting: Setting) -> Answer:
+    """The answer for one setting; what cannot be done is its `problem`."""
+    best: Answer | None = None
+    try:
+        for plan in plans(study, setting):
+            found = _tried(study, setting, plan)
+            if found.estimate is not None and found.estimate.memory.fits:
+                return found
+            if best is None or _fullest(found) < _fullest(best):
+                best = found
+    except Error as problem:
+        return Answer(study.subject.name, setting, None, None, problem=problem.message)
+    assert best is not None
+    return best
+
+
+def _fullest(found: Answer) -> float:
+    return float("inf") if found.estimate is None else float(found.estimate.memory.max_tile_bytes)
+
+
+def _tried(study: Study, setting: Setting, plan: Plan) -> Answer:
+    """One layout: the program's own, all on one IPU, or cut over several."""
+    split = None
+    cuts: tuple[Begin, ...] | None = None if plan.stages is None else ()
+    try:
+        if plan.stages is not None and plan.stages > 1:
+            split = _split(study, setting, plan)
+            cuts = tuple((begin.module, begin.ipu) for begin in split.begins)
+        case, notes = case_for(study, setting, plan.replicas, cuts)
+        return Answer(study.subject.name, setting, case, study.estimate(case), split, tuple(notes))
+    except Error as problem:
+        return Answer(study.subject.name, setting, None, None, problem=problem.message)
+
+
+def _split(study: Study, setting: Setting, plan: Plan) -> Split:
+    """Cut the model over the IPUs of a replica, with the micro-batches that such a pipeline needs."""
+    assert plan.stages is not None
+    variant = variant_of(study, setting)
+    deployment = deployment_for(study, setting, variant, plan.stages)
+    # one stage more than IPUs: a last one may go back to the first, to a weight that both use
+    loops, _ = loops_for(study, setting, plan.replicas, plan.stages + 1)
+    system = system_for(setting, plan.replicas * plan.stages)
+    case = Case(variant, loops, deployment, system, ())
+    return find_split(
+        study.segmented(case),
+        plan.stages,
+        deployment,
+        system,
+        planner=study.planner(system.chip.with_tiles(system.chip.tiles - deployment.io_tiles)),
+    )
+
+
+def _described(setting: Setting) -> str:
+    named = {k: v for k, v in vars(setting).items() if v is not None}
+    return ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in named.items()) or "the program as it is"

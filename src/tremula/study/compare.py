@@ -1,0 +1,233 @@
+"""Two findings side by side: what was changed, what changes with it, and where the difference comes from.
+
+Time is compared per sample, as a step may be of another size on the other side. Differences of the parts add up to the
+difference of the whole; so do the uses of memory on the fullest IPU. Both sides are modelled: a ratio of the two is
+better known than either, but it says nothing about what neither models.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tremula.errors import Error
+from tremula.study.finding import PARTS, Finding
+from tremula.wording import amount, between, duration, energy, memory_size, plain, share
+
+#: rows of a list of differences
+_MOST = 10
+_FIGURES = (
+    ("throughput", "samples/s", amount),
+    ("step_seconds", "time per step", duration),
+    ("latency_seconds", "latency", duration),
+    ("tile_share", "fullest tile", share),
+    ("ipu_bytes", "memory of the fullest IPU", memory_size),
+    ("utilisation", "of peak", share),
+    ("energy_per_sample", "energy per sample", energy),
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something on both sides; `change` is b - a."""
+
+    name: str
+    a: float
+    b: float
+
+    @property
+    def change(self) -> float:
+        """What B has more than A."""
+        return self.b - self.a
+
+    @property
+    def ratio(self) -> float | None:
+        """B over A; None where A has none of it."""
+        return self.b / self.a if self.a else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A and B. Everything that is not listed is the same."""
+
+    a: Finding
+    b: Finding
+    #: name -> (A, B)
+    settings: Mapping[str, tuple[Any, Any]]
+    figures: tuple[Difference, ...]
+    #: seconds per sample by part of a step; they add up to `total`
+    parts: tuple[Difference, ...]
+    total: Difference
+    #: bytes of the fullest IPU by use; they add up to those of the IPU
+    memory: tuple[Difference, ...]
+    #: cycles per sample of a replica by module
+    modules: tuple[Difference, ...]
+
+    def why(self) -> list[str]:
+        """The largest causes, in sentences."""
+        lines = []
+        for part in sorted(self.parts, key=lambda each: -abs(each.change))[:3]:
+            if abs(part.change) < 0.01 * max(self.total.a, self.total.b):
+                continue
+            more = "more" if part.change > 0 else "less"
+            lines.append(
+                f"{part.name.replace('_', ' ')}: {duration(abs(part.change))} per sample {more}"
+                + (f" ({_of_change(part.change, self.total.change)})" if self.total.change else "")
+            )
+        for use in sorted(self.memory, key=lambda each: -abs(each.change))[:2]:
+            if abs(use.change) >= 2**20:
+                more = "more" if use.change > 0 else "less"
+                lines.append(f"{use.name}: {memory_size(abs(use.change))} {more} on the fullest IPU")
+        return lines
+
+    def to_plain(self) -> dict[str, Any]:
+        """For JSON."""
+
+        def rows(differences: tuple[Difference, ...]) -> list[dict[str, Any]]:
+            return [{**vars(each), "change": each.change, "ratio": each.ratio} for each in differences]
+
+        return {
+            "modelled": True,
+            "a": self.a.name,
+            "b": self.b.name,
+            "settings": {name: list(pair) for name, pair in self.settings.items()},
+            "fits": [self.a.fits, self.b.fits],
+            "figures": rows(self.figures),
+            "seconds_per_sample": rows((self.total, *self.parts)),
+            "memory_bytes": rows(self.memory),
+            "module_cycles_per_sample": rows(self.modules),
+            "why": self.why(),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def compare(a: Finding, b: Finding) -> Comparison:
+    """What is different between two findings.
+
+    Raises:
+        Error: one of them has no figures.
+    """
+    for side, finding in (("A", a), ("B", b)):
+        if finding.problem:
+            raise Error(f"{side} has no figures to compare: {finding.problem}")
+    keys = [*a.setting, *(key for key in b.setting if key not in a.setting)]
+    changed = {k: (a.setting.get(k), b.setting.get(k)) for k in keys if a.setting.get(k) != b.setting.get(k)}
+    if a.training != b.training:
+        changed = {"training": (a.training, b.training), **changed}
+    if a.model_version != b.model_version:
+        changed["version of the chip model"] = (a.model_version, b.model_version)
+    total_a, total_b = _per_sample(a), _per_sample(b)
+    return Comparison(
+        a=a,
+        b=b,
+        settings=changed,
+        figures=tuple(
+            Difference(name, a.figures[name].value, b.figures[name].value)
+            for name, _, _ in _FIGURES
+            if name in a.figures and name in b.figures
+        ),
+        parts=tuple(
+            Difference(part, a.shares.get(part, 0.0) * total_a, b.shares.get(part, 0.0) * total_b)
+            for part in PARTS
+            if a.shares.get(part, 0.0) or b.shares.get(part, 0.0)
+        ),
+        total=Difference("total", total_a, total_b),
+        memory=_each(a.memory, b.memory),
+        modules=_each(
+            {name: cycles / _samples(a) for name, cycles in a.modules.items()},
+            {name: cycles / _samples(b) for name, cycles in b.modules.items()},
+        ),
+    )
+
+
+def _per_sample(finding: Finding) -> float:
+    """Seconds per sample of all replicas together: those of a step over its samples."""
+    return finding["step_seconds"].value / (_samples(finding) * int(finding.setting.get("replicas", 1)))
+
+
+def _samples(finding: Finding) -> int:
+    """Samples of a replica in a step."""
+    accumulation = int(finding.setting.get("accumulation", 1)) if finding.training else 1
+    return int(finding.setting.get("micro_batch", 1)) * accumulation
+
+
+def _each(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[Difference, ...]:
+    names = [*a, *(name for name in b if name not in a)]
+    found = [Difference(name, float(a.get(name, 0.0)), float(b.get(name, 0.0))) for name in names]
+    return tuple(sorted((each for each in found if each.a or each.b), key=lambda each: -abs(each.change)))
+
+
+def _of_change(change: float, total: float) -> str:
+    percent = 100 * change / total
+    return (
+        f"{percent:.0f} % of the difference"
+        if abs(percent) < 1000
+        else "against a difference of almost nothing"
+    )
+
+
+def _lines(found: Comparison) -> list[str]:
+    """Text, one line after the other; all columns modelled."""
+    a, b = found.a, found.b
+    lines = [
+        f"A: {plain(a.name, 100)}",
+        f"B: {plain(b.name, 100)}",
+        "All figures are modelled, not measured.",
+        "",
+    ]
+    lines.append("changed" if found.settings else "no setting is different")
+    lines += [
+        f"  {plain(k).replace('_', ' '):<28} {_word(x):>16}  ->  {_word(y)}"
+        for k, (x, y) in found.settings.items()
+    ]
+    lines += ["", f"{'figure':<28} {'A':>14} {'':>22} {'B':>14} {'':>22} {'B / A':>7}"]
+    for difference in found.figures:
+        _, title, say = next(row for row in _FIGURES if row[0] == difference.name)
+        one, two = a[difference.name], b[difference.name]
+        ratio = "" if difference.ratio is None else f"{difference.ratio:.2f}"
+        lines.append(
+            f"  {title:<26} {say(one.value):>14} {between(one.low, one.high, say):>22} {say(two.value):>14} "
+            f"{between(two.low, two.high, say):>22} {ratio:>7}"
+        )
+    lines.append(f"  {'fits':<26} {a.fits:>14} {'':>22} {b.fits:>14}")
+    lines += ["", f"{'time per sample':<28} {'A':>14} {'B':>14} {'B - A':>14}"]
+    for each in (*found.parts, found.total):
+        lines.append(
+            f"  {each.name.replace('_', ' '):<26} {duration(each.a) if each.a else '-':>14} "
+            f"{duration(each.b) if each.b else '-':>14} {_signed(each.change, duration):>14}"
+        )
+    lines += ["", f"{'memory of the fullest IPU':<28} {'A':>14} {'B':>14} {'B - A':>14}"]
+    lines += [
+        f"  {plain(each.name, 26):<26} {memory_size(each.a):>14} {memory_size(each.b):>14} "
+        f"{_signed(each.change, memory_size):>14}"
+        for each in found.memory
+    ]
+    moved = [each for each in found.modules if abs(each.change) > 1.0][:_MOST]
+    if moved:
+        lines += ["", f"{'cycles per sample by module':<48} {'A':>14} {'B':>14} {'B - A':>14}"]
+        lines += [
+            f"  {plain(each.name or '(outside modules)', 46):<46} {each.a:>14,.0f} {each.b:>14,.0f} "
+            f"{each.change:>+14,.0f}"
+            for each in moved
+        ]
+    why = found.why()
+    if why:
+        lines += ["", "why", *(f"  {line}" for line in why)]
+    return lines
+
+
+def _word(value: Any) -> str:
+    return "-" if value is None else plain(str(value), 40)
+
+
+def _signed(value: float, say: Any) -> str:
+    if not value:
+        return "="
+    return f"{'+' if value > 0 else '-'}{say(abs(value))}"

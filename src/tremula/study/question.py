@@ -1,0 +1,112 @@
+"""What is asked: lists of systems, IPUs, batch sizes, precisions; every combination is one setting.
+
+A value that is not asked about is the program's own. The arithmetic that goes with it (how many replicas, how much
+accumulation a pipeline needs) is settled in layout.py, and told.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from tremula.errors import Error
+
+#: precisions that can be asked for: type of weights and activations, partial sums (None: as the program says)
+PRECISIONS: Mapping[str, tuple[str, str | None]] = {
+    "fp32": ("fp32", None),
+    "fp16": ("fp16", None),
+    "fp16.32": ("fp16", "fp32"),
+    "fp16.16": ("fp16", "fp16"),
+}
+#: combinations that are answered in one go
+MOST_SETTINGS = 500
+RECOMPUTE = ("none", "all", "norms")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One combination; None: as the program has it, or whatever is best."""
+
+    #: name of a chip or system; None: TREMULA_SYSTEM, or as many Mk2 IPUs as needed
+    target: str | None = None
+    #: IPUs of all replicas together
+    ipus: int | None = None
+    #: IPUs of one replica; asked for, the model is cut anew
+    stages: int | None = None
+    replicas: int | None = None
+    micro_batch: int | None = None
+    accumulation: int | None = None
+    device_iterations: int | None = None
+    precision: str | None = None
+    recompute: str | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """Values for each field of a setting."""
+
+    target: tuple[str | None, ...] = (None,)
+    ipus: tuple[int | None, ...] = (None,)
+    stages: tuple[int | None, ...] = (None,)
+    replicas: tuple[int | None, ...] = (None,)
+    micro_batch: tuple[int | None, ...] = (None,)
+    accumulation: tuple[int | None, ...] = (None,)
+    device_iterations: tuple[int | None, ...] = (None,)
+    precision: tuple[str | None, ...] = (None,)
+    recompute: tuple[str | None, ...] = (None,)
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            values = getattr(self, each.name)
+            if not values:
+                raise Error(f"{each.name} has no value; leave it out, or give one.")
+            for value in values:
+                _check(each.name, value)
+        count = 1
+        for each in fields(self):
+            count *= len(getattr(self, each.name))
+        if count > MOST_SETTINGS:
+            raise Error(
+                f"These lists make {count:,} combinations; at most {MOST_SETTINGS} are answered in one go. Ask for "
+                "fewer values, or in several goes."
+            )
+
+    def settings(self) -> list[Setting]:
+        """Every combination, in the order in which the fields are listed here, the last changing fastest."""
+        names = [each.name for each in fields(self)]
+        values = [getattr(self, name) for name in names]
+        return [Setting(**dict(zip(names, each, strict=True))) for each in itertools.product(*values)]
+
+    @classmethod
+    def of(cls, **values: Any) -> Question:
+        """From single values and lists; None and missing ones are the program's own."""
+        known = {each.name for each in fields(cls)}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise Error(
+                f"There is nothing called {', '.join(unknown)} to ask about; there is {', '.join(sorted(known))}."
+            )
+        return cls(
+            **{
+                name: tuple(value) if isinstance(value, list | tuple) else (value,)
+                for name, value in values.items()
+                if value is not None
+            }
+        )
+
+
+def _check(name: str, value: Any) -> None:
+    if value is None:
+        return
+    if name == "target":
+        return  # the catalogue refuses what it does not know, with what there is
+    if name == "precision":
+        if value not in PRECISIONS:
+            raise Error(f"precision must be one of {', '.join(PRECISIONS)}, not {value!r}.")
+    elif name == "recompute":
+        if value not in RECOMPUTE:
+            raise Error(f"recompute must be one of {', '.join(RECOMPUTE)}, not {value!r}.")
+    elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise Error(f"{name} must be a whole number, 1 or more, not {value!r}.")

@@ -1,0 +1,71 @@
+"""Answers in a file, for `tremula compare`: JSON, written whole or not at all, checked when it is read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from tremula.errors import Error
+from tremula.study.finding import Finding, from_plain, to_plain
+from tremula.whole_files import whole_file
+
+FORMAT = "tremula estimate"
+FORMAT_VERSION = 1
+#: a file of answers is small; more than this is something else
+LARGEST_BYTES = 64 * 2**20
+
+
+def save(findings: Sequence[Finding], path: str | Path) -> None:
+    """Write `findings` to `path`; the old file stays until the new one is complete.
+
+    Raises:
+        Error: the file cannot be written.
+    """
+    data = {"format": FORMAT, "version": FORMAT_VERSION, "findings": [to_plain(each) for each in findings]}
+    try:
+        with whole_file(Path(path)) as file:
+            json.dump(data, file, indent=1, ensure_ascii=False)
+            file.write("\n")
+    except OSError as problem:
+        raise Error(f"{path} cannot be written: {problem.strerror}. Choose another place.") from None
+
+
+def is_saved(path: str | Path) -> bool:
+    """Whether `path` looks like a file of answers, by its first bytes."""
+    try:
+        with open(path, "rb") as file:
+            return FORMAT.encode() in file.read(100)
+    except OSError:
+        return False
+
+
+def read(path: str | Path) -> list[Finding]:
+    """The findings in a file.
+
+    Raises:
+        Error: there is none, or it is not one of ours.
+    """
+    try:
+        size = os.path.getsize(path)
+        if size > LARGEST_BYTES:
+            raise Error(f"{path} has {size:,} bytes; saved estimates are smaller. Is it another file?")
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise Error(f"{path} cannot be read: {problem.strerror}.") from None
+    except (ValueError, RecursionError):
+        raise Error(f"{path} is not a file of saved estimates: it is not JSON, or cut off.") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise Error(
+            f"{path} is not a file of saved estimates (`tremula estimate ... --save FILE` writes them)."
+        )
+    if data.get("version") != FORMAT_VERSION:
+        raise Error(
+            f"{path} has version {str(data.get('version'))[:20]} of the file format; this version of Tremula reads "
+            f"version {FORMAT_VERSION}. Save the estimate again."
+        )
+    findings = data.get("findings")
+    if not isinstance(findings, list) or not findings:
+        raise Error(f"{path} holds no estimates.")
+    return [from_plain(each, str(path)) for each in findings]

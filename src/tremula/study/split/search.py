@@ -1,0 +1,275 @@
+"""The automatic split: candidates by dynamic programming, judged by the full chip model, then moved cut by cut.
+
+The programming (cuts.py) knows cycles well and memory roughly. So the bound on memory is found by bisection: the
+fastest split first, the smallest one next, and between them until the fastest that fits is known closely enough.
+The best then has its cuts moved, one by one, away from the IPU that limits it. What fits comes before what is fast;
+nothing is captured twice. The result is as right as the chip model is (docs/accuracy.md).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tremula.errors import Error
+from tremula.hardware.system import System
+from tremula.plan.planner import Planner
+from tremula.schedule.deployment import Deployment
+from tremula.schedule.pipeline import pipeline_stages
+from tremula.study.split.cuts import Solution, Stages, by_ipu, kept_together, shortest, smallest
+from tremula.study.split.judging import Judged, Judging, by_rank, rank_of
+from tremula.study.split.loads import Loads, pairs
+from tremula.study.split.reasons import impossible, reason
+from tremula.study.split.result import Split
+from tremula.study.split.segmented import Segmented
+
+#: turns of the bisection for the bound on memory
+_BISECTIONS = 5
+#: how far a cut is moved, in pieces
+_REACH = (1, 2, 3, 5)
+#: a move is not judged if the programming says that it costs so much time or tile memory
+_HOPELESS = 0.03
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When a search ends at the latest."""
+
+    evaluations: int = 40
+    #: a guard for very large programs: what stops by the clock may differ from run to run
+    seconds: float = 60.0
+
+
+def pipelined(deployment: Deployment, ipus: int, training: bool) -> Deployment:
+    """`deployment` as a pipeline over `ipus` IPUs; one that was none recomputes as PopTorch's pipelines do."""
+    recompute = deployment.recompute
+    if deployment.execution != "pipelined" and recompute == "none" and training:
+        recompute = "all"
+    return replace(deployment, execution="pipelined", ipus_per_replica=ipus, recompute=recompute)
+
+
+def find_split(
+    program: Segmented,
+    ipus: int,
+    deployment: Deployment,
+    system: System,
+    *,
+    planner: Planner | None = None,
+    budget: Budget | None = None,
+) -> Split:
+    """The best split of `program` over `ipus` IPUs that is found within `budget`.
+
+    Args:
+        program: captured in segments; its loops are taken as they are.
+        ipus: IPUs of a replica, one stage on each, and perhaps a last one back on IPU 0.
+        deployment: settings of the device; execution and IPUs per replica are set here (see `pipelined`).
+        system: chips, machines and links.
+        planner: one to go on with, which knows shapes already.
+        budget: of time and evaluations.
+
+    Raises:
+        Error: too few micro-batches to fill the pipeline, or nowhere to cut, with what stands in the way.
+    """
+    return _Search(program, ipus, deployment, system, planner, budget or Budget()).result()
+
+
+def judge(
+    program: Segmented,
+    begins: Sequence[tuple[str, int]],
+    deployment: Deployment,
+    system: System,
+    *,
+    ipus: int | None = None,
+    planner: Planner | None = None,
+) -> Split:
+    """A split that is given, (module, IPU) for each stage after the first, as the same model judges it.
+
+    Raises:
+        Error: a module at which no stage can begin.
+    """
+    places = {cut.module: piece for piece, cut in enumerate(program.cuts, 1)}
+    unknown = [module for module, _ in begins if module not in places]
+    if unknown:
+        raise Error(
+            f"No stage can begin at {', '.join(unknown)}: forward must call the module exactly once, and another "
+            "module may begin at the same op. `Segmented.cuts` lists where stages can begin."
+        )
+    count = ipus if ipus is not None else 1 + max((ipu for _, ipu in begins), default=0)
+    judging = Judging(program, pipelined(deployment, count, program.program.training), system, planner)
+    pieces, on = [places[module] for module, _ in begins], [0, *(ipu for _, ipu in begins)]
+    return judging.told(judging.judged(tuple(pieces), tuple(on)), lambda _: "as it was given")
+
+
+def _corrections(true: Sequence[float], said: Sequence[float]) -> NDArray[np.float64]:
+    return np.array([a / b if b else 1.0 for a, b in zip(true, said, strict=True)])
+
+
+def _shifted(begins: tuple[int, ...], pieces: int) -> Iterator[tuple[int, ...]]:
+    """`begins` with each run of neighbouring cuts moved by a few pieces, as far as no stage becomes empty."""
+    for first in range(len(begins)):
+        for end in range(first + 1, len(begins) + 1):
+            for step in (sign * reach for reach in _REACH for sign in (1, -1)):
+                moved = tuple(b + step if first <= k < end else b for k, b in enumerate(begins))
+                edges = (0, *moved, pieces)
+                if all(a < b for a, b in itertools.pairwise(edges)):
+                    yield moved
+
+
+class _Search:
+    """One search; splits are tuples of the pieces with which their stages begin."""
+
+    def __init__(
+        self,
+        program: Segmented,
+        ipus: int,
+        deployment: Deployment,
+        system: System,
+        planner: Planner | None,
+        budget: Budget,
+    ) -> None:
+        self._program, self._ipus, self._budget = program, ipus, budget
+        self._judging = Judging(
+            program, pipelined(deployment, ipus, program.program.training), system, planner
+        )
+
+    def result(self) -> Split:
+        """The best that is found."""
+        self._check_micro_batches(self._ipus)
+        loads = self._judging.loads()
+        problems = self._problems(loads)
+        best = [(min(self._candidates(problem), key=by_rank, default=None), problem) for problem in problems]
+        starts = sorted(((b, p) for b, p in best if b is not None), key=lambda start: start[0].rank)
+        if not starts:
+            raise Error(impossible(self._program, loads, self._ipus))
+        fits, least = starts[0][0].rank
+        close = [start for start in starts if start[0].rank <= (fits, least * (1.0 + _HOPELESS))]
+        found = min((self._moved(*start) for start in close), key=by_rank)
+        fastest = self._fastest(problems)
+        gain = fastest.throughput / found.throughput - 1.0 if fastest is not None and fastest.excess else 0.0
+        return self._judging.told(found, lambda estimate: reason(estimate, loads, gain))
+
+    # -- candidates --------------------------------------------------------------------------------------
+
+    def _problems(self, loads: Loads) -> list[Stages]:
+        """With one stage per IPU, and with a last one back on IPU 0."""
+        tied = pairs(loads.shared)
+        found = []
+        for returns in (False, True):
+            count = self._ipus + returns
+            if count > loads.pieces or (returns and (self._ipus == 1 or not self._enough(count))):
+                continue
+            load = np.stack([loads.cycles(last=s == count - 1) for s in range(count)])
+            memory = np.stack([loads.bytes(s, count) for s in range(count)])
+            load = kept_together(load, tied, returns=returns)
+            found.append(Stages(load, memory, self._judging.depth, returns))
+        return found
+
+    def _candidates(self, problem: Stages) -> Iterator[Judged]:
+        """The fastest split, and if it does not fit, others with less memory on the fullest IPU."""
+        fast = shortest(problem)
+        if fast is None:
+            return
+        first = self._judge(problem, fast)
+        yield first
+        small = smallest(problem)
+        if first.excess == 0.0 or small is None:
+            return
+        least = self._judge(problem, small)
+        yield least
+        low, high = small.memory, fast.memory
+        for turn in range(1, _BISECTIONS + 1):
+            between = (low + high) / 2.0
+            if least.excess:  # nothing fits: take some of all, from the smallest to the fastest
+                between = low + (high - low) * turn / (_BISECTIONS + 1)
+            found = shortest(problem, between)
+            if found is None:
+                low = low if least.excess else between
+                continue
+            judged = self._judge(problem, found)
+            yield judged
+            if least.excess:
+                continue
+            if judged.excess:
+                high = between
+            else:
+                low = between
+
+    def _judge(self, problem: Stages, solution: Solution) -> Judged:
+        return self._judging.judged(solution.begins, self._on(problem))
+
+    def _on(self, problem: Stages) -> tuple[int, ...]:
+        return (*range(self._ipus), *((0,) if problem.returns else ()))
+
+    def _fastest(self, problems: Sequence[Stages]) -> Judged | None:
+        """The split that would be taken if memory were no matter."""
+        found = [(fast.load, p, fast) for p in problems if (fast := shortest(p)) is not None]
+        if not found:
+            return None
+        _, problem, fast = min(found, key=lambda each: each[0])
+        return self._judge(problem, fast)
+
+    # -- moving cuts -------------------------------------------------------------------------------------
+
+    def _moved(self, best: Judged, problem: Stages) -> Judged:
+        """`best` with its cuts moved as long as that makes it better."""
+        improved = True
+        while improved and not self._spent():
+            improved = False
+            for begins in self._neighbours(best, problem):
+                if self._spent():
+                    break
+                judged = self._judging.judged(begins, best.ipu_of_stage)
+                if judged.rank < best.rank:
+                    best, improved = judged, True
+                    break
+        return best
+
+    def _neighbours(self, best: Judged, problem: Stages) -> list[tuple[int, ...]]:
+        """Splits with some neighbouring cuts moved together, the most promising first.
+
+        What the programming says of them is corrected, IPU by IPU, by what the full model says of `best`.
+        """
+        right_load = _corrections(best.cycles, by_ipu(problem, problem.load, best.begins))
+        right_memory = _corrections(best.memory, by_ipu(problem, problem.memory, best.begins))
+        busiest = max(best.cycles)
+        found: list[tuple[tuple[float, float], tuple[int, ...]]] = []
+        for begins in _shifted(best.begins, problem.pieces):
+            load = float(np.max(right_load * by_ipu(problem, problem.load, begins)))
+            if not np.isfinite(load) or self._judging.knows(begins, best.ipu_of_stage):
+                continue
+            excess = max(0.0, float(np.max(right_memory * by_ipu(problem, problem.memory, begins))) - 1.0)
+            rank = rank_of(excess, load)
+            may_fit = best.excess > 0.0 and excess < _HOPELESS
+            if may_fit or rank[1] < (1.0 + _HOPELESS) * rank_of(best.excess, busiest)[1]:
+                found.append((rank, begins))
+        return [begins for _, begins in sorted(found)]
+
+    def _spent(self) -> bool:
+        judging, budget = self._judging, self._budget
+        return judging.evaluations >= budget.evaluations or judging.seconds >= budget.seconds
+
+    # -- micro-batches -----------------------------------------------------------------------------------
+
+    def _enough(self, forward_stages: int) -> bool:
+        flat = self._program.program
+        turns = flat.loops.gradient_accumulation if flat.training else flat.loops.device_iterations
+        return forward_stages == 1 or turns >= pipeline_stages(forward_stages, flat.training)
+
+    def _check_micro_batches(self, forward_stages: int) -> None:
+        if self._enough(forward_stages):
+            return
+        flat = self._program.program
+        needed = pipeline_stages(forward_stages, flat.training)
+        if flat.training:
+            option, value = "Training.gradientAccumulation", flat.loops.gradient_accumulation
+        else:
+            option, value = "deviceIterations", flat.loops.device_iterations
+        raise Error(
+            f"A pipeline over {forward_stages} IPUs has {needed} stages "
+            f"{'with the backward pass ' if flat.training else ''}and needs as many micro-batches to fill it: set "
+            f"poptorch.Options().{option} to {needed} or more. It is {value} now."
+        )

@@ -1,0 +1,177 @@
+"""The list of advice: order, budget, pairs, and texts that are harmless whatever modules are called."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from torch import nn
+
+from tremula.advise.advice import Advice, Figures, effect_band
+from tremula.advise.advise import advise
+from tremula.advise.ranking import ranked, worth
+from tremula.errors import Error
+from tremula.estimate.bands import Band
+from tremula.study.answer import Answer
+from tremula.study.question import Setting
+
+from .subjects import case_of, study_of, too_large, trained
+
+HOSTILE = '<script>alert("x")</script>\x1b[31m[red]\u202e'
+
+
+def _advice(rule: str, rate: float, tile: float, ipus: int = 1, before: float = 0.5) -> Advice:
+    _, case = trained()
+    return Advice(
+        rule=rule,
+        title=rule,
+        why="",
+        code=(),
+        cost="",
+        before=Figures(100.0, round(before * 1000), before, before <= 1.0, 1),
+        after=Figures(rate, round(tile * 1000), tile, tile <= 1.0, ipus),
+        band=Band(0.8, 1.25, 0),
+        case=case,
+    )
+
+
+def test_what_makes_it_fit_comes_first() -> None:
+    found = ranked([
+        _advice("faster but full", 300.0, 1.2, before=1.5),
+        _advice("fits slowly", 40.0, 0.9, before=1.5),
+        _advice("fits on four", 120.0, 0.5, ipus=4, before=1.5),
+        _advice("fits", 80.0, 0.9, before=1.5),
+        _advice("frees nothing", 200.0, 1.5, before=1.5),
+    ])  # fmt: skip
+    assert [each.rule for each in found] == ["fits", "fits slowly", "fits on four", "faster but full"]
+
+
+def test_what_is_faster_comes_first_when_it_fits() -> None:
+    found = ranked([
+        _advice("a little", 101.0, 0.5),
+        _advice("twice", 200.0, 0.9),
+        _advice("out of memory", 400.0, 1.1),
+        _advice("four IPUs", 390.0, 0.5, ipus=4),
+        _advice("half as much again", 150.0, 0.5),
+    ])  # fmt: skip
+    assert [each.rule for each in found] == ["twice", "half as much again", "four IPUs"]
+
+
+def test_room_counts_where_tiles_are_nearly_full() -> None:
+    assert worth(_advice("room", 95.0, 0.7, before=0.95))
+    assert not worth(_advice("room", 95.0, 0.3, before=0.6))
+
+
+def test_the_mildest_change_of_a_rule_that_does_it_is_told() -> None:
+    (found,) = ranked([_advice("n", 150.0, 0.5), _advice("n", 195.0, 0.5), _advice("n", 200.0, 0.5)])
+    assert found.after.throughput == 195.0
+
+
+def test_advice_about_a_program_that_fits() -> None:
+    study, case = trained()
+    told: list[tuple[str, float]] = []
+    found = advise(study, case, tell=lambda what, share: told.append((what, share)))
+    assert found.advice[0].rule == "device iterations"
+    assert found.together is not None
+    assert found.together.effect > found.advice[0].effect
+    assert not found.untried
+    assert told[-1] == ("", 1.0)
+    effects = [each.effect for each in found if each.after.ipus == 1]
+    assert effects == sorted(effects, reverse=True)
+    text = str(found)
+    assert "modelled" in text
+    assert "options.deviceIterations(" in text
+    json.dumps(found.to_plain())
+    assert found._repr_html_().count("<li>") == len(found)
+
+
+def test_advice_about_a_program_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tremula.advise import advise as engine
+    from tremula.advise.rules import batches, precision, recomputation, split
+
+    rules = (recomputation.checkpoints, precision.half, split.over_ipus, batches.micro_batch)
+    monkeypatch.setattr(engine, "RULES", rules)
+    study, case = too_large()
+    found = advise(study, case)
+    assert not found.before.fits
+    assert found[0].after.fits
+    fits = [each.after.fits for each in found]
+    assert fits == sorted(fits, reverse=True)
+
+
+def test_pairs_are_tried_when_nothing_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tremula.advise import advise as engine
+    from tremula.advise.rules import precision, recomputation
+
+    monkeypatch.setattr(engine, "RULES", (recomputation.checkpoints, precision.half))
+    study, _ = too_large()
+    found = advise(study, case_of(study, tiles=1))
+    assert any(" + " in each.rule for each in found)
+
+
+def test_the_budget_is_kept_and_told() -> None:
+    study, case = trained()
+    found = advise(study, case, budget_seconds=0.0)
+    assert not found.advice
+    assert found.untried
+    assert "Not tried" in str(found)
+
+
+def test_an_answer_without_a_case_says_why() -> None:
+    study, _ = trained()
+    with pytest.raises(Error, match="no such chip"):
+        advise(study, Answer("small", Setting(), None, None, problem="no such chip"))
+
+
+def test_the_case_of_an_answer_is_taken() -> None:
+    study, case = trained()
+    found = advise(study, Answer("small", Setting(), case, None), budget_seconds=0.0)
+    assert found.before == Figures.of(study.estimate(case))
+
+
+class Named(nn.Module):
+    """Layers under names that nobody should use."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for number in range(6):
+            self.add_module(f"{HOSTILE}{number}", nn.Linear(128, 128))
+
+    def forward(self, x: object) -> object:
+        for each in self._modules.values():
+            assert each is not None
+            x = each(x)
+        return x
+
+
+def test_hostile_names_are_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tremula.advise import advise as engine
+    from tremula.advise.rules import proportions, recomputation, split
+
+    naming = (recomputation.checkpoints, proportions.of_the_peak, split.over_ipus)
+    monkeypatch.setattr(engine, "RULES", naming)
+    study = study_of(Named(), (512, 128), optimizer="sgd")
+    case = case_of(study, tiles=4)
+    found = advise(study, case)
+    assert any("get_submodule(" in line for each in found for line in each.code)
+    text, page = str(found), found._repr_html_()
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "<script" not in page
+    assert "\x1b" not in json.dumps(found.to_plain(), ensure_ascii=False)
+    for each in found:
+        # a name cannot get out of the string that quotes it
+        tree = compile("\n".join(each.code), "advice", "exec")
+        assert "alert" not in tree.co_names
+
+
+def test_the_band_of_a_loss_is_that_of_the_gain_turned_round() -> None:
+    assert _advice("gain", 200.0, 0.5).likely == pytest.approx((1.6, 2.5))
+    assert _advice("loss", 50.0, 0.5).likely == pytest.approx((0.4, 0.625))
+
+
+def test_bands_come_with_the_package() -> None:
+    for more in (False, True):
+        found = effect_band(more_ipus=more)
+        assert 0 < found.low < found.high < 3
+        assert found.rows > 0

@@ -1,0 +1,202 @@
+"""`tremula estimate` and `tremula compare` as a user types them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tremula.cli.main import main
+
+MODEL = """
+    import torch
+
+    class Net(torch.nn.Module):
+        def __init__(self, width=32):
+            super().__init__()
+            self.first = torch.nn.Linear(16, width)
+            self.last = torch.nn.Linear(width, 4)
+
+        def forward(self, x, y=None):
+            x = self.last(torch.relu(self.first(x)))
+            return x if y is None else (x, torch.nn.functional.cross_entropy(x, y))
+
+    def trained():
+        return Net(), (torch.zeros(8, 16), torch.zeros(8, dtype=torch.long))
+
+    def example():
+        return Net(), torch.zeros(8, 16)
+
+    def needs_an_argument(width):
+        return Net(width), torch.zeros(8, 16)
+"""
+
+PROGRAM = """
+    import sys
+    import torch, poptorch
+    from model import Net
+
+    print("arguments", sys.argv[1:])
+    run = poptorch.inferenceModel(Net())
+    print("result", tuple(run(torch.zeros(2, 16)).shape))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "model.py").write_text(textwrap.dedent(MODEL))
+    (tmp_path / "program.py").write_text(textwrap.dedent(PROGRAM))
+    (tmp_path / "nothing.py").write_text("print('nothing wrapped here')\n")
+    (tmp_path / "leaves.py").write_text("raise SystemExit(3)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TREMULA_SUMMARY", "0")
+    import sys
+
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
+            del sys.modules[name]
+
+
+def test_a_model_from_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", "model.py:trained", "--ipus", "1,2", "--target", "bow", "--no-advice"]) == 0
+    out = capsys.readouterr().out
+    assert "model:trained: training, 676 parameters, fp32 weights" in out
+    assert "modelled, not measured" in out
+    assert "global batch 16 per weight update" in out
+
+
+def test_options_may_stand_on_either_side_of_the_subject(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estimate", "--csv", "--target", "bow", "model.py"]) == 0
+    before = capsys.readouterr().out
+    assert main(["estimate", "model.py", "--csv", "--target", "bow"]) == 0
+    assert capsys.readouterr().out == before
+    assert next(iter(csv.DictReader(io.StringIO(before))))["target"] == "bow"
+
+
+def test_json_holds_everything(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", "model.py:trained", "--stages", "2", "--json", "--advice-seconds", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    answer = found["answers"][0]
+    assert found["modelled"] is True
+    assert set(answer["figures"]["throughput"]) == {"value", "low", "high", "unit"}
+    assert answer["split"]["stages"]
+    assert {"advice", "compile_time", "operations"} <= set(found)
+
+
+def test_advice_comes_with_code(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", "model.py:trained", "--advice-seconds", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "Advice, by predicted effect (modelled)" in out
+    assert "options.deviceIterations(" in out
+    assert "ompil" in out  # the predicted compile time
+
+
+def test_why(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", "model.py", "--why", "cycles_per_step"]) == 0
+    assert "largest ops" in capsys.readouterr().out
+    assert main(["estimate", "model.py", "--why", "cyclesper_step"]) == 1
+    assert "Did you mean cycles_per_step" in capsys.readouterr().err
+
+
+def test_an_unchanged_program_is_run_up_to_its_first_call(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estimate", "--no-advice", "run", "program.py", "--ipus", "7", "x"]) == 0
+    out = capsys.readouterr().out
+    assert "arguments ['--ipus', '7', 'x']" in out
+    assert "Net: inference" in out
+    assert "result" not in out
+
+
+def test_a_program_may_go_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", "--no-advice", "--go-on", "run", "program.py"]) == 0
+    out = capsys.readouterr().out
+    assert out.index("Net: inference") < out.index("result (2, 4)")
+
+
+def test_what_scripts_read_is_not_mixed_with_what_the_program_prints(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estimate", "--csv", "--go-on", "run", "-m", "program"]) == 0
+    captured = capsys.readouterr()
+    assert len(list(csv.DictReader(io.StringIO(captured.out)))) == 1
+    assert "result (2, 4)" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere.py:make"], "no file nowhere.py"),
+        (["model.py:nothing"], "no function called nothing"),
+        (["model.py:Net"], "factory"),
+        (["run"], "say which program"),
+        (["run", "nowhere.py"], "there is no program nowhere.py"),
+        (["run", "nothing.py"], "without calling a wrapped model"),
+        (["run", "leaves.py"], "ended (3) before"),
+        (["model.py", "--precision", "bf16"], "fp32, fp16"),
+        (["model.py", "other.py"], "one subject"),
+        (["model.py", "--save", "model.py/x.json"], "cannot be written"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert main(["estimate", "--no-advice", *words]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_number_that_is_none_is_a_wrong_command_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estimate", "--ipus", "many", "model.py"]) == 2
+    assert "like 1,2,4" in capsys.readouterr().err
+
+
+def test_nothing_answered_is_a_failure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", "model.py", "--ipus", "3", "--stages", "2", "--no-advice"]) == 1
+    assert "no answer for" in capsys.readouterr().out
+
+
+def test_compare_saved_estimates_and_command_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", "model.py", "--ipus", "1,2", "--csv", "--save", "both.json"]) == 0
+    capsys.readouterr()
+    assert main(["compare", "both.json#1", "model.py --target bow"]) == 0
+    out = capsys.readouterr().out
+    assert "mk2  ->  bow" in out
+    assert main(["compare", "both.json#1", "both.json#2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["settings"]["replicas"] == [1, 2]
+
+
+def test_compare_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "run program.py", "model.py --micro-batch 2"]) == 0
+    assert "no setting is different" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("a", "message"),
+    [
+        ("both.json", "say which"),
+        ("both.json#3", "none of them"),
+        ("", "empty"),
+        ("model.py --ipus 1,2", "one can be compared"),
+        ("nowhere.json", "no module"),
+        ("'unclosed", "quotation"),
+    ],
+)
+def test_a_side_that_cannot_be_read_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str], a: str, message: str
+) -> None:
+    assert main(["estimate", "model.py", "--ipus", "1,2", "--csv", "--save", "both.json"]) == 0
+    capsys.readouterr()
+    assert main(["compare", a, "both.json#1"]) == 1
+    assert message in capsys.readouterr().err

@@ -1,0 +1,62 @@
+"""Models captured in segments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from tremula.capture.segments import Segments
+from tremula.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
+from tremula.optimize.spec import Kind as OptimizerKind
+from tremula.program.graph import Loops
+from tremula.program.structure import flattenTensorStructure
+from tremula.schedule.deployment import Deployment
+from tremula.session import Session, SessionSettings
+from tremula.study.split.segmented import Segmented, segmented
+
+_MANY = Loops(gradient_accumulation=32, device_iterations=32)
+_PLAIN = Deployment()
+
+
+def _spec(module: nn.Module) -> OptimizerSpec:
+    constants = ("momentum", "weightDecay", "dampening", "nesterov")
+    values = {key: HyperValue(0.0, True) for key in constants} | {"velocityScaling": HyperValue(1.0, True)}
+    names = tuple(name for name, _ in module.named_parameters())
+    group = GroupSpec(names, values | {"learningRate": HyperValue(0.1)})
+    return OptimizerSpec(OptimizerKind.SGD, (group,), use_combined_accum=False)
+
+
+@pytest.fixture(scope="session")
+def in_segments() -> Callable[..., Segmented]:
+    """Captures a module that returns its loss last, ready to be split."""
+
+    def make(
+        module: nn.Module,
+        inputs: Sequence[torch.Tensor],
+        *,
+        training: bool = True,
+        loops: Loops = _MANY,
+        deployment: Deployment = _PLAIN,
+    ) -> Segmented:
+        segments = Segments()
+        settings = SessionSettings(training, loops=loops, rule=segments)
+        session = Session(settings, _spec(module) if training else None)
+
+        def call(values: list[torch.Tensor]) -> Any:
+            return module(*values)
+
+        with segments.following(module):
+            program = session.capture(
+                module.train(training),
+                call,
+                list(inputs),
+                [f"input{n}" for n in range(len(inputs))],
+                flattenTensorStructure,
+            ).program
+        return segmented(program, segments, deployment)
+
+    return make

@@ -1,0 +1,80 @@
+"""The table: every width, every name."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from tremula.study.answer import Answers, ask
+from tremula.study.question import Question
+from tremula.study.subject import Subject
+from tremula.study.table import as_csv, print_table
+from tremula.wording import between, duration, memory_size, plain, share
+
+
+@pytest.fixture(scope="module")
+def answers(stack: Callable[..., Subject]) -> Answers:
+    return ask(stack(), Question.of(ipus=[1, 3], stages=[1, 2], target="mk2"))
+
+
+def printed(answers: Answers, width: int) -> str:
+    file = io.StringIO()
+    print_table(
+        answers.findings, Console(file=file, width=width, markup=False, highlight=False, no_color=True)
+    )
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 80, 135, 136, 160, 240])
+def test_every_figure_is_there_at_every_width(answers: Answers, width: int) -> None:
+    text = printed(answers, width)
+    first = answers.findings[0]
+    assert max(len(line) for line in text.splitlines()) <= width
+    together = " ".join(text.split())
+    for word in (duration(first["step_seconds"].value), memory_size(first["ipu_bytes"].value), first.fits):
+        assert word in together
+    assert "no answer for" in together
+
+
+def test_a_row_that_cannot_be_stands_below(answers: Answers) -> None:
+    assert "no multiple of 2 stages" in " ".join(printed(answers, 160).split())
+
+
+def test_csv_has_all_figures_with_their_ranges(answers: Answers) -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(answers.findings))))
+    assert len(rows) == len(answers)
+    assert (
+        float(rows[0]["throughput_low"]) <= float(rows[0]["throughput"]) <= float(rows[0]["throughput_high"])
+    )
+    assert rows[-1]["problem"]
+
+
+def test_csv_gives_a_spreadsheet_nothing_to_compute(answers: Answers) -> None:
+    hostile = replace(answers.findings[0], name='=cmd|" /C calc"!A0')
+    assert list(csv.reader(io.StringIO(as_csv([hostile]))))[1][0].startswith("'=")
+
+
+def test_notebooks_show_a_table_and_escape_names(answers: Answers, stack: Callable[..., Subject]) -> None:
+    page = answers._repr_html_()
+    assert page.count("<tr>") == 1 + len(answers)
+    subject = stack()
+    subject.parts = replace(subject.parts, name="<script>alert(1)</script>")
+    page = ask(subject)._repr_html_()
+    assert "<script>" not in page
+    assert "modelled" in page
+
+
+def test_words() -> None:
+    assert [duration(s) for s in (2.0, 0.0123, 4.5e-6, 1e-9)] == ["2 s", "12.3 ms", "4.5 us", "1 ns"]
+    assert memory_size(897 * 2**20) == "897 MiB"
+    assert [share(s) for s in (0.0123, 0.51, 1.2)] == ["1.2%", "51%", "120%"]
+    assert between(1.0, 2.0, duration) == "1 to 2 s"
+    assert between(0.5, 2.0, duration) == "500 ms to 2 s"
+    assert plain("a\x1b[31m\x00b\u202e\n") == "a·[31m·b·\n"
+    assert plain("a\nb", lines=False) == "a·b"
+    assert len(plain("x" * 10_000, 100)) == 100
