@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
+from tremula.memory.categories import Category
 from tremula.study.case import Begin, Case, Study
 from tremula.study.finding import Finding, finding_of
 from tremula.study.layout import Plan, case_for, deployment_for, loops_for, plans, system_for, variant_of
@@ -20,6 +21,9 @@ from tremula.study.split.result import Split
 from tremula.study.split.search import find_split
 from tremula.study.subject import Subject
 from tremula.telling import Tell
+
+#: what stays on an IPU however the model is cut
+_STAYING = (Category.WEIGHTS, Category.BUFFERS, Category.OPTIMIZER_STATE, Category.ACCUMULATORS)
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,10 @@ def answer(study: Study, setting: Setting) -> Answer:
     """The answer for one setting; what cannot be done is its `problem`."""
     best: Answer | None = None
     try:
-        for plan in plans(study, setting):
+        listed = list(plans(study, setting))
+        for plan in listed:
+            if plan is not listed[-1] and best is not None and _hopeless(plan, best):
+                continue
             found = _tried(study, setting, plan)
             if found.estimate is not None and found.estimate.memory.fits:
                 return found
@@ -101,6 +108,15 @@ def answer(study: Study, setting: Setting) -> Answer:
         return Answer(study.subject.name, setting, None, None, problem=problem.message)
     assert best is not None
     return best
+
+
+def _hopeless(plan: Plan, smaller: Answer) -> bool:
+    """Whether what stays in memory all the time would fill more IPUs than `plan` has, however it is cut."""
+    if smaller.estimate is None or plan.stages is None:
+        return False
+    memory = smaller.estimate.memory
+    staying = sum(size for use, size in memory.by_category.items() if use in _STAYING)
+    return staying > plan.stages * memory.tiles_per_ipu * memory.tile_memory_bytes
 
 
 def _fullest(found: Answer) -> float:
@@ -116,7 +132,10 @@ def _tried(study: Study, setting: Setting, plan: Plan) -> Answer:
             split = _split(study, setting, plan)
             cuts = tuple((begin.module, begin.ipu) for begin in split.begins)
         case, notes = case_for(study, setting, plan.replicas, cuts)
-        return Answer(study.subject.name, setting, case, study.estimate(case), split, tuple(notes))
+        found = study.estimate(case)
+        if split is not None:
+            split = split.as_in(found)
+        return Answer(study.subject.name, setting, case, found, split, tuple(notes))
     except Error as problem:
         return Answer(study.subject.name, setting, None, None, problem=problem.message)
 
@@ -130,13 +149,20 @@ def _split(study: Study, setting: Setting, plan: Plan) -> Split:
     loops, _ = loops_for(study, setting, plan.replicas, plan.stages + 1)
     system = system_for(setting, plan.replicas * plan.stages)
     case = Case(variant, loops, deployment, system, ())
-    return find_split(
-        study.segmented(case),
-        plan.stages,
-        deployment,
-        system,
-        planner=study.planner(system.chip.with_tiles(system.chip.tiles - deployment.io_tiles)),
-    )
+    # replicas are alike: whether there are several matters to a split (their weights are reduced), how many only
+    # where they share out what one would hold
+    shared = deployment.optimizer_state.sharded or deployment.weights.sharded or deployment.accumulators.sharded
+    alike = replace(loops, replicas=plan.replicas if shared else min(plan.replicas, 2))
+    key = (variant, alike, repr(deployment), system.chip, plan.stages)
+    if key not in study.splits:
+        study.splits[key] = find_split(
+            study.segmented(case),
+            plan.stages,
+            deployment,
+            system,
+            planner=study.planner(system.chip.with_tiles(system.chip.tiles - deployment.io_tiles)),
+        )
+    return study.splits[key]
 
 
 def _described(setting: Setting) -> str:

@@ -21,6 +21,7 @@ from tremula.schedule.flat import FlatProgram
 from tremula.schedule.pipeline import pipeline_stages
 from tremula.schedule.relayout import Relayout
 from tremula.study.changes import Changes, kept_tensors, subject_with, with_proportions
+from tremula.study.split.result import Split
 from tremula.study.split.segmented import Segmented
 from tremula.study.subject import CapturedVariant, Subject, Variant
 
@@ -53,6 +54,8 @@ class Study:
         self._planners: dict[Chip, Planner] = {}
         self._layouts: dict[tuple[int, tuple[tuple[int, float], ...]], Relayout] = {}
         self._estimates: dict[tuple[object, ...], Estimate] = {}
+        #: splits that were found, by what they were looked for with
+        self.splits: dict[tuple[object, ...], Split] = {}
         self._subjects: dict[tuple[object, ...], Subject] = {}
 
     def planner(self, chip: Chip) -> Planner:

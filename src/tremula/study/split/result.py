@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -71,6 +71,10 @@ class Split:
         cycles = [load.cycles for load in self.loads]
         mean = sum(cycles) / len(cycles)
         return max(cycles) / mean - 1.0 if mean else 0.0
+
+    def as_in(self, found: Estimate) -> Split:
+        """The same cuts as another estimate has them: with other loops, or more replicas."""
+        return replace(self, estimate=found, loads=loads_by_ipu(found))
 
     def lines(self, module: torch.nn.Module | None = None, name: str = "model") -> list[str]:
         """Lines of Python that put the split on `module`, which the program calls `name`."""
