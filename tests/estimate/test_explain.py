@@ -85,3 +85,8 @@ def test_bands() -> None:
 def test_bands_that_make_no_sense(text: str) -> None:
     with pytest.raises(Error, match="band of a"):
         parse_bands(text)
+
+
+def test_notebooks_show_figures_and_reasons_as_text(found: Estimate) -> None:
+    assert "modelled throughput" in found._repr_html_()
+    assert found.explain("throughput")._repr_html_().startswith("<pre>throughput")

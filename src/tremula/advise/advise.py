@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -21,10 +21,9 @@ from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
 from tremula.study.answer import Answer
 from tremula.study.case import Case, Study
+from tremula.telling import Tell, bar
 from tremula.wording import plain
 
-#: told of progress: what is being tried, and how far that is (0 to 1)
-Tell = Callable[[str, float], None]
 #: changes that are paired when no single one makes a program fit
 _PAIRED = 5
 
@@ -104,7 +103,7 @@ def advise(
         study: knows the model, and keeps what is found out.
         about: the case, or an answer that has one.
         budget_seconds: no new change is tried after so long; settings are tried before captures, those before searches.
-        tell: told of progress.
+        tell: told of progress, in the place of a bar.
 
     Raises:
         Error: the answer has no case: what stands in the way is its problem.
@@ -113,7 +112,8 @@ def advise(
         if about.case is None:
             raise Error(f"There is no configuration to advise about: {about.problem}")
         about = about.case
-    return _Advising(study, about, budget_seconds, tell).result()
+    with bar("Looking for advice", tell) as told:
+        return _Advising(study, about, budget_seconds, told).result()
 
 
 def _planned(case: Case) -> tuple[object, ...]:
@@ -125,7 +125,7 @@ def _planned(case: Case) -> tuple[object, ...]:
 class _Advising:
     """One round of advice."""
 
-    def __init__(self, study: Study, case: Case, budget: float, tell: Tell | None) -> None:
+    def __init__(self, study: Study, case: Case, budget: float, tell: Tell) -> None:
         self._began = time.perf_counter()
         self._study, self._case, self._budget, self._tell = study, case, budget, tell
         self._found = study.estimate(case)
@@ -241,5 +241,4 @@ class _Advising:
         return best if parts > 1 else None
 
     def _say(self, what: str, share: float) -> None:
-        if self._tell is not None:
-            self._tell(plain(what), share)
+        self._tell(plain(what, lines=False), share)

@@ -24,7 +24,6 @@ from tremula.study.finding import to_plain
 from tremula.study.saved import save
 from tremula.study.subject import Subject
 from tremula.study.table import as_csv, legend, print_table
-from tremula.telling import bar
 from tremula.wording import plain
 
 #: columns where the output is no terminal
@@ -39,8 +38,7 @@ def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = 
     """Answer what `options` ask about `subject`; 1 if nothing could be answered."""
     out = file or sys.stdout
     question = question_of(options)
-    with bar(f"Modelling {plain(subject.name, 40)}") as tell:
-        answers = ask(subject, question, tell=tell)
+    answers = ask(subject, question)
     console = Console(
         file=out, highlight=False, markup=False, emoji=False, width=None if out.isatty() else _WIDTH
     )
@@ -60,8 +58,7 @@ def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = 
     chosen = _chosen(known)
     advice = None
     if chosen is not None and not options.no_advice and not options.why:
-        with bar("Looking for advice") as tell:
-            advice = advise(answers.study, chosen, budget_seconds=options.advice_seconds, tell=tell)
+        advice = advise(answers.study, chosen, budget_seconds=options.advice_seconds)
     if options.json:
         json.dump(_plain(answers, chosen, advice), out, indent=1, ensure_ascii=False)
         out.write("\n")

@@ -7,6 +7,7 @@ and where it goes, memory per tile, and for every figure the reason. All of it i
 from __future__ import annotations
 
 import functools
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -30,6 +31,7 @@ from tremula.schedule.flatten import flatten
 from tremula.schedule.placement_check import check_placement
 from tremula.schedule.recompute import Recomputation, recomputation
 from tremula.schedule.step import StepTime, step_time
+from tremula.wording import plain
 
 #: changes whenever the same program gets other figures
 VERSION = "1"
@@ -213,6 +215,9 @@ class Estimate:
     def summary(self) -> str:
         """A few lines of text."""
         return summary(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(plain(self.summary()))}</pre>"
 
 
 def estimate(

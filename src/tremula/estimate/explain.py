@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tremula.errors import Error
 from tremula.plan.cost import Cost, Why
+from tremula.wording import plain
 
 if TYPE_CHECKING:
     from tremula.estimate.estimate import Estimate, OpTime
@@ -46,6 +48,9 @@ class Explanation:
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(plain(str(self)))}</pre>"
 
 
 def _number(value: float) -> str:

@@ -20,7 +20,8 @@ from tremula.study.question import Question, Setting
 from tremula.study.split.result import Split
 from tremula.study.split.search import find_split
 from tremula.study.subject import Subject
-from tremula.telling import Tell
+from tremula.telling import Tell, bar
+from tremula.wording import plain
 
 #: what stays on an IPU however the model is cut
 _STAYING = (Category.WEIGHTS, Category.BUFFERS, Category.OPTIMIZER_STATE, Category.ACCUMULATORS)
@@ -78,16 +79,15 @@ class Answers:
 
 
 def ask(subject: Subject, question: Question | None = None, *, tell: Tell | None = None) -> Answers:
-    """Answer `question` (by default: the program as it is) about `subject`."""
+    """Answer `question` (by default: the program as it is) about `subject`; `tell` takes the place of a bar."""
     study = Study(subject)
     settings = (question or Question()).settings()
     found = []
-    for number, setting in enumerate(settings):
-        if tell is not None:
-            tell(_described(setting), number / len(settings))
-        found.append(answer(study, setting))
-    if tell is not None:
-        tell("", 1.0)
+    with bar(f"Modelling {plain(subject.name, 40, lines=False)}", tell) as told:
+        for number, setting in enumerate(settings):
+            told(_described(setting), number / len(settings))
+            found.append(answer(study, setting))
+        told("", 1.0)
     return Answers(subject, study, tuple(found))
 
 
@@ -151,7 +151,9 @@ def _split(study: Study, setting: Setting, plan: Plan) -> Split:
     case = Case(variant, loops, deployment, system, ())
     # replicas are alike: whether there are several matters to a split (their weights are reduced), how many only
     # where they share out what one would hold
-    shared = deployment.optimizer_state.sharded or deployment.weights.sharded or deployment.accumulators.sharded
+    shared = (
+        deployment.optimizer_state.sharded or deployment.weights.sharded or deployment.accumulators.sharded
+    )
     alike = replace(loops, replicas=plan.replicas if shared else min(plan.replicas, 2))
     key = (variant, alike, repr(deployment), system.chip, plan.stages)
     if key not in study.splits:
