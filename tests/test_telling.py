@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
+import struct
 import subprocess
 import sys
+import termios
 import textwrap
 
 import pytest
@@ -24,6 +27,7 @@ PROGRAM = """
 def _in_a_terminal(seconds: float) -> str:
     """What the program writes to a terminal."""
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(PROGRAM).format(seconds=seconds)],
         stderr=theirs,

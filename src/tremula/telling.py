@@ -6,7 +6,6 @@ Bars go to the error stream and leave nothing behind. They are for terminals and
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -17,8 +16,7 @@ Tell = Callable[[str, float], None]
 #: seconds after which a bar appears, and between two looks at it
 PATIENCE_S = 2.0
 _LOOK_S = 0.5
-#: columns of a bar, and characters of what is being done
-_WIDEST = 100
+#: characters of what is being done
 _LONGEST = 40
 
 
@@ -45,7 +43,6 @@ def bar(title: str, tell: Tell | None = None) -> Iterator[Tell]:
             desc=title,
             leave=False,
             file=sys.stderr,
-            ncols=min(_WIDEST, shutil.get_terminal_size().columns),
             bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}{postfix}",
         ) as shown:
             while not over.wait(_LOOK_S):
