@@ -125,6 +125,7 @@ class ModelledRun:
         if found.memory.fits:
             return
         text = found.memory.out_of_memory_text()
+        text += "\nWhat to change, as code with its effect: tremula estimate run PROGRAM"
         if profile:
             text += f"\nThe profile says what lies on which tile when: tremula view {profile}"
         if strict:
