@@ -132,6 +132,19 @@ def test_what_scripts_read_is_not_mixed_with_what_the_program_prints(
     assert "result (2, 4)" in captured.err
 
 
+def test_a_model_that_is_compiled_for_several_shapes_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "twice.py").write_text(
+        "import torch, poptorch\nfrom model import Net\n"
+        "for batch in (4, 3):\n    poptorch.inferenceModel(Net())(torch.zeros(batch, 16))\n"
+    )
+    assert main(["estimate", "--no-advice", "--go-on", "run", "twice.py"]) == 0
+    out = capsys.readouterr().out
+    assert "Net (inference) is compiled more than once" in out
+    assert "drop_last" in out
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

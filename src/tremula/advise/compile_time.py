@@ -56,7 +56,7 @@ class CompileTime:
 
     def __str__(self) -> str:
         return (
-            f"about {_minutes(self.seconds)} to compile on hardware ({_minutes(self.low)} to {_minutes(self.high)}; "
+            f"about {minutes(self.seconds)} to compile on hardware ({minutes(self.low)} to {minutes(self.high)}; "
             f"modelled from {self.ops:,} ops by {self.fitted_rows} published times)"
         )
 
@@ -118,7 +118,8 @@ def compile_time_of(ops: int) -> CompileTime:
     return CompileTime(seconds, seconds * line.low, seconds * line.high, ops, line.fitted_rows)
 
 
-def _minutes(seconds: float) -> str:
+def minutes(seconds: float) -> str:
+    """A time as people wait for it."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from tremula.advise.compile_time import CompileTime, _minutes
+from tremula.advise.compile_time import CompileTime, minutes
 from tremula.errors import Error
 from tremula.wording import plain
 
@@ -102,7 +102,7 @@ class Recompilations:
             f"{looked} of {len(self.signatures)} different shapes: {self.compilations} more compilations"
         ]
         if self.compile_time is not None and self.seconds is not None:
-            lines[0] += f", predicted {_minutes(self.seconds)} on hardware"
+            lines[0] += f", predicted {minutes(self.seconds)} on hardware"
         lines[0] += "."
         lines += [f"  {count:>6} x {_told(signature)}" for signature, count in self.signatures[:8]]
         if len(self.signatures) > 8:

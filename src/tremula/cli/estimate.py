@@ -54,10 +54,20 @@ def _run(options: argparse.Namespace) -> int:
     if options.subject != "run":
         options = _with_options_behind(options)
     # here, for torch takes a moment
-    from tremula.cli.estimate_report import report
+    from tremula.cli.estimate_report import print_recompilations, report
 
     out = sys.stdout
-    return max(_each_subject(options, lambda subject: report(subject, options, file=out)))
+    shapes: dict[tuple[str, bool], list[list[tuple[int, ...]]]] = {}
+
+    def answer(subject: Subject) -> int:
+        sizes = [tuple(tensor.shape) for tensor in subject.parts.inputs]
+        shapes.setdefault((subject.name, subject.training), []).append(sizes)
+        return report(subject, options, file=out)
+
+    code = max(_each_subject(options, answer))
+    if not (options.json or options.csv):
+        print_recompilations(shapes)
+    return code
 
 
 def answers_for(words: list[str]) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
@@ -17,6 +17,7 @@ from tremula import log
 from tremula.advise.advise import AdviceList, advise
 from tremula.advise.compile_time import compile_time
 from tremula.advise.operations import Looks, operations
+from tremula.advise.recompilations import recompilations
 from tremula.cli.estimate_options import options_from_text, question_of
 from tremula.settings.environment import env
 from tremula.study.answer import Answer, Answers, ask
@@ -81,6 +82,19 @@ def answer_program(subject: Subject) -> None:
         log.warn_once("estimate", f"TREMULA_ESTIMATE: there is no estimate of {subject.name}: {problem}")
     if mode == "stop":
         raise SystemExit(0)
+
+
+def print_recompilations(shapes: Mapping[tuple[str, bool], Sequence[Sequence[tuple[int, ...]]]]) -> None:
+    """Models that a program compiled for more than one set of input shapes, by name and whether they train."""
+    for (name, training), compiled in shapes.items():
+        found = recompilations(compiled)
+        if found.compilations:
+            kind = "training" if training else "inference"
+            print(
+                plain(
+                    f"\n{name} ({kind}) is compiled more than once, for micro-batches of other shapes.\n{found}"
+                )
+            )
 
 
 def _chosen(known: list[Answer]) -> Answer | None:
