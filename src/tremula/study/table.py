@@ -112,7 +112,9 @@ def _print_blocks(findings: Sequence[Finding], console: Console) -> None:
         pairs = list(zip(_COLUMNS, cells(finding), strict=True))
         (_, target), (_, ipus) = pairs[:2]
         title = f"{target[0]} {target[1]}".strip()
-        console.print(Text(plain(f"{title}, {ipus[0]} IPUs ({ipus[1]})"), style="bold"))
+        console.print(
+            Text(plain(f"{title}, {ipus[0]} {'IPU' if ipus[0] == '1' else 'IPUs'} ({ipus[1]})"), style="bold")
+        )
         for name, (value, below) in pairs[2:]:
             console.print(Text(plain(f"  {name:<20} {value}" + (f"  ({below})" if below else ""))))
     _print_problems(findings, console)
