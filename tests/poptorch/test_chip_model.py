@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import poptorch
+from poptorch._counters import latency
 from poptorch._deployment import deployment_of
 from tremula.estimate import estimate_of
 from tremula.schedule.deployment import Location
@@ -198,3 +199,10 @@ def test_ops_say_which_module_of_the_user_they_belong_to() -> None:
     found = estimate_of(model)
     for phase in ("forward", "backward"):
         assert {"layers.0", "layers.1"} <= {op.module for op in found.ops if op.phase == phase}
+
+
+def test_the_mean_of_equal_latencies_is_none_beside_them() -> None:
+    steps = [0.1] * 3  # whose sum over three is a little more than 0.1
+    counters = {"input": [[0.0, 0.0, 0.0]], "output": [steps]}
+    least, most, mean = latency(counters, "input", min, "output", max)
+    assert least <= mean <= most
