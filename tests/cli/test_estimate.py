@@ -103,6 +103,10 @@ def test_advice_comes_with_code(folder: Path, capsys: pytest.CaptureFixture[str]
 def test_why(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["estimate", "model.py", "--why", "cycles_per_step"]) == 0
     assert "largest ops" in capsys.readouterr().out
+    assert main(["estimate", "model.py", "--why", "memory", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["why"].startswith("memory")
+    assert main(["estimate", "model.py", "--why", "memory", "--csv"]) == 1
+    assert "leave out one" in capsys.readouterr().err
     assert main(["estimate", "model.py", "--why", "cyclesper_step"]) == 1
     assert "Did you mean cycles_per_step" in capsys.readouterr().err
 

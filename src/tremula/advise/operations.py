@@ -28,7 +28,7 @@ _MANY_STEPS = 32
 _SMALL_STEP = 3000
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")
 
-_TODO = {
+_REMEDIES = {
     "unsupported": "rewrite it with supported ops, write a custom op, or put poptorch.CPU around it",
     "unknown": "its figure is one pass over what it reads and writes; measure it if it matters",
     "small": "larger ops fill the chip: a larger micro-batch, or fewer and wider layers",
@@ -107,14 +107,14 @@ def operations(found: Estimate, unsupported: Sequence[UnknownOp] = ()) -> Looks:
     """
     looks = [
         Look("unsupported", op.name, "", op.sources, max(1, len(op.sources)), 0.0,
-             "PopTorch is not known to support it", _TODO["unsupported"])
+             "PopTorch is not known to support it", _REMEDIES["unsupported"])
         for op in unsupported
     ]  # fmt: skip
     host = [op for op in found.program.ops if op.host]
     for target, module, group in _grouped([(op.target, op.module, op) for op in host]):
         lines = tuple(dict.fromkeys(op.source for op in group if op.source is not None))
         looks.append(
-            Look("host", target, module, lines, len(group), 0.0, "the host computes it", _TODO["host"])
+            Look("host", target, module, lines, len(group), 0.0, "the host computes it", _REMEDIES["host"])
         )
     looks += _timed("unknown", found, [op for op in found.ops if op.unknown])
     slow = [
@@ -122,9 +122,9 @@ def operations(found: Estimate, unsupported: Sequence[UnknownOp] = ()) -> Looks:
         for look in _timed("slow", found, [op for op in found.ops if not op.unknown])
         if look.share >= _NOTICED and look.why
     ]
-    small = [look for look in slow if look.todo == _TODO["small"]]
+    small = [look for look in slow if look.todo == _REMEDIES["small"]]
     if len(small) > 1:  # one cause, one entry
-        slow = [look for look in slow if look.todo != _TODO["small"]] + [_together(small)]
+        slow = [look for look in slow if look.todo != _REMEDIES["small"]] + [_together(small)]
     looks += sorted(slow, key=lambda look: -look.share)
     return Looks(tuple(looks))
 
@@ -150,7 +150,7 @@ def _together(small: Sequence[Look]) -> Look:
         count=sum(look.count for look in small),
         share=sum(look.share for look in small),
         why="too small for the chip: they cost their steps and not their arithmetic",
-        todo=_TODO["small"],
+        todo=_REMEDIES["small"],
     )
 
 
@@ -159,7 +159,7 @@ def _timed(kind: str, found: Estimate, ops: Sequence[OpTime]) -> Iterator[Look]:
         lines = tuple(dict.fromkeys(op.source for op in group if op.source is not None))
         spent = sum(op.share for op in group)
         if kind == "unknown":
-            why, todo = "no planner knows it", _TODO["unknown"]
+            why, todo = "no planner knows it", _REMEDIES["unknown"]
         else:
             why, todo = _reason(found, group) if spent >= _NOTICED else ("", "")
         yield Look(kind, target, module, lines, len(group), spent, why, todo)
@@ -195,7 +195,7 @@ def _reason(found: Estimate, group: Sequence[OpTime]) -> tuple[str, str]:
             "work on more elements at once (a larger batch, a wider op), or replace the loop by one op",
         )
     if cycles < _SMALL_STEP * rounds:
-        return f"{slower}: too small for the chip, {cycles / rounds:,.0f} cycles per step", _TODO["small"]
+        return f"{slower}: too small for the chip, {cycles / rounds:,.0f} cycles per step", _REMEDIES["small"]
     if compute and mean / compute < 0.3:
         return (
             f"{slower}: {mean / compute:.0%} of the tiles have work on average",

@@ -18,6 +18,7 @@ from tremula.advise.advise import AdviceList, advise
 from tremula.advise.compile_time import compile_time
 from tremula.advise.operations import Looks, operations
 from tremula.advise.recompilations import recompilations
+from tremula.cli.command import CommandError
 from tremula.cli.estimate_options import options_from_text, question_of
 from tremula.settings.environment import env
 from tremula.study.answer import Answer, Answers, ask
@@ -36,7 +37,15 @@ _LOOKS = 8
 
 
 def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = None) -> int:
-    """Answer what `options` ask about `subject`; 1 if nothing could be answered."""
+    """Answer what `options` ask about `subject`; 1 if nothing could be answered.
+
+    Raises:
+        CommandError: options that do not go together.
+    """
+    if options.csv and options.why:
+        raise CommandError(
+            "--why gives text, which a spreadsheet cannot take: leave out one of --why and --csv"
+        )
     out = file or sys.stdout
     question = question_of(options)
     answers = ask(subject, question)
@@ -51,19 +60,19 @@ def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = 
         return 0 if known else 1
     if not options.json:
         _print_answers(answers, console)
-    if options.why and known:
-        assert known[0].estimate is not None
-        text = str(known[0].estimate.explain(options.why))
-        if not options.json:
-            console.print(Text(plain(text)))
+        out.flush()  # what follows may take a while
     chosen = _chosen(known)
+    why = str(chosen.estimate.explain(options.why)) if options.why and chosen and chosen.estimate else ""
     advice = None
     if chosen is not None and not options.no_advice and not options.why:
         advice = advise(answers.study, chosen, budget_seconds=options.advice_seconds)
     if options.json:
-        json.dump(_plain(answers, chosen, advice), out, indent=1, ensure_ascii=False)
+        found = _plain(answers, chosen, advice)
+        json.dump({**found, "why": why} if why else found, out, indent=1, ensure_ascii=False)
         out.write("\n")
-    elif chosen is not None and not options.why and not options.no_advice:
+    elif why:
+        console.print(Text(plain(why)))
+    elif chosen is not None and not options.no_advice:
         _print_more(answers, chosen, advice, console)
     out.flush()
     return 0 if known else 1
