@@ -49,7 +49,7 @@ def _in_a_terminal(seconds: float) -> str:
 
 
 def test_what_takes_long_has_a_bar_that_vanishes() -> None:
-    seen = _in_a_terminal(3.2)
+    seen = _in_a_terminal(4.5)
     assert "Modelling it:  25%" in seen
     assert "first" in seen
     assert seen.rsplit("\r", 1)[-1].strip() == ""
