@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tremula.program.structure import flattenTensorStructure
@@ -46,7 +44,7 @@ def subject_of_bound(executor: CompilingExecutor, bound: Any) -> Subject:
             spec=executor._optimizer_spec() if training else None,
             deployment=deployment,
             rule=options._execution_strategy._placement_rule,
-            around=lambda: _around(executor),
+            around=executor._ready_for_capture,
         )
     )
 
@@ -61,9 +59,3 @@ def answer(executor: CompilingExecutor, bound: Any) -> None:
     from tremula.cli.estimate_report import answer_program
 
     answer_program(subject)
-
-
-@contextlib.contextmanager
-def _around(executor: CompilingExecutor) -> Iterator[None]:
-    with executor._ready_for_capture():
-        yield

@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 
 from tremula.cli.main import main
+from tremula.recording import write_profile
+from tremula.study.answer import ask
+from tremula.study.factory import load, make, subject_of
+from tremula.study.question import Question
 
 MODEL = """
     import torch
@@ -197,6 +201,22 @@ def test_compare_saved_estimates_and_command_lines(folder: Path, capsys: pytest.
 def test_compare_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "run program.py", "model.py --micro-batch 2"]) == 0
     assert "no setting is different" in capsys.readouterr().out
+
+
+def test_compare_profiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, target in (("a.pop", "mk2"), ("b.pop", "bow")):
+        found = (
+            ask(subject_of(make(load("model.py")[0]), "model"), Question.of(target=target))
+            .answers[0]
+            .estimate
+        )
+        assert found is not None
+        write_profile(found, name)
+    assert main(["compare", "a.pop", "b.pop"]) == 0
+    assert "mk2  ->  bow" in capsys.readouterr().out
+    (folder / "a.pop").write_bytes(b"something else")
+    assert main(["compare", "a.pop", "b.pop"]) == 1
+    assert "cannot be read as a profile" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

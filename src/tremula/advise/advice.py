@@ -42,7 +42,7 @@ class Change:
     #: settings that it sets: two changes go together if these are different ones
     sets: frozenset[str] = frozenset()
     #: finds the change itself, where that takes a search; `apply` is not used then
-    search: Callable[[], Change | None] | None = field(default=None, repr=False)
+    search: Callable[[], Change] | None = field(default=None, repr=False)
 
     def then(self, other: Change) -> Change:
         """Both."""

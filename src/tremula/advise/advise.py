@@ -174,10 +174,7 @@ class _Advising:
         self._count += 1
         try:
             if change.search is not None:
-                complete = change.search()
-                if complete is None:
-                    return
-                change = complete
+                change = change.search()
             case = change.apply(self._case)
             after = self._study.estimate(case)
         except Error as problem:

@@ -162,7 +162,7 @@ def _split(study: Study, setting: Setting, plan: Plan) -> Split:
             plan.stages,
             deployment,
             system,
-            planner=study.planner(system.chip.with_tiles(system.chip.tiles - deployment.io_tiles)),
+            planner=study.planner(system, deployment),
         )
     return study.splits[key]
 

@@ -58,8 +58,9 @@ class Study:
         self.splits: dict[tuple[object, ...], Split] = {}
         self._subjects: dict[tuple[object, ...], Subject] = {}
 
-    def planner(self, chip: Chip) -> Planner:
-        """The planner of a chip, with the shapes that it knows."""
+    def planner(self, system: System, deployment: Deployment) -> Planner:
+        """The planner of the tiles that compute, with the shapes that it knows."""
+        chip = system.chip.with_tiles(system.chip.tiles - deployment.io_tiles)
         if chip not in self._planners:
             self._planners[chip] = Planner(chip)
         return self._planners[chip]
@@ -74,7 +75,7 @@ class Study:
         key = (case.variant, case.loops, repr(case.deployment), system.name, system.chip, case.cuts, changes)
         if key not in self._estimates:
             deployment = case.deployment
-            planner = self.planner(system.chip.with_tiles(system.chip.tiles - deployment.io_tiles))
+            planner = self.planner(system, deployment)
             flat = self.laid_out(case)
             if changes.kept:
                 kept = deployment.checkpoints | kept_tensors(flat, changes.kept)

@@ -28,7 +28,7 @@ from tremula.program.dtypes import device_dtype
 from tremula.program.graph import Loops
 from tremula.schedule.deployment import Deployment
 from tremula.session import SessionSettings
-from tremula.study.subject import Parts, Subject
+from tremula.study.subject import Parts, Subject, Variant
 
 #: PopART's number for a loss that is a single value already
 _REDUCTION_NONE = 2
@@ -195,7 +195,7 @@ def subject_of(
         return subject(training)
     attempt = subject(True)
     try:
-        attempt.captured(attempt.usual_variant())
+        attempt.captured(Variant())
     except Error as problem:
         if "find a loss" not in problem.message:
             raise

@@ -38,7 +38,7 @@ def plans(study: Study, setting: Setting) -> Iterator[Plan]:
     Raises:
         Error: the numbers do not fit together.
     """
-    own = study.subject.captured(study.subject.usual_variant()).stages
+    own = study.subject.captured(Variant()).stages
     ipus, stages, replicas = setting.ipus, setting.stages, setting.replicas
     if stages is None and own is not None and (own.ipus_per_replica > 1 or own.mode is Mode.PHASED):
         each = own.ipus_per_replica
@@ -77,13 +77,12 @@ def _replicas(ipus: int | None, each: int, asked: int | None, study: Study, what
 
 def variant_of(study: Study, setting: Setting) -> Variant:
     """What has to be captured for `setting`."""
-    usual = study.subject.usual_variant()
     # partial sums are a matter of planning, not of capture
     precision = None if setting.precision is None else PRECISIONS[setting.precision][0]
     if precision == study.subject.precision:
         precision = None
     micro_batch = setting.micro_batch if setting.micro_batch != study.subject.micro_batch else None
-    return replace(usual, micro_batch=micro_batch, precision=precision)
+    return Variant(micro_batch, precision)
 
 
 def system_for(setting: Setting, ipus: int) -> System:

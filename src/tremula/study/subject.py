@@ -8,7 +8,6 @@ precision needs another capture. The model itself is never changed.
 from __future__ import annotations
 
 import contextlib
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +39,7 @@ _MANY = 4096
 
 @dataclass(frozen=True)
 class Variant:
-    """What a capture depends on."""
+    """What a capture depends on; by default the program as it is."""
 
     #: samples; None: as the program has it
     micro_batch: int | None = None
@@ -83,7 +82,6 @@ class CapturedVariant:
     #: where the program's own blocks put each segment
     own: tuple[Placement, ...]
     unknown: tuple[UnknownOp, ...]
-    seconds: float
     flats: dict[tuple[str, tuple[tuple[int, float], ...]], FlatProgram] = field(
         default_factory=dict, repr=False
     )
@@ -132,10 +130,6 @@ class Subject:
         """Numbers of the model, tied ones counted once."""
         return sum(parameter.numel() for parameter in self.parts.module.parameters())
 
-    def usual_variant(self) -> Variant:
-        """The program as it is."""
-        return Variant()
-
     def captured(self, variant: Variant) -> CapturedVariant:
         """The program of `variant`, captured once.
 
@@ -160,7 +154,6 @@ class Subject:
 
     def _capture(self, variant: Variant) -> CapturedVariant:
         parts = self.parts
-        began = time.perf_counter()
         dtype_of, inputs = self._in_precision(variant), self._in_size(variant)
         rule = parts.rule()
         segments = Segments(rule)
@@ -195,7 +188,6 @@ class Subject:
             stages=segments.stages(),
             own=() if variant.own_blocks else tuple(segments.own(program)),
             unknown=tuple(unknown_ops(program)),
-            seconds=time.perf_counter() - began,
         )
 
     def _in_precision(self, variant: Variant) -> Callable[[torch.dtype], torch.dtype]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional
 
@@ -146,3 +148,13 @@ def test_text_and_html_say_the_same_and_html_is_escaped(split: Split) -> None:
     assert "&quot;" in html
     assert "BeginBlock(model" in html
     assert html.count("<tr>") == len(split.loads)
+
+
+@given(st.text(min_size=1).filter(lambda text: "." not in text and text not in nn.Module().__dir__()))
+def test_whatever_a_module_is_called_the_path_leads_to_it(name: str) -> None:
+    model = nn.Module()
+    model.add_module("around", nn.Module())
+    model.around.add_module(name, nn.ReLU())
+    path = access(f"around.{name}", model)
+    assert eval(path, {"model": model}) is model.around._modules[name]  # noqa: S307 - what is told must be true
+    assert path.isprintable()

@@ -1,8 +1,4 @@
-"""How a change acts on a case, and how its lines name things of the program.
-
-Names of modules come from the user's model and may be anything: what goes into code is either a plain attribute path
-or a quoted string.
-"""
+"""How a change acts on a case: other settings, loops, lines of the program, or another capture."""
 
 from __future__ import annotations
 
@@ -10,10 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import torch
-
 from tremula.study.case import Case
-from tremula.study.split.told import access
 
 
 def deployed(**values: Any) -> Callable[[Case], Case]:
@@ -54,10 +47,3 @@ def one_after_the_other(*changes: Callable[[Case], Case]) -> Callable[[Case], Ca
         return case
 
     return apply
-
-
-def named(path: str, module: torch.nn.Module | None) -> str:
-    """How Python names the submodule at `path` of `model`."""
-    if all((part.isidentifier() and part.isascii()) or part.isdigit() for part in path.split(".")):
-        return access(path, module)
-    return f"model.get_submodule({path!r})"

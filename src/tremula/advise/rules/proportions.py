@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from torch import nn
 
 from tremula.advise.advice import CLOSE, Change
-from tremula.advise.rules.applied import changed, deployed, named
+from tremula.advise.rules.applied import changed, deployed
 from tremula.estimate.estimate import Estimate
 from tremula.memory.categories import Category
 from tremula.plan.work import Convolution, Gather, MatMul, Recurrent, Scatter, SparseMatMul
 from tremula.schedule.flat import FlatOp
 from tremula.study.case import Case, Study
+from tremula.study.split.told import access
 
 _LOWER = (0.4, 0.2, 0.1)
 _HIGHER = (0.9,)
@@ -85,7 +86,7 @@ def of_the_peak(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
             title=f"Let {op.module} take {share:.0%} of tile memory for temporaries",
             why=f"{op.name} of the {fullest.peak.phase} pass{where} runs at the fullest moment of IPU {fullest.ipu}.",
             code=(
-                f"{named(op.module, module)}.register_forward_hook(",
+                f"{access(op.module, module)}.register_forward_hook(",
                 f"    lambda module, args, result: poptorch.set_available_memory(result, {share:g}))",
             ),
             cost="This op becomes slower; all others keep their plans.",

@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from torch import nn
 
 from tremula.advise.advice import CLOSE, Change
-from tremula.advise.rules.applied import changed, deployed, named, one_after_the_other
+from tremula.advise.rules.applied import changed, deployed, one_after_the_other
 from tremula.estimate.estimate import Estimate
 from tremula.program.graph import Phase
 from tremula.study.case import Case, Study
+from tremula.study.split.told import access
 
 _OPTION = 'options._Popart.set("autoRecomputation", {})  # {}'
 #: checkpoints that a change sets at most
@@ -78,7 +79,7 @@ def checkpoints(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
 
 def _hooks(chosen: list[str], module: nn.Module) -> list[str]:
     """Lines that mark the results of modules; a list of layers is one loop."""
-    names = [named(path, module) for path in chosen]
+    names = [access(path, module) for path in chosen]
     return [
         f"for layer in ({', '.join(names)},):",
         "    layer.register_forward_hook(lambda module, args, result: poptorch.recomputationCheckpoint(result))",

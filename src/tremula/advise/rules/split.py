@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tremula.advise.advice import Change
-from tremula.advise.rules.applied import named
 from tremula.advise.rules.replicas import system_with
 from tremula.estimate.estimate import Estimate
 from tremula.program.graph import Loops
@@ -48,12 +47,12 @@ def moved_cuts(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
 def _searched(study: Study, case: Case, found: Estimate, ipus: int) -> Change:
     rule = "pipeline" if found.deployment.ipus_per_replica == 1 else "other cuts"
 
-    def search() -> Change | None:
+    def search() -> Change:
         loops = _loops(case.loops, ipus, found.training)
         system = system_with(case.system, loops.replicas * ipus)
         deployment = pipelined(case.deployment, ipus, found.training)
         changed = replace(case, loops=loops, system=system, deployment=deployment, cuts=())
-        planner = study.planner(system.chip.with_tiles(system.chip.tiles - deployment.io_tiles))
+        planner = study.planner(system, deployment)
         split = find_split(
             study.segmented(changed), ipus, deployment, system, planner=planner, budget=_BUDGET
         )
@@ -112,11 +111,5 @@ def _cost(before: Loops, after: Loops, training: bool) -> str:
 
 
 def _lines(study: Study, split: Split, *, anew: bool) -> list[str]:
-    module = study.subject.parts.module
     lines = ["poptorch.removeBlocks(model)"] if anew else []
-    for begin in split.begins:
-        where = named(begin.module, module)
-        call = f"poptorch.BeginBlock({where}, {begin.module!r}, ipu_id={begin.ipu})"
-        # a call cannot be assigned to; the hook that BeginBlock puts on the module is enough
-        lines.append(call if "(" in where else f"{where} = {call}")
-    return lines + split.options_lines()
+    return [*lines, *split.lines(study.subject.parts.module), *split.options_lines()]

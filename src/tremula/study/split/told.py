@@ -5,7 +5,6 @@ The lines do what they say when they run before the model is wrapped: a test run
 
 from __future__ import annotations
 
-import json
 import keyword
 from collections import defaultdict
 from html import escape
@@ -46,11 +45,14 @@ def access(path: str, module: torch.nn.Module | None = None, name: str = "model"
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    """`text` as Python reads it back, whatever is in it."""
+    simple = text.isprintable() and not set(text) & {'"', "\\"}
+    return f'"{text}"' if simple else repr(text)
 
 
 def _is_name(part: str) -> bool:
-    return part.isidentifier() and not keyword.iskeyword(part)
+    # others than ASCII may be read as another name: Python normalises identifiers
+    return part.isascii() and part.isidentifier() and not keyword.iskeyword(part)
 
 
 def begin_block_lines(split: Split, module: torch.nn.Module | None = None, name: str = "model") -> list[str]:
