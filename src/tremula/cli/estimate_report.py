@@ -118,7 +118,7 @@ def _print_answers(answers: Answers, console: Console) -> None:
     title = (
         f"{plain(subject.name, 80)}: {kind}, {subject.parameters:,} parameters, {subject.precision} weights"
     )
-    console.print(Text(title, style="bold"), Text("modelled, not measured", style="italic"))
+    console.print(Text(title, style="bold"), Text("(modelled, not measured)", style="italic"))
     console.print()
     print_table(answers.findings, console)
     console.print()
