@@ -16,7 +16,7 @@ JOBS ?= 2
 PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS)
 SUITE ?=
 
-.PHONY: help demo test test-slow browser lint format conformance clean
+.PHONY: help demo test test-slow test-hosts browser lint format conformance clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -30,6 +30,18 @@ test: $(VENV)/.dev browser ## install and run the tests (minutes)
 
 test-slow: $(VENV)/.dev $(VENV)/.demo browser ## run the slow tests as well
 	$(PYTEST) -m ""
+
+# Hosts are network namespaces with an SSH server each; programs are started there by Open MPI.
+test-hosts: $(VENV)/.dev ## run poprun on several hosts (root; installs Open MPI and an SSH server)
+	@for name in mpirun sshd ip; do PATH=$$PATH:/usr/sbin:/sbin command -v $$name >/dev/null || missing=yes; done; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing Open MPI, an SSH server and iproute2"; \
+		apt-get update -qq >/dev/null && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+			openmpi-bin openssh-server openssh-client iproute2 >/dev/null 2>&1 || \
+		echo "they could not be installed: the tests are skipped"; \
+	fi
+	$(TEST_ENV) $(BIN)/python -m pytest -n 0 -m hosts tests/launch/test_hosts.py
 
 # Pages are tested in a real browser: Debian's, if there is none and this user may install it.
 browser:

@@ -24,10 +24,12 @@ hypothesis.settings.load_profile("tremula")
 
 @pytest.fixture(autouse=True, scope="session")
 def state_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Keep the user's own run ledger and cache out of the tests, and theirs out of them."""
+    """Keep the user's own run ledger, cache and IPUs out of the tests, and theirs out of them."""
     path = tmp_path_factory.mktemp("state")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREMULA_STATE_DIR", str(path))
+        # models that fixtures keep alive hold their IPUs, so there have to be enough
+        patch.setenv("TREMULA_VIRTUAL_IPUS", "64")
         patch.setenv("TREMULA_CACHE_DIR", str(path / "executables"))
         yield path
 

@@ -1,21 +1,29 @@
-"""What a program can ask about the distributed run that it is part of.
+"""What a program can ask about the distributed run that it is part of, and how its instances wait for each other.
 
-Everything comes from the POPDIST_ environment variables that a launcher sets for each instance (host
-process). A program that was started without one is a run of one instance with one replica. Runs of several
-instances are described correctly but cannot be executed yet: what would need the instances to talk to each
-other raises an Error.
+What a run looks like comes from the variables that the launcher (`poprun`) sets for each instance (host process). A
+program that was started without one is a run of one instance with one replica. Importing this is cheap: whatever talks
+to other instances is loaded when it is first needed.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tremula.distributed import launched
 from tremula.errors import Error
 
+if TYPE_CHECKING:
+    import torch
+
+    from tremula.distributed.group import Group
+
 __all__ = [
+    "allReduceMean",
+    "allReduceSum",
+    "broadcast",
     "checkNumIpusPerReplica",
+    "defaultCommunicatorId",
     "execute_on_instances",
     "finalizeBackend",
     "getDeviceId",
@@ -27,145 +35,247 @@ __all__ = [
     "getNumTotalReplicas",
     "getReplicaIndexOffset",
     "init",
+    "initializeBackend",
     "isBackendInitialized",
     "isPopdistEnvSet",
+    "registerCommunicator",
+    "synchronize",
 ]
 
-_backend_initialised = False
+_DEFAULT_COMMUNICATOR = "WORLD"
+_initialised = False
+_communicators: dict[str, tuple[int, ...]] = {}
+
+
+# -- what the run looks like ---------------------------------------------------------------------------------
 
 
 def isPopdistEnvSet() -> bool:
     """Whether the program was started by a launcher that says how the run is distributed."""
-    return "POPDIST_NUM_TOTAL_REPLICAS" in os.environ
+    return launched.is_launched()
 
 
 def getNumTotalReplicas() -> int:
     """Number of replicas of the model in the whole run."""
-    return _number("POPDIST_NUM_TOTAL_REPLICAS", 1, at_least=1)
+    return launched.total_replicas()
 
 
 def getNumLocalReplicas() -> int:
     """Number of replicas that this instance drives."""
-    return _number("POPDIST_NUM_LOCAL_REPLICAS", 1, at_least=1)
+    return launched.local_replicas()
 
 
 def getNumIpusPerReplica() -> int:
     """Number of IPUs of each replica."""
-    return _number("POPDIST_NUM_IPUS_PER_REPLICA", 1, at_least=1)
+    return launched.ipus_per_replica()
 
 
 def getReplicaIndexOffset() -> int:
     """Index, in the whole run, of the first replica of this instance."""
-    return _number("POPDIST_REPLICA_INDEX_OFFSET", 0)
+    return launched.replica_offset()
 
 
 def getLocalInstanceIndex() -> int:
     """Index of this instance among those on the same host."""
-    return _number("POPDIST_LOCAL_INSTANCE_INDEX", 0)
+    return launched.local_instance()
 
 
 def getNumInstances() -> int:
     """Number of instances of the run."""
-    if not isPopdistEnvSet():
-        return 1
-    if not _is_uniform():
-        return _number("OMPI_COMM_WORLD_SIZE", 1, at_least=1)
-    return _shared_out("POPDIST_NUM_TOTAL_REPLICAS", getNumTotalReplicas())
+    return launched.instances()
 
 
 def getInstanceIndex() -> int:
     """Index of this instance in the run."""
-    if not isPopdistEnvSet():
-        return 0
-    if not _is_uniform():
-        return _number("OMPI_COMM_WORLD_RANK", 0)
-    return _shared_out("POPDIST_REPLICA_INDEX_OFFSET", getReplicaIndexOffset())
+    return launched.instance()
 
 
-def getDeviceId(num_ipus_per_replica: int | None = None) -> int:
-    """Id of the device that the launcher reserved for this instance.
+def checkNumIpusPerReplica(ipusPerReplica: int) -> bool:
+    """Whether the launcher, if there is one, was told this number of IPUs per replica."""
+    return not launched.is_launched() or ipusPerReplica == launched.ipus_per_replica()
+
+
+def getDeviceId(ipusPerReplica: int = 0) -> int:
+    """Id of the device of this instance: its part of what the launcher reserved on this host.
 
     Args:
-        num_ipus_per_replica: checked against what the launcher was told, if given.
+        ipusPerReplica: checked against what the launcher was told, if given.
 
     Raises:
-        Error: there was no launcher, so no device was reserved.
+        Error: there was no launcher, so no device was reserved; or the numbers do not agree.
     """
-    if num_ipus_per_replica is not None:
-        checkNumIpusPerReplica(num_ipus_per_replica)
-    if "POPDIST_NODE_DEVICE_ID" not in os.environ:
-        raise Error("No device is reserved: POPDIST_NODE_DEVICE_ID is not set. Let the program pick one.")
-    return _number("POPDIST_NODE_DEVICE_ID", 0)
-
-
-def checkNumIpusPerReplica(num_ipus_per_replica: int) -> None:
-    """Raise an Error if a launcher was told another number of IPUs per replica."""
-    if isPopdistEnvSet() and num_ipus_per_replica != getNumIpusPerReplica():
+    if ipusPerReplica:
+        _require_ipus_per_replica(ipusPerReplica)
+    parent = launched.node_device()
+    if parent is None:
         raise Error(
-            f"The program uses {num_ipus_per_replica} IPUs per replica, but was started with "
-            f"{getNumIpusPerReplica()} (POPDIST_NUM_IPUS_PER_REPLICA). Make the two agree."
+            f"No device is reserved: {launched.NODE_DEVICE} is not set. Let the program pick one, or start it with "
+            "poprun."
+        )
+    # here, for most programs do without
+    from ._devices import device_of_instance
+
+    return device_of_instance(parent)
+
+
+def _require_ipus_per_replica(ipus: int) -> None:
+    if not checkNumIpusPerReplica(ipus):
+        raise Error(
+            f"The program uses {ipus} IPUs per replica, but was started with {getNumIpusPerReplica()} "
+            f"({launched.IPUS_PER_REPLICA}). Make the two agree: poprun --ipus-per-replica."
         )
 
 
+# -- talking to the other instances --------------------------------------------------------------------------
+
+
 def init() -> None:
-    """Get ready for talking to the other instances. In a run of one instance there is nothing to do."""
-    global _backend_initialised
-    _require_single_instance("popdist.init")
-    _backend_initialised = True
+    """Get ready for talking to the other instances; returns when all of them have called it.
+
+    Raises:
+        Error: one did not within `target.hostSyncTimeout` (POPLAR_RUNTIME_OPTIONS).
+    """
+    global _initialised
+    if launched.instances() > 1:
+        from tremula.distributed.meeting import leave_note
+
+        leave_note("popdist")
+        _group(range(launched.instances()))
+    _initialised = True
+
+
+def initializeBackend() -> None:
+    """The same as `init`."""
+    init()
 
 
 def isBackendInitialized() -> bool:
     """Whether `init` was called, and `finalizeBackend` not since."""
-    return _backend_initialised
+    return _initialised
 
 
 def finalizeBackend() -> None:
-    """The opposite of `init`."""
-    global _backend_initialised
-    _backend_initialised = False
+    """The opposite of `init`. Training models that are still in use cannot be called any more."""
+    global _initialised
+    _initialised = False
+    _communicators.clear()
+    if launched.instances() > 1:
+        from tremula.distributed.group import close_all
+
+        close_all()
+
+
+def defaultCommunicatorId() -> str:
+    """The communicator of all instances; inside of `execute_on_instances`, of those that take part."""
+    return _DEFAULT_COMMUNICATOR
+
+
+def registerCommunicator(participants: Iterable[int], communicator_id: str) -> None:
+    """Give some of the instances a name, under which they can wait for each other.
+
+    Args:
+        participants: indices of instances.
+        communicator_id: the name.
+
+    Raises:
+        Error: an index is none of an instance, or the name is taken.
+    """
+    members = _checked(participants)
+    if communicator_id == _DEFAULT_COMMUNICATOR or _communicators.get(communicator_id, members) != members:
+        raise Error(f"There is a communicator {communicator_id} already: use another name.")
+    _communicators[communicator_id] = members
+
+
+def synchronize(communicator_id: str = _DEFAULT_COMMUNICATOR) -> None:
+    """Wait until all instances (of the communicator) are here."""
+    members = _members(communicator_id)
+    if len(members) > 1:
+        _group(members).barrier()
+
+
+def allReduceSum(tensor: torch.Tensor, communicator_id: str = _DEFAULT_COMMUNICATOR) -> torch.Tensor:
+    """The sum of a tensor, such as a loss, over all instances (of the communicator), the same on each.
+
+    Args:
+        tensor: of the same shape and type on all of them; it is left as it is.
+        communicator_id: who takes part.
+    """
+    total = tensor.detach().clone().contiguous()
+    members = _members(communicator_id)
+    if len(members) > 1:
+        _group(members).sum(total)
+    return total
+
+
+def allReduceMean(tensor: torch.Tensor, communicator_id: str = _DEFAULT_COMMUNICATOR) -> torch.Tensor:
+    """The mean of a tensor over all instances (of the communicator); see `allReduceSum`."""
+    return allReduceSum(tensor, communicator_id) / len(_members(communicator_id))
+
+
+def broadcast(
+    tensor: torch.Tensor, root: int = 0, communicator_id: str = _DEFAULT_COMMUNICATOR
+) -> torch.Tensor:
+    """The tensor that one instance has, on all of them.
+
+    Args:
+        tensor: of the same shape and type on all of them; it is left as it is.
+        root: position of that instance among those of the communicator.
+        communicator_id: who takes part.
+    """
+    value = tensor.detach().clone().contiguous()
+    members = _members(communicator_id)
+    if not 0 <= root < len(members):
+        raise Error(f"There is no instance {root} among {len(members)} (the first is 0).")
+    if len(members) > 1:
+        _group(members).broadcast(value, root)
+    return value
 
 
 def execute_on_instances(
-    instances: Iterable[int], function: Callable[..., Any], *args: Any, **kwargs: Any
+    instances: Iterable[int], func: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Call `function` if this instance is among `instances`; None is returned on the others."""
-    if getInstanceIndex() in set(instances):
-        return function(*args, **kwargs)
-    return None
+    """Call `func` if this instance is among `instances`; the others go on with None.
+
+    While it runs, `synchronize` and the like are between these instances only.
+    """
+    members = _checked(instances)
+    if getInstanceIndex() not in members:
+        return None
+    if launched.instances() == 1:
+        return func(*args, **kwargs)
+    from tremula.distributed.group import restricted_to
+
+    with restricted_to(members):
+        return func(*args, **kwargs)
 
 
-def _require_single_instance(what: str) -> None:
-    """Raise an Error in a run of several instances, saying that `what` cannot be done there."""
-    if getNumInstances() > 1:
+def _checked(instances: Iterable[int]) -> tuple[int, ...]:
+    members = tuple(sorted(set(instances)))
+    unknown = [index for index in members if not 0 <= index < launched.instances()]
+    if unknown or not members:
         raise Error(
-            f"{what}: this is instance {getInstanceIndex()} of {getNumInstances()}. Instances cannot talk "
-            "to each other yet, and each would silently train a model of its own. Run all replicas in one "
-            "instance (one process, Options.replicationFactor)."
+            f"There is no instance {unknown[0]}: the run has {launched.instances()}, the first is 0."
+            if unknown
+            else "An empty set of instances: name at least one."
         )
+    return members
 
 
-def _is_uniform() -> bool:
-    return _number("POPDIST_UNIFORM_REPLICAS_PER_INSTANCE", 1) != 0
+def _members(communicator_id: str) -> tuple[int, ...]:
+    if communicator_id != _DEFAULT_COMMUNICATOR:
+        if communicator_id not in _communicators:
+            raise Error(f"There is no communicator {communicator_id}: registerCommunicator makes one.")
+        return _communicators[communicator_id]
+    everybody = tuple(range(launched.instances()))
+    if len(everybody) == 1:
+        return everybody
+    from tremula.distributed.group import restriction
+
+    return restriction() or everybody
 
 
-def _shared_out(name: str, replicas: int) -> int:
-    count, rest = divmod(replicas, getNumLocalReplicas())
-    if rest:
-        raise Error(
-            f"{name} is {replicas}, which is no multiple of POPDIST_NUM_LOCAL_REPLICAS "
-            f"({getNumLocalReplicas()}), although all instances are said to have as many replicas."
-        )
-    return count
+def _group(members: Iterable[int]) -> Group:
+    from tremula.distributed import group
+    from tremula.distributed.instances import patience
 
-
-def _number(name: str, default: int, at_least: int = 0) -> int:
-    text = os.environ.get(name)
-    if text is None:
-        return default
-    try:
-        number = int(text)
-    except ValueError:
-        number = at_least - 1
-    if number < at_least:
-        raise Error(f"{name} is set to {text!r}: expected a whole number, {at_least} or more.")
-    return number
+    return group.among(tuple(members), launched.instance(), launched.instances(), patience())

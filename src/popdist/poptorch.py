@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, NoReturn
 
 import popdist
 import poptorch
 from poptorch._options_impl import OptionsDict
 from poptorch.options import _DistributedOptions
+from tremula.distributed import launched
+from tremula.distributed.meeting import leave_note
 
 __all__ = ["Options"]
 
@@ -45,24 +46,27 @@ class _LauncherDistributed(_DistributedOptions):
 class Options(poptorch.Options):
     """Options of a model in a distributed run.
 
+    Training models with these options are trained by all instances together, as one model with the replicas of all.
+
     Args:
         ipus_per_replica: number of IPUs that the model uses; must be what the launcher was told.
 
     Raises:
-        Error: the numbers do not agree, or the run has more than one instance.
+        Error: the numbers do not agree.
     """
 
     def __init__(self, ipus_per_replica: int | None = None) -> None:
-        popdist._require_single_instance("popdist.poptorch.Options")
         if ipus_per_replica is not None:
-            popdist.checkNumIpusPerReplica(ipus_per_replica)
+            popdist._require_ipus_per_replica(ipus_per_replica)
         super().__init__()
         self._distributed = _LauncherDistributed(popdist.getInstanceIndex(), popdist.getNumInstances())
         super().replicationFactor(popdist.getNumLocalReplicas())
-        # The reserved device (POPDIST_NODE_DEVICE_ID) is one of a real machine; the IPUs here are virtual.
-        cache = os.environ.get("POPDIST_EXECUTABLE_CACHE_PATH")
-        if cache:
+        if launched.node_device() is not None:
+            super().useIpuId(popdist.getDeviceId())
+        cache = launched.executable_cache()
+        if cache is not None:
             self.enableExecutableCaching(cache)
+        leave_note("popdist")
 
     def useIpuId(self, ipu_id: int) -> NoReturn:
         """Not possible here: raises RuntimeError."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tremula.capture.stages import Mode, StageSummary
+from tremula.program.graph import Program
 from tremula.schedule.deployment import Deployment, Location
 
 from . import enums
@@ -44,6 +46,14 @@ def deployment_of(options: Options, stages: StageSummary | None, training: bool)
         synthetic_data=bool(popart.get("syntheticDataMode", 0)),
         returned_share=_returned_share(options, training),
     )
+
+
+def of_all_instances(program: Program, options: Options) -> Program:
+    """The program with the replicas of all instances of the run, whose figures are those of the whole run."""
+    instances = options.Distributed.numProcesses
+    if instances == 1:
+        return program
+    return replace(program, loops=replace(program.loops, replicas=program.loops.replicas * instances))
 
 
 def allows_out_of_memory(options: Options) -> bool:

@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
-from tremula import log
+from tremula import __version__, log
 from tremula.capture.stages import Mode
 from tremula.errors import Error
-from tremula.machine.devices import Attachment
+from tremula.machine.attach import Attachment
 from tremula.optimize.device_ops import update_ops
 from tremula.program.graph import Placement, record_of, tensors_of
 from tremula.program.names import op_type
@@ -37,6 +37,17 @@ def chosen_by_user(model: bool) -> None:
     log.layer("poptorch:cpp").info(
         "From the user configuration: Ipu model: %s", "Enabled" if model else "Disabled"
     )
+
+
+def compilation_begins() -> None:
+    """From here on programs that time compilations by the log (as examples-utils does) count."""
+    log.layer("popart:session").info("Popart version: none; this is Tremula %s", __version__)
+
+
+def captured() -> None:
+    """The program is known."""
+    log.layer("popart:devicex").info("Poplar graph initialised")
+    log.layer("popart:devicex").info("Starting compilation")
 
 
 def acquired(attachment: Attachment, ipus: int, hardware: bool) -> None:
@@ -104,6 +115,7 @@ def compiled(session: Session) -> None:
     log.layer("popart:ir").info("%d ops in the %s step", len(session.names.op_of), _kind(session))
     log.layer("popart:devicex").trace("program loaded on the host's kernels")
     log.layer("popart:session").trace("session ready")
+    log.layer("popart:devicex").info("Graph compiled")
     cpp.debug("Finished Poplar compilation.")
 
 

@@ -18,7 +18,8 @@ from tremula.cache.trust import usable_root
 from tremula.capture.stages import StageSummary
 from tremula.errors import Error
 from tremula.execute.device_state import ReplicaGrouping
-from tremula.machine import devices
+from tremula.machine import attach, systems
+from tremula.machine.attach import Attachment
 from tremula.program.dtypes import device_dtype
 from tremula.program.source import user_line
 from tremula.program.structure import flattenTensorStructure, reconstructTensorStructure
@@ -26,7 +27,17 @@ from tremula.session import Session
 from tremula.settings.environment import env
 from tremula.study.asked import is_asked
 
-from . import _deployment, _device_log, _impl, _profile, _session_settings, enums, optim, poptorch_core
+from . import (
+    _deployment,
+    _device_log,
+    _impl,
+    _metering,
+    _profile,
+    _session_settings,
+    enums,
+    optim,
+    poptorch_core,
+)
 from ._executor_state import ExecutorState
 from ._logging import logger
 from ._wrapping import unwrap_model
@@ -87,11 +98,12 @@ class CompilingExecutor(ExecutorState):
         try:
             if restore is None and is_asked():
                 self._tell(bound)
-            with _distributed_compilation(self._options, self._model):
-                self._compile_and_load(bound, restore, ahead)
+            self._compile_and_load(bound, restore, ahead)
             self._look()
         except BaseException:
             self._ledger.failed()
+            if self._attachment is not None:
+                self._attachment.detach()
             raise
 
     def _compile_and_load(
@@ -100,6 +112,7 @@ class CompilingExecutor(ExecutorState):
         options = self._options
         started = time.perf_counter()
         with self._profiling.tracepoint("modelCompilation"), _progress(options) as advance:
+            _device_log.compilation_begins()
             poptorch_core._validateOptions(options.toDict())
             options._report_options_without_effect()
             micro_batch, rebuild = self._micro_batch(bound)
@@ -108,15 +121,13 @@ class CompilingExecutor(ExecutorState):
                 session = self._capture(bound, micro_batch, rebuild, advance)
             else:
                 session = restore(micro_batch)
+                self._acquire(session.stages())
+            _device_log.captured()
             if ahead or session.executable.choice.waits:
-                session.executable.prepare(micro_batch, lambda share: advance(40 + int(55 * share)))
-            attachment = self._acquire(session)
-            if options.connection_type == enums.ConnectionType.Always:
-                attachment.attach()
-                _device_log.attached(attachment)
+                with _distributed_compilation(options, self._model):
+                    session.executable.prepare(micro_batch, lambda share: advance(40 + int(55 * share)))
             _device_log.compiled(session)
             advance(100)
-        self._attachment = attachment
         self._executable_inputs = bound.clone()
         self._session = session
         self._calls_since_compile = 0
@@ -167,7 +178,7 @@ class CompilingExecutor(ExecutorState):
         names = ["input" if not i else f"input/{i}" for i in range(len(micro_batch))]
         advance(20)
         with self._ready_for_capture():
-            session.compile(self._model, call, micro_batch, names, flattenTensorStructure, self._reserve)
+            session.compile(self._model, call, micro_batch, names, flattenTensorStructure, self._acquire)
         advance(40)
         return session
 
@@ -213,7 +224,8 @@ class CompilingExecutor(ExecutorState):
 
         session = self._compiled()
         deployment = _deployment.deployment_of(self._options, session.stages(), self._training)
-        self._modelled = ModelledRun(session.program, deployment)
+        program = _deployment.of_all_instances(session.program, self._options)
+        self._modelled = ModelledRun(program, deployment)
         label = _impl._wrapping.plain_class(self._user_model).__name__
         profile = _profile.write(self._options, self._modelled, self._training, label)
         try:
@@ -221,8 +233,6 @@ class CompilingExecutor(ExecutorState):
                 allow_out_of_memory=_deployment.allows_out_of_memory(self._options), profile=profile
             )
         except Error:
-            assert self._attachment is not None
-            self._attachment.detach()
             self._session = self._modelled = None
             raise
         self._ledger.foreseen(self._modelled.brief())
@@ -253,31 +263,35 @@ class CompilingExecutor(ExecutorState):
         """How many IPUs the program needs, and whether they are shown as hardware; refuses what cannot be had."""
         options = self._options
         offline = options.connection_type == enums.ConnectionType.Never
-        modelled = options.use_model if options.exists("use_model") else devices.model_only()
+        modelled = options.use_model if options.exists("use_model") else systems.model_only()
         hardware = not modelled and not offline
         if not hardware and not offline and options._Popart.options["instrumentWithHardwareCycleCounter"]:
             raise _impl.createPoptorchError(
-                "Cycle count logging is only supported on actual IPU hardware. Set TREMULA_VIRTUAL_IPUS to have "
-                "virtual IPUs counted as hardware, or leave out logCycleCount."
+                "Cycle count logging is only supported on actual IPU hardware, and this program runs on an IPU model. "
+                "Leave out useIpuModel, POPTORCH_IPU_MODEL and TREMULA_VIRTUAL_IPUS=0, or logCycleCount."
             )
-        ipus = devices.ipus_needed(
+        ipus = attach.ipus_needed(
             self._ipus_used(stages), round_up=options.auto_round_num_ipus, hardware=hardware
         )
         return ipus, hardware
 
-    def _acquire(self, session: Session) -> devices.Attachment:
+    def _acquire(self, stages: StageSummary | None) -> None:
+        """Choose the device, as soon as it is known what the program needs; hold it from now on if asked to."""
         options = self._options
-        ipus, hardware = self._reserve(session.stages())
+        ipus, hardware = self._reserve(stages)
         if options.exists("use_model"):
             _device_log.chosen_by_user(options.use_model)
         offline = options.connection_type == enums.ConnectionType.Never
         device_id = options.ipu_id if options.exists("ipu_id") else None
-        always = options.connection_type == enums.ConnectionType.Always
-        attachment = devices.Attachment(ipus, device_id=device_id, hardware=hardware, free=always)
+        attachment = Attachment(ipus, device_id=device_id, hardware=hardware)
+        weakref.finalize(self, attachment.detach)
+        if options.connection_type == enums.ConnectionType.Always:
+            attachment.attach()
         if not offline:
             _device_log.acquired(attachment, ipus, hardware)
-        weakref.finalize(self, attachment.detach)
-        return attachment
+        if attachment.attached:
+            _device_log.attached(attachment)
+        self._attachment = attachment
 
     def _attach(self) -> None:
         """Take the device, unless it is held already, and load it: weights, optimizer, random state."""
@@ -285,6 +299,7 @@ class CompilingExecutor(ExecutorState):
         if not self._attachment.attached:
             self._attachment.attach()
             _device_log.attached(self._attachment)
+        self._meter = _metering.meter_of(self)
         session = self._compiled()
         self.copyWeightsToDevice()
         if self._optimizer is not None:
@@ -365,7 +380,10 @@ def _without_gradient(tensor: torch.Tensor) -> torch.Tensor:
 
 @contextlib.contextmanager
 def _distributed_compilation(options: Options, model: torch.nn.Module) -> Iterator[None]:
-    """In a distributed run with a cache, one process compiles and the others, one by one, find the result."""
+    """In a distributed run with a cache, one process compiles and the others, one by one, find the result.
+
+    Only code is compiled inside. All processes capture their programs before, side by side.
+    """
     folder = _session_settings.cache_folder(options)
     if options.Distributed.numProcesses <= 1 or folder is None:
         yield

@@ -16,7 +16,9 @@ import torch
 
 from tremula import log
 from tremula.data import waiting
-from tremula.machine import devices, ledger
+from tremula.distributed import independence
+from tremula.machine import ledger
+from tremula.machine.attach import Attachment
 from tremula.optimize.adopt import adopt, host_step_message
 from tremula.program.source import user_line
 from tremula.session import Session
@@ -29,6 +31,8 @@ from .options import Options, PipelinedExecution, ShardedExecution
 
 if TYPE_CHECKING:
     from tremula.estimate.run import ModelledRun
+
+    from ._metering import CallMeter
 
 ledger.count_data_wait(lambda: (waiting.waited_seconds(), waiting.items()))
 
@@ -50,6 +54,7 @@ def _returns_plain_module(method: Callable[..., Any]) -> Callable[..., Any]:
             "module: calling what it returns runs on the host. Convert the module before it is wrapped, and keep "
             "the object that trainingModel or inferenceModel returned.",
         )
+        independence.converted()
         return method(*args, **kwargs)
 
     return convert
@@ -79,7 +84,8 @@ class ExecutorState:
         self._session: Session | None = None
         #: the chip model's view of the program
         self._modelled: ModelledRun | None = None
-        self._attachment: devices.Attachment | None = None
+        self._attachment: Attachment | None = None
+        self._meter: CallMeter | None = None
         self._executable_inputs: _args_parser.ArgsParser.Args | None = None
         self._steady: SteadyCall | None = None
         self._anchor_memory: dict[str, torch.Tensor] = {}
@@ -114,6 +120,8 @@ class ExecutorState:
             self.PoptorchParameter = self._wrapping.parameter_class
             self.PoptorchBuffer = self._wrapping.buffer_class
             self._wrapping.put_on(self._user_model)
+            processes = self._options.Distributed.numProcesses
+            independence.wrapped(self._ledger.model, processes, self._options.replication_factor)
 
     @staticmethod
     def _own_options(options: Options | None) -> Options:

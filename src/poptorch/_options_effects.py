@@ -33,7 +33,10 @@ def report(options: Options) -> None:
     for variable in VARIABLES:
         if env.is_set(variable.name):
             _say(f"The environment variable {variable.name}", variable.effect)
-    for engine_option in env.get("POPLAR_ENGINE_OPTIONS"):
+    # the launcher sets it for all its instances, and has spoken where the user did
+    if env.is_set("POPLAR_TARGET_OPTIONS") and not env.is_set("TREMULA_POPRUN"):
+        log.no_effect("The environment variable POPLAR_TARGET_OPTIONS", "virtual IPUs have no links")
+    for engine_option in {**env.get("POPLAR_ENGINE_OPTIONS"), **env.get("POPLAR_RUNTIME_OPTIONS")}:
         _report_engine(engine_option)
 
 

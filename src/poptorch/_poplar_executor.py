@@ -72,13 +72,15 @@ class PoplarExecutor(CompilingExecutor):
             given = steady.as_device(tensors)
         if self._training:
             self._write_optimizer_state_if_needed()
+        assert self._attachment is not None
+        self._attachment.about_to_run()
         with self._profiling.tracepoint("modelExecution"):
             outputs, anchors = self._run(steady, tensors, given)
         if anchors:
             self._anchor_memory.update(zip(self._options.anchored_tensors, anchors, strict=True))
         for output in outputs:
             output.backward = _backward_refused
-        self._after_run(tensors, started)
+        self._after_run(tensors, outputs, started)
         return steady.as_returned(outputs)
 
     def _admit(self, args: Any, kwargs: Any) -> tuple[SteadyCall, list[torch.Tensor], list[torch.Tensor]]:
@@ -137,10 +139,12 @@ class PoplarExecutor(CompilingExecutor):
         )  # frozen, as all options of an executor
         return bool(int(mode))
 
-    def _after_run(self, tensors: list[torch.Tensor], started: float) -> None:
+    def _after_run(self, tensors: list[torch.Tensor], outputs: list[torch.Tensor], started: float) -> None:
         samples = tensors[0].shape[0] if tensors and tensors[0].dim() else 1
         seconds = perf_counter() - started
         self._ledger.executed(1, samples, seconds)
+        if self._meter is not None:
+            self._meter.called(seconds, samples, tensors, outputs)
         if not self._calls_since_compile:
             self._ledger.first_call(samples, seconds)
             log.layer("tremula").info("%s: first call in %.2f s", self._label, seconds)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tremula.distributed import launched
+from tremula.distributed.instances import Instances, patience
 from tremula.errors import Error
 from tremula.execute.choice import ExecutionSettings
 from tremula.execute.device_state import ReplicaGrouping
@@ -15,6 +17,7 @@ from tremula.program.graph import Loops
 from tremula.session import SessionSettings
 
 from . import enums
+from ._profile import engine_options
 
 if TYPE_CHECKING:
     from .options import Options
@@ -69,7 +72,19 @@ def session_settings(
         io_tiles=options.TensorLocations.toDict().get("numIOTiles", 0),
         half_partials=popart.get("partialsTypeMatMuls") == "half",
         execution=ExecutionSettings(cache_folder=cache_folder(options), label=label),
+        instances=instances_of(options) if training else Instances(),
     )
+
+
+def instances_of(options: Options) -> Instances:
+    """Who trains a model with these options together; nobody else if it is only compiled."""
+    processes = options.Distributed.numProcesses
+    if processes == 1 or options.connection_type == enums.ConnectionType.Never:
+        return Instances()
+    index = options.Distributed.processId
+    if launched.instances() == processes:
+        index = launched.instance()  # options that were read from a file are those of who saved them
+    return Instances(index, processes, patience(engine_options(options)))
 
 
 def cache_folder(options: Options) -> str | None:

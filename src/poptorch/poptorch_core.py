@@ -7,7 +7,7 @@ from typing import Any
 
 from tremula.capture import context
 from tremula.errors import Error, RecoverableError, UnrecoverableError
-from tremula.machine import devices
+from tremula.machine import attach, systems
 
 __all__ = [
     "Error",
@@ -60,16 +60,16 @@ def _throwTestError(kind: TestErrorType) -> None:
 
 
 def ipuHardwareIsAvailable(num_ipus: int = 1) -> bool:
-    """Whether `num_ipus` IPUs can be had that programs take for hardware (TREMULA_VIRTUAL_IPUS)."""
-    if devices.model_only():
+    """Whether this machine has `num_ipus` virtual IPUs, which programs take for hardware (`tremula system`)."""
+    if systems.model_only():
         return False
-    rounded = devices.ipus_needed(num_ipus, round_up=True, hardware=False)
-    return bool(devices.candidates(rounded))
+    return attach.available(1 << max(0, num_ipus - 1).bit_length())
 
 
 def ipuHardwareVersion() -> int:
-    """Generation of the IPUs that are shown as hardware: 2 is the Mk2."""
-    return 2 if devices.hardware_ipus() else -1
+    """Generation of the IPUs that are shown as hardware: 2 is the Mk2 and the Bow; -1 without any."""
+    system = systems.current()
+    return -1 if system is None else int(system.hardware.chip.architecture.removeprefix("ipu"))
 
 
 def isCompilingWithDispatcher() -> bool:

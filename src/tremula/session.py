@@ -10,7 +10,7 @@ import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx
@@ -22,7 +22,9 @@ from tremula.capture.stages import BlockRule, Mode, RestoredStages, StageSummary
 from tremula.capture.state import StateSlots
 from tremula.capture.step import CapturedStep, Flatten, capture_step
 from tremula.capture.update import capture_accumulate, capture_update
+from tremula.distributed.instances import Instances
 from tremula.errors import Error
+from tremula.execute.buckets import bucket_members
 from tremula.execute.choice import ExecutionSettings
 from tremula.execute.device_state import ReplicaGrouping, TrainingState
 from tremula.execute.executable import Executable
@@ -31,7 +33,7 @@ from tremula.execute.outputs import OutputRule
 from tremula.execute.package_fit import Surroundings, check_fit
 from tremula.execute.package_spec import SavedProgram, SavedStages
 from tremula.execute.precision import Precision
-from tremula.execute.random_state import RandomState
+from tremula.execute.random_state import RandomState, fresh_seed
 from tremula.ops import ctc_loss as _registers_a_static_form  # noqa: F401
 from tremula.ops.overlap import check_settings, overlap_modes
 from tremula.optimize.fused import fused_update
@@ -43,6 +45,9 @@ from tremula.program.dtypes import device_dtype
 from tremula.program.graph import Interface, Loops, Program, parameter_annotations, tensors_of
 from tremula.program.names import Names
 from tremula.program.verify import verify
+
+if TYPE_CHECKING:
+    from tremula.distributed.team import Team
 
 #: prefix of the name of a parameter's value after the update
 _UPDATED = "UpdatedVar___"
@@ -72,6 +77,13 @@ class SessionSettings:
     stochastic_rounding: bool = False
     half_partials: bool = False
     execution: ExecutionSettings = ExecutionSettings()
+    #: who trains the model together with this process
+    instances: Instances = Instances()
+
+    @property
+    def turns_per_update(self) -> int:
+        """Micro-batches of this instance that each update of the weights is made from."""
+        return self.loops.gradient_accumulation * self.loops.replicas
 
 
 @dataclass(frozen=True)
@@ -96,6 +108,8 @@ class Session:
         self.computed: tuple[bool, ...] = ()
         self._executable: Executable | None = None
         self._names: Names | None = None
+        #: the other instances, if they train the model too
+        self._team: Team | None = None
 
     # -- compiling ---------------------------------------------------------------------------------------
 
@@ -112,6 +126,7 @@ class Session:
 
         `acquire` is told what the program needs as soon as that is known, and may refuse.
         """
+        self._join(module, inputs)
         captured = self.capture(module, call, inputs, input_names, flatten, acquire)
         self._load(captured.program, captured.state, captured.training, captured.result, captured.computed)
 
@@ -169,6 +184,11 @@ class Session:
     ) -> None:
         """Put a program and its state on the device."""
         settings = self.settings
+        team = self._team
+        if team is not None and training is not None:
+            names = program.interface.gradients
+            together = bucket_members(program, training.accumulator_dtypes)
+            team.agree_on_gradients([[names[i] for i in bucket] for bucket in together])
         self._names = Names(program)
         anchor_rules = self._add_anchors(program)
         self.result, self.computed = result, computed
@@ -176,7 +196,7 @@ class Session:
             program,
             state,
             outputs=[settings.outputs] * len(program.interface.outputs) + anchor_rules,
-            random=RandomState(settings.seed, settings.loops.replicas),
+            random=self._random_state(),
             groupings=settings.groupings,
             training=training,
             precision=Precision(settings.stochastic_rounding, settings.half_partials),
@@ -184,7 +204,47 @@ class Session:
             clock=time.perf_counter,
             execution=settings.execution,
             fused_update=self._fused_update(program, state, training),
+            reduction=None if team is None or training is None else team.reduction(),
         )
+
+    def _join(self, module: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> None:
+        """Meet the other instances, see that they train the same model, and begin with the same weights."""
+        settings = self.settings
+        if not settings.training or settings.instances.count == 1:
+            return
+        # here, for it takes a moment and a run of one instance does without
+        from tremula.distributed.team import Team
+
+        if settings.groupings:
+            raise Error(
+                f"{', '.join(settings.groupings)}: replicaGrouping() is not supported in a run of several instances "
+                f"(there are {settings.instances.count}): groups would reach over them. Run all replicas in one "
+                "instance."
+            )
+        self._team = Team(settings.instances)
+        slots = StateSlots(module)
+        tensors = slots.tensors()
+        self._team.agree_on_model(
+            settings.execution.label,
+            {name: tensors[name] for name in slots.parameter_names},
+            {name: tensors[name] for name in slots.buffer_names},
+            inputs,
+            {
+                "loops": str(settings.loops),
+                "optimizer": "none" if self.spec is None else self.spec.kind.name,
+                "reduction": f"mean {settings.mean_reduction}, running {settings.running_mean}",
+            },
+        )
+        self._team.share(list(tensors.values()))
+
+    def _random_state(self) -> RandomState:
+        """The streams of this instance's replicas."""
+        seed, replicas = self.settings.seed, self.settings.loops.replicas
+        if self._team is None:
+            return RandomState(seed, replicas)
+        common = self._team.common_seed(fresh_seed() if seed is None else seed)
+        first = self.settings.instances.index * replicas
+        return RandomState(common if seed is None else seed, replicas, first, common)
 
     def _fused_update(
         self, program: Program, state: Mapping[str, torch.Tensor], training: TrainingState | None
@@ -195,7 +255,8 @@ class Session:
         return fused_update(self.spec, trained, training.state, training.hyper)
 
     def _refuse_broadcast(self, module: torch.nn.Module, step: CapturedStep, slots: StateSlots) -> None:
-        if self.settings.loops.replicas == 1 or not self.settings.broadcast_buffers:
+        replicas = self.settings.loops.replicas * self.settings.instances.count
+        if replicas == 1 or not self.settings.broadcast_buffers:
             return
         # Batch norms keep statistics per replica on the device and need no broadcast.
         norms = {
@@ -208,7 +269,7 @@ class Session:
         if written:
             raise Error(
                 f"PopTorch does not support broadcasting buffers, and forward() writes to {', '.join(written)}: with "
-                f"{self.settings.loops.replicas} replicas each would get a value of its own. If that is what you "
+                f"{replicas} replicas each would get a value of its own. If that is what you "
                 "want, set poptorch.Options().broadcastBuffers(False).",
                 type="poptorch_cpp_error",
             )
@@ -267,7 +328,8 @@ class Session:
         values = [tensors_of(node)[0] for node in outputs[len(outputs) - len(names) :]]  # type: ignore
         annotations = parameter_annotations(program)
         gradients = {name: torch.empty_like(state[name], device="meta") for name in names}
-        if self.settings.loops.gradient_accumulation * self.settings.loops.replicas > 1:
+        # Gradients of other instances are added to accumulators, even where there is but one turn.
+        if self.settings.turns_per_update * self.settings.instances.count > 1:
             dtypes = training.accumulator_dtypes
             made = dict(zip(names, values, strict=True))
             program.accumulate = capture_accumulate(
@@ -289,8 +351,11 @@ class Session:
         spec = self.spec
         assert spec is not None
         names = [name for name in program.interface.gradients if name in state]
-        loops = self.settings.loops
-        turns = loops.gradient_accumulation * loops.replicas
+        settings = self.settings
+        divisor = 1.0
+        if settings.mean_reduction:
+            turns = 1 if settings.running_mean else settings.turns_per_update
+            divisor = float(turns * settings.instances.count)
         # a number that stays the same from call to call is made a tensor once
         constant = functools.lru_cache(maxsize=1)(lambda value: torch.tensor(value, dtype=torch.float32))
 
@@ -303,8 +368,8 @@ class Session:
             hyper=hyper_tensors(spec),
             loss_scale=scale,
             scale_varies=bool(spec.automatic_loss_scaling),
-            divisor=float(turns) if self.settings.mean_reduction else 1.0,
-            running_mean=self.settings.running_mean,
+            divisor=divisor,
+            running_mean=settings.running_mean,
             accumulator_dtypes=tuple(spec.accum_type for _ in names),
         )
         return training
@@ -449,6 +514,7 @@ class Session:
             settings = replace(settings, rule=RestoredStages(seen))
         # With the compiled optimizer, whose order of tensors is that of the graph; `spec` brings new values.
         session = cls(settings, saved.spec)
+        session._join(module, inputs)
         slots = StateSlots(module)
         host = slots.tensors()
         state = _device_state(host, saved.program)
@@ -459,6 +525,7 @@ class Session:
         surroundings = Surroundings(
             training=settings.training,
             loops=settings.loops,
+            instances=settings.instances.count,
             running_mean=settings.running_mean,
             groupings=settings.groupings,
             parameters=tuple(slots.parameter_names),

@@ -72,9 +72,9 @@ def test_a_foreign_poptorch_in_front_of_ours_is_a_problem(
 
 
 def test_a_package_that_we_do_not_ship_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "gcipuinfo.py").write_text("")
+    (tmp_path / "popart.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
-    [found] = [each for each in neighbours.foreign_packages() if each.name == "gcipuinfo"]
+    [found] = [each for each in neighbours.foreign_packages() if each.name == "popart"]
     assert not found.in_the_way
     assert "problem" not in levels(doctor.check_neighbours())
 

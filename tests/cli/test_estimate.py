@@ -188,7 +188,10 @@ def test_nothing_answered_is_a_failure(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_compare_saved_estimates_and_command_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["estimate", "model.py", "--ipus", "1,2", "--csv", "--save", "both.json"]) == 0
+    assert (
+        main(["estimate", "model.py", "--ipus", "1,2", "--target", "mk2", "--csv", "--save", "both.json"])
+        == 0
+    )
     capsys.readouterr()
     assert main(["compare", "both.json#1", "model.py --target bow"]) == 0
     out = capsys.readouterr().out
@@ -233,7 +236,10 @@ def test_compare_profiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_a_side_that_cannot_be_read_is_told(
     folder: Path, capsys: pytest.CaptureFixture[str], a: str, message: str
 ) -> None:
-    assert main(["estimate", "model.py", "--ipus", "1,2", "--csv", "--save", "both.json"]) == 0
+    assert (
+        main(["estimate", "model.py", "--ipus", "1,2", "--target", "mk2", "--csv", "--save", "both.json"])
+        == 0
+    )
     capsys.readouterr()
     assert main(["compare", a, "both.json#1"]) == 1
     assert message in capsys.readouterr().err

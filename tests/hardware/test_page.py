@@ -55,6 +55,24 @@ def test_machines() -> None:
         ]
 
 
+def test_sensors() -> None:
+    text = PAGE.read_text(encoding="utf-8").split("| name | boards |")[1]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()[2:6]]
+    assert {row[0] for row in rows} == set(catalogue.names("machine"))
+
+    def pair(idle: float | None, busy: float | None) -> str:
+        return ", ".join("-" if each is None else f"{each:.1f}" for each in (idle, busy))
+
+    for name, *cells in rows:
+        machine = catalogue.machine(name)
+        assert cells == [
+            str(machine.boards),
+            pair(machine.board_idle_watts, machine.board_busy_watts),
+            pair(machine.die_idle_celsius, machine.die_busy_celsius),
+            pair(machine.board_idle_celsius, machine.board_busy_celsius),
+        ]
+
+
 def test_systems() -> None:
     rows = table("Systems")
     assert {row[0] for row in rows} == set(catalogue.names("system"))

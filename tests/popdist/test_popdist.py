@@ -1,13 +1,17 @@
-"""What the launcher's variables say, and what is refused until instances can talk."""
+"""What the launcher's variables say; what instances do with each other is in tests/distributed."""
 
 from __future__ import annotations
 
 import copy
+import importlib
 import os
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import pytest
+import torch
 
 import popdist
 import popdist.poptorch
@@ -17,7 +21,7 @@ from tremula.errors import Error
 @pytest.fixture(autouse=True)
 def no_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.startswith(("POPDIST_", "OMPI_")):
+        if name.startswith(("POPDIST_", "OMPI_", "MASTER_")):
             monkeypatch.delenv(name)
 
 
@@ -44,15 +48,48 @@ def test_instances_follow_from_the_replicas(monkeypatch: pytest.MonkeyPatch) -> 
         NUM_LOCAL_REPLICAS=2,
         REPLICA_INDEX_OFFSET=6,
         NUM_IPUS_PER_REPLICA=4,
-        NODE_DEVICE_ID=120,
         LOCAL_INSTANCE_INDEX=1,
     )
     assert popdist.isPopdistEnvSet()
     assert (popdist.getNumInstances(), popdist.getInstanceIndex()) == (4, 3)
     assert popdist.getLocalInstanceIndex() == 1
-    assert popdist.getDeviceId(4) == 120
-    with pytest.raises(Error, match="uses 2 IPUs per replica"):
-        popdist.getDeviceId(2)
+
+
+@pytest.mark.parametrize(
+    ("ipus", "replicas", "instance", "parent", "expected"),
+    [
+        (1, 1, 3, 120, 3),  # of the first sixteen of 64
+        (1, 1, 3, 121, 19),
+        (4, 1, 1, 120, 97),
+        (4, 2, 1, 120, 113),
+        (1, 3, 1, 120, 97),  # three IPUs need a device of four
+        (16, 1, 0, 120, 120),
+    ],
+)
+def test_an_instance_has_a_part_of_what_is_reserved_on_its_host(
+    monkeypatch: pytest.MonkeyPatch, ipus: int, replicas: int, instance: int, parent: int, expected: int
+) -> None:
+    monkeypatch.setenv("TREMULA_SYSTEM", "bow-pod64")
+    monkeypatch.delenv("TREMULA_VIRTUAL_IPUS", raising=False)
+    launch(
+        monkeypatch,
+        NUM_TOTAL_REPLICAS=8 * replicas,
+        NUM_LOCAL_REPLICAS=replicas,
+        NUM_IPUS_PER_REPLICA=ipus,
+        LOCAL_INSTANCE_INDEX=instance,
+        NODE_DEVICE_ID=parent,
+    )
+    assert popdist.getDeviceId() == popdist.getDeviceId(ipus) == expected
+    assert popdist.poptorch.Options().ipu_id == expected
+    with pytest.raises(Error, match=f"uses {ipus + 1} IPUs per replica"):
+        popdist.getDeviceId(ipus + 1)
+
+
+def test_the_number_of_ipus_per_replica_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert popdist.checkNumIpusPerReplica(7)  # nobody said otherwise
+    launch(monkeypatch, NUM_TOTAL_REPLICAS=1, NUM_IPUS_PER_REPLICA=2)
+    assert popdist.checkNumIpusPerReplica(2)
+    assert not popdist.checkNumIpusPerReplica(1)
 
 
 def test_uneven_instances_are_counted_by_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,21 +109,61 @@ def test_nonsense_is_named(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
         popdist.getNumTotalReplicas()
 
 
-def test_one_instance_can_be_initialised() -> None:
+def test_one_instance_can_do_everything_alone() -> None:
+    assert not popdist.isBackendInitialized()
     popdist.init()
     assert popdist.isBackendInitialized()
+    popdist.synchronize()
+    values = torch.tensor([1.0, 2.0])
+    for alone in (popdist.allReduceSum, popdist.allReduceMean, popdist.broadcast):
+        assert alone(values).tolist() == [1.0, 2.0]
+        assert alone(values) is not values
+    assert popdist.execute_on_instances({0}, int, "5") == 5
     popdist.finalizeBackend()
     assert not popdist.isBackendInitialized()
 
 
-def test_several_instances_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_are_for_instances_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     launch(monkeypatch, NUM_TOTAL_REPLICAS=2, NUM_LOCAL_REPLICAS=1, REPLICA_INDEX_OFFSET=1)
-    with pytest.raises(Error, match="instance 1 of 2"):
-        popdist.init()
-    with pytest.raises(Error, match="instance 1 of 2"):
-        popdist.poptorch.Options()
     assert popdist.execute_on_instances({0}, int, "5") is None
     assert popdist.execute_on_instances({1}, int, "5") == 5
+    with pytest.raises(Error, match="no instance 2"):
+        popdist.execute_on_instances({0, 2}, int, "5")
+    with pytest.raises(Error, match="at least one"):
+        popdist.execute_on_instances(set(), int, "5")
+
+
+def test_a_communicator_has_one_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    launch(monkeypatch, NUM_TOTAL_REPLICAS=2, NUM_LOCAL_REPLICAS=1)
+    popdist.registerCommunicator({0}, "first")
+    popdist.registerCommunicator([0], "first")
+    popdist.synchronize("first")
+    with pytest.raises(Error, match="a communicator first already"):
+        popdist.registerCommunicator({1}, "first")
+    with pytest.raises(Error, match="a communicator WORLD already"):
+        popdist.registerCommunicator({1}, popdist.defaultCommunicatorId())
+    popdist._communicators.clear()
+
+
+@pytest.mark.parametrize(
+    ("module", "function"),
+    [
+        ("popart", "configureSessionOptions"),
+        ("popart", "getDevice"),
+        ("tensorflow", "set_ipu_config"),
+        ("keras", "set_ipu_config"),
+        ("horovod", "init"),
+    ],
+)
+def test_other_front_ends_can_be_imported_and_say_what_to_use(module: str, function: str) -> None:
+    entry = getattr(importlib.import_module(f"popdist.{module}"), function)
+    with pytest.raises(Error, match=f"popdist.{module}.{function}: .*popdist"):
+        entry(None)
+
+
+def test_importing_it_does_not_load_torch() -> None:
+    program = "import popdist, sys; popdist.isPopdistEnvSet(); sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 def test_options_take_what_the_launcher_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

@@ -12,6 +12,15 @@ from hypothesis import strategies as st
 
 import poptorch
 
+
+@pytest.fixture(autouse=True, scope="module")
+def any_number_of_ipus():
+    """An IPU model: hardware hands out powers of two, and three replicas have to be right as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREMULA_VIRTUAL_IPUS", "0")
+        yield
+
+
 PROFILE = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 

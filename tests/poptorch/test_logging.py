@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import re
 
 import pytest
+import torch
 
+import poptorch
 from poptorch._logging import logger, setLogLevel, setPopartLogLevel
 from tremula import log
 
@@ -51,3 +54,17 @@ def test_records_reach_the_handlers_of_the_program(caplog):
     with caplog.at_level(logging.DEBUG):
         logger.debug("seen")
     assert "seen" in caplog.text
+
+
+def test_stamps_that_time_a_compilation_come_in_order(capfd):
+    setPopartLogLevel("INFO")
+    model = poptorch.inferenceModel(
+        torch.nn.Linear(2, 2), poptorch.Options().showCompilationProgressBar(False)
+    )
+    model(torch.zeros(1, 2))
+    lines = capfd.readouterr().err.splitlines()
+    stamps = ("Popart version:", "Poplar graph initialised", "Starting compilation", "Graph compiled")
+    found = [next(i for i, line in enumerate(lines) if stamp in line) for stamp in stamps]
+    assert found == sorted(found)
+    # the date that programs such as examples-utils read in front of them
+    assert all(re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z popart:", lines[i]) for i in found)

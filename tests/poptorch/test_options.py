@@ -468,7 +468,9 @@ class TestOptionsWithoutEffect:
         assert name in line
 
     def test_variables_without_effect(self, monkeypatch, capfd):
-        monkeypatch.setenv("POPLAR_RUNTIME_OPTIONS", "{}")
-        monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", '{"target.hostSyncTimeout": "60"}')
+        monkeypatch.setenv("POPLAR_TARGET_OPTIONS", "{}")
+        monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", '{"target.syncPollPeriodUs": "60"}')
+        monkeypatch.setenv("POPLAR_RUNTIME_OPTIONS", '{"streamCallbacks.numaAware": "true"}')
         lines = self.lines(Options(), capfd)
-        assert ["POPLAR_RUNTIME_OPTIONS" in lines[0], "target.hostSyncTimeout" in lines[1]] == [True, True]
+        names = ("POPLAR_TARGET_OPTIONS", "target.syncPollPeriodUs", "streamCallbacks.numaAware")
+        assert [name in line for name, line in zip(names, lines, strict=True)] == [True] * 3

@@ -29,7 +29,7 @@ from tremula.cache.trust import default_root, directory_distrust
 from tremula.cli import neighbours
 from tremula.cli.command import Command
 from tremula.errors import Error
-from tremula.machine import devices, ledger
+from tremula.machine import ledger, systems
 from tremula.settings import VARIABLES, env
 
 _STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "problem": "bold red"}
@@ -164,15 +164,20 @@ def check_settings() -> Iterator[Finding]:
 def check_machine() -> Iterator[Finding]:
     """The virtual IPUs and the executable cache."""
     try:
-        count = devices.hardware_ipus()
-        model_only = devices.model_only()
+        system = systems.current()
+        model_only = systems.model_only()
         cache = env.get("POPTORCH_CACHE_DIR")
     except Error:
         return  # check_settings has reported it
-    if model_only:
-        text = "an IPU model that never runs out, as without hardware; TREMULA_VIRTUAL_IPUS=n shows n IPUs"
+    if model_only or system is None:
+        text = (
+            "an IPU model that never runs out, as without hardware (TREMULA_VIRTUAL_IPUS, POPTORCH_IPU_MODEL)"
+        )
     else:
-        text = f"{count}, shown to programs as hardware; all of them are this host's CPU"
+        text = (
+            f"{system.ipus} of {system.hardware.title} ({system.chosen_by}), shown to programs as hardware; all of "
+            "them are this host's CPU (`tremula system`)"
+        )
     yield Finding("ok", "virtual IPUs", text)
     folder = cache or str(default_root())
     distrust = directory_distrust(folder)

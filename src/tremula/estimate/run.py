@@ -16,6 +16,7 @@ from tremula.errors import Error
 from tremula.estimate.estimate import Estimate, estimate
 from tremula.hardware.catalogue import chip_of_version, smallest_system, target
 from tremula.hardware.system import System
+from tremula.machine import systems
 from tremula.program.graph import Program
 from tremula.schedule.deployment import Deployment
 from tremula.settings.environment import env
@@ -27,14 +28,26 @@ _SMALL_TILES = 4
 
 
 def modelled_system(ipus: int) -> System:
-    """The system that figures are given for: as the environment says, else one of enough Mk2 IPUs."""
+    """The system that figures are given for: this machine's, or a larger one of its chip.
+
+    A machine without IPUs has the chip that POPTORCH_IPU_MODEL_VERSION names.
+    """
     name = env.get("TREMULA_SYSTEM")
+    machine = None if systems.model_only() else systems.current()
+    if machine is not None and machine.hardware.ipus >= ipus and (name or not _version_is_set()):
+        return machine.hardware
     if name:
         return target(name, ipus)
+    if machine is not None and not _version_is_set():
+        return smallest_system(machine.hardware.chip, ipus)
     chip = chip_of_version(env.get("POPTORCH_IPU_MODEL_VERSION"))
     if env.get("POPTORCH_SMALL_IPU_MODEL") and not env.get("POPTORCH_IPU_MODEL"):
         chip = chip.with_tiles(_SMALL_TILES)
     return smallest_system(chip, ipus)
+
+
+def _version_is_set() -> bool:
+    return env.is_set("POPTORCH_IPU_MODEL_VERSION")
 
 
 @dataclass(frozen=True)
@@ -87,9 +100,9 @@ class ModelledRun:
 
     def brief(self) -> str:
         """One line about the figures, if they are there; they are not made for it."""
-        if "_made" not in self.__dict__:
+        found = self.known
+        if found is None:
             return ""
-        found = self._made
         low, high = found.time_band.around(found.throughput)
         share = found.memory.max_tile_bytes / found.memory.tile_memory_bytes
         fits = "" if found.memory.fits else ": out of memory"
@@ -102,6 +115,11 @@ class ModelledRun:
     def system(self) -> System:
         """The system that is modelled."""
         return modelled_system(self._program.loops.replicas * self._deployment.ipus_per_replica)
+
+    @property
+    def known(self) -> Estimate | None:
+        """All figures, if somebody has asked for them; they are not made for it."""
+        return self.__dict__.get("_made")
 
     @property
     def estimate(self) -> Estimate:

@@ -21,7 +21,15 @@ from tremula.execute.compilation import Compilation, Progress
 from tremula.execute.compile_request import NotCompilable, cxx_compiler, request_for
 from tremula.execute.compiled import load
 from tremula.execute.folding import drop_unused
-from tremula.execute.forms import Chunks, CompiledForm, Form, Surroundings, turn_arguments, update_arguments
+from tremula.execute.forms import (
+    Chunks,
+    CompiledForm,
+    End,
+    Form,
+    Surroundings,
+    turn_arguments,
+    update_arguments,
+)
 from tremula.execute.half_products import widen
 from tremula.execute.kernels import pick_kernels
 from tremula.execute.layout import allow_any_order, channels_last_parameters
@@ -92,8 +100,10 @@ class Choice:
         quick: Form,
         settings: ExecutionSettings,
         why_not: str | None,
+        end: End | None = None,
     ) -> None:
         self._around = around
+        self._end = end
         self._step = step
         self._quick = quick
         #: the form for the next call
@@ -194,10 +204,12 @@ class Choice:
     def _describe(self, chunks: Chunks) -> None:
         around = self._around
         training = around.state.training
-        divisor = 1.0 if training is None or training.running_mean else training.divisor
+        divisor = 1.0 if training is None else training.divisor
         fixed_scale = training is None or not training.scale_varies
         held = len(around.held(0))
         whole = whole_step(around.program, self._step, held, divisor=divisor, fixed_scale=fixed_scale)
+        if self._end is not None:
+            whole = replace(whole, update=None)
         inputs = [chunk[i] for i in range(whole.unrolled) for chunk in chunks]
         arguments = {"turn": _shapes([*turn_arguments(around, 0), *inputs])}
         if whole.update is not None:
@@ -281,7 +293,7 @@ class Choice:
         except (RuntimeError, OSError) as problem:
             self._settle(f"compiled code cannot be loaded ({problem})")
             return
-        form = CompiledForm(self._around, code, self._target.whole.unrolled)
+        form = CompiledForm(self._around, code, self._target.whole.unrolled, self._end)
         if verdict is not None:
             self._adopt(form, verdict)
         else:

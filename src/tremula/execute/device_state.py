@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
+from tremula.execute.buckets import Buckets, bucket_members
 from tremula.program.graph import Program
 
 
@@ -36,7 +37,7 @@ class TrainingState:
     loss_scale: Callable[[], torch.Tensor]
     #: whether that factor may change from one device iteration to the next
     scale_varies: bool = False
-    #: divisor of the summed gradients; 1 for a sum
+    #: divisor of what was accumulated and summed over instances; 1 for a sum
     divisor: float = 1.0
     running_mean: bool = False
     accumulator_dtypes: tuple[torch.dtype, ...] = ()
@@ -51,6 +52,8 @@ class DeviceState:
         state: Mapping[str, torch.Tensor],
         groupings: Mapping[str, ReplicaGrouping],
         training: TrainingState | None,
+        *,
+        bucketed: bool = False,
     ) -> None:
         self._program = program
         self._groupings = dict(groupings)
@@ -63,7 +66,13 @@ class DeviceState:
         self.of_replica = [self._arguments_of(replica) for replica in range(program.loops.replicas)]
         self.trained = [self.parameters[name] for name in program.interface.gradients]
         self.accumulators: list[torch.Tensor] = []
-        if training is not None and program.accumulate is not None:
+        #: where the accumulators lie if other instances' gradients are added to them
+        self.buckets: Buckets | None = None
+        if training is not None and program.accumulate is not None and bucketed:
+            dtypes = training.accumulator_dtypes
+            self.buckets = Buckets(bucket_members(program, dtypes), self.trained, dtypes)
+            self.accumulators = self.buckets.views
+        elif training is not None and program.accumulate is not None:
             self.accumulators = [
                 torch.zeros_like(parameter, dtype=dtype)
                 for parameter, dtype in zip(self.trained, training.accumulator_dtypes, strict=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from tremula.execute.buckets import Reduction
 from tremula.execute.choice import Choice, ExecutionSettings
 from tremula.execute.compilation import Progress
 from tremula.execute.device_state import DeviceState, ReplicaGrouping, TrainingState
@@ -22,6 +23,7 @@ from tremula.execute.lower import lower
 from tremula.execute.outputs import OutputCollector, OutputRule
 from tremula.execute.precision import DEFAULT_PRECISION, Precision
 from tremula.execute.random_state import RandomState
+from tremula.execute.shared_update import EarlyStep, SharedUpdate, can_copy
 from tremula.execute.threads import choose_threads
 from tremula.program.graph import Program
 
@@ -51,6 +53,7 @@ class Executable:
         clock: Callable[[], float],
         execution: ExecutionSettings | None = None,
         fused_update: Callable[..., None] | None = None,
+        reduction: Reduction | None = None,
     ) -> None:
         choose_threads()
         self.program = program
@@ -63,7 +66,7 @@ class Executable:
         turns = loops.device_iterations * loops.gradient_accumulation * loops.replicas
         #: whether a call is one turn of the loops, whose values are returned as they are
         self._only_turn = turns == 1 and all(rule.period == 1 for rule in self._rules)
-        self._state = DeviceState(program, state, groupings or {}, training)
+        self._state = DeviceState(program, state, groupings or {}, training, bucketed=reduction is not None)
         self._draws = program.uses_random or precision.stochastic_rounding
         plain = not traps and not precision.stochastic_rounding and not precision.half_partials
         any_order = bool(channels_last_parameters(program))
@@ -75,19 +78,31 @@ class Executable:
             random,
             draws=self._draws,
             prepare=None if fold is None else lower(fold.prepare, any_order=any_order),
+            reduction=reduction,
         )
         self._around = around
         update = fused_update if plain else None
         if update is None and program.update is not None:
             update = lower(program.update, precision)
+        lowered = lower(step, precision, traps=traps, any_order=any_order)
+        end, early, copies = None, None, False
+        buckets = self._state.buckets
+        if training is not None and buckets is not None and update is not None:
+            end = SharedUpdate(around, update)
+            copies = plain and can_copy(program, training)
+            if copies and len(buckets.flat) > 1:
+                early = EarlyStep(program, lowered, end)
         quick = QuickForm(
             around,
-            lower(step, precision, traps=traps, any_order=any_order),
+            lowered,
             lower(program.accumulate, precision) if program.accumulate is not None else None,
             update,
+            end=end,
+            early=early,
+            copies=copies,
         )
         why_not = None if plain else "its precision options are followed op by op"
-        self.choice = Choice(around, step, quick, execution or ExecutionSettings(), why_not)
+        self.choice = Choice(around, step, quick, execution or ExecutionSettings(), why_not, end)
 
     # -- state -------------------------------------------------------------------------------------------
 

@@ -8,11 +8,12 @@ compute the same numbers but for the order of floating-point operations.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import torch
 
+from tremula.execute.buckets import Reduction
 from tremula.execute.compiled import CompiledCode
 from tremula.execute.device_state import DeviceState, TrainingState
 from tremula.execute.random_state import RandomState
@@ -57,11 +58,14 @@ class Surroundings:
         *,
         draws: bool,
         prepare: Callable[..., list[torch.Tensor]] | None = None,
+        reduction: Reduction | None = None,
     ) -> None:
         self.program = program
         self.state = state
         self.random = random
         self.draws = draws
+        #: sums gradients over the instances of the run, if there are others
+        self.reduction = reduction
         self._prepare = prepare
         self._prepared: list[list[torch.Tensor]] = []
         self._prepared_version = -1
@@ -82,6 +86,21 @@ class Surroundings:
         index = chunk_index(self.program.loops, iteration, accumulation, replica)
         return [chunk[index] for chunk in chunks]
 
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """While inside, nothing is said to other instances: they do not try out what this one tries."""
+        reduction, self.reduction = self.reduction, None
+        try:
+            yield
+        finally:
+            self.reduction = reduction
+
+    def update_stream(self) -> contextlib.AbstractContextManager[None]:
+        """Draws inside are those of the update: of the first replica, or the same on all instances."""
+        if self.draws and self.state.buckets is not None:
+            return self.random.common()
+        return self.stream(0)
+
     def stream(self, replica: int) -> contextlib.AbstractContextManager[None]:
         """Draws inside come from the stream of a replica; with one replica it is in place already."""
         if self.draws and self.program.loops.replicas > 1:
@@ -99,6 +118,26 @@ def chunk_index(loops: Loops, iteration: int, accumulation: int, replica: int) -
     return group * loops.device_iterations * loops.gradient_accumulation + turn
 
 
+class End(Protocol):
+    """The end of a device iteration where other instances have a part in it; see `shared_update`."""
+
+    def start(self) -> None:
+        """A device iteration begins."""
+
+    def finish(self) -> None:
+        """Sum over the instances, and update."""
+
+
+class Early(Protocol):
+    """A step that hands its gradients over by itself; see `shared_update`."""
+
+    first_turn: bool
+
+    @property
+    def run(self) -> Callable[..., Any]:
+        """The step; it returns outputs and anchored tensors."""
+
+
 class QuickForm:
     """The captured graphs, one after the other."""
 
@@ -111,11 +150,19 @@ class QuickForm:
         step: Callable[..., Any],
         accumulate: Callable[..., Any] | None,
         update: Callable[..., Any] | None,
+        *,
+        end: End | None = None,
+        early: Early | None = None,
+        copies: bool = False,
     ) -> None:
         self._around = around
         self._step = step
         self._accumulate = accumulate
         self._update = update
+        self._end = end
+        self._early = early
+        #: whether the first gradients are copied into their accumulators, rather than added to zeros
+        self._copies = copies
 
     def iterate(self, chunks: Chunks, sink: Sink, first: int, count: int) -> None:
         """Run device iterations `first` to `first + count`."""
@@ -123,22 +170,33 @@ class QuickForm:
         loops = around.program.loops
         training = around.state.training
         returned = len(around.program.interface.outputs) + len(around.program.interface.anchors)
+        turns = loops.gradient_accumulation * loops.replicas
+        early = self._early if around.reduction is not None else None
         for iteration in range(first, first + count):
             gradients: list[torch.Tensor] = []
             scale = []
+            if self._end is not None:
+                self._end.start()
             if training is not None:
                 around.loss_scale = training.loss_scale()
                 scale = [around.loss_scale]
             for accumulation in range(loops.gradient_accumulation):
                 for replica in range(loops.replicas):
                     micro_batch = around.micro_batch(chunks, iteration, accumulation, replica)
+                    turn = accumulation * loops.replicas + replica
+                    step = self._step
+                    if early is not None and turn == turns - 1:
+                        early.first_turn = turn == 0
+                        step = early.run
                     sink.started()
                     with around.stream(replica):
-                        values = self._step(*around.held(replica), *micro_batch, *scale)
+                        values = step(*around.held(replica), *micro_batch, *scale)
                     sink.produced(values[:returned], iteration, accumulation, replica)
-                    turn = accumulation * loops.replicas + replica
-                    gradients = self._gather(values[returned:], turn, replica)
-            if training is not None and self._update is not None and gradients:
+                    if step is self._step:
+                        gradients = self._gather(values[returned:], turn, replica)
+            if self._end is not None:
+                self._end.finish()
+            elif training is not None and self._update is not None and gradients:
                 self._apply(training, gradients)
 
     def _gather(self, gradients: list[torch.Tensor], turn: int, replica: int) -> list[torch.Tensor]:
@@ -146,6 +204,9 @@ class QuickForm:
         state = self._around.state
         if state.training is None or self._accumulate is None:
             return gradients
+        if turn == 0 and self._copies:
+            torch._foreach_copy_(state.accumulators, gradients)
+            return state.accumulators
         if turn == 0:
             torch._foreach_zero_(state.accumulators)
         factors = running_mean_factors(turn) if state.training.running_mean else []
@@ -155,7 +216,7 @@ class QuickForm:
     def _apply(self, training: TrainingState, gradients: list[torch.Tensor]) -> None:
         """The reduction's divisor, then the optimizer's update."""
         assert self._update is not None
-        if training.divisor != 1.0 and not training.running_mean:
+        if training.divisor != 1.0:
             torch._foreach_div_(gradients, training.divisor)
         with self._around.stream(0):
             self._update(
@@ -168,10 +229,13 @@ class CompiledForm:
 
     name = "compiled"
 
-    def __init__(self, around: Surroundings, code: CompiledCode, unrolled: int) -> None:
+    def __init__(
+        self, around: Surroundings, code: CompiledCode, unrolled: int, end: End | None = None
+    ) -> None:
         self._around = around
         self._code = code
         self.unrolled = unrolled
+        self._end = end
 
     def iterate(self, chunks: Chunks, sink: Sink, first: int, count: int) -> None:
         """Run device iterations `first` to `first + count`, a multiple of `unrolled`."""
@@ -203,9 +267,15 @@ class CompiledForm:
         around = self._around
         loops = around.program.loops
         training = around.state.training
-        # The update leaves zeros behind; a call that was interrupted, or the quick form, does not.
-        torch._foreach_zero_(around.state.accumulators)
+        buckets = around.state.buckets
+        # The compiled update leaves zeros behind; a call that was interrupted, or the quick form, does not.
+        if buckets is None:
+            torch._foreach_zero_(around.state.accumulators)
         for iteration in range(first, first + count):
+            if self._end is not None:
+                self._end.start()
+            if buckets is not None:
+                buckets.zero()
             for accumulation in range(loops.gradient_accumulation):
                 for replica in range(loops.replicas):
                     turn = accumulation * loops.replicas + replica
@@ -215,7 +285,9 @@ class CompiledForm:
                     with around.stream(replica):
                         values = self._code.turn(arguments)
                     sink.produced(values, iteration, accumulation, replica)
-            if training is not None and self._code.update is not None:
+            if self._end is not None:
+                self._end.finish()
+            elif training is not None and self._code.update is not None:
                 self._code.update(update_arguments(around))
 
 

@@ -30,6 +30,7 @@ class Surroundings:
         state: parameters and buffers by name, in device dtypes.
         inputs: one micro-batch in device dtypes.
         optimizer: state of the optimizer that training would go on with.
+        instances: how many processes train the model together.
     """
 
     training: bool
@@ -41,6 +42,7 @@ class Surroundings:
     state: Mapping[str, torch.Tensor]
     inputs: Sequence[torch.Tensor]
     optimizer: TrainingState | None
+    instances: int = 1
 
 
 def check_fit(saved: SavedProgram, given: Surroundings) -> None:
@@ -97,16 +99,19 @@ def _tensor_differences(program: Program, given: Surroundings) -> list[str]:
         if program.update is not None or program.accumulate is not None:
             found.append("it has an update although it is not for training")
         return found
-    return found + _update_differences(program, given.state, given.optimizer)
+    return found + _update_differences(program, given.state, given.optimizer, given.instances)
 
 
 def _update_differences(
-    program: Program, state: Mapping[str, torch.Tensor], training: TrainingState
+    program: Program, state: Mapping[str, torch.Tensor], training: TrainingState, instances: int
 ) -> list[str]:
     names = program.interface.gradients
-    turns = program.loops.gradient_accumulation * program.loops.replicas
+    turns = program.loops.gradient_accumulation * program.loops.replicas * instances
     if (program.update is None) != (not names) or (program.accumulate is None) != (not names or turns == 1):
-        return ["it lacks the update or the accumulation of gradients, or has one too many"]
+        return [
+            "it lacks the update or the accumulation of gradients, or has one too many (a program that was compiled "
+            "by one instance is not for several, nor the other way round)"
+        ]
     found: list[str] = []
     gradients = [(f"the gradient of {name}", state[name].shape, state[name].dtype) for name in names]
     if program.accumulate is not None:

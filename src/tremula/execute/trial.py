@@ -85,7 +85,7 @@ def enough_memory(around: Surroundings) -> bool:
 def tried(around: Surroundings, quick: Form, compiled: Form, chunks: Chunks) -> Verdict:
     """Compare and race two forms."""
     count = compiled.unrolled
-    with _put_back(around, chunks) as restore:
+    with around.alone(), _put_back(around, chunks) as restore:
         reference = _run(around, quick, chunks, count)
         restore()
         try:

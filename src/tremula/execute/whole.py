@@ -51,7 +51,7 @@ def whole_step(
         program: what was captured, anchors included.
         step: its step, or what folding left of it.
         held: how many tensors of the device's state the step takes.
-        divisor: of the summed gradients; 1 for a sum or a running mean.
+        divisor: of the accumulated gradients; 1 for a sum or a running mean.
         fixed_scale: whether the factor on the loss stays the same during a call.
     """
     loops = program.loops

@@ -91,7 +91,11 @@ def parse(text: str, origin: str) -> Entry:
 
 def _check_complete(kind: str, values: Mapping[str, Any], fields: Mapping[str, str], origin: str) -> None:
     based = bool(values.get("based_on"))
-    needed = ["name", "date"] if based else [name for name in fields if name != "based_on"]
+    if based:
+        needed = ["name", "date"]
+    else:  # what has a default is known of few machines
+        missing = dataclasses.MISSING
+        needed = [field.name for field in dataclasses.fields(KINDS[kind]) if field.default is missing]
     for name in needed:
         if name not in values:
             how = '= "..."' if name in _WORDS[kind] else '= { value = ..., source = "..." }'

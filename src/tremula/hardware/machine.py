@@ -55,3 +55,17 @@ class Machine:
 
     idle_power_watts: float | None
     busy_power_watts: float | None
+
+    # What its sensors would show. A board carries one or two IPUs and one power sensor; figures are those that
+    # gc-monitor printed on real machines, idle and under load.
+    boards: int = 1
+    board_idle_watts: float | None = None
+    board_busy_watts: float | None = None
+    #: how far a reading may lie from the modelled one, as a share of it
+    board_watts_spread: float | None = None
+    die_idle_celsius: float | None = None
+    die_busy_celsius: float | None = None
+    board_idle_celsius: float | None = None
+    board_busy_celsius: float | None = None
+    #: how far a temperature may lie from the modelled one: rooms differ
+    celsius_spread: float | None = None

@@ -57,6 +57,11 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
             "Write the execution part of the profile: the parts of a step, stages, transfers.",
         ),
         ("autoReport.outputExecutionReport", "bool", "Older name of outputExecutionProfile."),
+        (
+            "target.hostSyncTimeout",
+            "float",
+            "Seconds after which an instance of the run that does not arrive counts as hung; 0: never. Default: 300.",
+        ),
     ),
     *_rows(
         _IN_PROFILE,
@@ -169,7 +174,6 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
         ("target.syncMethod", "polling|hybrid|default", "How the host waits for the device."),
         ("target.syncPollPeriodUs", "int", "Pause between two looks at the device."),
         ("target.exceptionPollPeriodUs", "int", "Pause between two looks for exceptions."),
-        ("target.hostSyncTimeout", "float", "Seconds after which a silent device counts as hung."),
         ("target.gatewayMode", "bool", "Talk through the gateway of the machine."),
         ("target.gatewayWriteCombining", "bool", "Combine writes in the gateway."),
         ("target.maxStreamCallbackThreadsPerNumaNode", "int|auto", "Threads that serve streams."),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tremula.errors import Error
-from tremula.settings import engine_options, quantities
+from tremula.settings import engine_options, gcda, quantities
 
 #: the words that name a log level, from most to least talkative
 LOG_LEVELS = ("TRACE_ALL", "TRACE", "DEBUG_IR", "DEBUG", "INFO", "WARN", "ERR", "OFF")
@@ -105,6 +105,16 @@ def parse_object(text: str) -> dict[str, Any]:
 def parse_engine_options(text: str) -> dict[str, str]:
     """A JSON object of engine options, each one known by name."""
     return engine_options.validate(parse_object(text), where="POPLAR_ENGINE_OPTIONS")
+
+
+def parse_gcda_options(text: str) -> gcda.GcdaOptions:
+    """A JSON object of options of the device access library."""
+    try:
+        return gcda.parse(parse_object(text))
+    except BadValueError:
+        raise
+    except ValueError as problem:
+        raise BadValueError(str(problem)) from None
 
 
 @dataclass(frozen=True)
@@ -257,18 +267,17 @@ VARIABLES: tuple[Variable, ...] = (
         "JSON object",
         parse_object,
         {},
-        "Options of the run time: how the host waits for devices and fills streams.",
+        "Options of the run time; they win over engine options of the same name. `target.hostSyncTimeout` is followed.",
         "poptorch executor",
-        "no effect: there is no device to wait for or to stream to",
     ),
     Variable(
         "POPLAR_TARGET_OPTIONS",
         "JSON object",
         parse_object,
         {},
-        "How IPUs are linked to each other.",
-        "poptorch executor",
-        "no effect: virtual IPUs have no links",
+        "How IPUs are linked to each other; virtual IPUs have no links, so programs are told that it changes nothing. "
+        "poprun joins it to what it knows of the partition, and gives that to its instances.",
+        "tremula.launch",
     ),
     Variable(
         "PVTI_OPTIONS",
@@ -307,9 +316,9 @@ VARIABLES: tuple[Variable, ...] = (
         "TREMULA_VIRTUAL_IPUS",
         "whole number",
         parse_count,
-        0,
-        "How many virtual IPUs the machine reports as devices. 0: none, as on a machine that has only "
-        "the IPU model.",
+        None,
+        "How many virtual IPUs the machine has, up to 256; unset, as many as its system. 0: none, as on a machine "
+        "that has only the IPU model, which never runs out.",
         "tremula.machine",
     ),
     Variable(
@@ -317,9 +326,114 @@ VARIABLES: tuple[Variable, ...] = (
         "name or file",
         parse_text,
         "",
-        "The system that the chip model describes: pod16, bow-pod64, c600 ... (docs/hardware.md lists them), or a "
-        "chip: mk1, mk2, bow, c600, or a file of your own. Unset: as many Mk2 IPUs as the program asks for.",
-        "tremula.estimate",
+        "The system of virtual IPUs of this machine, which the chip model describes: bow2000, pod16, bow-pod64, "
+        "c600 ... (docs/hardware.md lists them), or a chip: mk1, mk2, bow, c600, or a file of your own. Unset: what "
+        "`tremula system use` chose, else one Bow-2000.",
+        "tremula.machine",
+    ),
+    Variable(
+        "TREMULA_RESERVATION",
+        "process id",
+        parse_text,
+        "",
+        "The launcher inside whose reserved devices this process may attach; set by poprun.",
+        "tremula.machine",
+    ),
+    Variable(
+        "TREMULA_POPRUN",
+        "process id",
+        parse_text,
+        "",
+        "The launcher that started this process as an instance; set by poprun, which refuses to start inside another.",
+        "tremula.launch, poptorch.Options",
+    ),
+    Variable(
+        "IPUOF_VIPU_API_PARTITION_ID",
+        "name",
+        parse_text,
+        "",
+        "The partition of the virtual system that programs and tools use (`vipu list partitions`); the only one "
+        "by default.",
+        "tremula.machine",
+    ),
+    Variable(
+        "GCDA_OPTIONS",
+        "JSON object",
+        parse_gcda_options,
+        None,
+        "Options of device access: enableMonitoring, monitorUtilisation, simulateSOCError.errorList, "
+        "simulateSOCError.triggerCount, simulateSOCError.rearmOnReset (docs/tools.md); and, without effect here, "
+        "configFile, discoverUSBDevices, forceHSPPosted.",
+        "tremula.machine",
+    ),
+    Variable(
+        "GCDA_MONITOR",
+        "flag",
+        parse_flag,
+        None,
+        "0 leaves out the modelled power and temperatures in gc-monitor and its like; unset, they are shown.",
+        "tremula.machine",
+    ),
+    Variable(
+        "GCDA_SUPPRESS_UTILISATION_MEASUREMENT",
+        "flag",
+        parse_flag,
+        False,
+        "1 leaves out the utilisation in gc-monitor and its like.",
+        "tremula.machine",
+    ),
+    Variable(
+        "GCDA_CONFIG_FILE",
+        "path",
+        parse_text,
+        "",
+        "Another mapping of IPUs; as configFile in GCDA_OPTIONS.",
+        "tremula.machine",
+        "no effect: virtual IPUs are mapped by partitions (`vipu`)",
+    ),
+    Variable(
+        "GCDA_NO_USB_IPU_DISCOVERY",
+        "flag",
+        parse_flag,
+        False,
+        "Do not look for devices at USB ports.",
+        "tremula.machine",
+        "no effect: virtual IPUs have no USB port",
+    ),
+    Variable(
+        "GCDA_HSP_POSTED",
+        "flag",
+        parse_flag,
+        False,
+        "How the host waits for a device.",
+        "tremula.machine",
+        "no effect: there is no host sync proxy",
+    ),
+    Variable(
+        "IPUOF_CONFIG_PATH",
+        "path",
+        parse_text,
+        "",
+        "File that describes a partition.",
+        "tremula.machine",
+        "no effect: IPUOF_VIPU_API_PARTITION_ID names the partition of virtual IPUs",
+    ),
+    Variable(
+        "VIPU_CLI_API_HOST",
+        "name",
+        parse_text,
+        "",
+        "Where the V-IPU server is, for the vipu command.",
+        "tremula.machine",
+        "no effect: there is no V-IPU server; partitions are this machine's own (`vipu`)",
+    ),
+    Variable(
+        "IPU_APP_EVENT_RECORD_PATH",
+        "path",
+        parse_text,
+        "",
+        "Folder for the record of the last fault that a program met, which gcipuinfo reads.",
+        "tremula.machine",
     ),
     Variable(
         "TREMULA_HARDWARE_PATH",

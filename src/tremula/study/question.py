@@ -29,7 +29,7 @@ RECOMPUTE = ("none", "all", "norms")
 class Setting:
     """One combination; None: as the program has it, or whatever is best."""
 
-    #: name of a chip or system; None: TREMULA_SYSTEM, or as many Mk2 IPUs as needed
+    #: name of a chip or system; None: this machine's system, or a larger one of its chip
     target: str | None = None
     #: IPUs of all replicas together
     ipus: int | None = None

@@ -74,6 +74,9 @@ def options_lines(split: Split, name: str = "options") -> list[str]:
     lines = [
         f"{name}.setExecutionStrategy(poptorch.PipelinedExecution(poptorch.AutoStage.AutoIncrement))",
     ]
+    ipus = found.deployment.ipus_per_replica * found.loops.replicas
+    if ipus & (ipus - 1):
+        lines.append(f"{name}.autoRoundNumIPUs(True)  # hardware hands out powers of two")
     needed = pipeline_stages(1 + len(split.begins), found.training)
     if found.training:
         lines.append(

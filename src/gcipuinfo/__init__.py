@@ -1,0 +1,144 @@
+"""Attributes of the IPUs of this machine, for monitoring programs: virtual IPUs, shown as gcipuinfo would.
+
+Attribute names are constants of this module (`gcipuinfo.IpuPower` is "ipu power") and of the class. Power and
+temperatures are modelled; utilisation is measured. Looking changes nothing: it works inside a program that trains.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tremula.errors import Error
+from tremula.machine import events, inventory
+
+__all__ = ["DeviceDiscoveryMode", "DiscoverActivePartitionIPUs", "DiscoverAllPartitionIPUs", "gcipuinfo"]
+
+
+class DeviceDiscoveryMode(int):
+    """Which partitions are looked at."""
+
+
+DiscoverActivePartitionIPUs = DeviceDiscoveryMode(0)
+DiscoverAllPartitionIPUs = DeviceDiscoveryMode(1)
+
+_ATTRIBUTES = (
+    "average board temp", "average die temp", "board ipu index", "board serial number", "board type", "board variant",
+    "clock", "config domain", "driver version", "firmware major version", "firmware minor version",
+    "firmware patch version", "firmware version", "gateway software version", "graph streaming",
+    "hexoatt active size (bytes)", "hexoatt total size (bytes)", "hexopt active size (bytes)",
+    "hexopt total size (bytes)", "host link correctable error count", "id", "ipu architecture", "ipu error state",
+    "ipu power", "ipu utilisation", "ipu utilisation (session)", "ipuof host", "ipuof partition id",
+    "ipuof routing id", "ipuof routing type", "ipuof server version", "link correctable error count", "link speed",
+    "link width", "numa node", "number of replicas", "parity initialised", "partition sync type", "pci id",
+    "pcie physical slot", "process start time", "reconfigurable partition", "remote buffers supported", "target",
+    "total board power", "user executable", "user name", "user process id",
+)  # fmt: skip
+_LABELS = {inventory.label(name): name for name in _ATTRIBUTES}
+globals().update(_LABELS)
+__all__ += list(_LABELS)
+
+
+class gcipuinfo:
+    """The attributes of all single IPUs, as they were when they were last looked at.
+
+    Args:
+        discoveryMode: which partitions; the active one by default.
+    """
+
+    keyRecordPath = "event record path"
+    keyTimestamp = "timestamp"
+    keySeverity = "severity"
+    keyCommandLine = "command line"
+    keyPid = "pid"
+    keyAttachedIPUs = "attached ipus"
+    keySpecificIPUs = "specific ipus"
+    keyAttachedIPUHosts = "attached ipu hosts"
+    keySpecificIPUHosts = "specific ipu hosts"
+    keyPartition = "partition"
+    keyDescription = "description"
+
+    def __init__(self, discoveryMode: int = DiscoverActivePartitionIPUs) -> None:
+        self._every_partition = int(discoveryMode) == int(DiscoverAllPartitionIPUs)
+        self._always = False
+        self._devices: list[dict[str, str]] = []
+        self._problem = ""
+        self.updateData()
+
+    def updateData(self) -> bool:
+        """Look again; False if that is not possible, and then the devices are none."""
+        try:
+            found = inventory.rooms(every_partition=self._every_partition)
+            self._devices = list(inventory.all_attributes(found))
+            self._problem = ""
+        except Error as error:
+            self._devices, self._problem = [], error.message
+        return not self._problem
+
+    def setUpdateMode(self, autoUpdate: bool) -> None:
+        """Whether each question looks again."""
+        self._always = bool(autoUpdate)
+
+    def getDevices(self) -> list[dict[str, str]]:
+        """The attributes of each IPU."""
+        return [dict(device) for device in self._seen()]
+
+    def getDevicesAsJSON(self) -> str:
+        """The same as JSON."""
+        return json.dumps({"devices": self._seen()})
+
+    def getNumDevices(self) -> int:
+        """How many IPUs there are."""
+        return len(self._seen())
+
+    def getAttributesForDevice(self, deviceId: int) -> dict[str, str]:
+        """The attributes of one IPU; empty if there is none of that id."""
+        return dict(self._device(deviceId))
+
+    def getAttributesForDeviceAsJSON(self, deviceId: int) -> str:
+        """The same as JSON."""
+        return json.dumps(self._device(deviceId))
+
+    def getNamedAttributeForDevice(self, deviceId: int, attribute: str) -> str:
+        """One attribute of one IPU; N/A if it has none of that name."""
+        return self._device(deviceId).get(attribute, inventory.UNKNOWN)
+
+    def getNamedAttributeForAll(self, attribute: str) -> list[str]:
+        """One attribute of each IPU; N/A where it has none of that name."""
+        return [device.get(attribute, inventory.UNKNOWN) for device in self._seen()]
+
+    def checkHealthOfDevices(self) -> str:
+        """The IPUs that have a fault, by host, as JSON: {} if none has. Faults are simulated (GCDA_OPTIONS)."""
+        self.updateData()
+        if self._problem:
+            return json.dumps({"error": self._problem})
+        hosts: dict[str, list[dict[str, str]]] = {}
+        for device in self._devices:
+            state = device["ipu error state"]
+            if state != "no errors":
+                where = device.get("ipuof host", device["pci id"])
+                kind = "connection" if "LINKDN" in state else "device"
+                entry = {"error": kind, "id": device["id"], "board ipu index": device["board ipu index"]}
+                partition = device.get("ipuof partition id")
+                hosts.setdefault(where, []).append(entry | ({"partition": partition} if partition else {}))
+        return json.dumps({"hosts": hosts} if hosts else {})
+
+    def getLastAppEventRecord(self, eventRecordPath: str = "") -> dict[str, str]:
+        """The last fault that a program recorded in that folder (IPU_APP_EVENT_RECORD_PATH by default)."""
+        return events.last(eventRecordPath)
+
+    def getLastAppEventRecordAsJSON(self, eventRecordPath: str = "") -> str:
+        """The same as JSON."""
+        return json.dumps(self.getLastAppEventRecord(eventRecordPath))
+
+    def _seen(self) -> list[dict[str, str]]:
+        if self._always:
+            self.updateData()
+        return self._devices
+
+    def _device(self, device_id: int) -> dict[str, str]:
+        wanted = str(int(device_id))
+        return next((device for device in self._seen() if device["id"] == wanted), {})
+
+
+for _label, _name in _LABELS.items():
+    setattr(gcipuinfo, _label, _name)

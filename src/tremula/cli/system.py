@@ -1,0 +1,173 @@
+"""`tremula system`: which virtual IPUs this machine has, which it could have, and choosing.
+
+The choice is kept in the user's configuration folder; the environment goes before it, so that a script can have
+a system of its own. Programs that run already keep the one that they began with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tremula.cli.command import Command
+from tremula.hardware import catalogue
+from tremula.hardware.system import System
+from tremula.machine import systems
+from tremula.machine.partitions import partitions
+from tremula.machine.room import enter, holders, span_text
+from tremula.settings.environment import env
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(action=_show, json=False)
+    actions = parser.add_subparsers(title="actions", metavar="action")
+
+    def action(name: str, help: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+        added = actions.add_parser(name, help=help, description=help)
+        added.set_defaults(action=run)
+        return added
+
+    show = action("show", "what this machine has, and who is attached (the default)", _show)
+    listing = action("list", "the systems that it could have", _list)
+    use = action("use", "have this system from now on", _use)
+    use.add_argument("name", metavar="NAME", help="bow-pod16, pod64, c600 ..., or the path of a system file")
+    action("forget", "go back to the default, one Bow-2000 with four IPUs", _forget)
+    for each in (show, listing):
+        each.add_argument("--json", action="store_true", help="the same for scripts")
+
+
+def _run(args: argparse.Namespace) -> int:
+    code: int = args.action(args)
+    return code
+
+
+def _show(args: argparse.Namespace) -> int:
+    found = _current()
+    if args.json:
+        print(json.dumps(found, indent=2))
+        return 0
+    if not found["ipus"]:
+        print("no IPUs: programs run on an IPU model that never runs out (TREMULA_VIRTUAL_IPUS=0)")
+        return 0
+    print(
+        f"{found['name']}: {found['title']}, {found['ipus']} virtual IPU(s), chosen by {found['chosen_by']}"
+    )
+    for partition in found["partitions"]:
+        print(f"  partition {partition['name']}: {partition['ipus']} IPU(s) from {partition['first_ipu']} on")
+    for holder in found["attached"]:
+        print(
+            f"  IPU {holder['ipus'][0]}{_last(holder['ipus'])}: process {holder['pid']} "
+            f"({holder['command'] or 'unknown'}){_since(holder['seconds'])}"
+        )
+    if not found["attached"]:
+        print("  nobody is attached")
+    if systems.model_only():
+        print("programs are told that they run on an IPU model all the same (POPTORCH_IPU_MODEL)")
+    return 0
+
+
+def _current() -> dict[str, Any]:
+    system = systems.current()
+    if system is None:
+        return {"name": None, "ipus": 0, "partitions": [], "attached": []}
+    attached = []
+    for partition in partitions(system):
+        room = enter(partition.name)
+        assert room is not None
+        for pid, usage, held in holders(room, list(range(partition.size))):
+            attached.append(
+                {
+                    "pid": pid,
+                    "user": usage.user,
+                    "command": usage.command,
+                    "seconds": _age(usage.attached_at),
+                    "partition": partition.name,
+                    "ipus": held,
+                }
+            )
+    return {
+        "name": system.name,
+        "title": system.hardware.title,
+        "chip": system.hardware.chip.name,
+        "ipus": system.ipus,
+        "chosen_by": system.chosen_by,
+        "partitions": [
+            {"name": each.name, "first_ipu": each.first_ipu, "ipus": each.size} for each in partitions(system)
+        ],
+        "attached": attached,
+    }
+
+
+def _list(args: argparse.Namespace) -> int:
+    system = systems.current()
+    now = system.hardware.name if system is not None else ""
+    usable = [each for each in map(catalogue.system, catalogue.names("system")) if _usable(each)]
+    rows = sorted(usable, key=lambda each: (each.chip.name, each.ipus, each.name))
+    if args.json:
+        plain = [
+            {"name": each.name, "title": each.title, "chip": each.chip.name, "ipus": each.ipus}
+            for each in rows
+        ]
+        print(json.dumps(plain, indent=2))
+        return 0
+    table = Table(box=None, pad_edge=False)
+    for title in ("", "system", "chip", "IPUs", "what it is"):
+        table.add_column(title, justify="right" if title == "IPUs" else "left", no_wrap=title != "what it is")
+    for each in rows:
+        mark = "*" if each.name == now else ""
+        table.add_row(mark, each.name, each.chip.name, str(each.ipus), each.title)
+    Console().print(table)
+    return 0
+
+
+def _use(args: argparse.Namespace) -> int:
+    name = os.path.abspath(args.name) if args.name.endswith(".toml") else args.name
+    system = systems.choose(name)
+    print(f"this machine has {system.title} from now on: {system.ipus} virtual IPU(s)")
+    _tell_of_environment()
+    return 0
+
+
+def _forget(_args: argparse.Namespace) -> int:
+    systems.forget()
+    system = catalogue.system(systems.DEFAULT)
+    print(f"this machine has the default system again: {system.title}, {system.ipus} virtual IPU(s)")
+    _tell_of_environment()
+    return 0
+
+
+def _tell_of_environment() -> None:
+    for name in ("TREMULA_SYSTEM", "TREMULA_VIRTUAL_IPUS"):
+        if env.is_set(name):
+            print(f"but {name}={env.raw(name)} is set in this shell and goes before it; unset {name}")
+
+
+def _usable(system: System) -> bool:
+    return system.ipus <= systems.MAX_IPUS
+
+
+def _age(attached_at: float) -> float | None:
+    return time.time() - attached_at if attached_at else None
+
+
+def _since(seconds: float | None) -> str:
+    return f" for {span_text(seconds)}" if seconds is not None else ""
+
+
+def _last(ipus: list[int]) -> str:
+    return f" to {ipus[-1]}" if len(ipus) > 1 else ""
+
+
+COMMAND = Command(
+    name="system",
+    help="show or choose the virtual IPUs of this machine",
+    add_arguments=_add_arguments,
+    run=_run,
+)

@@ -1,0 +1,76 @@
+"""Which instances are missing when the others wait for them in vain.
+
+Each instance that notices trouble says so in the store; so does one that comes to its end. After a moment, whoever
+has said nothing is missing: it hangs, was killed, or is still busy with something else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable, Sequence
+
+from torch._C._distributed_c10d import Store
+
+#: how long an instance waits for the others to say that they noticed, too
+_LISTEN_SECONDS = 1.0
+_PAUSE_SECONDS = 0.05
+
+
+class RollCall:
+    """The words of one group of instances about themselves.
+
+    Args:
+        store: where they are said.
+        rank: which instance this is.
+        members: all instances of the group.
+    """
+
+    def __init__(self, store: Store, rank: int, members: Sequence[int]) -> None:
+        self._store = store
+        self._rank = rank
+        self._others = [member for member in members if member != rank]
+
+    def noticed(self) -> None:
+        """Say that this instance waits in vain."""
+        self._say("noticed")
+
+    def ended(self) -> None:
+        """Say that this instance has come to its end."""
+        self._say("ended")
+
+    def absent(self) -> str:
+        """Who is missing, in words; empty if all others have spoken or nobody listens any more."""
+        stop = time.monotonic() + _LISTEN_SECONDS
+        while (silent := self._without("noticed", self._others)) and time.monotonic() < stop:
+            time.sleep(_PAUSE_SECONDS)
+        still_there = self._without("ended", silent)
+        ended = [member for member in silent if member not in still_there]
+        parts = []
+        if ended:
+            parts.append(f"{named(ended)} {_has(ended)} ended")
+        if still_there:
+            parts.append(f"{named(still_there)} did not arrive")
+        return " and ".join(parts)
+
+    def _say(self, word: str) -> None:
+        with contextlib.suppress(RuntimeError):  # whoever hosted the store is gone
+            self._store.set(f"{word}/{self._rank}", "1")
+
+    def _without(self, word: str, members: Iterable[int]) -> list[int]:
+        """The members that have not said a word; none if the store is gone."""
+        try:
+            return [member for member in members if not self._store.check([f"{word}/{member}"])]
+        except RuntimeError:
+            return []
+
+
+def named(instances: Sequence[int]) -> str:
+    """`instance 1`, or `instances 1, 2 and 3`."""
+    if len(instances) == 1:
+        return f"instance {instances[0]}"
+    return f"instances {', '.join(map(str, instances[:-1]))} and {instances[-1]}"
+
+
+def _has(instances: Sequence[int]) -> str:
+    return "has" if len(instances) == 1 else "have"

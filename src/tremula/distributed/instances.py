@@ -1,0 +1,53 @@
+"""Which instance of how many a model is trained by, in plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tremula.errors import Error
+from tremula.settings.environment import env
+
+_TIMEOUT = "target.hostSyncTimeout"
+_DEFAULT_SECONDS = 300.0
+#: stands for no limit: gloo wants a number of milliseconds
+_FOREVER_SECONDS = 10.0 * 365 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class Instances:
+    """This instance, and how many there are.
+
+    Attributes:
+        index: of this one.
+        count: of all that train the model together.
+        patience: seconds after which an instance that does not arrive counts as hung.
+    """
+
+    index: int = 0
+    count: int = 1
+    patience: float = _DEFAULT_SECONDS
+
+
+def patience(engine_options: Mapping[str, str] | None = None) -> float:
+    """How long (seconds) instances wait for each other: `target.hostSyncTimeout`; 0 there means for ever.
+
+    Args:
+        engine_options: those that hold for the program; the environment's run-time options win over them.
+
+    Raises:
+        Error: it is not a number of seconds.
+    """
+    options = {
+        **env.get("POPLAR_ENGINE_OPTIONS"),
+        **(engine_options or {}),
+        **env.get("POPLAR_RUNTIME_OPTIONS"),
+    }
+    given = options.get(_TIMEOUT, _DEFAULT_SECONDS)
+    try:
+        seconds = float(given)
+    except (TypeError, ValueError):
+        seconds = -1.0
+    if not 0.0 <= seconds < float("inf"):
+        raise Error(f"{_TIMEOUT} is set to {given!r}: expected a number of seconds; 0 means no limit.")
+    return min(seconds, _FOREVER_SECONDS) or _FOREVER_SECONDS

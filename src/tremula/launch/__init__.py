@@ -1,0 +1,1 @@
+"""`poprun`: starts the instances of a distributed program, watches them, and leaves nothing behind."""

@@ -1,0 +1,217 @@
+"""Everything that can be wrong with a run before it starts, found at once."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tremula.errors import Error
+from tremula.launch import hosts as host_lists
+from tremula.launch import mpi_arguments
+from tremula.launch.hosts import BadHostsError, Host, Network
+from tremula.launch.layout import Layout, default_link_domains, rounded_up
+from tremula.launch.mpi_arguments import Asked
+from tremula.launch.options import Settings
+from tremula.machine import systems
+from tremula.machine.room import Room, enter, too_few
+from tremula.wording import plain
+
+#: set in every instance; holds the launcher's process
+MARK = "TREMULA_POPRUN"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that can be started.
+
+    Attributes:
+        settings: what the user asked for.
+        layout: who runs where.
+        here: the number of this machine among the hosts; None if it only launches.
+        room: where IPUs come from; None if none are needed or there is only an IPU model.
+        mpirun: the program that starts the instances; None if the launcher does.
+        asked: what users ask of mpirun.
+        network: the network that hosts talk over.
+    """
+
+    settings: Settings
+    layout: Layout
+    here: int | None
+    room: Room | None
+    mpirun: str | None
+    asked: Asked
+    network: Network | None
+
+
+def plan(settings: Settings) -> tuple[Plan | None, list[str]]:
+    """The run that the settings describe, or what is wrong with them, one sentence each."""
+    problems: list[str] = []
+    if MARK in os.environ:
+        problems.append(
+            f"poprun was started inside an instance of another poprun (process {plain(os.environ[MARK], 20)}). "
+            f"Instances cannot have instances; unset {MARK} to start a run that has nothing to do with it."
+        )
+    hosts = _hosts(settings, problems)
+    layout = _layout(settings, hosts, problems)
+    network = _network(settings, problems)
+    asked = _asked(settings, problems)
+    here = [number for number, host in enumerate(hosts) if host_lists.is_here(host.name)]
+    if len(here) > 1:
+        names = " and ".join(hosts[number].name for number in here)
+        problems.append(f"{names} are both this machine; name each host once.")
+    away = [host.name for number, host in enumerate(hosts) if number not in here]
+    unknown = [name for name in away if not host_lists.is_known(name)]
+    if unknown:
+        problems.append(f"No address is known for {', '.join(unknown)}. Check the names, or /etc/hosts.")
+    mpirun = _mpirun(settings, asked, bool(away), problems)
+    room = _room(settings, layout, problems)
+    _check_command(settings, bool(away), problems)
+    _check_instances(settings, problems)
+    if problems or layout is None:
+        return None, problems
+    return Plan(settings, layout, here[0] if here else None, room, mpirun, asked, network), []
+
+
+def _hosts(settings: Settings, problems: list[str]) -> list[Host]:
+    if settings.host and settings.hostfile:
+        problems.append("--host and --hostfile are both given; give one of them.")
+    option, text = ("--host", settings.host) if settings.host else ("--hostfile", settings.hostfile)
+    if "host" in settings.given and not settings.host and not settings.hostfile:
+        problems.append("--host is empty; leave it out to run on this host.")
+    if not text:
+        return [Host("localhost")]
+    try:
+        return host_lists.parse_list(text) if settings.host else host_lists.read_file(Path(text))
+    except BadHostsError as problem:
+        problems.append(f"{option}: {problem}.")
+        return [Host("localhost")]
+
+
+def _layout(settings: Settings, hosts: list[Host], problems: list[str]) -> Layout | None:
+    instances, replicas = settings.num_instances, settings.num_replicas
+    before = len(problems)
+    if replicas % instances:
+        problems.append(
+            f"--num-replicas {replicas} cannot be divided evenly among --num-instances {instances}: "
+            f"{_multiples(instances)} would do."
+        )
+    if instances % len(hosts):
+        problems.append(
+            f"--num-instances {instances} cannot be divided evenly among {len(hosts)} hosts: "
+            f"{_multiples(len(hosts))} would do."
+        )
+    domains = settings.num_ilds
+    if domains is None:
+        # as many as the IPUs make, but never a domain without an instance
+        domains = min(default_link_domains(rounded_up(replicas * settings.ipus_per_replica)), instances)
+    elif instances < domains:
+        problems.append(
+            f"--num-instances {instances} is less than --num-ilds {domains}: each domain needs an instance."
+        )
+    each = instances // len(hosts)
+    problems += [
+        f"{host.name} has {host.slots} slot(s) in {settings.hostfile}, and {each} instances go there."
+        for host in hosts
+        if host.slots is not None and host.slots < each
+    ]
+    if len(problems) > before:
+        return None
+    return Layout(tuple(hosts), instances, replicas, settings.ipus_per_replica, domains)
+
+
+def _multiples(number: int) -> str:
+    return f"{number}, {2 * number}, {3 * number} or another multiple of {number}"
+
+
+def _network(settings: Settings, problems: list[str]) -> Network | None:
+    if not settings.host_subnet:
+        return None
+    try:
+        return ipaddress.ip_network(settings.host_subnet, strict=False)
+    except ValueError:
+        problems.append(f"--host-subnet {plain(settings.host_subnet, 60)} is no network such as 10.1.0.0/16.")
+        return None
+
+
+def _asked(settings: Settings, problems: list[str]) -> Asked:
+    try:
+        return mpi_arguments.asked(settings)
+    except ValueError:
+        problems.append("--mpi-global-args or --mpi-local-args: the quotation marks in it do not match.")
+        return Asked()
+
+
+def _mpirun(settings: Settings, asked: Asked, away: bool, problems: list[str]) -> str | None:
+    if not away and not asked.anything:
+        return None
+    mpirun = mpi_arguments.find_mpirun()
+    if mpirun is None:
+        if not away and not asked.needs_mpirun:
+            return None  # the launcher does by itself what these options ask for
+        why = "other hosts are reached" if away else "the options for MPI are followed"
+        problems.append(
+            f"mpirun was not found, and {why} through it. Install Open MPI (Debian, Ubuntu: apt install openmpi-bin) "
+            "or name its folder with OPAL_PREFIX; it is looked for on PATH and beside Python as well."
+        )
+        return None
+    if mpi_arguments.root_is_refused(settings, asked):
+        problems.append(
+            "mpirun does not start programs for the user root unless it is told to. Become another user, or give "
+            "--allow-run-as-root yes where that is meant, in a container for example."
+        )
+    return mpirun
+
+
+def _room(settings: Settings, layout: Layout | None, problems: list[str]) -> Room | None:
+    """Where IPUs come from, if any are needed."""
+    if settings.offline_mode or layout is None or systems.model_only():
+        return None
+    try:
+        room = enter(settings.vipu_partition or None)
+    except Error as problem:
+        problems.append(f"{problem.message}")
+        return None
+    needed = layout.ipus_per_host
+    if room is not None and needed > 0 and not room.candidates(needed):
+        each = "" if len(layout.hosts) == 1 else f" on each of {len(layout.hosts)} hosts"
+        problems.append(
+            f"{settings.num_replicas} replica(s) with {settings.ipus_per_replica} IPU(s) each need a device of "
+            f"{needed} IPU(s){each}, and {too_few(room, needed)}. --offline-mode yes runs without IPUs."
+        )
+    return room
+
+
+def _check_command(settings: Settings, away: bool, problems: list[str]) -> None:
+    if not settings.command:
+        if not (settings.print_topology or settings.export_config):
+            problems.append(
+                "There is no program to start: poprun [options] program [arguments]; see poprun --help."
+            )
+        return
+    program = settings.command[0]
+    if away or shutil.which(program):
+        return
+    shown = plain(program, 200, lines=False)
+    path = Path(program)
+    if path.is_file():
+        hint = f": it is not executable. Start it with `python {shown}`" if path.suffix == ".py" else ""
+        problems.append(f"{shown} cannot be started{hint or ': it is not executable'}.")
+    else:
+        problems.append(f"{shown} was not found: it is neither a file nor a program on PATH.")
+
+
+def _check_instances(settings: Settings, problems: list[str]) -> None:
+    both = (settings.only_output_from_instance, settings.only_stdout_from_instance)
+    for name, index in zip(("only-output-from-instance", "only-stdout-from-instance"), both, strict=True):
+        if index is not None and index >= settings.num_instances:
+            problems.append(
+                f"--{name} {index}: there are {settings.num_instances} instance(s), numbered from 0 to "
+                f"{settings.num_instances - 1}."
+            )
+    if None not in both:
+        problems.append(
+            "--only-output-from-instance and --only-stdout-from-instance are both given; give one."
+        )

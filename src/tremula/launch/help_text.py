@@ -1,0 +1,71 @@
+"""What `poprun --help` and `poprun --version` print, from the table of options and the installed packages."""
+
+from __future__ import annotations
+
+import json
+import platform
+import textwrap
+
+from tremula import __version__
+from tremula.launch.options import CONFIGURATION, FLAG, GENERIC, OPTIONS, OUTPUT, SWITCH, Option
+
+_LEFT = 36
+_WIDTH = 110
+
+
+def help_text() -> str:
+    """The whole help."""
+    lines = [
+        "poprun [options] program [arguments of the program]",
+        "",
+        "Starts a program as several instances that share its replicas, on this host or on several, and stops all of",
+        "them when one fails. Options end at the program; they may be cut short, and flags take yes or no.",
+    ]
+    for group in (GENERIC, CONFIGURATION, OUTPUT):
+        lines += ["", f"{group}:"]
+        for option in OPTIONS:
+            if option.group == group:
+                lines += _rows(option)
+    lines += ["", "Options marked * have no effect on virtual IPUs, and say so when they are given."]
+    return "\n".join(lines)
+
+
+def default_text(option: Option) -> str:
+    """The default as users would write it; empty where there is none."""
+    if option.default is None or option.default == "" or option.kind == SWITCH:
+        return ""
+    if option.kind == FLAG:
+        return "yes" if option.default else "no"
+    return str(option.default)
+
+
+def version_text(form: str) -> str:
+    """The version: `text`, or with what it is built on as `full-text` or `full-json`."""
+    if form in ("", "text"):
+        return f"poprun (Tremula) {__version__}"
+    import importlib.metadata  # slow to load, and rarely needed
+
+    versions = {"poprun": __version__, "popdist": __version__, "python": platform.python_version()}
+    for package in ("torch", "numpy"):
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            versions[package] = "not installed"
+    if form == "full-json":
+        return json.dumps(versions, indent=1)
+    return "\n".join(f"{name}: {version}" for name, version in versions.items())
+
+
+def _rows(option: Option) -> list[str]:
+    names = f"{option.short}, --{option.name}" if option.short else f"--{option.name}"
+    if option.kind == FLAG:
+        names += " [yes|no]"
+    elif option.value:
+        names += f" {option.value}"
+    default = default_text(option)
+    text = f"{'* ' if option.no_effect else ''}{option.help}{f' ({default})' if default else ''}"
+    wrapped = textwrap.wrap(text, _WIDTH - _LEFT)
+    first = f"  {names}".ljust(_LEFT)
+    if len(first) > _LEFT:
+        return [first, *(" " * _LEFT + line for line in wrapped)]
+    return [first + wrapped[0], *(" " * _LEFT + line for line in wrapped[1:])]

@@ -1,0 +1,39 @@
+"""Signals to the launcher: the first one asks for an orderly end, the second one kills at once."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupts:
+    """Notes which signal came first.
+
+    Args:
+        kill: called when a second one comes.
+    """
+
+    def __init__(self, kill: Callable[[], None]) -> None:
+        self._kill = kill
+        self._hangup_ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN  # nohup
+        self.first: signal.Signals | None = None
+
+    def listen(self) -> None:
+        """Handle signals from now on, whoever else wanted to."""
+        for number in SIGNALS:
+            ignored = number == signal.SIGHUP and self._hangup_ignored
+            signal.signal(number, signal.SIG_IGN if ignored else self._note)
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+    def note(self, number: signal.Signals) -> None:
+        """Take a signal that somebody else received."""
+        if self.first is None:
+            self.first = number
+        else:
+            self._kill()
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        self.note(signal.Signals(number))

@@ -1,0 +1,84 @@
+"""Who runs where: instances over hosts, replicas over instances, IPU-Link domains under both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tremula.launch.hosts import Host
+
+#: most IPUs that are linked directly
+IPUS_PER_LINK_DOMAIN = 64
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One host process of the run.
+
+    Attributes:
+        index: its number among all, which is its rank.
+        host: the number of its host.
+        local_index: its number on that host.
+        first_replica: its first replica.
+        replicas: how many it has.
+    """
+
+    index: int
+    host: int
+    local_index: int
+    first_replica: int
+    replicas: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A run whose numbers divide evenly."""
+
+    hosts: tuple[Host, ...]
+    num_instances: int
+    num_replicas: int
+    ipus_per_replica: int
+    link_domains: int
+
+    @property
+    def instances_per_host(self) -> int:
+        """Instances on each host."""
+        return self.num_instances // len(self.hosts)
+
+    @property
+    def replicas_per_instance(self) -> int:
+        """Replicas of each instance."""
+        return self.num_replicas // self.num_instances
+
+    @property
+    def ipus_per_instance(self) -> int:
+        """IPUs of each instance."""
+        return self.replicas_per_instance * self.ipus_per_replica
+
+    @property
+    def ipus_per_host(self) -> int:
+        """IPUs of the device that a host needs: devices have powers of two, and each instance has one inside."""
+        return rounded_up(self.instances_per_host * self.ipus_of_child)
+
+    @property
+    def ipus_of_child(self) -> int:
+        """IPUs of the device of each instance."""
+        return rounded_up(self.ipus_per_instance)
+
+    @property
+    def instances(self) -> list[Instance]:
+        """All instances, in the order of their ranks: host after host."""
+        each, replicas = self.instances_per_host, self.replicas_per_instance
+        return [
+            Instance(index, index // each, index % each, index * replicas, replicas)
+            for index in range(self.num_instances)
+        ]
+
+
+def rounded_up(ipus: int) -> int:
+    """The next power of two."""
+    return 1 << (ipus - 1).bit_length()
+
+
+def default_link_domains(ipus: int) -> int:
+    """Link domains that so many IPUs make."""
+    return max(1, ipus // IPUS_PER_LINK_DOMAIN)

@@ -1,0 +1,133 @@
+"""Entry point of `poprun`: reads and checks the command line, then starts the run.
+
+torch is loaded only when instances are really started: help, mistakes and the topology are answered at once.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tremula.errors import Error
+from tremula.launch import config_file, help_text, topology
+from tremula.launch.check import Plan, plan
+from tremula.launch.command_line import parse
+from tremula.launch.instance import allowed_cores
+from tremula.launch.options import OPTIONS, Settings
+from tremula.launch.outlet import Outlet, standard_outlets
+from tremula.launch.reservation import Devices
+from tremula.launch.supervision import Run
+from tremula.launch.voice import Voice
+from tremula.wording import plain
+
+USAGE_ERROR = 2
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run `poprun`; gives back its exit code."""
+    out, err = standard_outlets()
+    try:
+        return _main(list(sys.argv[1:] if words is None else words), out, err)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _main(words: list[str], out: Outlet, err: Outlet) -> int:
+    settings, problems = parse(words)
+    if settings.help:
+        return _print(out, help_text.help_text())
+    if settings.version or settings.version_format:
+        return _print(out, help_text.version_text(settings.version_format))
+    if settings.import_config:
+        problems += config_file.import_into(settings, Path(settings.import_config))
+    voice = Voice(err, settings.verbosity)
+    try:
+        found, more = plan(settings)
+    except Error as error:
+        found, more = None, [error.message]
+    problems += more
+    if not problems and settings.export_config:
+        problems += config_file.export(settings, Path(settings.export_config))
+    if problems or found is None:
+        for problem in problems:
+            voice.error(problem)
+        voice.error("Nothing was started.")
+        return USAGE_ERROR
+    _remark(settings, found, voice)
+    if settings.print_topology or settings.verbosity:
+        _print(out, topology.table(found.layout))
+    if not settings.command:
+        return 0
+    try:
+        return _start(found, voice, out, err)
+    except Error as error:
+        voice.error(f"{error.message}\nNothing was started.")
+        return 1
+
+
+def _start(found: Plan, voice: Voice, out: Outlet, err: Outlet) -> int:
+    settings = found.settings
+    if settings.executable_cache_path:
+        folder = Path(settings.executable_cache_path).expanduser()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise Error(f"--executable-cache-path: {folder} cannot be made: {problem.strerror}.") from problem
+    with Devices(found, voice) as devices:
+        current = Run(found, devices, voice, out, err)
+        _tell_threads(found, voice)
+        if found.mpirun is not None:
+            from tremula.launch import mpi_run
+
+            return mpi_run.run(current, found.mpirun)
+        voice.info(f"Running command: {shlex.join(settings.command)}")
+        voice.info(f"Starting {found.layout.num_instances} instance(s)")
+        from tremula.launch import local_run
+
+        return local_run.run(current)
+
+
+def _tell_threads(found: Plan, voice: Voice) -> None:
+    """Say how the cores of a host are divided, as the wrapper of each instance does it."""
+    each = found.layout.instances_per_host
+    if each > 1 and "OMP_NUM_THREADS" not in os.environ:
+        cores = len(allowed_cores())
+        voice.info(
+            f"{each} instances share {cores} core(s): {max(1, cores // each)} thread(s) each "
+            "(OMP_NUM_THREADS, which wins where it is set)"
+        )
+
+
+def _remark(settings: Settings, found: Plan, voice: Voice) -> None:
+    """Say which options change nothing, and what else the user should know before the run."""
+    reasons: dict[str, list[str]] = {}
+    for option in OPTIONS:
+        if option.no_effect and option.name in settings.given:
+            reasons.setdefault(option.no_effect, []).append(f"--{option.name}")
+    for reason, names in reasons.items():
+        voice.warn(f"{', '.join(names)}: no effect here, because {reason}.")
+    if settings.vipu_partition and found.room is None:
+        voice.warn("--vipu-partition: no effect here, because no virtual IPUs are used.")
+    if os.environ.get("POPLAR_TARGET_OPTIONS"):
+        voice.warn(
+            "POPLAR_TARGET_OPTIONS: no effect here, because virtual IPUs have no links; it is handed on."
+        )
+    if "executable-cache-path" in settings.given and not settings.executable_cache_path:
+        voice.warn("--executable-cache-path is empty: the instances get no folder for compiled programs.")
+    if settings.host_subnet and len(found.layout.hosts) < 2:
+        voice.debug("No hosts specified; ignoring host-subnet setting")
+    if found.mpirun is None and found.asked.anything:
+        voice.info("mpirun is not installed; the options for it are followed without it")
+    if settings.only_output_from_instance is not None and settings.num_instances > 1:
+        shown = plain(str(settings.only_output_from_instance))
+        voice.warn(
+            f"Only instance {shown} is shown; what the others say, errors too, is hidden unless one fails."
+        )
+
+
+def _print(out: Outlet, text: str) -> int:
+    out.write(f"{text}\n".encode(errors="backslashreplace"), out)
+    return 0

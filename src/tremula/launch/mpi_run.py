@@ -1,0 +1,140 @@
+"""Instances started by Open MPI's mpirun: on several hosts, or where its options are asked for.
+
+mpirun tags the output and stops all instances when one fails; the launcher holds the store at which they meet, puts
+the output together again, and ends what is left on this host.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+from tremula.errors import Error
+from tremula.launch import environment, failure, hosts, mpi_arguments, processes
+from tremula.launch.independence import IndependenceWatch
+from tremula.launch.interrupts import Interrupts
+from tremula.launch.mpi_output import Account, TaggedOutput
+from tremula.launch.output import Pump
+from tremula.launch.rendezvous import Rendezvous
+from tremula.launch.supervision import BROKEN_PIPE, GRACE_SECONDS, POLL_SECONDS, WRAPPER, Run
+
+
+def run(current: Run, mpirun: str) -> int:
+    """Start mpirun and wait for its end; gives back the exit code."""
+    plan, voice = current.plan, current.voice
+    rendezvous = Rendezvous(_meeting_place(current), plan.layout.num_instances)
+    words = _command(current, mpirun, rendezvous)
+    voice.info(f"Running command: {words[0]} {' '.join(shlex.quote(word) for word in words[1:])}")
+    processes.adopt_orphans()
+    interrupts = Interrupts(kill=lambda: None)
+    interrupts.listen()
+    # orderly where it can be: mpirun tells the other hosts when the launcher is killed
+    wrapper = [
+        *(sys.executable, "-I", "-S", str(WRAPPER)),
+        *(f"parent={os.getpid()}", f"death={int(signal.SIGTERM)}", "--"),
+    ]
+    try:
+        process = subprocess.Popen(
+            [*wrapper, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+    except OSError as problem:
+        voice.error(f"mpirun cannot be started: {problem.strerror}.")
+        return 126
+    voice.info(f"Waiting for mpirun (PID {process.pid})")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    account = Account()
+    pump = Pump(
+        [
+            (os.dup(pipe.fileno()), TaggedOutput(outlet, account, current.shows))
+            for pipe, outlet in ((process.stdout, current.out), (process.stderr, current.err))
+        ]
+    )
+    pump.start()
+    watch = IndependenceWatch(rendezvous, plan.layout.num_instances, voice)
+    code = _supervise(current, process, interrupts, watch)
+    current.clear_up(pump, interrupts)
+    process.stdout.close()
+    process.stderr.close()
+    watch.conclude()
+    return _conclude(current, process, code, interrupts, account)
+
+
+def _meeting_place(current: Run) -> str:
+    """The address at which all hosts reach the store.
+
+    Raises:
+        Error: there is none.
+    """
+    plan = current.plan
+    away = [host.name for number, host in enumerate(plan.layout.hosts) if number != plan.here]
+    if not away:
+        return "127.0.0.1"
+    found = hosts.address_towards(away, plan.network)
+    if found is None:
+        where = (
+            f"in {plan.network} (--host-subnet)"
+            if plan.network is not None
+            else "that other hosts could reach"
+        )
+        raise Error(f"This machine has no address {where}: {', '.join(hosts.own_addresses())}.")
+    current.voice.debug(f"Default network/RNIC for host communication: {found}")
+    return found
+
+
+def _command(current: Run, mpirun: str, rendezvous: Rendezvous) -> list[str]:
+    plan = current.plan
+    meeting = rendezvous.address, rendezvous.port
+    instances = plan.layout.instances
+    return mpi_arguments.arguments(
+        mpirun,
+        plan.layout,
+        plan.settings,
+        plan.asked,
+        [environment.variables(plan, instance, current.devices, meeting) for instance in instances],
+        # 1: whoever started it, which on other hosts is no process of ours
+        [current.wrapped(instance, parent=1, stdin=instance.index == 0) for instance in instances],
+    )
+
+
+def _supervise(
+    current: Run, process: subprocess.Popen[bytes], interrupts: Interrupts, watch: IndependenceWatch
+) -> int:
+    asked_at: float | None = None
+    while True:
+        code = process.poll()
+        if code is not None:
+            return code
+        if asked_at is None and (interrupts.first is not None or current.out.broken):
+            asked_at = time.monotonic()
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGTERM)
+        if asked_at is not None and time.monotonic() - asked_at > GRACE_SECONDS:
+            process.kill()
+        processes.reap_adopted((process.pid,))
+        watch.look()
+        time.sleep(POLL_SECONDS)
+
+
+def _conclude(
+    current: Run, process: subprocess.Popen[bytes], code: int, interrupts: Interrupts, account: Account
+) -> int:
+    voice = current.voice
+    handed_on = failure.exit_code(code)
+    voice.info(f"mpirun (PID {process.pid}) terminated with exit code {handed_on}")
+    if interrupts.first is not None:
+        voice.warn(f"{interrupts.first.name} received: all instances were stopped.")
+        return 128 + int(interrupts.first)
+    if current.out.broken:
+        return BROKEN_PIPE
+    if code and account.failed is not None:
+        as_process = 128 - code if code > 128 else code
+        failure.tell(voice, account.failed, as_process, account.tails.get(account.failed))
+    elif code:
+        voice.error(f"mpirun failed with exit code {handed_on}; its own lines above say why.")
+    return handed_on

@@ -1,0 +1,118 @@
+"""The device that a run takes on this host, told in the words of the real launcher, and what instances hear of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from types import TracebackType
+from typing import Any
+
+from tremula.launch.check import Plan
+from tremula.launch.layout import IPUS_PER_LINK_DOMAIN
+from tremula.launch.voice import Voice
+from tremula.machine import numbering
+from tremula.machine.reservation import Reservation, reserve
+from tremula.machine.room import Room
+from tremula.settings.environment import env
+
+
+class Devices:
+    """What a run holds while it lasts; a context manager.
+
+    Attributes:
+        parent: the id of the device on each host, of which each instance has a part; None in offline mode.
+        token: what lets processes of this host attach inside the reservation.
+        target_options: how its IPUs are linked, as JSON; empty without IPUs.
+    """
+
+    def __init__(self, plan: Plan, voice: Voice) -> None:
+        self._plan = plan
+        self._voice = voice
+        self._reservation: Reservation | None = None
+        self.parent: int | None = None
+        self.token = ""
+        self.target_options = ""
+
+    def __enter__(self) -> Devices:
+        """Take the device.
+
+        Raises:
+            Error: none is free; the message says who holds them.
+        """
+        plan, voice, layout = self._plan, self._voice, self._plan.layout
+        ipus = layout.ipus_per_host
+        if plan.settings.offline_mode:
+            voice.info("Offline mode: no IPU is reserved and none is attached to")
+            return self
+        room = plan.room
+        if room is None:
+            voice.info("There are no virtual IPUs: the instances get an IPU model, and nothing is reserved")
+            self.parent = numbering.of_size(ipus, ipus)[0].id
+            return self
+        self._tell_partition(room)
+        found = room.candidates(ipus)
+        voice.debug(f"Found {len(found)} devices with {ipus} IPUs")
+        if plan.here is None:
+            self.parent = found[0].id
+        else:
+            self._take(ipus)
+        parent = self.parent
+        if layout.instances_per_host > 1 and parent is not None:
+            each = layout.ipus_of_child
+            children = [
+                child
+                for child in numbering.of_size(each, room.partition.size)
+                if set(child.ipus) <= set(numbering.device(parent, room.partition.size).ipus)
+            ]
+            voice.debug(
+                f"Found {len(children)} children (expected {layout.instances_per_host}) of device {parent} "
+                f"with {each} IPUs each"
+            )
+        voice.info(f"Preparing parent device {parent}")
+        voice.debug(f"Using target options: {self.target_options}")
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        """Give it back."""
+        if self._reservation is not None:
+            self._reservation.release()
+
+    def _take(self, ipus: int) -> None:
+        timeout = None if env.get("POPTORCH_WAIT_FOR_IPU") else 0.0
+        self._reservation = reserve(
+            ipus, partition=self._plan.settings.vipu_partition or None, timeout=timeout
+        )
+        if self._reservation is not None:
+            self.parent = self._reservation.device.id
+            self.token = self._reservation.token
+            self._voice.debug(f"Attached to device {self.parent}")
+
+    def _tell_partition(self, room: Room) -> None:
+        partition, voice = room.partition, self._voice
+        if not self._plan.settings.vipu_partition and not os.environ.get("IPUOF_VIPU_API_PARTITION_ID"):
+            voice.info(f"Using V-IPU partition {partition.name} as it is the only one available")
+        voice.info(f"Partition {partition.name} already exists and is in state: PS_ACTIVE")
+        if partition.reconfigurable:
+            voice.debug(f"The reconfigurable partition {partition.name} is OK")
+        own = _from_environment()
+        voice.debug(f"Target options from environment: {_compact(own)}")
+        options = {
+            "ipuLinkDomainSize": str(min(partition.size, IPUS_PER_LINK_DOMAIN)),
+            "ipuLinkConfiguration": "slidingWindow" if partition.size >= IPUS_PER_LINK_DOMAIN else "default",
+            "ipuLinkTopology": room.system.hardware.topology,
+            "gatewayMode": "true",
+            "instanceSize": str(max(1, partition.size // self._plan.layout.num_instances)),
+        }
+        voice.debug(f"Target options from V-IPU partition: {_compact(options)}")
+        self.target_options = _compact({**options, **own})
+
+
+def _from_environment() -> dict[str, Any]:
+    found: dict[str, Any] = env.get("POPLAR_TARGET_OPTIONS") or {}
+    return found
+
+
+def _compact(options: dict[str, Any]) -> str:
+    return json.dumps(options, separators=(",", ":"))

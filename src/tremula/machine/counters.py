@@ -1,0 +1,273 @@
+"""Counters of each virtual IPU, readable by all processes of the user while a program runs.
+
+A file of one fixed-size slot per IPU, mapped into memory: the process that is attached writes its own slots, a few
+numbers per call; readers look at them whenever they like. A sequence number in front of each slot is odd while it
+is being written, so nobody takes half a record for a whole one. Times are the host's clock (measured), cycles,
+seconds and bytes on the chip come from the chip model (modelled).
+"""
+
+from __future__ import annotations
+
+import getpass
+import math
+import mmap
+import os
+import struct
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from tremula.errors import Error
+from tremula.machine.systems import MAX_IPUS
+
+_SLOT_BYTES = 512
+#: sequence number, layout version
+_HEAD = struct.Struct("<QI4x")
+_NUMBERS = struct.Struct("<qqqqqqqddddddqqqq")
+_TEXT_BYTES = (48, 200, 64)
+_VERSION = 1
+#: seconds over which the utilisation that tools show is averaged
+WINDOW_SECONDS = 5.0
+#: how old the figures that readers see may get while a program computes
+_WRITE_SECONDS = 0.1
+#: how long a writer may be kept from finishing a record, on a machine that is busy, before it is taken for dead
+_PATIENCE_SECONDS = 0.5
+#: a call beside which writing the figures is nothing
+_LONG_CALL_SECONDS = 0.002
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What is known of the program that is, or was last, attached to an IPU.
+
+    Attributes:
+        pid: its process.
+        device_id: the device that it took, of which this IPU is a part.
+        device_ipus: how many IPUs that device has.
+        partition_first: first IPU of the partition, counted in the system.
+        calls: calls to the wrapped model.
+        samples: samples of those calls.
+        resets: how often the device was reset.
+        attached_at: when it was taken (seconds since 1970).
+        updated_at: when the last call ended.
+        busy_seconds: measured seconds of the calls.
+        recent: share of the last few seconds that calls took, at `updated_at`.
+        modelled_cycles: cycles that the calls would take on the chip, if that was modelled.
+        modelled_seconds: the same in seconds.
+        tile_bytes: modelled bytes on the fullest tile.
+        tile_memory_bytes: bytes that a tile has.
+        to_ipu_bytes: bytes that the host gave to the program.
+        from_ipu_bytes: bytes that it took back.
+        user: who runs it.
+        command: the program.
+        model: class name of the wrapped model.
+    """
+
+    pid: int = 0
+    device_id: int = 0
+    device_ipus: int = 0
+    partition_first: int = 0
+    calls: int = 0
+    samples: int = 0
+    resets: int = 0
+    attached_at: float = 0.0
+    updated_at: float = 0.0
+    busy_seconds: float = 0.0
+    recent: float = 0.0
+    modelled_cycles: float = 0.0
+    modelled_seconds: float = 0.0
+    tile_bytes: int = 0
+    tile_memory_bytes: int = 0
+    to_ipu_bytes: int = 0
+    from_ipu_bytes: int = 0
+    user: str = ""
+    command: str = ""
+    model: str = ""
+
+    def utilisation(self, now: float | None = None) -> float:
+        """Share of the last seconds in which the program computed: 0 to 1, measured."""
+        idle = max(0.0, (time.time() if now is None else now) - self.updated_at)
+        return min(1.0, self.recent * math.exp(-idle / WINDOW_SECONDS))
+
+    def session_utilisation(self, now: float | None = None) -> float:
+        """Share of the time since it was attached."""
+        span = (time.time() if now is None else now) - self.attached_at
+        return min(1.0, self.busy_seconds / span) if span > 0 else 0.0
+
+
+_NAMES = [field.name for field in fields(Usage)]
+_NUMBER_NAMES, _TEXT_NAMES = _NAMES[:-3], _NAMES[-3:]
+
+
+class Counters:
+    """The file of one system's counters."""
+
+    def __init__(self, path: Path) -> None:
+        size = MAX_IPUS * _SLOT_BYTES
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                if os.fstat(descriptor).st_size < size:
+                    os.ftruncate(descriptor, size)
+                self._map = mmap.mmap(descriptor, size)
+            finally:
+                os.close(descriptor)
+        except OSError as problem:
+            raise Error(
+                f"The counters of the virtual IPUs, {path}, cannot be opened: {problem.strerror}. Make it "
+                "writable, or name another folder with TREMULA_STATE_DIR."
+            ) from problem
+
+    def write(self, ipus: Iterable[int], usage: Usage) -> None:
+        """Replace the slots of IPUs (counted in the system). Only who holds them may."""
+        record = _packed(usage)
+        for ipu in ipus:
+            start = ipu * _SLOT_BYTES
+            sequence, _ = _HEAD.unpack_from(self._map, start)
+            sequence += sequence & 1  # a writer that was killed in the middle left an odd one
+            _HEAD.pack_into(self._map, start, sequence + 1, _VERSION)
+            self._map[start + _HEAD.size : start + _HEAD.size + len(record)] = record
+            _HEAD.pack_into(self._map, start, sequence + 2, _VERSION)
+
+    def read(self, ipu: int) -> Usage | None:
+        """The slot of an IPU; None if nobody ever wrote it, or it cannot be understood."""
+        start = ipu * _SLOT_BYTES
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            before, version = _HEAD.unpack_from(self._map, start)
+            data = self._map[start + _HEAD.size : start + _SLOT_BYTES]
+            after, _ = _HEAD.unpack_from(self._map, start)
+            if before == after and not before & 1:
+                return _parsed(data) if version == _VERSION else None
+            if time.monotonic() > deadline:
+                return _parsed(data)  # its writer died while writing
+            time.sleep(0.0002)
+
+    def reset(self, ipu: int) -> None:
+        """Forget what an IPU counted, but for the number of resets."""
+        last = self.read(ipu)
+        self.write([ipu], Usage(resets=1 + (last.resets if last is not None else 0)))
+
+
+def _packed(usage: Usage) -> bytes:
+    numbers = _NUMBERS.pack(*[getattr(usage, name) for name in _NUMBER_NAMES])
+    texts = [
+        getattr(usage, name).encode(errors="replace")[:length].ljust(length, b"\0")
+        for name, length in zip(_TEXT_NAMES, _TEXT_BYTES, strict=True)
+    ]
+    return b"".join([numbers, *texts])
+
+
+def _parsed(data: bytes) -> Usage | None:
+    numbers = _NUMBERS.unpack_from(data)
+    position = _NUMBERS.size
+    texts = []
+    for length in _TEXT_BYTES:
+        text = data[position : position + length].rstrip(b"\0").decode(errors="replace")
+        texts.append("".join(letter if letter.isprintable() else "?" for letter in text))
+        position += length
+    values = dict(zip(_NAMES, (*numbers, *texts), strict=True))
+    if not all(math.isfinite(number) and number >= 0 for number in numbers):
+        return None
+    return Usage(**values)
+
+
+class Meter:
+    """Counts for one attached program, on all IPUs of its device.
+
+    Counting is adding up a few numbers. Readers get them after each call that takes long enough for it not to
+    matter, and ten times a second.
+    """
+
+    def __init__(self, counters: Counters, ipus: range, usage: Usage) -> None:
+        self._counters = counters
+        self._ipus = ipus
+        self._begin = usage
+        self._calls = self._samples = self._sent = self._fetched = 0
+        self._busy = self._recent = self._cycles = self._modelled = 0.0
+        self._last = usage.attached_at
+        self._written = 0.0
+        self.write()
+
+    @property
+    def usage(self) -> Usage:
+        """The figures so far."""
+        return replace(
+            self._begin,
+            calls=self._calls,
+            samples=self._samples,
+            updated_at=self._last,
+            busy_seconds=self._busy,
+            recent=self._recent,
+            modelled_cycles=self._cycles,
+            modelled_seconds=self._modelled,
+            to_ipu_bytes=self._sent,
+            from_ipu_bytes=self._fetched,
+        )
+
+    def loaded(self, *, model: str, tile_bytes: int = 0, tile_memory_bytes: int = 0) -> None:
+        """A program lies on the device."""
+        self._begin = replace(
+            self._begin, model=model, tile_bytes=tile_bytes, tile_memory_bytes=tile_memory_bytes
+        )
+        self.write()
+
+    def called(
+        self,
+        seconds: float,
+        *,
+        samples: int = 0,
+        sent: int = 0,
+        fetched: int = 0,
+        cycles: float = 0.0,
+        modelled_seconds: float = 0.0,
+    ) -> None:
+        """A call took `seconds` of the host, moved these bytes, and would have taken these cycles."""
+        now = time.time()
+        gap = max(now - self._last, seconds, 1e-9)
+        fade = math.exp(-gap / WINDOW_SECONDS)
+        self._recent = self._recent * fade + (1.0 - fade) * min(1.0, seconds / gap)
+        self._last = now
+        self._calls += 1
+        self._samples += samples
+        self._busy += seconds
+        self._cycles += cycles
+        self._modelled += modelled_seconds
+        self._sent += sent
+        self._fetched += fetched
+        if seconds >= _LONG_CALL_SECONDS or self._calls == 1 or now - self._written >= _WRITE_SECONDS:
+            self.write()
+
+    def write(self) -> None:
+        """Let readers see the figures as they are now."""
+        self._written = time.time()
+        self._counters.write(self._ipus, self.usage)
+
+
+def usage_of_this_process() -> Usage:
+    """Who this process is, with all counts at zero."""
+    arguments = sys.argv if sys.argv and sys.argv[0] else ["python"]
+    name = os.path.basename(arguments[0])
+    command = " ".join([name, *arguments[1:]])[:180]
+    return Usage(pid=os.getpid(), attached_at=time.time(), user=_user(), command=command)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user id without a name, as in containers
+        return str(os.getuid())
+
+
+_opened: dict[Path, Counters] = {}
+
+
+def counters_in(folder: Path) -> Counters:
+    """The counters in `folder`."""
+    path = folder / "counters"
+    found = _opened.get(path)
+    if found is None or not path.exists():
+        found = _opened[path] = Counters(path)
+    return found

@@ -1,0 +1,69 @@
+"""The application event record: the last fault that a program met, in a file that monitoring programs look at.
+
+It is kept when IPU_APP_EVENT_RECORD_PATH names a folder. A record gives way only to one that is as severe. The
+keys are those of the vendor's gcipuinfo library.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import sys
+from pathlib import Path
+
+from tremula.settings.environment import env
+from tremula.whole_files import whole_file
+from tremula.wording import plain
+
+#: from the least to the most severe
+SEVERITIES = ("information", "warning", "error", "critical")
+_NAME = "app_event_record.json"
+_MAX_BYTES = 1 << 20
+
+
+def record(severity: str, description: str, ipus: list[int], partition: str) -> None:
+    """Write a record, if the user wants one and there is none that is more severe."""
+    folder = env.get("IPU_APP_EVENT_RECORD_PATH")
+    if not folder:
+        return
+    path = Path(folder) / _NAME
+    before = last(folder)
+    if before and _rank(before.get("severity", "")) > _rank(severity):
+        return
+    ids = " ".join(map(str, ipus))
+    entry = {
+        "event record path": str(path),
+        "timestamp": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "severity": severity,
+        "command line": " ".join(sys.argv)[:1000],
+        "pid": str(os.getpid()),
+        "attached ipus": ids,
+        "specific ipus": ids,
+        "attached ipu hosts": "",
+        "specific ipu hosts": "",
+        "partition": partition,
+        "description": description,
+    }
+    with contextlib.suppress(OSError), whole_file(path) as file:  # a record must not hide the fault itself
+        json.dump(entry, file, indent=1)
+
+
+def last(folder: str = "") -> dict[str, str]:
+    """The record in a folder (by default that of the environment); empty if there is none."""
+    where = folder or env.get("IPU_APP_EVENT_RECORD_PATH")
+    if not where:
+        return {}
+    try:
+        with open(Path(where) / _NAME, "rb") as file:
+            value = json.loads(file.read(_MAX_BYTES))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(value, dict):
+        return {}
+    return {plain(str(key)): plain(str(text)) for key, text in value.items()}
+
+
+def _rank(severity: str) -> int:
+    return SEVERITIES.index(severity) if severity in SEVERITIES else -1

@@ -1,0 +1,243 @@
+"""Simulated faults of virtual IPUs: what GCDA_OPTIONS asks for with simulateSOCError, so that recovery can be tried.
+
+Taking a device and each run on it count as uses; the one with the number of `triggerCount` fails. A fault that can be
+recovered from ends with the next use, which resets the device; with `rearmOnReset` that begins the count anew, else
+the fault has happened and does not come back, not even in another process. `gc-reset` makes everything as new.
+What has fired is kept beside the locks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tremula import log
+from tremula.errors import Error, RecoverableError, UnrecoverableError
+from tremula.machine import events
+from tremula.machine.place import folder_of
+from tremula.machine.room import Room, enter
+from tremula.machine.sensors import gcda_options
+from tremula.settings.environment import env
+from tremula.settings.gcda import SOC_ERRORS, GcdaOptions
+from tremula.whole_files import whole_file
+
+#: what helps against an error; nothing does against those that are not here
+RECOVERY = {
+    "IPUSOFTERR": "IPU_RESET",
+    "EXCHANGE_ERROR": "IPU_RESET",
+    "MEMORY_ERROR": "IPU_RESET",
+    "LINK_DOWN": "LINK_RESET",
+    "HOST_LINK_DOWN": "PARTITION_RESET",
+    "HOST_SYNC_TIMEOUT": "FULL_RESET",
+}
+#: the register that holds an error, where programs look for it in the text
+_REGISTERS = {"IPUSOFTERR": "CIUERRVR."}
+_ACTIONS = ("IPU_RESET", "LINK_RESET", "PARTITION_RESET", "FULL_RESET")  # each does more than the one before
+_MAX_BYTES = 1 << 16
+_MAX_IPUS = 4096
+
+
+@dataclass(frozen=True)
+class Fired:
+    """A fault that has happened.
+
+    Attributes:
+        setting: identifies what GCDA_OPTIONS asked for.
+        errors: its names.
+        ipus: the IPUs that have it, counted in the system.
+        pid: the process that met it.
+        at: when (seconds since 1970).
+        present: whether the IPUs still have it.
+    """
+
+    setting: str
+    errors: tuple[str, ...]
+    ipus: tuple[int, ...]
+    pid: int
+    at: float
+    present: bool
+
+
+class Injector:
+    """Lets uses of devices fail as GCDA_OPTIONS asks. A process has one for each partition and setting."""
+
+    def __init__(self, options: GcdaOptions, room: Room) -> None:
+        self._options = options
+        self._room = room
+        self._setting = _setting(options)
+        self._action = _recovery_action(options.errors)
+        self._uses = 0
+        self._guard = threading.Lock()
+        before = _read(room)
+        self._fired = before if before is not None and before.setting == self._setting else None
+        self._told = False
+
+    def on_use(self, device_ids: Iterable[int]) -> None:
+        """A program is about to use these devices (IPUs of the partition): fails if it is their turn.
+
+        Raises:
+            RecoverableError: with the `recovery_action` that helps.
+            UnrecoverableError: nothing but `gc-reset` helps.
+        """
+        with self._guard:
+            ipus = tuple(device_ids)
+            if self._fired is not None and not self._recover(self._fired):
+                return
+            self._uses += 1
+            if self._uses >= self._options.trigger_count:
+                self._fire(ipus)
+
+    def forgotten(self) -> bool:
+        """Whether a fault that happened here has been reset since, with gc-reset."""
+        kept = _read(self._room)
+        return self._fired is not None and (kept is None or kept.setting != self._setting)
+
+    def _recover(self, fired: Fired) -> bool:
+        """The use after a fault resets the device; True if faults are to come from now on."""
+        if self._action is None:
+            raise self._error(self._local(fired.ipus))
+        if fired.present:
+            self._keep(Fired(fired.setting, fired.errors, fired.ipus, fired.pid, fired.at, present=False))
+        if self._options.rearm_on_reset:
+            self._fired = None
+            self._uses = 0
+            return True
+        if not self._told and fired.pid != os.getpid():
+            self._told = True
+            when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(fired.at))
+            log.warn_once(
+                f"fired: {self._setting}",
+                f"The simulated {', '.join(fired.errors)} of GCDA_OPTIONS has happened (process {fired.pid}, {when}) "
+                "and does not come back without simulateSOCError.rearmOnReset; gc-reset arms it again.",
+            )
+        return False
+
+    def _fire(self, ipus: tuple[int, ...]) -> None:
+        places = tuple(self._room.partition.first_ipu + ipu for ipu in ipus)
+        self._keep(Fired(self._setting, self._options.errors, places, os.getpid(), time.time(), present=True))
+        error = self._error(ipus)
+        events.record(
+            "error" if self._action else "critical", error.message, list(ipus), self._room.partition.name
+        )
+        raise error
+
+    def _error(self, ipus: tuple[int, ...]) -> Error:
+        names = ", ".join(f"{_REGISTERS.get(name, '')}{name}" for name in self._options.errors)
+        where = ", ".join(map(str, ipus)) or "unknown"
+        simulated = f"Simulated: GCDA_OPTIONS asks for it at use {self._options.trigger_count} of the device."
+        if self._action is None:
+            return UnrecoverableError(
+                f"{names} error on IPU {where}. {simulated} The IPU stays out of use until gc-reset resets it."
+            )
+        return RecoverableError(
+            f"[Recovery action: {self._action}] {names} error on IPU {where}. {simulated} "
+            "IPU will be reset the next time a program is executed.",
+            recovery_action=self._action,
+        )
+
+    def _local(self, places: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(place - self._room.partition.first_ipu for place in places)
+
+    def _keep(self, fired: Fired) -> None:
+        self._fired = fired
+        with contextlib.suppress(OSError):  # the fault counts, with or without a record of it
+            _write(self._room, fired)
+
+
+_injectors: dict[tuple[int, str, str, str], Injector] = {}
+
+
+def injector() -> Injector | None:
+    """What makes uses of devices fail; None where nothing is to fail, as nearly always.
+
+    Raises:
+        Error: GCDA_OPTIONS cannot be understood.
+    """
+    if not env.is_set("GCDA_OPTIONS"):
+        return None
+    options = gcda_options()
+    if options.config_file:
+        log.no_effect("configFile in GCDA_OPTIONS", "virtual IPUs are mapped by partitions (`vipu`)")
+    if options.force_hsp_posted:
+        log.no_effect("forceHSPPosted in GCDA_OPTIONS", "there is no host sync proxy")
+    if not options.errors:
+        return None
+    room = enter()
+    if room is None:
+        return None
+    # A program may give its device back and take it again: that is one count.
+    key = (os.getpid(), str(folder_of(room.system)), room.partition.name, _setting(options))
+    found = _injectors.get(key)
+    if found is None or found.forgotten():
+        found = _injectors[key] = Injector(options, room)
+    return found
+
+
+def error_states(room: Room) -> dict[int, str]:
+    """IPUs, counted in the system, that have a fault now, and which."""
+    fired = _read(room)
+    if fired is None or not fired.present:
+        return {}
+    return dict.fromkeys(fired.ipus, " ".join(fired.errors))
+
+
+def reset(room: Room, ipus: Iterable[int]) -> bool:
+    """Make faults of these IPUs (counted in the system) as if they had not happened; True if there were any."""
+    fired = _read(room)
+    if fired is None or set(fired.ipus).isdisjoint(ipus):
+        return False
+    _file(room).unlink(missing_ok=True)
+    return True
+
+
+def _recovery_action(errors: tuple[str, ...]) -> str | None:
+    """What helps against all of them; None if nothing does."""
+    actions = [RECOVERY.get(name) for name in errors]
+    known = [action for action in actions if action is not None]
+    return max(known, key=_ACTIONS.index) if len(known) == len(actions) and known else None
+
+
+def _setting(options: GcdaOptions) -> str:
+    text = repr((options.errors, options.trigger_count, options.rearm_on_reset))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _file(room: Room) -> Path:
+    return folder_of(room.system) / "faults.json"
+
+
+def _write(room: Room, fired: Fired) -> None:
+    with whole_file(_file(room)) as file:
+        json.dump(vars(fired), file)
+
+
+def _read(room: Room) -> Fired | None:
+    """The last fault; None if there was none, or the file is not one of ours."""
+    try:
+        with open(_file(room), "rb") as file:
+            return _parsed(json.loads(file.read(_MAX_BYTES)))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _parsed(value: Any) -> Fired | None:
+    errors, ipus = tuple(value["errors"]), tuple(value["ipus"])
+    sound = (
+        all(name in SOC_ERRORS for name in errors)
+        and all(type(ipu) is int and 0 <= ipu < _MAX_IPUS for ipu in ipus)
+        and isinstance(value["setting"], str)
+        and type(value["pid"]) is int
+    )
+    if not sound:
+        return None
+    return Fired(
+        value["setting"], errors, ipus, value["pid"], float(value["at"]), present=value["present"] is True
+    )

@@ -1,0 +1,99 @@
+"""Device ids: the numbering law of a partition.
+
+Single IPUs come first, then pairs, then fours, and so on; each size is numbered from the first IPU upwards. In a
+partition of 64 that makes 0 to 63, 64 to 95, 96 to 111, ... and 126 for all of them, as real logs show
+("Attached to device 96" for four IPUs, 120 for sixteen).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tremula.errors import Error
+
+
+@dataclass(frozen=True)
+class Device:
+    """A set of neighbouring IPUs that act as one target.
+
+    Attributes:
+        id: what `useIpuId` and `--device-id` name.
+        ipus: indices of its IPUs in the partition.
+    """
+
+    id: int
+    ipus: tuple[int, ...]
+
+    @property
+    def first(self) -> int:
+        """Its lowest IPU."""
+        return self.ipus[0]
+
+    def overlaps(self, other: Device) -> bool:
+        """Whether the two have an IPU in common."""
+        return not set(self.ipus).isdisjoint(other.ipus)
+
+
+def sizes(partition_ipus: int) -> Iterator[int]:
+    """How many IPUs a device of the partition can have: powers of two."""
+    size = 1
+    while size <= partition_ipus:
+        yield size
+        size *= 2
+
+
+def devices(partition_ipus: int) -> list[Device]:
+    """All devices of a partition in the order of their ids."""
+    found: list[Device] = []
+    for size in sizes(partition_ipus):
+        for index in range(partition_ipus // size):
+            ipus = tuple(range(index * size, (index + 1) * size))
+            found.append(Device(len(found), ipus))
+    return found
+
+
+def of_size(ipus: int, partition_ipus: int) -> list[Device]:
+    """The devices of exactly `ipus` IPUs, in the order of their ids."""
+    first = 0
+    for size in sizes(partition_ipus):
+        count = partition_ipus // size
+        if size == ipus:
+            return [Device(first + i, tuple(range(i * size, (i + 1) * size))) for i in range(count)]
+        first += count
+    return []
+
+
+def device(device_id: int, partition_ipus: int) -> Device:
+    """The device with an id.
+
+    Raises:
+        Error: there is none.
+    """
+    first = 0
+    for size in sizes(partition_ipus):
+        count = partition_ipus // size
+        if first <= device_id < first + count:
+            start = (device_id - first) * size
+            return Device(device_id, tuple(range(start, start + size)))
+        first += count
+    raise Error(
+        f"There is no device {device_id}: {partition_ipus} IPU(s) have the ids 0 to {first - 1} "
+        "(`gc-info --list-devices` shows them)."
+    )
+
+
+def child_of(parent_id: int, ipus: int, index: int, partition_ipus: int) -> Device:
+    """The `index`th device of `ipus` IPUs inside another.
+
+    Raises:
+        Error: there is no such parent, or it has fewer such children.
+    """
+    parent = device(parent_id, partition_ipus)
+    inside = [each for each in of_size(ipus, partition_ipus) if set(each.ipus) <= set(parent.ipus)]
+    if not 0 <= index < len(inside):
+        raise Error(
+            f"Device {parent_id} has {len(parent.ipus)} IPU(s) and so {len(inside)} device(s) of {ipus}; "
+            f"number {index} is not among them."
+        )
+    return inside[index]

@@ -1,0 +1,240 @@
+"""Partitions of the virtual system: named sets of neighbouring IPUs, as a V-IPU server would hand them out.
+
+A system that nobody divided is one partition of all its IPUs. `vipu create partition` divides it; IPUs that no
+partition has are then out of reach. Device ids count within a partition. The list is a file beside the locks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tremula import log
+from tremula.errors import Error
+from tremula.machine.place import folder_of
+from tremula.machine.systems import VirtualSystem
+from tremula.settings.environment import env
+from tremula.whole_files import whole_file
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+_MAX_BYTES = 1 << 20
+SYNC_TYPES = ("c2-compatible", "pod-native", "pod-native-default")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A set of IPUs of the system.
+
+    Attributes:
+        name: how users call it.
+        first_ipu: its first IPU, counted in the system.
+        size: how many IPUs it has.
+        reconfigurable: whether any device of it may be taken, or only the whole.
+        gcds: graph compile domains: how many hosts share it.
+        allocation: the allocation that its IPUs come from.
+        sync_type: how its IPUs wait for each other.
+        made_by_user: False for the one that stands for an undivided system.
+    """
+
+    name: str
+    first_ipu: int
+    size: int
+    reconfigurable: bool = True
+    gcds: int = 1
+    allocation: str = ""
+    sync_type: str = "c2-compatible"
+    made_by_user: bool = True
+
+    def system_range(self, first: int, count: int) -> range:
+        """IPUs of the partition as IPUs of the system."""
+        return range(self.first_ipu + first, self.first_ipu + first + count)
+
+
+def partitions(system: VirtualSystem) -> list[Partition]:
+    """All partitions, in the order of their IPUs."""
+    made = _read(system)
+    if made:
+        return sorted(made, key=lambda each: each.first_ipu)
+    whole = Partition(f"p{system.ipus}", 0, system.ipus, made_by_user=False)
+    return [whole]
+
+
+def named(system: VirtualSystem, name: str) -> Partition:
+    """The partition called `name`.
+
+    Raises:
+        Error: there is none.
+    """
+    known = partitions(system)
+    for each in known:
+        if each.name == name:
+            return each
+    raise Error(
+        f"There is no partition {name!r}; there is {', '.join(each.name for each in known)}. "
+        "`vipu create partition` makes one."
+    )
+
+
+def selected(system: VirtualSystem, name: str | None = None) -> Partition:
+    """The partition that a program uses: the one it names, or IPUOF_VIPU_API_PARTITION_ID, or the only one.
+
+    Raises:
+        Error: `name` does not exist, or there are several and none is named.
+    """
+    if name:
+        return named(system, name)
+    known = partitions(system)
+    wanted = env.get("IPUOF_VIPU_API_PARTITION_ID")
+    for each in known:
+        if each.name == wanted:
+            return each
+    if len(known) > 1:
+        raise Error(
+            f"There are {len(known)} partitions ({', '.join(each.name for each in known)}) and nobody said which to "
+            "use. Name one with IPUOF_VIPU_API_PARTITION_ID."
+        )
+    if wanted:
+        log.no_effect(
+            f"IPUOF_VIPU_API_PARTITION_ID={wanted}",
+            f"the virtual system has no such partition; {known[0].name} is used, the only one",
+        )
+    return known[0]
+
+
+def create(
+    system: VirtualSystem,
+    name: str,
+    size: int,
+    *,
+    reconfigurable: bool = False,
+    gcds: int = 1,
+    allocation: str = "",
+    sync_type: str = "c2-compatible",
+    index: int | None = None,
+) -> Partition:
+    """Make a partition of `size` IPUs at the first free place that is a multiple of it.
+
+    Args:
+        system: the system to divide.
+        name: letters, digits, `_`, `-` and `.`.
+        size: a power of two.
+        reconfigurable: whether devices of any size may be taken from it.
+        gcds: graph compile domains; a power of two that divides `size`.
+        allocation: kept and shown.
+        sync_type: one of SYNC_TYPES.
+        index: which of the places of that size to take; any that is free by default.
+
+    Raises:
+        Error: it cannot be; the message says why.
+    """
+    _check(system, name, size, gcds, sync_type)
+    with _changing(system) as made:
+        if any(each.name == name for each in made):
+            raise Error(f"There is a partition {name!r} already; `vipu remove partition {name}` removes it.")
+        taken = [range(each.first_ipu, each.first_ipu + each.size) for each in made]
+        places = range(system.ipus // size) if index is None else [index]
+        for place in places:
+            ipus = range(place * size, (place + 1) * size)
+            if ipus.stop <= system.ipus and not any(_overlap(ipus, other) for other in taken):
+                new = Partition(name, ipus.start, size, reconfigurable, gcds, allocation, sync_type)
+                made.append(new)
+                return new
+    used = sum(len(each) for each in taken)
+    raise Error(
+        f"There is no place for {size} IPU(s): {used} of the {system.ipus} IPUs of {system.name} are in partitions "
+        f"({', '.join(each.name for each in made) or 'none'}). Remove one, or choose a larger system with "
+        "`tremula system use`."
+    )
+
+
+def remove(system: VirtualSystem, name: str) -> Partition:
+    """Remove a partition; with the last one, the system is undivided again.
+
+    Raises:
+        Error: there is none of that name that a user made.
+    """
+    with _changing(system) as made:
+        for each in made:
+            if each.name == name:
+                made.remove(each)
+                return each
+    gone = named(system, name)  # says what there is
+    raise Error(f"{gone.name!r} stands for the undivided system and cannot be removed.")
+
+
+def _check(system: VirtualSystem, name: str, size: int, gcds: int, sync_type: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise Error(f"{name!r} cannot be the name of a partition: letters, digits, '_', '-' and '.' can.")
+    if size < 1 or size & (size - 1):
+        raise Error(f"The size of a partition is a power of two (1, 2, 4, ...), and {size} is none.")
+    if size > system.ipus:
+        raise Error(
+            f"{system.name} has {system.ipus} IPUs, fewer than {size}. A larger system: `tremula system use`."
+        )
+    if gcds < 1 or gcds & (gcds - 1) or gcds > size:
+        raise Error(f"{gcds} graph compile domains: a power of two, and at most one for each of {size} IPUs.")
+    if sync_type not in SYNC_TYPES:
+        raise Error(f"There is no sync type {sync_type!r}; known: {', '.join(SYNC_TYPES)}.")
+
+
+def _overlap(one: range, other: range) -> bool:
+    return one.start < other.stop and other.start < one.stop
+
+
+def _file(system: VirtualSystem) -> Path:
+    return folder_of(system) / "partitions.json"
+
+
+@contextlib.contextmanager
+def _changing(system: VirtualSystem) -> Iterator[list[Partition]]:
+    """The partitions that users made; what the block changes in the list is written, unless it fails."""
+    from filelock import FileLock, Timeout  # only who changes needs it; tools that look start quicker
+
+    path = _file(system)
+    try:
+        with FileLock(path.with_suffix(".lock"), timeout=5):
+            made = _read(system)
+            before = list(made)
+            yield made
+            if made != before:
+                with whole_file(path) as file:
+                    json.dump({"partitions": [asdict(each) for each in made]}, file, indent=1)
+    except Timeout:
+        raise Error(f"Another process has been changing {path} for five seconds; try again.") from None
+    except OSError as problem:
+        raise Error(f"The list of partitions, {path}, cannot be written: {problem.strerror}.") from problem
+
+
+def _read(system: VirtualSystem) -> list[Partition]:
+    path = _file(system)
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_MAX_BYTES)
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        raise Error(f"The list of partitions, {path}, cannot be read: {problem.strerror}.") from problem
+    try:
+        return [_parsed(each, system) for each in json.loads(data)["partitions"]]
+    except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        raise Error(f"{path} is no list of partitions ({problem}); remove it to begin anew.") from problem
+
+
+def _parsed(value: Any, system: VirtualSystem) -> Partition:
+    numbers = [value[key] for key in ("first_ipu", "size", "gcds")]
+    if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
+        raise ValueError("a number is none")
+    first, size, gcds = numbers
+    texts = [value[key] for key in ("name", "allocation", "sync_type")]
+    if not all(isinstance(text, str) and len(text) <= 64 and text.isprintable() for text in texts):
+        raise ValueError("a text is none")
+    name, allocation, sync_type = texts
+    _check(system, name, size, gcds, sync_type)
+    if not 0 <= first <= system.ipus - size:
+        raise ValueError(f"{name} lies outside of the system")
+    return Partition(name, first, size, value["reconfigurable"] is True, gcds, allocation, sync_type)

@@ -1,0 +1,143 @@
+"""Which virtual IPUs this machine has: one system of the hardware catalogue, chosen by the user.
+
+The environment is asked first (TREMULA_SYSTEM, TREMULA_VIRTUAL_IPUS), then the file that `tremula system use`
+writes; else it is one Bow-2000 with four IPUs. TREMULA_VIRTUAL_IPUS=0 stands for a machine without IPUs, on which
+programs get an IPU model that never runs out.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from tremula.errors import Error
+from tremula.hardware.catalogue import smallest_system, target
+from tremula.hardware.system import System
+from tremula.settings.environment import env
+from tremula.whole_files import whole_file
+
+#: the system of a machine that nobody chose one for
+DEFAULT = "bow2000"
+#: most IPUs that a system may have: four racks of 64
+MAX_IPUS = 256
+_MAX_CONFIG_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class VirtualSystem:
+    """A system of virtual IPUs.
+
+    Attributes:
+        hardware: what it is made of.
+        ipus: how many of its IPUs the machine shows.
+        chosen_by: who chose it, as users would look for it.
+    """
+
+    hardware: System
+    ipus: int
+    chosen_by: str
+
+    @property
+    def name(self) -> str:
+        """Its name in the catalogue, with the number of IPUs where that is not the system's own."""
+        whole = self.ipus == self.hardware.ipus
+        return self.hardware.name if whole else f"{self.hardware.machine.name}:{self.ipus}"
+
+
+def current() -> VirtualSystem | None:
+    """The system of this machine; None where it has no IPUs.
+
+    Raises:
+        Error: what was chosen does not exist.
+    """
+    count: int | None = env.get("TREMULA_VIRTUAL_IPUS")
+    if count == 0:
+        return None
+    name, chosen_by = _chosen()
+    system = _checked(target(name, 1), chosen_by)
+    if count is None:
+        return VirtualSystem(system, system.ipus, chosen_by)
+    if count > MAX_IPUS:
+        raise Error(f"TREMULA_VIRTUAL_IPUS is {count}: a machine has at most {MAX_IPUS} virtual IPUs.")
+    if count != system.ipus:
+        system = smallest_system(system.chip, count)
+    return VirtualSystem(system, count, "TREMULA_VIRTUAL_IPUS")
+
+
+def model_only() -> bool:
+    """Whether programs are told that they run on an IPU model."""
+    if env.get("POPTORCH_IPU_MODEL") or env.get("POPTORCH_SMALL_IPU_MODEL"):
+        return True
+    return bool(env.get("TREMULA_VIRTUAL_IPUS") == 0)
+
+
+def hardware_ipus() -> int:
+    """How many IPUs this machine shows as hardware."""
+    found = current()
+    return 0 if found is None else found.ipus
+
+
+def config_file() -> Path:
+    """Where the choice of a system is kept."""
+    return Path(platformdirs.user_config_dir("tremula", appauthor=False)) / "machine.toml"
+
+
+def choose(name: str) -> System:
+    """Make `name` the system of this machine for programs that are started from now on.
+
+    Raises:
+        Error: there is no such system, or the file cannot be written.
+    """
+    system = _checked(target(name, 1), name)
+    path = config_file()
+    try:
+        with whole_file(path) as file:
+            file.write("# the virtual IPUs of this machine; written by `tremula system use`\n")
+            file.write(f"system = {_quoted(name)}\n")
+    except OSError as problem:
+        raise Error(f"The choice could not be written to {path}: {problem.strerror}.") from problem
+    return system
+
+
+def forget() -> None:
+    """Go back to the default system."""
+    config_file().unlink(missing_ok=True)
+
+
+def _chosen() -> tuple[str, str]:
+    name: str = env.get("TREMULA_SYSTEM")
+    if name:
+        return name, "TREMULA_SYSTEM"
+    path = config_file()
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_MAX_CONFIG_BYTES)
+    except OSError:
+        return DEFAULT, "default"
+    try:
+        chosen = tomllib.loads(data.decode()).get("system")
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise Error(
+            f"{path} cannot be read: {problem}. Mend it, or remove it to go back to the default."
+        ) from problem
+    if not isinstance(chosen, str) or not chosen:
+        raise Error(f'{path} should have a line such as system = "bow-pod16". Mend it, or remove it.')
+    return chosen, str(path)
+
+
+def _checked(system: System, chosen_by: str) -> System:
+    if system.ipus > MAX_IPUS:
+        raise Error(
+            f"{system.name} ({chosen_by}) has {system.ipus} IPUs; a machine has at most {MAX_IPUS} virtual IPUs."
+        )
+    return system
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    if not name.isprintable():
+        raise Error(f"{name!r} cannot be the name of a system.")
+    return f'"{escaped}"'

@@ -1,0 +1,115 @@
+"""A device that a test tool has taken for itself, and how the tool tells what it found.
+
+While a test runs it holds the device as any program does, so gc-monitor shows it; simulated faults
+(GCDA_OPTIONS) make it fail. What is measured is this host; what the modelled hardware would do stands beside
+it, with its source.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tremula.hardware import catalogue
+from tremula.machine.attach import Attachment
+from tremula.machine.numbering import Device
+from tremula.machine.room import Room
+from tremula.tools import tool
+
+
+@dataclass
+class Bench:
+    """A device under test.
+
+    Attributes:
+        room: the partition that it is a part of.
+        device: which it is.
+        attachment: the hold on it.
+    """
+
+    room: Room
+    device: Device
+    attachment: Attachment
+
+    @contextlib.contextmanager
+    def use(self, *, sent: int = 0, fetched: int = 0) -> Iterator[Stopwatch]:
+        """One use of the device: it may fail, it is timed, and counted.
+
+        Raises:
+            RecoverableError, UnrecoverableError: a simulated fault.
+        """
+        self.attachment.about_to_run()
+        watch = Stopwatch()
+        begin = time.perf_counter()
+        try:
+            yield watch
+        finally:
+            watch.seconds = max(time.perf_counter() - begin, 1e-9)
+            if self.attachment.meter is not None:
+                self.attachment.meter.called(watch.seconds, sent=sent, fetched=fetched)
+
+
+@dataclass
+class Stopwatch:
+    """How long a use took."""
+
+    seconds: float = 0.0
+
+
+@contextlib.contextmanager
+def under_test(device_id: int) -> Iterator[Bench]:
+    """Take the device for a test.
+
+    Raises:
+        Error: there is none, or somebody uses it.
+    """
+    room = tool.room()
+    device = tool.device_of(room, device_id)
+    attachment = Attachment(len(device.ipus), device_id=device.id, hardware=True)
+    attachment.attach()
+    try:
+        yield Bench(room, device, attachment)
+    finally:
+        attachment.detach()
+
+
+@dataclass
+class Findings:
+    """What a test found: documented values, and where figures come from.
+
+    Attributes:
+        values: the documented ones; measured where they are figures.
+        measured: figures of this host, by name with the unit.
+        modelled: figures of the modelled hardware, with their source.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    measured: dict[str, float] = field(default_factory=dict)
+    modelled: dict[str, tuple[float, str]] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """With what is measured and what is modelled told apart."""
+        modelled = {
+            name: {"value": value, "source": source} for name, (value, source) in self.modelled.items()
+        }
+        return {**self.values, "virtual": True, "measured": self.measured, "modelled": modelled}
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        for name, value in self.measured.items():
+            yield f"  measured on this host   {name}: {_shown(value)}"
+        for name, (value, source) in self.modelled.items():
+            yield f"  modelled                {name}: {_shown(value)}"
+            yield f"    from: {source}"
+
+
+def _shown(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000.0 else f"{value:.4g}"
+
+
+def source(machine: str, number: str, kind: str = "machine") -> str:
+    """Where a number of the hardware's data comes from."""
+    return catalogue.sources(machine, kind).get(number, "file of your own")

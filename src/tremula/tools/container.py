@@ -1,0 +1,83 @@
+"""gc-docker and gc-podman: start a container whose programs see the virtual IPUs of this machine.
+
+A container needs no device files: it needs the folder in which the virtual IPUs are kept, the host's name by which
+that folder is found, and the variables that choose a system. The image has to bring Tremula.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+from collections.abc import Sequence
+
+from tremula import log
+from tremula.errors import Error
+from tremula.machine import place
+from tremula.tools import tool
+
+#: variables that a container's programs need to see the same IPUs
+_PREFIXES = ("TREMULA_", "IPUOF_", "GCDA_", "POPTORCH_", "POPLAR_", "VIPU_")
+#: how those end that name a place on the host
+_PLACES = ("_DIR", "_PATH", "_FILE")
+_INSIDE = "/var/lib/tremula"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """gc-docker."""
+    return _main("gc-docker", "docker", arguments)
+
+
+def main_podman(arguments: Sequence[str] | None = None) -> int:
+    """gc-podman."""
+    return _main("gc-podman", "podman", arguments)
+
+
+def _main(name: str, engine: str, arguments: Sequence[str] | None) -> int:
+    made = tool.parser(
+        name,
+        f"Start a container with {engine} run, so that its programs see this machine's virtual IPUs.",
+        epilog=f"Example: {name} -- --rm -ti IMAGE gc-monitor",
+    )
+    tool.add_device(made, default=None)
+    made.add_argument("-e", "--echo", action="store_true", help=f"only show the {engine} command")
+    made.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=f"after --: arguments of {engine} run")
+    return tool.run(name, made, lambda given: _start(engine, given), arguments)
+
+
+def _start(engine: str, given: argparse.Namespace) -> int:
+    if given.device_id is not None:
+        tool.device_of(tool.room(), given.device_id)  # says what there is, if it is not there
+        log.no_effect("--device-id", "a container sees all virtual IPUs; partitions (`vipu`) divide them")
+    command = command_line(engine, given.arguments)
+    shown = shlex.join(command)
+    if given.echo:
+        print(shown)
+        return 0
+    if not given.arguments:
+        raise Error(
+            f"which image? Give it after --, as {engine} run takes it. The command would be:\n  {shown}"
+        )
+    found = shutil.which(engine)
+    if found is None:
+        raise Error(f"{engine} is not on this machine's PATH. The command would be:\n  {shown}")
+    return subprocess.run([found, *command[1:]], check=False).returncode
+
+
+def command_line(engine: str, arguments: Sequence[str]) -> list[str]:
+    """The command that starts the container."""
+    state = place.state_directory().absolute()
+    command = [
+        engine,
+        "run",
+        "--ipc=host",
+        f"--hostname={socket.gethostname()}",
+        f"--volume={state}:{_INSIDE}",
+        f"--env=TREMULA_STATE_DIR={_INSIDE}",
+    ]
+    names = sorted(name for name in os.environ if name.startswith(_PREFIXES) and not name.endswith(_PLACES))
+    # values are handed over, and not shown
+    return [*command, *(f"--env={name}" for name in names), *arguments]

@@ -1,0 +1,36 @@
+"""gc-inventory: the attributes of all IPUs at once, for people and for scripts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from tremula.machine import inventory
+from tremula.tools import tool
+from tremula.wording import plain
+
+NAME = "gc-inventory"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    made = tool.parser(NAME, "Show all attributes of all virtual IPUs.")
+    tool.add_json(made)
+    made.add_argument("--all-partitions", action="store_true", help="all partitions, not only the active one")
+    return tool.run(NAME, made, _show, arguments)
+
+
+def _show(given: argparse.Namespace) -> int:
+    found = inventory.rooms(every_partition=given.all_partitions)
+    if not found:
+        raise tool.no_ipus()
+    devices = list(inventory.all_attributes(found))
+    if given.json_output:
+        tool.write_json({"devices": devices, "modelled": list(inventory.MODELLED)})
+        return 0
+    for device in devices:
+        print(f"Device {device['id']}:")
+        for name, value in device.items():
+            print(f"  {name}: {plain(value, lines=False)}")
+    tool.remark(f"({tool.what_this_is(found[0])}; modelled: {', '.join(inventory.MODELLED)})")
+    return 0

@@ -1,0 +1,143 @@
+"""gc-exchangetest and gc-exchangewritetest: data moved from every tile to another, and checked on arrival.
+
+Each tile has a block of this host's memory. In the first test every tile receives from one other, in patterns that
+reach all distances; in the second one tile after the other writes to all tiles.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tremula.hardware.chip import Chip
+from tremula.tools import tool
+from tremula.tools.bench import Bench, Findings, source, under_test
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_WORDS = 256  # 4-byte words of one block
+
+#: what a test does to one IPU, in so many rounds: the tiles that fail, seconds, bytes moved
+_Rounds = Callable[[Bench, int, int], tuple[list[int], float, int]]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """gc-exchangetest."""
+    return _main("gc-exchangetest", "Every tile receives a block from another.", _permutations, arguments)
+
+
+def main_write(arguments: Sequence[str] | None = None) -> int:
+    """gc-exchangewritetest."""
+    return _main("gc-exchangewritetest", "Tiles write a block to all tiles, in turn.", _broadcasts, arguments)
+
+
+def _main(
+    name: str,
+    what: str,
+    rounds: _Rounds,
+    arguments: Sequence[str] | None,
+) -> int:
+    made = tool.parser(
+        name, f"Test the exchange of a virtual device: {what} Blocks lie in this host's memory."
+    )
+    tool.add_device(made)
+    tool.add_json(made)
+    made.add_argument(
+        "--iterations", type=tool.positive, default=8, metavar="N", help="rounds on each IPU (default: 8)"
+    )
+    return tool.run(name, made, lambda given: _test(name, given, rounds), arguments)
+
+
+def _test(name: str, given: argparse.Namespace, rounds: _Rounds) -> int:
+    failing: dict[str, list[int]] = {}
+    seconds, moved = 0.0, 0
+    with under_test(given.device_id) as bench:
+        chip = bench.room.system.hardware.chip
+        for ipu in bench.device.ipus:
+            failing[str(ipu)], taken, size = rounds(bench, chip.tiles, given.iterations)
+            seconds += taken
+            moved += size
+    passed = not any(failing.values())
+    findings = Findings(
+        {
+            "ipu_id": given.device_id,
+            "tiles": chip.tiles,
+            "iterations": given.iterations,
+            "failing_tiles": failing,
+            "result": "pass" if passed else "fail",
+        },
+        {"GB/s": moved / seconds / 1e9, "seconds": seconds},
+        {"GB/s": (_modelled(chip), source(chip.name, "exchange_bytes_per_cycle", "chip"))},
+    )
+    if given.json_output:
+        tool.write_json(findings.as_json())
+    else:
+        print(f"{name}: {chip.tiles} tiles of device {given.device_id}, {given.iterations} rounds:")
+        for name_of_ipu, found in failing.items():
+            print(f"  IPU {name_of_ipu}: {f'failing tiles: {found}' if found else 'all tiles pass'}")
+        print("\n".join(findings.lines()))
+        print(f"Result: {'Pass' if passed else 'FAIL'}")
+    return 0 if passed else 1
+
+
+def _modelled(chip: Chip) -> float:
+    """All tiles receive at once."""
+    return chip.tiles * chip.exchange_bytes_per_cycle * chip.clock_hz / 1e9
+
+
+def _permutations(bench: Bench, tiles: int, rounds: int) -> tuple[list[int], float, int]:
+    import numpy as np
+
+    memory = _blocks(tiles, 1)
+    received = np.empty_like(memory)
+    own = np.arange(tiles)
+    failing: set[int] = set()
+    seconds = 0.0
+    for turn in range(rounds):
+        distance = 1 + turn * tiles // max(1, rounds)
+        sender = (own + distance) % tiles if turn % 2 == 0 else (distance - own) % tiles
+        with bench.use() as watch:
+            np.take(memory, sender, axis=0, out=received)
+        seconds += watch.seconds
+        failing.update(_wrong(received, _first_words(sender, 1)))
+    return sorted(failing), seconds, rounds * memory.nbytes
+
+
+def _broadcasts(bench: Bench, tiles: int, rounds: int) -> tuple[list[int], float, int]:
+    import numpy as np
+
+    memory = _blocks(tiles, 2)
+    received = np.empty_like(memory)
+    failing: set[int] = set()
+    seconds = 0.0
+    for turn in range(rounds):
+        writer = turn * tiles // rounds
+        received.fill(0)
+        with bench.use() as watch:
+            received[...] = memory[writer]
+        seconds += watch.seconds
+        failing.update(_wrong(received, _first_words(np.full(tiles, writer), 2)))
+    return sorted(failing), seconds, rounds * memory.nbytes
+
+
+def _first_words(tiles: np.ndarray, salt: int) -> np.ndarray:
+    """A word that is a tile's own."""
+    import numpy as np
+
+    return tiles.astype(np.uint32) * np.uint32(2_654_435_761) + np.uint32(salt)
+
+
+def _blocks(tiles: int, salt: int) -> np.ndarray:
+    """A block for each tile that no other tile has."""
+    import numpy as np
+
+    return _first_words(np.arange(tiles), salt)[:, None] + np.arange(_WORDS, dtype=np.uint32)
+
+
+def _wrong(received: np.ndarray, first: np.ndarray) -> list[int]:
+    import numpy as np
+
+    good = (received == first[:, None] + np.arange(_WORDS, dtype=np.uint32)).all(axis=1)
+    return [int(tile) for tile in np.flatnonzero(~good)]

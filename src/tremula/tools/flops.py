@@ -1,0 +1,74 @@
+"""gc-flops: floating-point operations per second that this host reaches, beside the peak of the modelled IPUs."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+from tremula.tools import tool
+from tremula.tools.bench import Bench, Findings, source, under_test
+
+NAME = "gc-flops"
+_PRECISIONS = {"half": "fp16", "fp16": "fp16", "single": "fp32", "fp32": "fp32"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    made = tool.parser(
+        NAME, "Measure matrix products on this host, and show the peak of the modelled device."
+    )
+    tool.add_device(made)
+    tool.add_json(made)
+    made.add_argument(
+        "-p", "--precision", choices=tuple(_PRECISIONS), default="half", help="of the data (default: half)"
+    )
+    made.add_argument(
+        "--size", type=tool.positive, default=512, metavar="N", help="of the matrices (default: 512)"
+    )
+    made.add_argument(
+        "--seconds", type=float, default=1.0, metavar="S", help="how long to measure (default: 1)"
+    )
+    return tool.run(NAME, made, _test, arguments)
+
+
+def _test(given: argparse.Namespace) -> int:
+    dtype = _PRECISIONS[given.precision]
+    with under_test(given.device_id) as bench:
+        measured = _measure(bench, dtype, min(given.size, 16_384), min(max(given.seconds, 0.01), 600.0))
+        chip, ipus = bench.room.system.hardware.chip, len(bench.device.ipus)
+    peak = ipus * chip.peak_flops(dtype, dtype)
+    findings = Findings(
+        {"ipu_id": given.device_id, "precision": dtype, "ipus": ipus, "flops": measured},
+        {"GFLOP/s": measured / 1e9},
+        {
+            "GFLOP/s": (
+                peak / 1e9,
+                f"peak of the matrix units of {ipus} IPU(s) at {chip.clock_hz / 1e9:g} GHz; "
+                + source(
+                    chip.name, "conv_units_half_half" if dtype == "fp16" else "conv_units_float", "chip"
+                ),
+            )
+        },
+    )
+    if given.json_output:
+        tool.write_json(findings.as_json())
+    else:
+        print(f"Matrix products in {dtype}, {given.size} x {given.size}, device {given.device_id}:")
+        print("\n".join(findings.lines()))
+    return 0
+
+
+def _measure(bench: Bench, dtype: str, size: int, seconds: float) -> float:
+    """Operations per second of products of square matrices."""
+    import torch
+
+    kind = torch.float16 if dtype == "fp16" else torch.float32
+    one, other = (torch.full((size, size), 0.5 / size, dtype=kind) for _ in range(2))
+    torch.matmul(one, other)  # threads and buffers are there
+    done, end = 0, time.perf_counter() + seconds
+    with bench.use() as watch:
+        while done == 0 or time.perf_counter() < end:
+            torch.matmul(one, other)
+            done += 1
+    return float(2.0 * size**3 * done / watch.seconds)

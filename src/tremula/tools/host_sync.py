@@ -1,0 +1,89 @@
+"""gc-hostsynclatencytest: how long a device's call to the host and back takes.
+
+Measured between two processes of this host: one stands for the device. The time includes the delay between two syncs
+that is asked for, in cycles of the modelled clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+from tremula import log
+from tremula.tools import tool
+from tremula.tools.bench import Findings, under_test
+from tremula.tools.peer import MARK, exchange, peer
+
+NAME = "gc-hostsynclatencytest"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    made = tool.parser(NAME, "Measure the round trip between a virtual device and the host: two processes.")
+    tool.add_device(made)
+    tool.add_json(made)
+    made.add_argument("--hsp", choices=("hsp1", "hsp2", "both"), default="hsp1", help="has no effect here")
+    made.add_argument(
+        "--sync-mode", choices=("posted", "polling", "hybrid"), default="polling", help="has no effect here"
+    )
+    made.add_argument(
+        "--delay-cycles", type=_delay, default=5, metavar="N", help="between syncs, up to 20 (default: 5)"
+    )
+    made.add_argument(
+        "--num-delays", type=tool.positive, default=32, metavar="N", help="delays (default: 32)"
+    )
+    made.add_argument("--iterations", type=tool.positive, default=1, metavar="N", help="repeats (default: 1)")
+    made.add_argument(
+        "--mark-count", type=tool.positive, default=4095, metavar="N", help="syncs (default: 4095)"
+    )
+    return tool.run(NAME, made, _test, arguments)
+
+
+def _delay(text: str) -> int:
+    number = tool.whole_number(text)
+    if number > 20:
+        raise argparse.ArgumentTypeError("at most 20 cycles")
+    return number
+
+
+def _test(given: argparse.Namespace) -> int:
+    if given.hsp != "hsp1":
+        log.no_effect(f"--hsp {given.hsp}", "there is no host sync proxy")
+    if given.sync_mode != "polling":
+        log.no_effect(f"--sync-mode {given.sync_mode}", "two processes of this host wait for each other")
+    wrong, seconds = 0, 0.0
+    with under_test(given.device_id) as bench, peer() as channel:
+        exchange(channel, 1, MARK.size + 1)  # the other process is there
+        pause = given.delay_cycles * given.num_delays / bench.room.system.hardware.chip.clock_hz
+        for _ in range(given.iterations):
+            with bench.use() as watch:
+                wrong += exchange(channel, given.mark_count, MARK.size + 1)
+                time.sleep(pause)
+            seconds += watch.seconds
+    each = 1e6 * seconds / (given.iterations * given.mark_count)
+    findings = Findings(
+        {
+            "ipu_id": given.device_id,
+            "sync_mode": given.sync_mode.capitalize(),
+            "hsp": given.hsp,
+            "delay_cycles": given.delay_cycles,
+            "num_delays": given.num_delays,
+            "iterations": given.iterations,
+            "mark_count": given.mark_count,
+            "split_increments": False,
+            "time_to_sync_us": each,
+            "result": "fail" if wrong else "pass",
+        },
+        {"us per sync": each},
+    )
+    if given.json_output:
+        tool.write_json(findings.as_json())
+    else:
+        print(f"o Using device Id - {given.device_id}")
+        print(
+            f"o {given.iterations} x {given.mark_count} syncs between two processes of this host (measured)"
+        )
+        print(f"o Syncs took on average {each:.1f} us")
+        print(f"o Result - {'FAIL' if wrong else 'Pass'}")
+    return 1 if wrong else 0

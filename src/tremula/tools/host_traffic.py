@@ -1,0 +1,151 @@
+"""gc-hosttraffictest: data between host memory, a buffer, and memory that stands for tiles; in four combinations.
+
+All of it is this host's memory, so the rates are those of copies on this host. What the modelled machine would reach
+stands beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tremula.errors import Error
+from tremula.hardware.machine import Machine
+from tremula.tools import tool
+from tremula.tools.bench import Bench, source, under_test
+
+if TYPE_CHECKING:
+    import numpy as np
+
+NAME = "gc-hosttraffictest"
+_BLOCK = 64
+#: where the host and the tiles move data, seen from the buffer between them
+_WAYS = (
+    "host_from_buffer_from_tile",
+    "host_to_buffer_to_tile",
+    "host_to_buffer_from_tile",
+    "host_from_buffer_to_tile",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    made = tool.parser(
+        NAME, "Measure copies between host memory and memory that stands for the tiles of a device."
+    )
+    tool.add_device(made)
+    tool.add_json(made)
+    made.add_argument(
+        "--iterations", type=tool.positive, default=100_000, metavar="N", help="transfers (default: 100000)"
+    )
+    made.add_argument(
+        "--tiles-per-ipu",
+        type=tool.positive,
+        default=32,
+        metavar="N",
+        help="tiles that take part (default: 32)",
+    )
+    made.add_argument(
+        "--transfer-size",
+        type=tool.positive,
+        default=4,
+        metavar="N",
+        help="blocks of 64 bytes per transfer and tile (default: 4)",
+    )
+    made.add_argument(
+        "--repeats", type=tool.positive, default=1, metavar="N", help="the whole test so often (default: 1)"
+    )
+    return tool.run(NAME, made, _test, arguments)
+
+
+def _test(given: argparse.Namespace) -> int:
+    result: dict[str, Any] = {}
+    with under_test(given.device_id) as bench:
+        system = bench.room.system.hardware
+        tiles = min(given.tiles_per_ipu, system.chip.tiles)
+        result["configuration"] = {
+            "number_of_ipus": len(bench.device.ipus),
+            "tile_transfers_enabled": True,
+            "host_transfers_enabled": True,
+            "tiles_per_ipu": tiles,
+            "transfer_size_64byte_blocks": given.transfer_size,
+            "iterations": given.iterations,
+        }
+        size = len(bench.device.ipus) * tiles * given.transfer_size * _BLOCK
+        if size > 1 << 30:
+            raise Error("one transfer of all tiles would be more than 1 GB; ask for fewer tiles or blocks.")
+        for repeat in range(given.repeats):
+            found = {way: _way(bench, way, size, given.iterations) for way in _WAYS}
+            result[f"repeat_{repeat}"] = found
+            if not given.json_output:
+                _tell(repeat, found)
+        modelled = _modelled(system.machine)
+    if given.json_output:
+        measured = {way: values["host_transfer_speed_gbps"] for way, values in found.items()}
+        tool.write_json({**result, "virtual": True, "measured": measured, "modelled": modelled})
+    else:
+        print(f"modelled, {system.machine.title}:")
+        for name, told in modelled.items():
+            print(f"  {name:28} {told['value']:6.1f} Gbit/s\n    from: {told['source']}")
+    return 0
+
+
+def _tell(repeat: int, found: dict[str, dict[str, Any]]) -> None:
+    print(f"repeat {repeat}, measured on this host:")
+    for way, values in found.items():
+        print(
+            f"  {way:28} host {values['host_transfer_speed_gbps']:6.1f} Gbit/s   "
+            f"tiles {values['tile_transfer_speed_gbps']:6.1f} Gbit/s   {values['duration_seconds']:.3f} s"
+        )
+    sys.stdout.flush()
+
+
+def _way(bench: Bench, way: str, size: int, count: int) -> dict[str, Any]:
+    """One combination: first the host's part, then the tiles'."""
+    import numpy as np
+
+    host, buffer, tiles = (np.full(size, fill, dtype=np.uint8) for fill in (1, 2, 3))
+    host_reads, tile_writes = way.startswith("host_from"), way.endswith("from_tile")
+    moved = size * count
+    with bench.use(sent=0 if host_reads else moved, fetched=moved if host_reads else 0) as watch:
+        tile_seconds = _copies(*((tiles, buffer) if tile_writes else (buffer, tiles)), count)
+        host_seconds = _copies(*((buffer, host) if host_reads else (host, buffer)), count)
+    if not np.array_equal(*((host, buffer) if host_reads else (buffer, host))):
+        raise Error(f"{way}: what arrived is not what was sent.")
+    host_part = "host from buffer" if host_reads else "host to buffer"
+    tile_part = "tile to buffer" if tile_writes else "buffer to tile"
+    return {
+        "description": f"{host_part}, {tile_part}",
+        "duration_seconds": watch.seconds,
+        "host_data_transferred_bytes": moved,
+        "host_transfer_speed_gbps": 8 * moved / host_seconds / 1e9,
+        "tile_data_transferred_bytes": moved,
+        "tile_transfer_speed_gbps": 8 * moved / tile_seconds / 1e9,
+    }
+
+
+def _copies(source_of: np.ndarray, target: np.ndarray, count: int) -> float:
+    """Seconds of `count` copies."""
+    import numpy as np
+
+    copy = np.copyto
+    begin = time.perf_counter()
+    for _ in range(count):
+        copy(target, source_of)
+    return max(time.perf_counter() - begin, 1e-9)
+
+
+def _modelled(machine: Machine) -> dict[str, dict[str, Any]]:
+    found = {}
+    for name, field in (
+        ("host to IPU", "host_to_ipu_bytes_per_second"),
+        ("IPU to host", "ipu_to_host_bytes_per_second"),
+        ("tile stream", "tile_stream_bytes_per_second"),
+    ):
+        value = getattr(machine, field)
+        if value is not None:
+            found[name] = {"value": 8 * value / 1e9, "source": source(machine.name, field)}
+    return found

@@ -1,0 +1,75 @@
+"""The file that tells programs of a partition: one for each graph compile domain.
+
+Ours lie beside the virtual IPUs' other files and not in ~/.ipuof.conf.d: a real SDK looks there, on every machine
+that shares the home folder, and would try to reach IPUs that do not exist.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tremula.errors import Error
+from tremula.machine import inventory
+from tremula.machine.place import folder_of
+from tremula.machine.room import Room
+from tremula.whole_files import whole_file
+
+
+def content(room: Room, gcd: int) -> dict[str, Any]:
+    """What the file of one domain says.
+
+    Raises:
+        Error: the partition has no such domain.
+    """
+    partition = room.partition
+    if not 0 <= gcd < partition.gcds:
+        raise Error(
+            f"partition {partition.name} has {partition.gcds} graph compile domain(s), and no number {gcd}."
+        )
+    size = partition.size // partition.gcds
+    records = inventory.records(room)[gcd * size : (gcd + 1) * size]
+    return {
+        "attributes": {
+            "GCD Id": str(gcd),
+            "Partition Id": partition.name,
+            "Partition Sync Type": partition.sync_type,
+            "Reconfigurable": "true" if partition.reconfigurable else "false",
+            "Virtual": "true",
+        },
+        "devices": [
+            {
+                "DNC Id": order,
+                "IPU Id": record.number,
+                "IPU-M Id": record.machine,
+                "IP": record.host,
+                "Routing Id": 0,
+            }
+            for order, record in enumerate(records)
+        ],
+        "name": partition.name,
+    }
+
+
+def write(room: Room) -> list[Path]:
+    """Write the files of a partition."""
+    paths = []
+    for gcd in range(room.partition.gcds):
+        path = path_of(room, gcd)
+        with whole_file(path) as file:
+            json.dump(content(room, gcd), file, indent=2)
+            file.write("\n")
+        paths.append(path)
+    return paths
+
+
+def remove(room: Room) -> None:
+    """Remove them."""
+    for gcd in range(room.partition.gcds):
+        path_of(room, gcd).unlink(missing_ok=True)
+
+
+def path_of(room: Room, gcd: int) -> Path:
+    """Where the file of a domain is."""
+    return folder_of(room.system) / "ipuof.conf.d" / f"{room.partition.name}_gcd{gcd}_ipuof.conf"

@@ -1,0 +1,197 @@
+"""gc-iputraffictest and gc-gwlinkstraffictest: data between two devices, there and back, checked at both ends.
+
+Two processes of this host stand for the two devices, so the rate is this host's. What the links of the modelled
+hardware would carry stands beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from tremula.errors import Error
+from tremula.hardware.system import System
+from tremula.machine import inventory
+from tremula.tools import tool
+from tremula.tools.bench import Bench, Findings, source, under_test
+from tremula.tools.peer import exchange, peer
+
+_BLOCK = 65_536
+_IPU, _GATEWAY = "gc-iputraffictest", "gc-gwlinkstraffictest"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """gc-iputraffictest."""
+    made = tool.parser(_IPU, "Move data between two virtual IPUs and check it at both ends.")
+    _add_options(made)
+    made.add_argument(
+        "--device0", type=tool.whole_number, default=0, metavar="ID", help="one end (default: 0)"
+    )
+    made.add_argument(
+        "--device1", type=tool.whole_number, default=1, metavar="ID", help="the other (default: 1)"
+    )
+    made.add_argument(
+        "--all-links", action="store_true", help="all neighbours of the partition, one after the other"
+    )
+    made.add_argument(
+        "--single-ipu", action="store_true", help="from one IPU to itself (the one that --device0 names)"
+    )
+    return tool.run(_IPU, made, _ipu_traffic, arguments)
+
+
+def main_gateway(arguments: Sequence[str] | None = None) -> int:
+    """gc-gwlinkstraffictest."""
+    made = tool.parser(
+        _GATEWAY,
+        "Move data between virtual IPUs of different racks, whose machines GW-Links join, and check it.",
+    )
+    _add_options(made)
+    return tool.run(_GATEWAY, made, _gateway_traffic, arguments)
+
+
+def _add_options(made: argparse.ArgumentParser) -> None:
+    tool.add_json(made)
+    made.add_argument(
+        "--iterations", type=tool.positive, default=1000, metavar="N", help="blocks of 64 KB (default: 1000)"
+    )
+    made.add_argument("--forever", action="store_true", help="again and again, until Ctrl-C")
+
+
+def _ipu_traffic(given: argparse.Namespace) -> int:
+    room = tool.room()
+    pairs = [(given.device0, given.device0 if given.single_ipu else given.device1)]
+    if given.all_links:
+        last = room.partition.size - 1
+        pairs = [(ipu, ipu + step) for ipu in range(room.partition.size) for step in (1, 2)
+                 if ipu + step <= last and (step == 2 or ipu % 2 == 0)]  # fmt: skip
+        if not pairs:
+            raise Error("this partition has one IPU, and so no links; --single-ipu tests it by itself.")
+    return _repeat(given, pairs, "tile_to_tile", room.system.hardware)
+
+
+def _gateway_traffic(given: argparse.Namespace) -> int:
+    room = tool.room()
+    system = room.system.hardware
+    first = room.partition.first_ipu
+    racks: dict[int, int] = {}
+    for ipu in range(room.partition.size):
+        racks.setdefault((first + ipu) // system.ipus_per_rack, ipu)
+    if len(racks) < 2:
+        raise Error(
+            f"the IPUs of partition {room.partition.name} are in one rack, and GW-Links join racks. "
+            "A system with several: `tremula system use bow-pod128`."
+        )
+    ends = list(racks.values())
+    pairs = list(itertools.pairwise(ends))
+    return _repeat(given, pairs, "gw_links", system, gateway=True)
+
+
+def _repeat(
+    given: argparse.Namespace,
+    pairs: list[tuple[int, int]],
+    key: str,
+    system: System,
+    *,
+    gateway: bool = False,
+) -> int:
+    code = 0
+    while True:
+        found = [_pair(one, other, given.iterations, system, gateway=gateway) for one, other in pairs]
+        code = max(code, *(1 if each.values["errors"] else 0 for each in found))
+        if given.json_output:
+            results: Any = [each.as_json() for each in found]
+            tool.write_json({key: results[0] if len(results) == 1 else results})
+        else:
+            for each in found:
+                _tell(each)
+        if not given.forever:
+            return code
+
+
+def _tell(found: Findings) -> None:
+    values = found.values
+    print(f"device {values['device0']} to device {values['device1']}, both ways:")
+    print(
+        f"  {values['kbytes_transferred']:,} KB in {values['duration_sec']:.4f} s, {values['errors']} errors"
+    )
+    print("\n".join(found.lines()))
+    print(f"Result: {'FAIL' if values['errors'] else 'Pass'}")
+
+
+def _pair(one: int, other: int, count: int, system: System, *, gateway: bool) -> Findings:
+    with contextlib.ExitStack() as held:
+        first = held.enter_context(under_test(one))
+        second = first if one == other else held.enter_context(under_test(other))
+        boards = _boards(first, second)
+        channel = held.enter_context(peer())
+        exchange(channel, 1, _BLOCK)  # the other process is there
+        moved = 2 * count * _BLOCK
+        with first.use(sent=moved // 2, fetched=moved // 2) as watch, _also(second, first):
+            errors = exchange(channel, count, _BLOCK)
+    gbps = 8 * moved / watch.seconds / 1e9
+    rate, where = _modelled(system, one, other, gateway=gateway)
+    return Findings(
+        {
+            "boards": boards,
+            "device0": one,
+            "device1": other,
+            "duration_sec": watch.seconds,
+            "kbytes_transferred": moved // 1024,
+            "gbytes_transferred": moved / 2**30,
+            "gbps": gbps,
+            "errors": errors,
+            "power": {"modelled": {serial: board["board_power"] for serial, board in boards.items()}},
+        },
+        {"Gbit/s, both directions": gbps},
+        {"Gbit/s, both directions": (rate, where)},
+    )
+
+
+@contextlib.contextmanager
+def _also(second: Bench, first: Bench) -> Any:
+    if second is first:
+        yield
+        return
+    with second.use():
+        yield
+
+
+def _boards(*benches: Bench) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for bench in benches:
+        kind, _ = inventory.board_names(bench.room)
+        for record in inventory.records(bench.room):
+            if record.id not in bench.device.ipus:
+                continue
+            board = found.setdefault(
+                record.serial,
+                {
+                    "power_sensors": ["modelled"],
+                    "device_ids": [],
+                    "type": kind,
+                    "board_power": inventory.watts(record.sensors.board_watts),
+                },
+            )
+            if record.id not in board["device_ids"]:
+                board["device_ids"].append(record.id)
+    return found
+
+
+def _modelled(system: System, one: int, other: int, *, gateway: bool) -> tuple[float, str]:
+    """What the links between the two would carry, both directions together."""
+    name = system.machine.name
+    if gateway:
+        rate = system.link_bytes_per_second("gateway")
+        return 16 * rate / 1e9, "all GW-Links of a machine; " + source(name, "gateway_link_bytes_per_second")
+    if one == other:
+        chip = system.chip
+        inside = chip.tiles * chip.exchange_bytes_per_cycle * chip.clock_hz
+        return 16 * inside / 1e9, "exchange within one IPU; " + source(
+            chip.name, "exchange_bytes_per_cycle", "chip"
+        )
+    kind = "pair" if one // 2 == other // 2 else "up"
+    links = "links of a rung" if kind == "pair" else "links along the ladder"
+    return 16 * system.link_bytes_per_second(kind) / 1e9, f"{links}; " + source(name, "link_bytes_per_second")

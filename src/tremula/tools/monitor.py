@@ -1,0 +1,230 @@
+"""gc-monitor: which IPUs there are and which processes use them, without getting in their way.
+
+Plain text of the layout that people pipe into grep and awk, JSON for programs, and a live view for watching.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+
+from tremula import __version__
+from tremula.machine import inventory, sensors
+from tremula.machine.inventory import IpuRecord
+from tremula.machine.room import Room
+from tremula.tools import boxes, monitor_json, tool
+
+NAME = "gc-monitor"
+_CARD_COLUMNS = (
+    ("IPU-M", 13),
+    ("Serial", 20),
+    ("IPU-M SW", 8),
+    ("Server version", 14),
+    ("ICU FW", 10),
+    ("Type", 6),
+    ("ID", 4),
+    ("IPU#", 6),
+    ("Routing", 7),
+)
+_PCIE_COLUMNS = (
+    ("PCIe ID", 14),
+    ("Serial", 20),
+    ("Driver", 30),
+    ("ICU FW", 10),
+    ("Type", 6),
+    ("ID", 4),
+    ("IPU#", 6),
+)
+_WIDE = 98
+#: the part of the table of processes that is as wide everywhere: PID, Time, User, ID, Clock, Temp, Temp, Power
+_FIXED = (8, 8, 12, 4, 10, 8, 8, 8)
+#: what the table is as wide as where nobody looks at it
+_IN_A_PIPE = 100
+_ELSEWHERE = (4, 30, 14, 11, 11, 11)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    made = tool.parser(NAME, "Show the virtual IPUs of this machine and the processes that use them.")
+    tool.add_json(made, "--json")
+    made.add_argument("--no-card-info", action="store_true", help="leave out the table of IPUs")
+    made.add_argument("--all-partitions", action="store_true", help="all partitions, not only the active one")
+    made.add_argument(
+        "--live",
+        action="store_true",
+        help="keep showing: utilisation, modelled cycles, memory, traffic; q ends it",
+    )
+    made.add_argument(
+        "--interval",
+        type=_seconds,
+        default=1.0,
+        metavar="SECONDS",
+        help="how often --live looks (default: 1)",
+    )
+    return tool.run(NAME, made, _show, arguments)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.05 <= value <= 3600.0:
+        raise argparse.ArgumentTypeError("between 0.05 and 3600 seconds")
+    return value
+
+
+def _show(given: argparse.Namespace) -> int:
+    if given.live:
+        from tremula.tools import live
+
+        return live.watch(given.interval, every_partition=given.all_partitions)
+    found = inventory.rooms(every_partition=given.all_partitions)
+    if not found:
+        raise tool.no_ipus()
+    known = [(room, inventory.records(room)) for room in found]
+    if given.json_output:
+        tool.write_json(monitor_json.as_json(known))
+        return 0
+    for room, records in known:
+        for line in _text(room, records, cards=not given.no_card_info, active=_active(found, room)):
+            print(line)
+    tool.remark(f"({tool.what_this_is(found[0])}; {_what_is_modelled()})")
+    for room, records in known:
+        for record in records:
+            if record.error != "no errors":
+                tool.remark(f"(IPU {record.id} of {room.partition.name}: {record.error}, simulated)")
+    return 0
+
+
+def _what_is_modelled() -> str:
+    return "clock, temperature and power are modelled" if sensors.monitoring() else "the clock is modelled"
+
+
+def _active(found: list[Room], room: Room) -> bool:
+    """Whether programs would use this partition."""
+    if len(found) == 1:
+        return True
+    from tremula.settings.environment import env
+
+    return bool(env.get("IPUOF_VIPU_API_PARTITION_ID") == room.partition.name)
+
+
+# -- text --------------------------------------------------------------------------------------------------
+
+
+def _text(room: Room, records: list[IpuRecord], *, cards: bool, active: bool) -> Iterator[str]:
+    if cards:
+        yield from _cards(room, records, active=active)
+    yield from _processes(room, records)
+
+
+def _cards(room: Room, records: list[IpuRecord], *, active: bool) -> Iterator[str]:
+    partition = room.partition
+    columns = _PCIE_COLUMNS if records[0].on_card else _CARD_COLUMNS
+    widths = [width for _, width in columns]
+    state = " [active]" if active else ""
+    kind = " reconfigurable" if partition.reconfigurable or not partition.made_by_user else ""
+    title = f"Partition: {partition.name} (gcd:0){state} has {partition.size}{kind} IPU{'s' * (partition.size > 1)}"
+    head = [15, boxes.span(widths) - 16]
+    yield boxes.rule(head)
+    yield boxes.row([NAME, title], head)
+    yield boxes.rule(widths)
+    yield boxes.row([name for name, _ in columns], widths)
+    yield boxes.rule(widths)
+    for record, following in zip(records, [*records[1:], None], strict=True):
+        yield boxes.row(_card_cells(room, record), widths)
+        if following is None or following.machine != record.machine:
+            yield boxes.rule(widths)
+
+
+def _card_cells(room: Room, record: IpuRecord) -> list[str]:
+    kind, _ = inventory.board_names(room)
+    if record.on_card:
+        return [record.host, record.serial, "virtual", __version__, kind, str(record.id), str(record.number)]
+    return [
+        boxes.cut_left(record.host, 13),
+        record.serial,
+        __version__,
+        __version__,
+        __version__,
+        kind,
+        str(record.id),
+        str(record.number),
+        "DNC",
+    ]
+
+
+def _processes(room: Room, records: list[IpuRecord]) -> Iterator[str]:
+    foreign = [each for each in records if _foreign(room, each)]
+    own = [each for each in records if each not in foreign and (each.usage or each.reserver is not None)]
+    if not own and not foreign:
+        yield from boxes.boxed(f"No attached processes in partition {room.partition.name}", _WIDE)
+        return
+    if own:
+        yield from _own_processes(room, own)
+    if foreign:
+        yield from _foreign_processes(room, foreign)
+
+
+def _own_processes(room: Room, records: list[IpuRecord]) -> Iterator[str]:
+    command = max(_WIDE, _columns()) - sum(_FIXED) - len(_FIXED) - 2
+    widths = [_FIXED[0], command, *_FIXED[1:]]
+    head = [boxes.span(widths[:4]), boxes.span(widths[4:7]), boxes.span(widths[7:])]
+    yield boxes.rule(head)
+    yield boxes.row([f"Attached processes in partition {room.partition.name}", "IPU", "Board"], head)
+    yield boxes.rule(widths)
+    yield boxes.row(["PID", "Command", "Time", "User", "ID", "Clock", "Temp", "Temp", "Power"], widths)
+    yield boxes.rule(widths)
+    board = None
+    for record in records:
+        if board not in (None, record.board):
+            yield boxes.rule(widths)
+        yield boxes.row(
+            [*monitor_json.who(record), *_sensed(record, with_board=record.board != board)], widths
+        )
+        board = record.board
+    yield boxes.rule(widths)
+
+
+def _foreign_processes(room: Room, records: list[IpuRecord]) -> Iterator[str]:
+    head = [boxes.span(_ELSEWHERE[:4]), boxes.span(_ELSEWHERE[4:])]
+    yield boxes.rule(head)
+    yield boxes.row([f"IPUs in {room.partition.name} attached from other namespaces", "Board"], head)
+    yield boxes.rule(_ELSEWHERE)
+    yield boxes.row(["ID", "Application host", "Clock", "Temp", "Temp", "Power"], _ELSEWHERE)
+    yield boxes.rule(_ELSEWHERE)
+    board = None
+    for record in records:
+        cells = _sensed(record, with_board=record.board != board)
+        yield boxes.row([cells[0], boxes.cut_left(socket.gethostname(), 30), *cells[1:]], _ELSEWHERE)
+        board = record.board
+    yield boxes.rule(_ELSEWHERE)
+
+
+def _foreign(room: Room, record: IpuRecord) -> bool:
+    """Whether the holder is in another namespace of processes, such as a container's."""
+    return record.usage is not None and room.holds.holder(room.partition.first_ipu + record.id) == 0
+
+
+def _sensed(record: IpuRecord, *, with_board: bool) -> list[str]:
+    seen = record.sensors
+    board = [inventory.degrees(seen.board_celsius), inventory.watts(seen.board_watts)]
+    return [
+        str(record.id),
+        inventory.clock(seen.clock_hz),
+        inventory.degrees(seen.die_celsius),
+        *(board if with_board else ["", ""]),
+    ]
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size((_IN_A_PIPE, 24)).columns if _looked_at() else _IN_A_PIPE
+
+
+def _looked_at() -> bool:
+    return sys.stdout.isatty() or "COLUMNS" in os.environ

@@ -1,0 +1,108 @@
+"""The other end of a link that is tested: a process of its own that checks what it gets and answers.
+
+Run as a file with the number of a socket that it inherits, it needs nothing but the standard library and so is there
+in a moment. Blocks say who made them and which they are, so a block that is lost, doubled or changed is noticed.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+#: size of blocks, number of blocks
+HEAD = struct.Struct("<QQ")
+#: number of the block, checksum of the rest
+MARK = struct.Struct("<QI4x")
+#: blocks that the peer found wrong
+VERDICT = struct.Struct("<Q")
+
+
+def block_of(number: int, size: int, salt: int) -> bytes:
+    """A block of `size` bytes that says which it is."""
+    body = bytes([(number * 31 + salt) & 0xFF]) * (size - MARK.size)
+    return MARK.pack(number, zlib.crc32(body)) + body
+
+
+def sound(block: bytes | memoryview, number: int) -> bool:
+    """Whether it is that block, whole."""
+    told, checksum = MARK.unpack_from(block)
+    return bool(told == number and checksum == zlib.crc32(block[MARK.size :]))
+
+
+def receive_into(channel: socket.socket, view: memoryview) -> bool:
+    """Fill `view`; False if the other end is gone."""
+    position = 0
+    while position < len(view):
+        got = channel.recv_into(view[position:])
+        if not got:
+            return False
+        position += got
+    return True
+
+
+@contextmanager
+def peer() -> Iterator[socket.socket]:
+    """Start the other end; gives the channel to it."""
+    here, there = socket.socketpair()
+    command = [sys.executable, "-I", __file__, str(there.fileno())]
+    try:
+        with subprocess.Popen(command, pass_fds=[there.fileno()], stdin=subprocess.DEVNULL) as process:
+            there.close()
+            try:
+                yield here
+            finally:
+                here.close()
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+    finally:
+        here.close()
+
+
+def exchange(channel: socket.socket, count: int, size: int) -> int:
+    """Send `count` blocks and take as many back; how many were wrong at either end.
+
+    Raises:
+        ConnectionError: the other end is gone.
+    """
+    channel.sendall(HEAD.pack(size, count))
+    buffer = memoryview(bytearray(size))
+    wrong = 0
+    for number in range(count):
+        channel.sendall(block_of(number, size, 1))
+        if not receive_into(channel, buffer):
+            raise ConnectionError(f"the other end of the link ended at block {number}")
+        wrong += not sound(buffer, number)
+    verdict = memoryview(bytearray(VERDICT.size))
+    if not receive_into(channel, verdict):
+        raise ConnectionError("the other end of the link gave no verdict")
+    return wrong + int(VERDICT.unpack(verdict)[0])
+
+
+def answer(channel: socket.socket) -> None:
+    """Be the other end, until the first one leaves."""
+    head = memoryview(bytearray(HEAD.size))
+    while receive_into(channel, head):
+        size, count = HEAD.unpack(head)
+        buffer = memoryview(bytearray(size))
+        wrong = 0
+        for number in range(count):
+            reply = block_of(number, size, 2)
+            if not receive_into(channel, buffer):
+                return
+            wrong += not sound(buffer, number)
+            channel.sendall(reply)
+        channel.sendall(VERDICT.pack(wrong))
+
+
+if __name__ == "__main__":
+    import contextlib
+
+    with contextlib.suppress(OSError, KeyboardInterrupt), socket.socket(fileno=int(sys.argv[1])) as inherited:
+        answer(inherited)

@@ -1,0 +1,61 @@
+"""gc-reset: a device as if it was new. Its counters are cleared and simulated faults are armed again."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from tremula.errors import Error
+from tremula.machine import faults
+from tremula.machine.attach import admitted_by
+from tremula.machine.room import Room, holders_text
+from tremula.tools import tool
+
+NAME = "gc-reset"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    made = tool.parser(
+        NAME, "Reset a virtual device that nobody uses: clear its counters, arm simulated faults."
+    )
+    tool.add_device(made, default=None)
+    made.add_argument("-a", "--all", action="store_true", help="all devices of the partition")
+    tool.add_json(made)
+    return tool.run(NAME, made, _reset, arguments)
+
+
+def _reset(given: argparse.Namespace) -> int:
+    room = tool.room()
+    if given.all == (given.device_id is not None):
+        raise Error("name one device with -d (`gc-info -l` lists them), or all of them with --all.")
+    if given.all:
+        ipus = list(range(room.partition.size))
+    else:
+        ipus = list(tool.device_of(room, given.device_id).ipus)
+    had_faults = reset(room, ipus)
+    if given.json_output:
+        tool.write_json(
+            {"virtual": "true", "reset": [str(ipu) for ipu in ipus], "faults cleared": had_faults}
+        )
+        return 0
+    which = f"IPU {ipus[0]}" if len(ipus) == 1 else f"IPUs {ipus[0]} to {ipus[-1]}"
+    print(f"Reset of {which} done{'; simulated faults are armed again' if had_faults else ''}.")
+    return 0
+
+
+def reset(room: Room, ipus: list[int]) -> bool:
+    """Reset IPUs of a partition; True if one of them had a simulated fault.
+
+    Raises:
+        Error: somebody uses one of them.
+    """
+    places = room.partition.system_range(ipus[0], len(ipus))
+    if not room.holds.take(places, admitted=admitted_by()):
+        raise Error(f"in use, and so not reset:\n{holders_text(room, ipus)}".rstrip())
+    try:
+        for place in places:
+            room.counters.reset(place)
+        return faults.reset(room, places)
+    finally:
+        room.holds.give_back(places)

@@ -1,0 +1,156 @@
+"""What every tool shares: its command line, how it ends, and how it says that the IPUs are virtual.
+
+Exit codes: 0 success, 1 a failure that was explained on the error stream, 2 a wrong command line, 130 interrupted.
+No tool shows a traceback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tremula import __version__, log
+from tremula.errors import Error
+from tremula.machine.numbering import Device, device
+from tremula.machine.room import Room, enter
+from tremula.settings.environment import VARIABLES, env
+
+_PREFIXES = ("GCDA_", "IPUOF_", "VIPU_")
+_NO_EFFECT = "no effect: "
+Body = Callable[[argparse.Namespace], int]
+
+
+def parser(name: str, description: str, **more: Any) -> argparse.ArgumentParser:
+    """A command line with the options that all tools have."""
+    made = argparse.ArgumentParser(prog=name, description=description, **more)
+    made.add_argument("-v", "--version", action="version", version=f"{name} of Tremula {__version__}")
+    return made
+
+
+def add_device(made: argparse.ArgumentParser, *, default: int | None = 0) -> None:
+    """Let the user name a device."""
+    shown = "" if default is None else f" (default: {default})"
+    made.add_argument(
+        "-d",
+        "--device-id",
+        type=whole_number,
+        default=default,
+        metavar="ID",
+        help=f"the device, as gc-info --list-devices numbers them{shown}",
+    )
+
+
+def add_json(made: argparse.ArgumentParser, *names: str) -> None:
+    """Let the user have the result as JSON."""
+    made.add_argument("-j", "--json-output", *names, action="store_true", help="write the result as JSON")
+
+
+def whole_number(text: str) -> int:
+    """An option's value: 0, 1, 2 ..."""
+    if not text.isdecimal() or len(text) > 12:
+        raise argparse.ArgumentTypeError(f"a whole number is needed, not {text!r}")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """An option's value: 1, 2 ..."""
+    number = whole_number(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("a whole number from 1 on is needed")
+    return number
+
+
+def run(name: str, made: argparse.ArgumentParser, body: Body, arguments: Sequence[str] | None) -> int:
+    """Parse and run; whatever happens becomes an exit code and, if need be, a line or two."""
+    try:
+        given = made.parse_args(arguments)
+    except SystemExit as request:  # argparse has printed the help or the mistake
+        return int(request.code or 0)
+    try:
+        _tell_what_has_no_effect()
+        code = body(given)
+        sys.stdout.flush()
+    except Error as error:
+        return _explained(name, error.message)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # `gc-monitor | head`
+        _silence()
+        return 141
+    except OSError as problem:
+        where = f"{problem.filename}: " if problem.filename else ""
+        return _explained(name, f"{where}{problem.strerror or problem}")
+    except Exception as problem:
+        if log.level("tremula") in ("DEBUG", "TRACE", "TRACE_ALL"):
+            raise
+        return _explained(
+            name, f"{type(problem).__name__}: {problem}\nThis is a mistake of Tremula's; "
+            "TREMULA_LOG_LEVEL=DEBUG shows where it happened."
+        )  # fmt: skip
+    return code
+
+
+def _tell_what_has_no_effect() -> None:
+    """One line for each variable that the user set for tools like these and that changes nothing here."""
+    ours = (each for each in VARIABLES if each.name.startswith(_PREFIXES) and env.is_set(each.name))
+    for variable in ours:
+        if variable.effect.startswith(_NO_EFFECT):
+            log.no_effect(variable.name, variable.effect.removeprefix(_NO_EFFECT))
+
+
+def room() -> Room:
+    """The partition that tools look at.
+
+    Raises:
+        Error: this machine has no IPUs, or they cannot be used.
+    """
+    found = enter()
+    if found is None:
+        raise no_ipus()
+    return found
+
+
+def no_ipus() -> Error:
+    """What to say on a machine without IPUs."""
+    return Error(
+        "this machine has no IPUs: TREMULA_VIRTUAL_IPUS is 0. Unset it to have those of `tremula system`."
+    )
+
+
+def device_of(found: Room, device_id: int) -> Device:
+    """The device that the user named."""
+    return device(device_id, found.partition.size)
+
+
+def write_json(value: Any) -> None:
+    """Print as JSON."""
+    print(json.dumps(value, indent=2))
+
+
+def remark(text: str) -> None:
+    """Tell a person something that scripts do not want to read: it goes to the error stream."""
+    sys.stdout.flush()
+    print(text, file=sys.stderr)
+
+
+def what_this_is(found: Room) -> str:
+    """The line that says what stands behind all figures."""
+    system = found.system
+    return f"virtual IPUs: {system.hardware.title} ({system.name}), Tremula {__version__}"
+
+
+def _explained(name: str, text: str) -> int:
+    with contextlib.suppress(OSError):
+        print(f"{name}: {text}", file=sys.stderr)
+    return 1
+
+
+def _silence() -> None:
+    """Nobody reads any more; keep the interpreter from complaining when it flushes at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
