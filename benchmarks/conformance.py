@@ -87,7 +87,8 @@ def run_file(folder: pathlib.Path, name: str, results: pathlib.Path) -> FileResu
             subprocess.run(
                 command,
                 cwd=folder,
-                env=environment(),
+                # IPUs of its own: files run side by side, and each is meant to have the machine to itself
+                env=environment() | {"TREMULA_STATE_DIR": str(results / "state" / name)},
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
