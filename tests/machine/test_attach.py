@@ -96,13 +96,16 @@ def test_kill_9_releases_the_device(holder):
     mine.detach()
 
 
-def test_waiting_for_a_device(holder, monkeypatch):
+def test_waiting_for_a_device(holder, monkeypatch, capfd):
     other = holder(4)
     said(other)
     monkeypatch.setenv("POPTORCH_WAIT_FOR_IPU", "1")
     mine = Attachment(1, hardware=True)
     threading.Timer(0.5, other.kill).start()
     mine.attach()
+    assert f"No IPU available, sleeping until 1 IPU(s) are free:\n  IPUs 0 to 3: process {other.pid}" in (
+        capfd.readouterr().err
+    )
     assert other.wait() == -signal.SIGKILL
     mine.detach()
 

@@ -12,6 +12,7 @@ import os
 import time
 from dataclasses import replace
 
+from tremula import log
 from tremula.errors import Error
 from tremula.machine import faults
 from tremula.machine.counters import Meter, usage_of_this_process
@@ -109,7 +110,7 @@ class Attachment:
     def _take(self, found: Room) -> None:
         limit = _patience()
         deadline = None if limit is None else time.monotonic() + limit
-        collected = False
+        collected = told = False
         while True:
             for device in self._candidates():
                 ipus = found.ipus_of(device)
@@ -122,6 +123,12 @@ class Attachment:
                 continue
             if deadline is not None and time.monotonic() >= deadline:
                 raise self._busy(found)
+            if not told:
+                told = True
+                who = holders_text(found, list(range(found.partition.size))).strip()
+                log.layer("poptorch:cpp").warning(
+                    "No IPU available, sleeping until %d IPU(s) are free:\n  %s", self._ipus, who
+                )
             time.sleep(_POLL_SECONDS)
 
     def _begin(self, found: Room, device: Device, ipus: range) -> None:
