@@ -28,6 +28,11 @@ class Interrupts:
             signal.signal(number, signal.SIG_IGN if ignored else self._note)
         signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
+    def over(self) -> None:
+        """Nothing is left to interrupt: a signal that comes now changes nothing about how the run ended."""
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
     def note(self, number: signal.Signals) -> None:
         """Take a signal that somebody else received."""
         if self.first is None:

@@ -124,6 +124,7 @@ def run(current: Run) -> int:
     failed, stopped = _supervise(current, instances, interrupts, watch)
     current.clear_up(pump, interrupts)
     watch.conclude()
+    interrupts.over()
     code = _conclude(current, interrupts, failed, stopped, tails)
     voice.info(f"{count} instance(s) terminated with exit code {code}")
     return code

@@ -62,6 +62,7 @@ def run(current: Run, mpirun: str) -> int:
     process.stdout.close()
     process.stderr.close()
     watch.conclude()
+    interrupts.over()
     return _conclude(current, process, code, interrupts, account)
 
 
