@@ -133,6 +133,10 @@ def cxx_compiler() -> str | None:
     return None
 
 
+#: what a compilation leaves; counted up when that changes
+_LAYOUT = 2
+
+
 def host_identity() -> dict[str, Any]:
     """Everything about this host and its software that compiled code depends on."""
     compiler = cxx_compiler()
@@ -143,6 +147,7 @@ def host_identity() -> dict[str, Any]:
     return {
         "torch": torch.__version__,
         "tremula": __version__,
+        "layout": _LAYOUT,
         "machine": platform.machine(),
         "system": platform.system(),
         "processor": _processor(),

@@ -74,9 +74,10 @@ def _compiled(request: dict[str, Any], folder: Path) -> dict[str, bytes]:
         output.mkdir(parents=True)
         with _observed():
             _compile(module, arguments, request["options"], output / f"{name}.so")
-        for path in (output / f"{name}.so", output / f"{name}.json"):
-            if path.exists():
-                blobs[path.name] = path.read_bytes()
+        # The second one is there if the code calls ops that it has no direct way to (bilinear interpolation, backward);
+        # it says which, and has to lie beside the code under the same name.
+        for path in (output / f"{name}.so", *output.glob("*.wrapper.json")):
+            blobs[f"{name}{path.suffix}"] = path.read_bytes()
     return blobs
 
 
