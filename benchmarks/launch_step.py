@@ -51,7 +51,7 @@ ROWS = (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, print the table; 1 if a row could not be measured."""
+    """Measure, print the table; 1 if a row could not be measured or misses its target."""
     options = _parser().parse_args(arguments)
     rows = [row for row in ROWS if not options.rows or row.key in options.rows.split(",")]
     if options.child:
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(figures, indent=2))
-    return int(failed)
+    return int(failed or any(figure["ratio"] > TARGET for figure in figures))
 
 
 def measured(row: Row, options: argparse.Namespace) -> dict[str, Any]:
