@@ -1,0 +1,1 @@
+"""Events as pictures: PNG files and a gallery in one HTML file."""

@@ -1,0 +1,1 @@
+"""Training, validation and inference: on the host, on IPUs, in one process or several."""

@@ -1,0 +1,100 @@
+"""Every metric of a run, as tables: train.csv and test.csv, and both as lines of JSON in metrics.jsonl.
+
+Rows are appended as they come. A run that goes on from a checkpoint first drops rows that it will make again.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+from cosmictagger.training.checkpoints import whole_text
+
+
+class Records:
+    """The tables of a run.
+
+    Args:
+        folder: where they are.
+        step: the first step that is still to come.
+    """
+
+    def __init__(self, folder: Path, step: int = 0) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self._files: dict[str, IO[str]] = {}
+        self._columns: dict[str, list[str]] = {}
+        for kind in ("train", "test"):
+            self._keep_rows(kind, step)
+        self._keep_lines(step)
+
+    def add(self, kind: str, values: Mapping[str, float]) -> None:
+        """Append a row; `values` has a "step". Rows of a kind have the columns of its first row."""
+        columns = self._columns.setdefault(kind, list(values))
+        file = self._file(f"{kind}.csv")
+        writer = csv.writer(file, lineterminator="\n")
+        if file.tell() == 0:
+            writer.writerow(columns)
+        writer.writerow([_number(values.get(name, math.nan)) for name in columns])
+        file.flush()
+        plain = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        lines = self._file("metrics.jsonl")
+        lines.write(json.dumps({"kind": kind, **plain}) + "\n")
+        lines.flush()
+
+    def close(self) -> None:
+        """Finish the files."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+
+    def _file(self, name: str) -> IO[str]:
+        if name not in self._files:
+            self._files[name] = (self.folder / name).open("a", encoding="utf-8", newline="")
+        return self._files[name]
+
+    def _keep_rows(self, kind: str, step: int) -> None:
+        path = self.folder / f"{kind}.csv"
+        if not path.is_file():
+            return
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        if not rows or "step" not in rows[0]:
+            path.unlink()
+            return
+        columns, at = rows[0], rows[0].index("step")
+        kept = [row for row in rows[1:] if len(row) == len(columns) and _before(row[at], step)]
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([columns, *kept])
+        whole_text(path, text.getvalue())
+        self._columns[kind] = columns
+
+    def _keep_lines(self, step: int) -> None:
+        path = self.folder / "metrics.jsonl"
+        if not path.is_file():
+            return
+        kept = []
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                values = json.loads(line)
+            except ValueError:
+                continue  # cut off when a run was killed
+            if isinstance(values, dict) and _before(values.get("step"), step):
+                kept.append(line)
+        whole_text(path, "".join(f"{line}\n" for line in kept))
+
+
+def _number(value: float) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def _before(text: object, step: int) -> bool:
+    try:
+        return float(text) < step  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,114 @@
+"""Writes samples in the layout that is read: `x` (int16 [N, D, D, D, 4]) and `y` (float32 [N, 4]).
+
+Files are there whole or not at all: written beside their place, flushed to disk and renamed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from cosmoflow.data.layout import Parameters
+from cosmoflow.data.reader import Sample
+from cosmoflow.network import CHANNELS, TARGETS
+
+
+@contextlib.contextmanager
+def whole_path(path: Path) -> Iterator[Path]:
+    """A path to write to, which becomes `path` when the context ends well; else nothing is left."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        yield draft
+        descriptor = os.open(draft, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(draft, path)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+
+
+def write_samples(
+    path: str | Path,
+    samples: Iterable[Sample],
+    count: int,
+    *,
+    parameters: Parameters | None = None,
+    compress: bool = False,
+    attributes: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write samples to one file; they are taken one by one, so memory does not grow with their number.
+
+    Args:
+        path: the file.
+        samples: counts [D, D, D, 4] and targets [4].
+        count: how many there are.
+        parameters: names of the targets and their units, kept as attributes.
+        compress: with gzip; smaller files, slower reading.
+        attributes: further attributes: where the samples come from.
+
+    Raises:
+        ValueError: there are fewer or more samples, or they differ in shape; no file is left.
+    """
+    path = Path(path)
+    with whole_path(path) as draft, h5py.File(draft, "w") as file:
+        written = 0
+        for counts, targets in samples:
+            if written == 0:
+                side = len(counts)
+                shape = (count, side, side, side, CHANNELS)
+                packing = {"compression": "gzip", "compression_opts": 1, "shuffle": True} if compress else {}
+                volumes = file.create_dataset("x", shape, "<i2", chunks=(1, *shape[1:]), **packing)
+                labels = file.create_dataset("y", (count, TARGETS), "<f4")
+            if counts.shape != shape[1:] or counts.dtype != np.int16 or written == count:
+                raise ValueError(
+                    f"Sample {written} is {counts.dtype} {counts.shape}; {count} samples int16 {shape[1:]} were "
+                    "announced."
+                )
+            volumes[written], labels[written] = counts, targets
+            written += 1
+        if written != count or not count:
+            raise ValueError(
+                f"{written} samples came, but {count} were announced (and at least one is needed)."
+            )
+        if parameters is not None:
+            file.attrs["parameters"] = list(parameters.names)
+            if parameters.physical:
+                file.attrs["low"], file.attrs["high"] = np.array(parameters.low), np.array(parameters.high)
+        for name, value in (attributes or {}).items():
+            file.attrs[name] = value
+    return path
+
+
+def write_folder(
+    folder: str | Path,
+    samples: Iterable[Sample],
+    *,
+    prefix: str = "universe",
+    parameters: Parameters | None = None,
+) -> list[Path]:
+    """Write each sample to a file of its own, `<prefix>_<number>.hdf5`, as the samples of MLPerf HPC lie."""
+    written = []
+    for number, (counts, targets) in enumerate(samples):
+        path = Path(folder) / f"{prefix}_{number:06d}.hdf5"
+        with whole_path(path) as draft, h5py.File(draft, "w") as file:
+            file["x"], file["y"] = counts, targets.astype(np.float32)
+            if parameters is not None:
+                file.attrs["parameters"] = list(parameters.names)
+                if parameters.physical:
+                    file.attrs["low"], file.attrs["high"] = (
+                        np.array(parameters.low),
+                        np.array(parameters.high),
+                    )
+        written.append(path)
+    return written
