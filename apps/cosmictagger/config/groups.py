@@ -111,6 +111,7 @@ class Run:
     recompute: Recompute = key(
         Recompute.none, "computed again in the backward pass: nothing, what is inside blocks, or all (IPU)"
     )
+    off_chip_optimizer: bool = key(False, "keep the optimizer's state in streaming memory (IPU)")
     stochastic_rounding: bool = key(False, "round weight updates in half precision at random (IPU, float16)")
     fold_planes: bool | None = key(
         None, "planes as images of one batch; the numbers are the same. Empty: IPU only"

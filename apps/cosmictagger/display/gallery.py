@@ -93,7 +93,7 @@ def gallery(
         f"<h1>{_text(title)}</h1>",
         *(f'<p class="about">{_text(line)}</p>' for line in about),
         *_tables(metrics, events, order),
-        f"<h2>Events, {_text(order)}</h2>" if events else "",
+        "<h2>Pictures</h2>" if events else "",
         *(_figure(event) for event in events),
         "<footer>Pictures: charge on a logarithmic scale, true and predicted classes, what differs, and a zoom on the "
         "true vertex. IoU: intersection over union, the mean over the three planes.</footer>",

@@ -21,7 +21,7 @@ from cosmictagger.training.evaluation import batches, evaluation, weights_of
 from cosmictagger.training.inference import checkpoint_path
 from cosmictagger.training.ranks import Ranks
 
-_FLAVOURS = {"nu_e": "νₑ", "nu_mu": "ν_μ", "nu_tau": "ν_τ"}
+_FLAVOURS = {"nu_e": "νₑ", "nu_mu": "νμ", "nu_tau": "ντ"}
 
 
 def run_display(

@@ -27,6 +27,8 @@ class Estimate:
     def __str__(self) -> str:
         if np.isnan(self.value):
             return "not defined"
+        if np.isnan(self.low) or np.isnan(self.high):
+            return f"{self.value:.4f}"
         return f"{self.value:.4f} (+{self.high - self.value:.4f} -{self.value - self.low:.4f})"
 
     def to_plain(self) -> dict[str, float | None]:

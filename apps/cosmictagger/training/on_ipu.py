@@ -42,6 +42,9 @@ def _options(config: Config, ranks: Ranks, folder: Path | None, training: bool) 
         options.modelName("cosmictagger")
         options.deviceIterations(run.device_iterations)
         options.Training.gradientAccumulation(config.mode.optimizer.gradient_accumulation)
+        if run.off_chip_optimizer:
+            elsewhere = poptorch.TensorLocationSettings().useOnChipStorage(False)
+            options.TensorLocations.setOptimizerLocation(elsewhere)
         if run.stochastic_rounding:
             options.Precision.enableStochasticRounding(True)
         if run.profile and folder is not None:

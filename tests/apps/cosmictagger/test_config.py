@@ -28,7 +28,9 @@ def test_each_preset_can_be_loaded_for_each_mode(name: str) -> None:
 
 
 def test_the_presets_of_the_original_are_there() -> None:
-    assert {"config", "a21", "uresnet", "polaris", "a21_2024", "scc21", "demo"} <= set(preset_names())
+    assert {"config", "a21", "a21_ipu", "uresnet", "polaris", "a21_2024", "scc21", "demo"} <= set(
+        preset_names()
+    )
 
 
 def test_overrides_win_over_the_preset_which_wins_over_defaults() -> None:
