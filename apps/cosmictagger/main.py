@@ -89,7 +89,8 @@ def _run(config: Config, given: list[str]) -> int:
     import poptorch
 
     from cosmictagger.data.layout import BadEventFile
-    from cosmictagger.training.checkpoints import BadCheckpoint, whole_text
+    from cosmictagger.training.checkpoints import BadCheckpoint
+    from tremula.whole_files import whole_text
     from cosmictagger.training.interruption import Interrupted
     from cosmictagger.training.logs import close_log, open_log
     from cosmictagger.training.ranks import Ranks

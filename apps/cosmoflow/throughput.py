@@ -27,7 +27,6 @@ from cosmoflow.settings import Config, ConfigError
 class ThroughputResult:
     """What was measured: seconds of each loop, and samples of all of them on all replicas."""
 
-    warmup_seconds: float
     loop_seconds: list[float]
     batches: int
     samples: int
@@ -82,7 +81,7 @@ def throughput(config: Config, processes: Processes, tell: Callable[[str], None]
             loader.terminate()
     # one batch is what all replicas of all processes take for one update
     each = config.device.batch * config.device.accumulation * processes.replicas
-    result = ThroughputResult(warmup, seconds, loops * iterations, loops * iterations * each)
+    result = ThroughputResult(seconds, loops * iterations, loops * iterations * each)
     tell("\nIteration, Batches/Second, Samples/Second")
     for number, taken in enumerate(seconds):
         tell(f"{(number + 1) * iterations}, {iterations / taken:.3f}, {iterations * each / taken:.3f}")

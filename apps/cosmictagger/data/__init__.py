@@ -11,13 +11,12 @@ from cosmictagger.data.generate import Generator, SyntheticEvents, generate
 from cosmictagger.data.iotest import IoReport, iotest
 from cosmictagger.data.layout import BadEventFile
 from cosmictagger.data.reader import EventFile, EventFiles
-from cosmictagger.data.sampling import EpochSampler, split
+from cosmictagger.data.sampling import split
 from cosmictagger.data.writer import EventWriter, PredictionWriter
 
 __all__ = [
     "CLASSES",
     "BadEventFile",
-    "EpochSampler",
     "Event",
     "EventDataset",
     "EventFile",

@@ -20,10 +20,10 @@ import numpy as np
 import torch
 import torch.utils.data
 from numpy.typing import NDArray
+from tremula.data.epochs import EpochSampler
 
 from cosmictagger.data.dense import densify, grid, image_pixels
 from cosmictagger.data.events import PLANES, Event
-from cosmictagger.data.sampling import EpochSampler
 
 if TYPE_CHECKING:
     import poptorch

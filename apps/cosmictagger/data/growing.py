@@ -11,6 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 from numpy.typing import NDArray
+from tremula.whole_files import flush_folder
 
 from cosmictagger.data import layout
 from cosmictagger.data.events import PLANES, Event, Truth
@@ -138,12 +139,7 @@ class Draft:
         with open(self._draft, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(self._draft, self.path)
-        with contextlib.suppress(OSError):  # not every system lets a folder be flushed
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        flush_folder(self.path.parent)
 
     def discard(self) -> None:
         with contextlib.suppress(Exception):

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from tremula.whole_files import whole_path, whole_text
 
 FORMAT = "cosmictagger-checkpoint-1"
 BEST = "best.safetensors"
@@ -138,16 +137,8 @@ def write(path: Path, checkpoint: Checkpoint) -> None:
         "precision": checkpoint.precision,
         "compute_mode": checkpoint.compute_mode,
     }
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
+    with whole_path(path) as draft:
         save_file(tensors, draft, metadata={"format": FORMAT, "about": json.dumps(about)})
-        with open(draft, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-    _flush_folder(path.parent)
 
 
 def read(path: Path) -> Checkpoint:
@@ -194,31 +185,6 @@ def _position(values: Mapping[str, Any]) -> Position:
         found.best = float(found.best)
     found.random_words = [int(each) for each in found.random_words]
     return found
-
-
-def whole_text(path: Path, text: str) -> None:
-    """Write a text file whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with open(draft, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-    _flush_folder(path.parent)
-
-
-def _flush_folder(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # not every system lets a folder be flushed
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str | None:

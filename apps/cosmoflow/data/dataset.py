@@ -1,13 +1,7 @@
-"""From samples to what a model is fed: order of an epoch, shares of ranks, symmetries of the cube, loaders.
-
-The order of an epoch is one list for all ranks, drawn from the seed and the epoch. Rank r of R takes entries r, r+R,
-r+2R ...: after k samples each, exactly the first k*R of the list are done, so that a run can go on in the middle of an
-epoch, and N ranks with batch b see in each step what one rank with batch N*b sees.
-"""
+"""From samples to what a model is fed: symmetries of the cube, the order of an epoch, loaders."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import permutations
 from typing import Any, Protocol
 
@@ -16,12 +10,14 @@ import poptorch
 import torch
 from numpy.typing import NDArray
 
+from tremula.data.epochs import EpochSampler
+
 from cosmoflow.data.layout import Parameters
 from cosmoflow.data.reader import Sample
 from cosmoflow.network import CHANNELS, TARGETS
 
-#: what keeps draws of orders and of symmetries apart
-_ORDER, _SYMMETRY = 0, 1
+#: keeps draws of symmetries apart from those of orders, which are made from the same seed
+_SYMMETRY = 1
 _AXES = tuple(permutations(range(3)))
 #: rotations and reflections that map a cube to itself
 SYMMETRIES = len(_AXES) * 8
@@ -80,7 +76,7 @@ def turned(counts: NDArray[np.int16], symmetry: int) -> NDArray[np.int16]:
 class VolumeDataset(torch.utils.data.Dataset[tuple[torch.Tensor, ...]]):
     """Samples as tensors: counts int16 [D, D, D, 4], targets float32 [4], number of the sample int32.
 
-    An index may carry a symmetry: position + symmetry * number of samples, which is what `EpochSampler` gives.
+    An index may carry a symmetry: position + symmetry * number of samples, which is what `VolumeSampler` gives.
     """
 
     def __init__(self, source: Source) -> None:
@@ -97,81 +93,27 @@ class VolumeDataset(torch.utils.data.Dataset[tuple[torch.Tensor, ...]]):
         return torch.from_numpy(counts), torch.from_numpy(targets), torch.tensor(position, dtype=torch.int32)
 
 
-class EpochSampler(torch.utils.data.Sampler[int]):
-    """The indices that one rank reads; each pass is the next epoch, in whatever process the loader runs.
-
-    Every sample comes once per epoch over all ranks. What cannot be shared evenly is left out ("drop"; with shuffling
-    that is another part in each epoch) or made up by samples from the beginning of the order ("repeat").
+class VolumeSampler(EpochSampler):
+    """The indices that one rank reads, which may carry a symmetry; the rest is as `EpochSampler` says.
 
     Args:
         samples: number of samples of the data set.
-        seed: which orders; the same on all ranks.
-        rank: number of this process.
-        ranks: number of processes.
-        shuffle: draw an order for each epoch; else that of the data set.
+        seed: which orders and symmetries; the same on all ranks.
         augment: turn and mirror each volume at random, anew in each epoch.
-        multiple: each rank gets a multiple of this many samples: the combined batch size.
-        remainder: "drop" or "repeat".
-        epoch: the first epoch to give.
-        done: samples of that first epoch that all ranks together have had already.
+        arguments: those of `EpochSampler`.
     """
 
-    def __init__(
-        self,
-        samples: int,
-        seed: int = 0,
-        *,
-        rank: int = 0,
-        ranks: int = 1,
-        shuffle: bool = True,
-        augment: bool = False,
-        multiple: int = 1,
-        remainder: str = "drop",
-        epoch: int = 0,
-        done: int = 0,
-    ) -> None:
-        if samples < 1 or multiple < 1 or seed < 0 or epoch < 0 or not 0 <= done <= samples:
-            raise ValueError(
-                f"samples={samples} and multiple={multiple} must be 1 or more, seed={seed} and epoch={epoch} 0 or "
-                f"more, done={done} from 0 to the number of samples."
-            )
-        if not 0 <= rank < ranks:
-            raise ValueError(f"rank={rank} of ranks={ranks}: it must be 0 to ranks-1.")
-        if remainder not in ("drop", "repeat"):
-            raise ValueError(f"remainder={remainder!r} must be 'drop' or 'repeat'.")
-        self.samples, self.seed, self.rank, self.ranks = samples, seed, rank, ranks
-        self.shuffle, self.augment, self.multiple, self.remainder = shuffle, augment, multiple, remainder
-        self._epoch, self._done = epoch, done
+    def __init__(self, samples: int, seed: int = 0, *, augment: bool = False, **arguments: Any) -> None:
+        super().__init__(samples, seed, **arguments)
+        self.augment = augment
 
-    def indices(self, epoch: int, done: int = 0) -> NDArray[np.int64]:
-        """The indices of this rank in an epoch, of which `done` samples are over."""
-        order = np.arange(self.samples)
-        if self.shuffle:
-            order = np.random.default_rng([_ORDER, self.seed, epoch]).permutation(order)
-        if self.augment:
-            drawn = np.random.default_rng([_SYMMETRY, self.seed, epoch]).integers(
-                SYMMETRIES, size=self.samples
-            )
-            order = order + drawn * self.samples
-        order = order[done:]
-        each = self.ranks * self.multiple
-        if self.remainder == "drop":
-            order = order[: len(order) - len(order) % each]
-        elif len(order):
-            order = np.resize(order, -(-len(order) // each) * each)
-        return order[self.rank :: self.ranks]
-
-    def __iter__(self) -> Iterator[int]:
-        # a generator: loaders ask for iterators that they then do not use, and those are no epochs
-        epoch, done = self._epoch, self._done
-        self._epoch, self._done = epoch + 1, 0
-        yield from self.indices(epoch, done).tolist()
-
-    def __len__(self) -> int:
-        """Samples of this rank in the next pass."""
-        each = self.ranks * self.multiple
-        left = self.samples - self._done
-        return (left // each if self.remainder == "drop" else -(-left // each)) * self.multiple
+    def order(self, epoch: int) -> NDArray[np.int64]:
+        """The order in which all ranks together go over the samples in an epoch."""
+        order = super().order(epoch)
+        if not self.augment:
+            return order
+        drawn = np.random.default_rng([_SYMMETRY, self.seed, epoch]).integers(SYMMETRIES, size=self.events)
+        return order + drawn * self.events
 
 
 def sample_loader(
@@ -194,7 +136,7 @@ def sample_loader(
         order: further arguments of `EpochSampler`.
     """
     dataset = VolumeDataset(source)
-    sampler = EpochSampler(len(source), multiple=combined_batch(options, batch_size), **order)
+    sampler = VolumeSampler(len(source), multiple=combined_batch(options, batch_size), **order)
     return poptorch.DataLoader(
         options,
         dataset,

@@ -5,37 +5,17 @@ Files are there whole or not at all: written beside their place, flushed to disk
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
+from tremula.whole_files import whole_path
 
 from cosmoflow.data.layout import Parameters
 from cosmoflow.data.reader import Sample
 from cosmoflow.network import CHANNELS, TARGETS
-
-
-@contextlib.contextmanager
-def whole_path(path: Path) -> Iterator[Path]:
-    """A path to write to, which becomes `path` when the context ends well; else nothing is left."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        yield draft
-        descriptor = os.open(draft, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(draft, path)
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
 
 
 def write_samples(

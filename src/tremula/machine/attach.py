@@ -137,7 +137,6 @@ class Attachment:
             usage_of_this_process(),
             device_id=device.id,
             device_ipus=len(device.ipus),
-            partition_first=found.partition.first_ipu,
         )
         self.meter = Meter(found.counters, ipus, usage)
         try:

@@ -25,9 +25,9 @@ from tremula.machine.systems import MAX_IPUS
 _SLOT_BYTES = 512
 #: sequence number, layout version
 _HEAD = struct.Struct("<QI4x")
-_NUMBERS = struct.Struct("<qqqqqqqddddddqqqq")
+_NUMBERS = struct.Struct("<qqqqqqddddddqqqq")
 _TEXT_BYTES = (48, 200, 64)
-_VERSION = 1
+_VERSION = 2
 #: seconds over which the utilisation that tools show is averaged
 WINDOW_SECONDS = 5.0
 #: how old the figures that readers see may get while a program computes
@@ -46,7 +46,6 @@ class Usage:
         pid: its process.
         device_id: the device that it took, of which this IPU is a part.
         device_ipus: how many IPUs that device has.
-        partition_first: first IPU of the partition, counted in the system.
         calls: calls to the wrapped model.
         samples: samples of those calls.
         resets: how often the device was reset.
@@ -68,7 +67,6 @@ class Usage:
     pid: int = 0
     device_id: int = 0
     device_ipus: int = 0
-    partition_first: int = 0
     calls: int = 0
     samples: int = 0
     resets: int = 0

@@ -30,10 +30,6 @@ class Device:
         """Its lowest IPU."""
         return self.ipus[0]
 
-    def overlaps(self, other: Device) -> bool:
-        """Whether the two have an IPU in common."""
-        return not set(self.ipus).isdisjoint(other.ipus)
-
 
 def sizes(partition_ipus: int) -> Iterator[int]:
     """How many IPUs a device of the partition can have: powers of two."""

@@ -74,12 +74,6 @@ def model_only() -> bool:
     return bool(env.get("TREMULA_VIRTUAL_IPUS") == 0)
 
 
-def hardware_ipus() -> int:
-    """How many IPUs this machine shows as hardware."""
-    found = current()
-    return 0 if found is None else found.ipus
-
-
 def config_file() -> Path:
     """Where the choice of a system is kept."""
     return Path(platformdirs.user_config_dir("tremula", appauthor=False)) / "machine.toml"

@@ -10,7 +10,6 @@ import pytest
 import torch
 from cosmictagger.data import (
     BadEventFile,
-    EpochSampler,
     EventDataset,
     EventFile,
     EventFiles,
@@ -23,6 +22,7 @@ from cosmictagger.data import (
 )
 
 import poptorch
+from tremula.data.epochs import EpochSampler
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ import pytest
 import torch
 from cosmoflow.data import (
     BadSampleFile,
-    EpochSampler,
     GeneratedSamples,
     SampleFiles,
     VolumeDataset,
+    VolumeSampler,
     reader,
     sample_loader,
     write_folder,
@@ -217,7 +217,7 @@ def test_targets_in_their_units() -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_every_sample_comes_once_per_epoch_over_all_ranks(ranks: int) -> None:
-    parts = [EpochSampler(12, 5, rank=rank, ranks=ranks, multiple=2) for rank in range(ranks)]
+    parts = [VolumeSampler(12, 5, rank=rank, ranks=ranks, multiple=2) for rank in range(ranks)]
     epochs = [[list(part) for part in parts] for _ in range(2)]
     for epoch in epochs:
         assert sorted(functools.reduce(operator.iadd, epoch, [])) == list(range(12))
@@ -225,21 +225,21 @@ def test_every_sample_comes_once_per_epoch_over_all_ranks(ranks: int) -> None:
 
 
 def test_steps_of_several_ranks_have_the_samples_of_one() -> None:
-    one = list(EpochSampler(16, 5, multiple=8))
-    two = [list(EpochSampler(16, 5, rank=rank, ranks=2, multiple=4)) for rank in range(2)]
+    one = list(VolumeSampler(16, 5, multiple=8))
+    two = [list(VolumeSampler(16, 5, rank=rank, ranks=2, multiple=4)) for rank in range(2)]
     for step in range(2):
         together = sorted(two[0][4 * step : 4 * step + 4] + two[1][4 * step : 4 * step + 4])
         assert together == sorted(one[8 * step : 8 * step + 8])
 
 
 def test_what_does_not_fit_is_dropped_or_made_up() -> None:
-    assert len(list(EpochSampler(11, shuffle=False, multiple=4))) == 8
-    assert list(EpochSampler(5, shuffle=False, multiple=4, remainder="repeat")) == [0, 1, 2, 3, 4, 0, 1, 2]
+    assert len(list(VolumeSampler(11, shuffle=False, multiple=4))) == 8
+    assert list(VolumeSampler(5, shuffle=False, multiple=4, remainder="repeat")) == [0, 1, 2, 3, 4, 0, 1, 2]
 
 
 def test_an_epoch_can_be_gone_on_with() -> None:
-    whole = list(EpochSampler(12, 7, augment=True, epoch=3))
-    assert list(EpochSampler(12, 7, augment=True, epoch=3, done=5)) == whole[5:]
+    whole = list(VolumeSampler(12, 7, augment=True, epoch=3))
+    assert list(VolumeSampler(12, 7, augment=True, epoch=3, done=5)) == whole[5:]
 
 
 def test_symmetries_are_all_different_and_keep_the_values() -> None:
