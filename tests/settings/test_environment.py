@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tremula
 from tremula.errors import Error
 from tremula.settings import VARIABLES, Environment, env
-from tremula.settings.environment import (
+from tremula.settings.values import (
     BadValueError,
     TraceOptions,
     parse_count,
