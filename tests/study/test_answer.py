@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from tremula.hardware.catalogue import chip, smallest_system
 from tremula.study.answer import ask
-from tremula.study.finding import PARTS
+from tremula.study.finding import PARTS, Finding
 from tremula.study.question import Question
 from tremula.study.subject import Subject
 
@@ -114,10 +115,19 @@ def test_half_partials_are_planned_not_captured(stack: Stack) -> None:
     assert len(subject._known) == 2  # as it is, and in half
 
 
-def test_energy_is_told_only_where_power_is_published(stack: Stack) -> None:
-    published, unknown = ask(stack(), Question.of(target=["mk2", "bow"])).findings
+def test_energy_has_a_wide_range_where_power_is_known_of_a_board_only(stack: Stack) -> None:
+    published, derived, unknown = ask(stack(), Question.of(target=["mk2", "bow", "mk1"])).findings
     assert published["energy_per_sample"].value > 0
-    assert "energy_per_sample" not in unknown.figures
+    assert "energy_per_sample" not in unknown.figures  # of the C2 only the idle power is
+
+    def width(finding: Finding) -> float:
+        figure = finding["energy_per_sample"]
+        return figure.high / figure.low
+
+    machine = smallest_system(chip("bow")).machine
+    assert machine.board_watts_spread is not None
+    doubt = machine.boards * (1 + machine.board_watts_spread) / (1 - machine.board_watts_spread)
+    assert width(derived) == pytest.approx(width(published) * doubt)
 
 
 def test_progress_is_told(stack: Stack) -> None:

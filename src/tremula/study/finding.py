@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tremula.errors import Error
 from tremula.estimate.bands import band
-from tremula.estimate.energy import energy_joules
+from tremula.estimate.energy import energy_joules, machine_power
 from tremula.estimate.estimate import VERSION, Estimate
 
 if TYPE_CHECKING:
@@ -182,10 +182,11 @@ def _figures(found: Estimate) -> dict[str, Figure]:
     peak = found.chip.peak_flops(dtype, found.deployment.partials if dtype == "fp16" else "fp32") * ipus
     if peak:
         figures["utilisation"] = throughput(flops / peak, f"of the {dtype} peak")
-    energy = energy_joules(found)
-    if energy is not None:
+    energy, power = energy_joules(found), machine_power(found.system.machine)
+    if energy is not None and power is not None:
         samples = found.samples * found.micro_batches_per_step * found.loops.replicas
-        figures["energy_per_sample"] = time(energy / samples).scaled(1.0, "J")
+        used = time(energy / samples)
+        figures["energy_per_sample"] = Figure(used.value, used.low * power.low, used.high * power.high, "J")
     return figures
 
 

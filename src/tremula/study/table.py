@@ -59,7 +59,7 @@ def cells(finding: Finding) -> list[tuple[str, str]]:
         _cell(finding["throughput"], amount),
         _cell(peak, share) if peak is not None else ("-", ""),
         (_time(finding), ""),
-        _cell(used, energy) if used is not None else ("-", "not published"),
+        _cell(used, energy) if used is not None else ("-", "not known"),
     ]
 
 
@@ -192,13 +192,13 @@ def as_csv(findings: Sequence[Finding]) -> str:
         shares = [finding.shares.get(part, "") for part in PARTS]
         kept = [finding.setting.get(key, "") for key in settings]
         row = [finding.name, finding.training, *kept, finding.fits, *values, *shares, finding.problem]
-        writer.writerow([_harmless(each) for each in row])
+        writer.writerow([harmless(each) for each in row])
     return file.getvalue()
 
 
-def _harmless(value: object) -> object:
+def harmless(value: object) -> object:
     """A text that a spreadsheet does not take for a formula."""
     if isinstance(value, str):
         value = plain(value)
-        return f"'{value}" if value[:1] in ("=", "+", "-", "@") else value
+        return f"'{value}" if value.lstrip()[:1] in ("=", "+", "-", "@") else value
     return value
