@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -43,14 +44,39 @@ def seed() -> None:
 @pytest.fixture(scope="session")
 def layered() -> Callable[..., Any]:
     """Builds a stack of linear layers as a flat program, without a capture; see tests/flat_programs.py."""
-    path = Path(__file__).parent / "flat_programs.py"
-    spec = importlib.util.spec_from_file_location("flat_programs", path)
+    builder: Callable[..., Any] = _beside("flat_programs").layered
+    return builder
+
+
+def _beside(name: str) -> Any:
+    """A module in the folder of tests, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    builder: Callable[..., Any] = module.layered
-    return builder
+    return module
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A browser for all tests of a run; see tests/browser.py."""
+    module = _beside("browser")
+    executable = next((found for name in module.BROWSERS if (found := shutil.which(name))), None)
+    if executable is None:
+        # a contributor may do without; continuous integration installs one (make browser)
+        assert not os.environ.get("CI"), "no Chromium: the tests of pages would prove nothing"
+        pytest.skip("no Chromium on this machine (apt-get install chromium): pages are not opened")
+    found = module.Browser(executable, tmp_path_factory.mktemp("browser"))
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def hostile_texts() -> tuple[str, ...]:
+    """Names that a viewer must not obey; see tests/browser.py."""
+    texts: tuple[str, ...] = _beside("browser").HOSTILE
+    return texts
 
 
 @pytest.fixture(scope="session")

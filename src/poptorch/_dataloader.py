@@ -15,6 +15,7 @@ from typing import Any
 
 import torch.utils.data
 
+from tremula.data import reading
 from tremula.data.collate import BatchCollate
 from tremula.data.iteration import iterate
 from tremula.data.partition import PartitionedDataset, block_of
@@ -211,6 +212,7 @@ class DataLoader(torch.utils.data.DataLoader):
             accessor.terminate()
 
     def __iter__(self) -> Iterator[Any]:
+        reading.begins(self)
         if self._accessor is not None:
             return _AsyncIterator(self, iter(self._accessor))
         if self._partition is not None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
-import runpy
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tremula.cli.command import Command, CommandError
@@ -109,69 +106,16 @@ def _with_options_behind(options: argparse.Namespace) -> argparse.Namespace:
 def _each_subject(options: argparse.Namespace, answer: Callable[[Subject], Answered]) -> list[Answered]:
     """What `answer` says of the model that is made, or of the models that a program compiles."""
     if options.subject == "run":
-        return _of_program(options, answer)
+        from tremula.study.programs import subjects_of_program
+
+        # what scripts read is the answer alone
+        prints = sys.stderr if options.json or options.csv else None
+        return subjects_of_program(options.arguments, answer, go_on=options.go_on, prints=prints)
     from tremula.study.factory import load, make, subject_of
 
     training = True if options.training else False if options.inference else None
     factory, name = load(options.subject)
     return [answer(subject_of(make(factory), name, training=training, optimizer=options.optimizer))]
-
-
-def _of_program(options: argparse.Namespace, answer: Callable[[Subject], Answered]) -> list[Answered]:
-    """Run an unchanged program until it calls a wrapped model; answer; end it there."""
-    from tremula.study.asked import listening
-
-    words = list(options.arguments)
-    as_module = words[:1] == ["-m"]
-    words = words[as_module:]
-    if not words:
-        raise CommandError(
-            "say which program: tremula estimate run program.py args..., or run -m module args..."
-        )
-    if not as_module and not Path(words[0]).is_file():
-        raise CommandError(f"there is no program {words[0]}")
-    answered: list[Answered] = []
-
-    def listen(subject: Subject) -> None:
-        answered.append(answer(subject))
-        if not options.go_on:
-            raise _Answered
-
-    # what was wrapped and not called is no surprise here
-    os.environ.setdefault("TREMULA_SUMMARY", "0")
-    argv, path, out = sys.argv, list(sys.path), sys.stdout
-    if options.json or options.csv:
-        sys.stdout = sys.stderr  # the program may print what it likes: what scripts read is the answer alone
-    try:
-        with listening(listen):
-            _execute(words, as_module)
-    except _Answered:
-        pass
-    except SystemExit as ended:
-        if not answered:
-            raise CommandError(f"the program ended ({ended.code}) before it called a wrapped model") from None
-    finally:
-        sys.argv, sys.path[:], sys.stdout = argv, path, out
-    if not answered:
-        raise CommandError(
-            "the program ended without calling a wrapped model (poptorch.trainingModel, inferenceModel): there is "
-            "nothing to tell"
-        )
-    return answered
-
-
-class _Answered(BaseException):
-    """The program has been answered and need not go on; not an Exception, so that it does not catch it."""
-
-
-def _execute(words: list[str], as_module: bool) -> None:
-    sys.argv = words
-    if as_module:
-        sys.path.insert(0, "")
-        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
-    else:
-        sys.path.insert(0, str(Path(words[0]).resolve().parent))
-        runpy.run_path(words[0], run_name="__main__")
 
 
 COMMAND = Command(

@@ -12,7 +12,8 @@ from tremula.study.question import RECOMPUTE, Question
 _PRECISIONS = "fp32, fp16, fp16.32 or fp16.16 (half with partial sums in that type)"
 
 
-def _numbers(text: str) -> list[int]:
+def numbers(text: str) -> list[int]:
+    """A list of whole numbers on a command line."""
     try:
         values = [int(each) for each in text.split(",")]
     except ValueError:
@@ -22,11 +23,12 @@ def _numbers(text: str) -> list[int]:
     return values
 
 
-def _words(text: str) -> list[str]:
-    words = [each.strip() for each in text.split(",")]
-    if not all(words):
+def words(text: str) -> list[str]:
+    """A list of names on a command line."""
+    found = [each.strip() for each in text.split(",")]
+    if not all(found):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of names like bow,mk2")
-    return words
+    return found
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -34,21 +36,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     asked = parser.add_argument_group(
         "what is asked", "lists, separated by commas; every combination is answered"
     )
-    asked.add_argument("--ipus", type=_numbers, metavar="N,N", help="IPUs of all replicas together")
+    asked.add_argument("--ipus", type=numbers, metavar="N,N", help="IPUs of all replicas together")
     asked.add_argument(
-        "--target", type=_words, metavar="NAME", help="chips (bow, mk2 ...) or systems (pod16 ...)"
+        "--target", type=words, metavar="NAME", help="chips (bow, mk2 ...) or systems (pod16 ...)"
     )
-    asked.add_argument("--micro-batch", type=_numbers, metavar="N,N", help="samples of one run of forward")
-    asked.add_argument("--accumulation", type=_numbers, metavar="N,N", help="micro-batches per weight update")
-    asked.add_argument("--precision", type=_words, metavar="P,P", help=_PRECISIONS)
+    asked.add_argument("--micro-batch", type=numbers, metavar="N,N", help="samples of one run of forward")
+    asked.add_argument("--accumulation", type=numbers, metavar="N,N", help="micro-batches per weight update")
+    asked.add_argument("--precision", type=words, metavar="P,P", help=_PRECISIONS)
     asked.add_argument(
-        "--stages", type=_numbers, metavar="N,N", help="IPUs of a replica: the model is cut over them"
+        "--stages", type=numbers, metavar="N,N", help="IPUs of a replica: the model is cut over them"
     )
     asked.add_argument(
-        "--device-iterations", type=_numbers, metavar="N,N", help="turns of the device's loop per call"
+        "--device-iterations", type=numbers, metavar="N,N", help="turns of the device's loop per call"
     )
-    asked.add_argument("--recompute", type=_words, metavar="R,R", help=f"{', '.join(RECOMPUTE)}")
-    asked.add_argument("--replicas", type=_numbers, metavar="N,N", help="copies of the model")
+    asked.add_argument("--recompute", type=words, metavar="R,R", help=f"{', '.join(RECOMPUTE)}")
+    asked.add_argument("--replicas", type=numbers, metavar="N,N", help="copies of the model")
     given = parser.add_argument_group("how the answer is given")
     form = given.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="all figures and advice for scripts")
@@ -100,7 +102,7 @@ def options_from_text(text: str) -> argparse.Namespace:
     parser = _Parser(add_help=False)
     add_options(parser)
     try:
-        words = shlex.split(text)
+        given = shlex.split(text)
     except ValueError as problem:
         raise CommandError(f"TREMULA_ESTIMATE_OPTIONS: {problem}.") from None
-    return parser.parse_args(words)
+    return parser.parse_args(given)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from tremula import __version__
-from tremula.cli import cache, compare, demo, doctor, estimate, profile, settings, system, view
+from tremula.cli import cache, compare, demo, doctor, estimate, profile, scale, settings, system, view
 from tremula.cli.command import Command, CommandError
 from tremula.errors import Error
 
@@ -19,6 +19,7 @@ COMMANDS: tuple[Command, ...] = (
     doctor.COMMAND,
     estimate.COMMAND,
     profile.COMMAND,
+    scale.COMMAND,
     settings.COMMAND,
     system.COMMAND,
     view.COMMAND,

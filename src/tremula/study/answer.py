@@ -129,7 +129,7 @@ def _tried(study: Study, setting: Setting, plan: Plan) -> Answer:
     cuts: tuple[Begin, ...] | None = None if plan.stages is None else ()
     try:
         if plan.stages is not None and plan.stages > 1:
-            split = _split(study, setting, plan)
+            split = split_for(study, setting, plan)
             cuts = tuple((begin.module, begin.ipu) for begin in split.begins)
         case, notes = case_for(study, setting, plan.replicas, cuts)
         found = study.estimate(case)
@@ -140,7 +140,7 @@ def _tried(study: Study, setting: Setting, plan: Plan) -> Answer:
         return Answer(study.subject.name, setting, None, None, problem=problem.message)
 
 
-def _split(study: Study, setting: Setting, plan: Plan) -> Split:
+def split_for(study: Study, setting: Setting, plan: Plan) -> Split:
     """Cut the model over the IPUs of a replica, with the micro-batches that such a pipeline needs."""
     assert plan.stages is not None
     variant = variant_of(study, setting)

@@ -122,6 +122,11 @@ def make(factory: Callable[[], Any]) -> Made:
     return _made(factory())
 
 
+def made_on_host(factory: Callable[[], Any]) -> Made:
+    """What `factory` makes with values: to be run, not only asked about."""
+    return _made(factory())
+
+
 def _made(returned: Any) -> Made:
     if not isinstance(returned, tuple | list) or not 2 <= len(returned) <= 3:
         raise Error(
@@ -147,6 +152,7 @@ def subject_of(
     training: bool | None = None,
     optimizer: str | None = None,
     loops: Loops | None = None,
+    values: bool = False,
 ) -> Subject:
     """What a factory made, as something to ask about.
 
@@ -156,6 +162,7 @@ def subject_of(
         training: None: if it returned an optimizer, or one is named, or forward computes a loss.
         optimizer: by name (tremula.optimize.named); default: what the factory returned, else sgd.
         loops: accumulation, device iterations and replicas to begin with.
+        values: keep the values of the inputs, for those who run it.
     """
     leaves, structure = pytree.tree_flatten((made.args, dict(made.kwargs)))
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -181,7 +188,7 @@ def subject_of(
                 name=name,
                 module=made.model,
                 call=call,
-                inputs=[_described(tensor) for tensor in tensors],
+                inputs=[_narrowed(tensor) if values else _described(tensor) for tensor in tensors],
                 input_names=["input" if not i else f"input/{i}" for i in range(len(tensors))],
                 flatten=tensors_in,
                 settings=SessionSettings(training=trains, loops=loops or Loops()),
@@ -230,6 +237,10 @@ def _marked(loss: torch.Tensor) -> torch.Tensor:
 def tensors_in(result: Any) -> list[torch.Tensor]:
     """The tensors in what forward returned, whatever their structure."""
     return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+
+
+def _narrowed(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().to(device_dtype(tensor.dtype))
 
 
 def _described(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,86 @@
+"""What a study rests on, in sentences: ranges, systems, batches, layouts, data, energy.
+
+A figure without its assumptions is a rumour, so every table, page and file of a study carries them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tremula.estimate.bands import band
+from tremula.estimate.energy import machine_power
+from tremula.hardware.catalogue import target as hardware
+from tremula.scale.batches import Batches
+from tremula.scale.question import STRONG, WEAK, ScaleQuestion
+from tremula.scale.row import DataRate, Row
+
+
+def assumptions(
+    question: ScaleQuestion, batches: Batches, rows: Sequence[Row], training: bool, data: DataRate | None
+) -> list[str]:
+    """The sentences."""
+    per = "weight update" if training else "call"
+    rate, scaling, memory = band("training" if training else "inference"), band("scaling"), band("memory")
+    told = [
+        "All figures of IPUs are modelled, none is measured. Where the true value probably lies, from published "
+        f"figures beside modelled ones: throughput {rate}; efficiency {scaling}; memory {memory}.",
+    ]
+    told += [_systems(rows)] if any(row.system for row in rows) else []
+    if WEAK in question.modes:
+        told.append(
+            f"Weak scaling: every IPU takes {batches.per_ipu} micro-batch{'' if batches.per_ipu == 1 else 'es'} of "
+            f"{batches.micro_batch} per {per}, so the global batch grows with the IPUs."
+        )
+    if STRONG in question.modes:
+        told.append(f"Strong scaling: the global batch stays at {batches.global_batch:,} samples per {per}.")
+    told.append(
+        f"At each size replicas of {', '.join(map(str, sorted(question.stages)))} IPUs are tried where they divide it; "
+        "the fastest that fits by the middle of the memory range is taken. Efficiency is samples per second and IPU "
+        "over those of the smallest size that fits. It and the energy are those of IPUs that need not wait for data."
+    )
+    if training:
+        told.append(
+            "Gradients are summed over replicas once per weight update, after the last micro-batch, and nothing else "
+            "runs meanwhile. Compiling, validation and checkpoints are not counted."
+        )
+    told.append(_data(data))
+    told += _energy(rows)
+    return told
+
+
+def _systems(rows: Sequence[Row]) -> str:
+    largest: dict[str, int] = {}
+    for row in rows:
+        if row.system:
+            largest[row.system] = max(largest.get(row.system, 0), row.ipus)
+    named = [f"{system} up to {ipus} IPU{'' if ipus == 1 else 's'}" for system, ipus in largest.items()]
+    return f"Systems: {', '.join(named)} (docs/hardware.md has every number with its source)."
+
+
+def _data(data: DataRate | None) -> str:
+    if data is None:
+        return "Data: loading is taken to keep up; nothing was measured or given for it."
+    processes = "" if data.workers is None else f" with {data.workers} worker processes"
+    how = f", {data.how}" if data.how else ""
+    return (
+        f"Data: a host has {data.samples_per_second:,.4g} samples/s ready ({data.origin}{processes}{how}), and every "
+        "host of a system is taken to be as fast."
+    )
+
+
+def _energy(rows: Sequence[Row]) -> list[str]:
+    told: list[str] = []
+    # a system that was put together for a size has no name to look up, and the same machine as its smaller ones
+    for system in dict.fromkeys(row.system for row in rows if row.system and " x " not in row.system):
+        machine = hardware(system).machine
+        power = machine_power(machine)
+        if power is None:
+            told.append(f"Energy: the power of the {machine.title} is not known.")
+        elif power.published:
+            told.append(f"Energy: the published power of the {machine.title}, without that of hosts.")
+        else:
+            told.append(
+                f"Energy: the power of the {machine.title} is not published; that of one of its boards stands in, and "
+                "the range reaches to that of all of them. Hosts are not counted."
+            )
+    return list(dict.fromkeys(told))

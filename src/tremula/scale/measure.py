@@ -1,0 +1,172 @@
+"""Measured beside the model: real processes under poprun that train the program's model on this host.
+
+They prove that N processes come to the weights of one. How fast they train is this host's affair and says nothing of
+IPUs. A run that fails is told with its reason; the study goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from tremula.errors import Error
+from tremula.scale.instance import FIGURES
+from tremula.scale.row import HostRun, Measured
+from tremula.telling import Tell, bar
+from tremula.wording import plain
+
+#: characters of a program's last words
+_LAST_WORDS = 300
+
+
+@dataclass(frozen=True)
+class MeasureSettings:
+    """What is measured."""
+
+    #: numbers of processes
+    instances: tuple[int, ...] = (1, 2)
+    #: weight updates of each run; the first is not timed
+    steps: int = 3
+    #: after which a run is given up
+    most_seconds: float = 300.0
+    #: arguments that are added to the program's, for what would take too long here
+    more_words: tuple[str, ...] = ()
+    optimizer: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.steps < 2:
+            raise Error("A measured run takes two steps at least: the first is not timed.")
+        if any(count < 1 or count > 64 for count in self.instances):
+            raise Error("Measured runs have 1 to 64 processes.")
+
+
+def measure(
+    subject: Sequence[str],
+    settings: MeasureSettings,
+    folder: Path,
+    *,
+    ipus_per_replica: int = 1,
+    tell: Tell | None = None,
+) -> Measured:
+    """Run the subject under poprun, once for each number of processes.
+
+    Args:
+        subject: a function that makes a model, or `run` and a program.
+        settings: what is measured.
+        folder: where the logs of the runs go.
+        ipus_per_replica: IPUs of a replica, as the program has it.
+        tell: told how far it is, in place of a bar.
+    """
+    runs: list[HostRun] = []
+    problems: list[str] = []
+    with bar("Measuring", tell) as told:
+        for number, count in enumerate(settings.instances):
+            told(f"{count} process{'' if count == 1 else 'es'}", number / len(settings.instances))
+            log = folder / f"measured-{count}.log"
+            found = _run(subject, settings, count, ipus_per_replica, log)
+            if isinstance(found, str):
+                problems.append(f"{count} process{'' if count == 1 else 'es'}: {found} (all it said: {log})")
+                continue
+            runs.append(found)
+        told("", 1.0)
+    return Measured(tuple(runs), " ".join(settings.more_words), 1, tuple(problems))
+
+
+def _run(
+    subject: Sequence[str], settings: MeasureSettings, count: int, ipus: int, log: Path
+) -> HostRun | str:
+    """One run: its figures, or why there are none."""
+    asked = {"steps": settings.steps, "optimizer": settings.optimizer}
+    with tempfile.TemporaryDirectory(prefix="tremula-scale-") as place:
+        state = Path(place) / "state"
+        command = [
+            sys.executable, "-m", "tremula.launch",
+            "--num-instances", str(count), "--num-replicas", str(count), "--ipus-per-replica", str(ipus),
+            sys.executable, "-m", "tremula.scale.instance", place, json.dumps(asked),
+            *(with_words(subject, settings.more_words) if subject[0] == "run" else subject),
+        ]  # fmt: skip
+        environment = {
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "TREMULA_SUMMARY": "0",
+            "TREMULA_CHIP_MODEL": "off",
+            # the same form in all runs, and none of it compiled in between
+            "TREMULA_EXECUTION": "quick",
+            # IPUs of their own: nobody else's are taken, and there are enough
+            "TREMULA_STATE_DIR": str(state),
+            "TREMULA_VIRTUAL_IPUS": str(count * ipus),
+        }
+        for name in ("TREMULA_SYSTEM", "TREMULA_ESTIMATE", "IPUOF_VIPU_API_PARTITION_ID"):
+            environment.pop(name, None)
+        try:
+            code = _in_time(command, environment, log, settings.most_seconds)
+            figures = json.loads((Path(place) / FIGURES).read_text(encoding="utf-8"))
+        except TimeoutError as late:
+            return str(late)
+        except (OSError, ValueError):
+            return f"the program ended before it could be measured: {_last_words(log)}"
+    if "problem" in figures:
+        return str(figures["problem"])
+    if code != 0 or not figures.get("run"):
+        return f"poprun ended with code {code}: {_last_words(log)}"
+    return HostRun(**{each.name: figures["run"][each.name] for each in fields(HostRun)})
+
+
+def with_words(words: Sequence[str], more: Sequence[str]) -> list[str]:
+    """A command line with more words; `key=value` takes the place of an earlier one with the same key."""
+    keys = tuple(f"{word.partition('=')[0]}=" for word in more if "=" in word)
+    return [*(word for word in words if not keys or not word.startswith(keys)), *more]
+
+
+def _in_time(
+    command: Sequence[str],
+    environment: dict[str, str],
+    log: Path,
+    seconds: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> int:
+    """The exit code of a command that may take so long; its output goes to `log`.
+
+    Raises:
+        TimeoutError: it took longer, and was ended.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "wb") as out:
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
+        )
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(
+                f"it took longer than {seconds:g} s and was ended; --measure-seconds gives it more time, "
+                "--measure-with makes the program smaller"
+            ) from None
+        finally:
+            if process.poll() is None:
+                # poprun ends its instances when it is asked to end
+                process.send_signal(signal.SIGTERM)
+                try:
+                    process.wait(20)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+
+
+def _last_words(log: Path) -> str:
+    try:
+        with open(log, "rb") as file:
+            file.seek(max(0, log.stat().st_size - 4096))
+            lines = file.read().decode("utf-8", "replace").strip().splitlines()
+    except OSError:
+        return "it said nothing"
+    said = [line for line in lines if line.strip() and "POPRUN" not in line]
+    return plain(said[-1], _LAST_WORDS, lines=False) if said else "it said nothing"

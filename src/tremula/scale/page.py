@@ -1,0 +1,169 @@
+"""A study as one self-contained page; tremula.view.single_file says what such a page may and may not do.
+
+Figures go as numbers, texts as plain ones of bounded length; the script puts them on the page as text only.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tremula.scale.colours import PARTS as COLOURS
+from tremula.scale.feeding import limits
+from tremula.scale.row import PART_TITLES, PARTS, Layout, Measured, Row, ScalingStudy
+from tremula.scale.sentences import (
+    BANDS,
+    MEASURED,
+    batch,
+    begun,
+    data_limits,
+    headline,
+    named,
+    series_title,
+    verdict,
+)
+from tremula.view.single_file import save_page, single_file
+
+_VIEW, _HERE = "tremula.view", "tremula.scale"
+#: figures that the page shows
+_FIGURES = (
+    "throughput", "fed_throughput", "step_seconds", "efficiency", "tile_share", "ipu_bytes", "energy_per_sample",
+)  # fmt: skip
+_LEADS = {
+    "weak": "Every IPU keeps its share of the batch, so the global batch grows with the IPUs.",
+    "strong": "The global batch stays the same, so every IPU has less to do the more there are.",
+}
+#: characters of a text
+_LONG = 2_000
+
+
+def page_html(study: ScalingStudy) -> str:
+    """The whole page."""
+    return single_file(
+        (_HERE, "scale.html"),
+        title=named(study.name, 80),
+        styles=[(_VIEW, "page.css"), (_HERE, "scale.css")],
+        scripts=[
+            (_VIEW, "elements.js"),
+            (_VIEW, "charts.js"),
+            (_HERE, "sizes.js"),
+            (_HERE, "scale.js"),
+            (_HERE, "study.js"),
+        ],
+        data=page_data(study),
+    )
+
+
+def write_page(study: ScalingStudy, path: str | os.PathLike[str]) -> int:
+    """Write the page to `path`, whole or not at all; gives its size in bytes.
+
+    Raises:
+        Error: it cannot be written.
+    """
+    return save_page(page_html(study), path)
+
+
+def page_data(study: ScalingStudy) -> dict[str, Any]:
+    """What the script draws."""
+    begins = {(limit.mode, limit.target): limit.ipus for limit in limits(study.series(), study.data)}
+    series = [
+        {
+            "mode": named(mode, 20),
+            "target": named(target, 60) or "this machine",
+            "title": begun(series_title(mode, target)),
+            "lead": _LEADS.get(mode, ""),
+            "limit": begins.get((mode, target)),
+            "rows": [_row(row, study.training) for row in sorted(rows, key=lambda row: row.ipus)],
+        }
+        for mode, target, rows in study.series()
+    ]
+    data = study.data
+    return {
+        "name": named(study.name),
+        "headline": headline(study),
+        "command": named(study.command, _LONG),
+        "date": named(study.date, 20),
+        "tremula": named(study.tremula, 40),
+        "model": named(study.model_version, 40),
+        "banner": BANDS,
+        "per": "weight update" if study.training else "call",
+        "step": "weight update" if study.training else "micro-batch",
+        "turns": "accumulation" if study.training else "device iterations",
+        "parts": [[part, PART_TITLES[part], COLOURS[part]] for part in PARTS],
+        "series": series,
+        "data": None if data is None else {"rate": data.samples_per_second, "about": _data_about(study)},
+        "limits": data_limits(study),
+        "measured": None if study.measured is None else _measured(study.measured),
+        "assumptions": [named(each, _LONG) for each in study.assumptions],
+    }
+
+
+def _data_about(study: ScalingStudy) -> str:
+    data = study.data
+    assert data is not None
+    workers = "" if data.workers is None else f", {data.workers} worker process{'es' * (data.workers != 1)}"
+    how = f": {named(data.how, 400)}" if data.how else ""
+    return f"One host: {data.samples_per_second:,.4g} samples/s, {named(data.origin, 40)}{workers}{how}."
+
+
+def _row(row: Row, training: bool) -> dict[str, Any]:
+    figures = {
+        name: [figure.value, figure.low, figure.high, named(figure.unit, 40)]
+        for name in _FIGURES
+        if (figure := row.figure(name)) is not None
+    }
+    return {
+        "ipus": max(1, row.ipus),  # a file may say anything; the axis is logarithmic
+        "system": named(row.system, 60),
+        "replicas": row.replicas,
+        "stages": row.stages,
+        "batch": list(batch(row, training)),
+        "hosts": row.hosts,
+        "fits": named(row.fits, 20),
+        "runs": row.runs,
+        "figures": figures,
+        "parts": {part: max(0.0, row.parts[part]) for part in PARTS if part in row.parts},
+        "layouts": [_layout(each) for each in row.layouts],
+        "notes": [named(note, _LONG) for note in row.notes],
+        "problem": named(row.problem, _LONG),
+    }
+
+
+def _layout(layout: Layout) -> dict[str, Any]:
+    return {
+        "replicas": layout.replicas,
+        "stages": layout.stages,
+        "turns": layout.accumulation,
+        "fits": named(layout.fits, 20),
+        "rate": layout.throughput,
+        "tile": layout.tile_share,
+        "begins": [named(each, 200) for each in layout.begins],
+        "chosen": layout.chosen,
+        "own": layout.own,
+        "problem": named(layout.problem, _LONG),
+    }
+
+
+def _measured(measured: Measured) -> dict[str, Any]:
+    return {
+        "about": MEASURED,
+        "program": named(measured.program, 400),
+        "threads": measured.threads,
+        "problems": [named(each, _LONG) for each in measured.problems],
+        "runs": [
+            {
+                "instances": run.instances,
+                "seconds": run.seconds_per_step,
+                "rate": run.samples_per_second,
+                "steps": run.steps,
+                "samples": run.samples_per_step,
+                "spread": run.spread,
+                "deviation": run.deviation,
+                "tolerance": run.tolerance,
+                "equivalent": run.equivalent,
+                "verdict": verdict(run),
+                "note": named(run.note, 400),
+            }
+            for run in measured.runs
+        ],
+    }

@@ -1,0 +1,174 @@
+"""The rows of a study: for every series and size the best layout, its figures, and how they compare with the first.
+
+Efficiency is samples per second and IPU, over those of the smallest size of the series that fits. Its band is that of
+scaling (docs/accuracy.md): what the model gets wrong at every size alike cancels in a ratio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tremula.errors import Error
+from tremula.estimate.bands import band
+from tremula.scale.batches import Batches
+from tremula.scale.layouts import Layouts, Tried, best_of
+from tremula.scale.question import ScaleQuestion
+from tremula.scale.row import Row
+from tremula.study.finding import PARTS as MODELLED_PARTS
+from tremula.study.finding import Figure
+
+#: told before each layout: what is modelled, how many layouts are done, how many there are
+Tell = Callable[[str, int, int], None]
+#: a row that is known from an earlier run, by what it rests on
+Known = Callable[[str], Row | None]
+
+
+def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, list[str]]:
+    """The batch that stays the same, and what had to be chosen for it."""
+    subject = layouts.subject
+    micro_batch = question.micro_batch or subject.micro_batch
+    loops = subject.loops
+    turns = loops.gradient_accumulation if subject.training else loops.device_iterations
+    per_ipu, notes = question.per_ipu, []
+    per = "weight update" if subject.training else "call"
+    if per_ipu is None:
+        own = max(1, -(-turns // layouts.own_ipus))
+        per_ipu = _enough_for_one_that_fits(layouts, question, micro_batch, own)
+        if per_ipu > own:
+            notes.append(
+                f"Every IPU takes {per_ipu} micro-batches per {per} instead of {own}: the fewest with which a layout "
+                "that fits can fill its pipeline."
+            )
+    batch = question.global_batch
+    if batch is None:
+        batch = micro_batch * per_ipu * max(question.ipus)
+    return Batches(micro_batch, per_ipu, batch), notes
+
+
+def _enough_for_one_that_fits(layouts: Layouts, question: ScaleQuestion, micro_batch: int, own: int) -> int:
+    """Micro-batches per IPU: as the program has it if a layout fits with that, else the fewest with which one does."""
+    target, ipus = question.targets[0], max(question.ipus)
+    closest: tuple[float, int] | None = None
+    for width in layouts.widths(ipus):
+        try:
+            needed = layouts.needed(target, ipus, width)
+        except Error:
+            continue
+        enough = max(own, -(-needed // (width or layouts.own_ipus)))
+        tried = layouts.tried(target, ipus, width, Batches(micro_batch, enough, 0), "weak")
+        if tried.fits:
+            return enough
+        if tried.layout.tile_share is not None:
+            closest = min(closest or (float("inf"), own), (tried.layout.tile_share, enough))
+    return closest[1] if closest is not None else own
+
+
+def sizes(
+    layouts: Layouts,
+    question: ScaleQuestion,
+    batches: Batches,
+    *,
+    known: Known = lambda _: None,
+    found: Callable[[Row], None] = lambda _: None,
+    tell: Tell = lambda *_: None,
+) -> list[Row]:
+    """All rows, complete.
+
+    Args:
+        layouts: of the model.
+        question: what is asked.
+        batches: what stays the same.
+        known: asked for each row before it is modelled.
+        found: told each row that was modelled, as soon as it is there; how it compares with others comes later.
+        tell: told how far it is.
+    """
+    rows: list[Row] = []
+    total = len(question.modes) * len(question.targets) * sum(len(layouts.widths(n)) for n in question.sizes)
+    done = 0
+    for mode in question.modes:
+        for target in question.targets:
+            series = []
+            for ipus in question.sizes:
+                basis = layouts.basis(target, ipus, batches, mode)
+                row = known(basis)
+                widths = layouts.widths(ipus)
+                if row is None:
+                    tried: list[Tried] = []
+                    for width in widths:
+                        tell(f"{mode}, {ipus} IPUs, {width or 'own'} to a replica", done + len(tried), total)
+                        tried.append(layouts.tried(target, ipus, width, batches, mode))
+                    row = replace(_row(mode, target, ipus, tried, batches), basis=basis)
+                    found(row)
+                done += len(widths)
+                series.append(row)
+            rows += compared(series)
+    tell("", total, total)
+    return rows
+
+
+def compared(series: Sequence[Row]) -> list[Row]:
+    """The rows of a series with speed-up and efficiency over the smallest size that fits."""
+    first = next((row for row in series if row.runs), None)
+    if first is None:
+        return list(series)
+    base = first.figures["throughput"].value
+    scaling = band("scaling")
+    rows = []
+    for row in series:
+        if not row.runs:  # what does not fit is no measure of what does
+            rows.append(row)
+            continue
+        gain = row.figures["throughput"].value / base
+        share = gain * first.ipus / row.ipus
+        low, high = (1.0, 1.0) if row is first else (scaling.low, scaling.high)
+        figures = {
+            **row.figures,
+            "speedup": Figure(gain, gain * low, gain * high, f"x {first.ipus} IPU{_s(first.ipus)}"),
+            "efficiency": Figure(share, share * low, share * high, f"of {first.ipus} IPU{_s(first.ipus)}"),
+        }
+        rows.append(replace(row, figures=figures))
+    return rows
+
+
+def _row(mode: str, target: str | None, ipus: int, tried: Sequence[Tried], batches: Batches) -> Row:
+    best = best_of(list(tried))
+    layouts = tuple(replace(each.layout, chosen=each is best and each.finding is not None) for each in tried)
+    if best is None or best.finding is None or best.case is None:
+        why = "; ".join(dict.fromkeys(each.layout.problem for each in tried if each.layout.problem))
+        return Row(
+            mode,
+            target or "",
+            ipus,
+            layouts=layouts,
+            problem=why or f"none of the widths that are tried divides {ipus} IPUs",
+        )
+    finding, case = best.finding, best.case
+    setting = finding.setting
+    step = finding["step_seconds"].value
+    kept = (
+        "step_seconds", "throughput", "tile_share", "tile_bytes", "ipu_bytes", "energy_per_sample", "utilisation",
+    )  # fmt: skip
+    return Row(
+        mode=mode,
+        target=target or str(setting["target"]),
+        ipus=ipus,
+        system=case.system.name,
+        replicas=best.layout.replicas,
+        stages=best.layout.stages,
+        micro_batch=int(setting["micro_batch"]),
+        accumulation=int(setting["accumulation"]),
+        device_iterations=int(setting["device_iterations"]),
+        global_batch=batches.samples(mode, ipus),
+        precision=str(setting["precision"]),
+        hosts=case.system.hosts,
+        fits=finding.fits,
+        figures={name: finding.figures[name] for name in kept if name in finding.figures},
+        parts={part: finding.shares[part] * step for part in MODELLED_PARTS},
+        layouts=layouts,
+        notes=finding.notes,
+    )
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

@@ -1,0 +1,97 @@
+"""Whole programs as subjects: run unchanged until they first call a wrapped model, which is handed over there.
+
+A program is given as a user gives it to Python: its path or `-m module`, then its own arguments.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO, TypeVar
+
+from tremula.errors import Error
+from tremula.study.asked import listening
+
+if TYPE_CHECKING:
+    from tremula.study.subject import Subject
+
+Answered = TypeVar("Answered")
+
+
+def subjects_of_program(
+    words: Sequence[str],
+    answer: Callable[[Subject], Answered],
+    *,
+    go_on: bool = False,
+    prints: TextIO | None = None,
+) -> list[Answered]:
+    """Run a program until it calls a wrapped model, and give what `answer` says of that model; end it there.
+
+    Args:
+        words: the program and its arguments.
+        answer: what to do with the model.
+        go_on: let the program run on, and answer for every model that it compiles.
+        prints: where to send what the program prints, if that is not to be among the answers.
+
+    Raises:
+        Error: there is no such program, or it calls no wrapped model.
+    """
+    as_module = list(words[:1]) == ["-m"]
+    words = list(words)[as_module:]
+    if not words:
+        raise Error("say which program: program.py args..., or -m module args...")
+    if not as_module and not Path(words[0]).is_file():
+        raise Error(f"there is no program {words[0]}")
+    answered: list[Answered] = []
+
+    failed: list[BaseException] = []
+
+    def listen(subject: Subject) -> None:
+        try:
+            answered.append(answer(subject))
+        except BaseException as problem:  # not the program's affair: it might catch it
+            failed.append(problem)
+            raise _Answered from None
+        if not go_on:
+            raise _Answered
+
+    # what was wrapped and not called is no surprise here
+    os.environ.setdefault("TREMULA_SUMMARY", "0")
+    argv, path, out = sys.argv, list(sys.path), sys.stdout
+    if prints is not None:
+        sys.stdout = prints
+    try:
+        with listening(listen):
+            _execute(words, as_module)
+    except _Answered:
+        pass
+    except SystemExit as ended:
+        if not answered and not failed:
+            raise Error(f"the program ended ({ended.code}) before it called a wrapped model") from None
+    finally:
+        sys.argv, sys.path[:], sys.stdout = argv, path, out
+    if failed:
+        raise failed[0]
+    if not answered:
+        raise Error(
+            "the program ended without calling a wrapped model (poptorch.trainingModel, inferenceModel): there is "
+            "nothing to tell"
+        )
+    return answered
+
+
+class _Answered(BaseException):
+    """The program has been answered and need not go on; not an Exception, so that it does not catch it."""
+
+
+def _execute(words: list[str], as_module: bool) -> None:
+    sys.argv = words
+    if as_module:
+        sys.path.insert(0, "")
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path.insert(0, str(Path(words[0]).resolve().parent))
+        runpy.run_path(words[0], run_name="__main__")

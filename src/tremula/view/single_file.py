@@ -1,0 +1,85 @@
+"""A page in one file that needs no network: markup, style, script and data put together, under a strict policy.
+
+The content security policy allows exactly the script and the style that are shipped (by their hashes) and no request
+at all. Data is JSON in a block that is never executed, with <, > and & written as escapes; scripts put every text on
+the page as text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from html import escape
+from importlib import resources
+from pathlib import Path
+
+from tremula.errors import Error
+from tremula.whole_files import whole_text
+
+#: where an asset is: (package, name of the file in its folder `assets`)
+Asset = tuple[str, str]
+
+
+def single_file(
+    markup: Asset, *, title: str, styles: Sequence[Asset], scripts: Sequence[Asset], data: object
+) -> str:
+    """The whole page.
+
+    Args:
+        markup: a page with @POLICY@, @TITLE@, @STYLE@, @DATA@ and @SCRIPT@ in it.
+        title: already fit to be shown; it is escaped here.
+        styles: in their order.
+        scripts: in their order; they share one scope and hide it from the page.
+        data: anything that JSON can hold.
+    """
+    style = "\n".join(map(_asset, styles))
+    script = "(function () {\n'use strict';\n" + "\n".join(map(_asset, scripts)) + "\n})();\n"
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    replacements = {
+        "@POLICY@": escape(policy),
+        "@TITLE@": escape(title),
+        "@STYLE@": style,
+        "@SCRIPT@": script,
+        "@DATA@": embedded(data),
+    }
+    # one pass: what is put in is not looked at again
+    return re.sub("|".join(replacements), lambda found: replacements[found[0]], _asset(markup))
+
+
+def embedded(data: object) -> str:
+    """JSON that may stand inside a script element."""
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def save_page(text: str, path: str | os.PathLike[str], *, type: str = "profile_error") -> int:
+    """Write a page to `path`, whole or not at all; gives its size in bytes.
+
+    Raises:
+        Error: it cannot be written.
+    """
+    target = Path(path)
+    try:
+        whole_text(target, text)
+    except OSError as error:
+        raise Error(
+            f"The page {target} could not be written: {error.strerror or error}. Choose another place for it.",
+            type=type,
+        ) from error
+    return len(text.encode("utf-8"))
+
+
+def _asset(asset: Asset) -> str:
+    package, name = asset
+    return resources.files(package).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")

@@ -1,0 +1,138 @@
+"""`tremula scale` as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tremula.cli.main import main
+from tremula.scale.document import read
+
+PROGRAM = """
+    import sys
+    import poptorch, torch
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one, self.two = torch.nn.Linear(6, 16), torch.nn.Linear(16, 3)
+
+        def forward(self, x, y):
+            x = self.two(torch.relu(self.one(x)))
+            return x, torch.nn.functional.cross_entropy(x, y)
+
+    print("arguments", sys.argv[1:])
+    torch.manual_seed(0)
+    model, options = Model(), poptorch.Options()
+    data = torch.utils.data.TensorDataset(torch.randn(64, 6), torch.randint(3, (64,)))
+    training = poptorch.trainingModel(model, options, poptorch.optim.SGD(model.parameters(), lr=0.1))
+    try:
+        for x, y in poptorch.DataLoader(options, data, batch_size=4):
+            training(x, y)
+    except Exception:  # a program may catch what it likes
+        sys.exit(7)
+    print("not reached")
+"""
+FUNCTION = """
+    import torch
+
+    def example():
+        return torch.nn.Linear(8, 8), torch.zeros(4, 8)
+"""
+#: modelled in moments
+QUICK = ["--ipus", "1,2", "--target", "mk2", "--stages", "1"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "train.py").write_text(textwrap.dedent(PROGRAM))
+    (tmp_path / "model.py").write_text(textwrap.dedent(FUNCTION))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_program_is_studied_and_measured_in_one_command(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("sys.argv", ["/usr/bin/tremula", "scale", *QUICK, "train.py"])
+    assert main(["scale", *QUICK, "train.py", "--lr", "0.1"]) == 0
+    out = capsys.readouterr().out
+    assert "modelled" in out
+    assert "weak" in out
+    assert "strong" in out
+    assert "measured" in out
+    assert "arguments" not in out  # what the program prints is in its log
+    assert "['--lr', '0.1']" in (folder / "scale-train" / "program.log").read_text()
+    study = read(folder / "scale-train" / "scale.json")
+    assert [(row.mode, row.ipus) for row in study.rows] == [
+        ("weak", 1), ("weak", 2), ("strong", 1), ("strong", 2),
+    ]  # fmt: skip
+    assert study.measured is not None
+    assert [run.equivalent for run in study.measured.runs] == [
+        None,
+        True,
+    ]  # one alone is what the other is compared with
+    assert study.data is not None
+    assert study.data.origin == "measured"
+    assert study.command == "tremula scale --ipus 1,2 --target mk2 --stages 1 train.py"
+    page = (folder / "scale-train" / "scale.html").read_text()
+    assert page.lower().startswith("<!doctype html>")
+    assert list((folder / "scale-train").glob("*.png"))
+    assert list((folder / "scale-train").glob("*.svg"))
+
+
+def test_scripts_read_the_study_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scale", *QUICK, "--no-measure", "--no-plots", "--json", "train.py"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["complete"] is True
+    assert len(document["study"]["rows"]) == 4
+    assert main(["scale", *QUICK, "--no-measure", "--no-plots", "--csv", "train.py"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["mode"], row["ipus"]) for row in rows][:2] == [("weak", "1"), ("weak", "2")]
+
+
+def test_a_function_that_makes_a_model_is_studied_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["scale", *QUICK, "--no-plots", "--out", "here", "--mode", "weak", "model.py:example"]) == 0
+    study = read(folder / "here" / "scale.json")
+    assert not study.training
+    assert study.measured is None
+    assert {row.mode for row in study.rows} == {"weak"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere.py"], "no program nowhere.py"),
+        (["--mode", "weakly", "train.py"], "weak, strong or both"),
+        (["--loader-rate", "0", "train.py"], "more than 0"),
+        (["--measure-steps", "1", "train.py"], "two steps at least"),
+        (["model.py:example", "more"], "takes no arguments"),
+        (["--target", "nothing", "train.py"], "nothing"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["scale", "--no-plots", "--ipus", "1", *words]) == 1
+    printed = capsys.readouterr()
+    assert said in printed.err + printed.out
+    assert "Traceback" not in printed.err
+
+
+def test_stopped_in_between_it_says_where_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tremula.scale.making.make_study", stop)
+    assert main(["scale", *QUICK, "--no-measure", "train.py"]) == 130
+    assert "goes on from there" in capsys.readouterr().err

@@ -1,0 +1,116 @@
+"""Where loading becomes the limit, and how fast a loader is."""
+
+from __future__ import annotations
+
+import weakref
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+import poptorch
+from tremula.data import reading
+from tremula.scale.feeding import fed, limits, measured_rate
+from tremula.scale.row import DataRate, Row
+from tremula.study.finding import Figure
+
+
+def row(ipus: int, rate: float, hosts: int = 1) -> Row:
+    """Takes as many samples a second, 8 per step."""
+    step = 8 / rate
+    return Row(
+        "weak",
+        "bow",
+        ipus,
+        fits="yes",
+        hosts=hosts,
+        figures={
+            "throughput": Figure(rate, rate * 0.7, rate * 1.1, "samples/s"),
+            "step_seconds": Figure(step, step / 1.1, step / 0.7, "s"),
+        },
+        parts={"compute": step},
+    )
+
+
+def test_a_host_that_keeps_up_costs_nothing() -> None:
+    found = fed(row(1, 100.0), DataRate(200.0, "given"))
+    assert found.parts["data"] == 0.0
+    assert found.figures["fed_throughput"].value == 100.0
+
+
+def test_a_slower_host_sets_the_pace() -> None:
+    found = fed(row(4, 400.0), DataRate(100.0, "given"))
+    assert found.figures["fed_throughput"].value == 100.0
+    assert sum(found.parts.values()) == pytest.approx(8 / 100.0)  # a step waits until its samples are there
+
+
+def test_every_host_of_a_system_loads() -> None:
+    assert fed(row(64, 400.0, hosts=4), DataRate(100.0, "given")).figures["fed_throughput"].value == 400.0
+
+
+def test_nothing_is_said_where_nothing_is_known() -> None:
+    assert "data" not in fed(row(1, 100.0), None).parts
+    assert fed(Row("weak", "bow", 1, problem="no"), DataRate(1.0, "given")).figures == {}
+
+
+def test_the_limit_is_the_smallest_size_that_waits() -> None:
+    data = DataRate(150.0, "given")
+    rows = [fed(row(n, 100.0 * n), data) for n in (1, 2, 4)]
+    (limit,) = limits([("weak", "bow", rows)], data)
+    assert limit.ipus == 2
+    assert limit.needed_per_host == 400.0
+    (none,) = limits([("weak", "bow", rows[:1])], data)
+    assert none.ipus is None
+    assert limits([("weak", "bow", rows)], None) == []
+
+
+def test_the_loader_that_a_program_goes_over_can_be_read_on_its_own() -> None:
+    data = TensorDataset(torch.zeros(40, 3), torch.zeros(40))
+    with reading.watching():
+        next(iter(poptorch.DataLoader(poptorch.Options().deviceIterations(2), data, batch_size=4)))
+        loader = reading.newest()
+        assert loader is not None
+        ticks = iter(range(100))
+        # five batches an epoch, of which the first does not count; a tick each
+        speed = reading.read(loader, seconds=6.0, clock=lambda: float(next(ticks)))
+        assert speed == reading.ReadingSpeed(samples=48, batches=6, seconds=6.0, workers=0)
+        assert speed.samples_per_second == 8.0
+        rate, why = measured_rate()
+    assert why == ""
+    assert rate is not None
+    assert rate.origin == "measured"
+
+
+def test_a_loader_of_one_batch_cannot_be_timed() -> None:
+    assert reading.read(DataLoader(TensorDataset(torch.zeros(4))), seconds=0.001) is not None
+    assert reading.read(DataLoader(TensorDataset(torch.zeros(4)), batch_size=4), seconds=1.0) is None
+
+
+def test_loaders_are_kept_only_while_somebody_watches() -> None:
+    loader = poptorch.DataLoader(poptorch.Options(), TensorDataset(torch.zeros(4)))
+    next(iter(loader))
+    assert reading.newest() is None
+    kept = weakref.ref(loader)
+    with reading.watching():
+        next(iter(loader))
+        del loader
+        assert reading.newest() is kept()
+    assert kept() is None
+    rate, why = measured_rate()
+    assert rate is None
+    assert "no poptorch.DataLoader" in why
+
+
+def test_a_loader_that_fails_is_told() -> None:
+    class Broken(torch.utils.data.Dataset[torch.Tensor]):
+        def __len__(self) -> int:
+            return 4
+
+        def __getitem__(self, index: int) -> torch.Tensor:
+            raise ValueError("the disk is gone")
+
+    with reading.watching():
+        reading.begins(DataLoader(Broken()))
+        rate, why = measured_rate()
+    assert rate is None
+    assert "the disk is gone" in why
