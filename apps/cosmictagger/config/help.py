@@ -22,6 +22,10 @@ cosmictagger: find the pixels of a neutrino among those of cosmic rays.
   cosmictagger mode=train run.id=a data=real data.data_directory=/data network=a21 run.compute_mode=IPU
   poprun --num-instances 2 --num-replicas 2 cosmictagger mode=train run.id=b network=a21
 
+  cosmictagger generate FILE                            write generated events to a file
+  cosmictagger analyse LOG...                           what logs say, of the original too; what is wrong with a run
+  cosmictagger scale [--config-name=NAME] [key=value ...]   how a configuration would scale over IPUs
+
   --config-name=NAME  {presets}, or a YAML file; config by default
   --cfg               show the configuration and stop
   --help, -h          show this text

@@ -96,6 +96,7 @@ class Trainer:
             self.validation = Validation(config, ranks, events.aux, self.images)
         self._image_step: int | None = None
         self._last_call: float | None = None
+        self._called = False
 
     def _continue(self, found: Checkpoint) -> None:
         self.position = found.position
@@ -201,6 +202,9 @@ class Trainer:
         rate = learning_rate(mode.optimizer, run.iterations, position.step, epochs)
         counts, losses = self.training.train(image, label, rate)
         end = time.perf_counter()
+        if not self._called and isinstance(self.training, IpuTraining):
+            self.log.info(self.training.first_call(end - fetched, self.combined))
+        self._called = True
         before, shown = position.step, position.step + run.device_iterations - 1
         position.step += run.device_iterations
         position.done += self.combined * self.ranks.count

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from cosmictagger.config import load
-from cosmictagger.main import main, run_folder
+from cosmictagger.main import main
+from cosmictagger.running import run_folder
 
 TINY = ["data.wires=32", "data.ticks=32", "data.downsample=0", "data.events=4", "data.aux_events=2"]
 TINY += ["network=demo", "network.depth=1", "network.n_initial_filters=2", "network.bottleneck_deepest=2"]

@@ -1,0 +1,48 @@
+"""`cosmictagger generate FILE`: events with truth, in the layout of the public files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cosmictagger.data.generate.events import FULL_SHAPE, generate
+
+
+def main(words: Sequence[str]) -> int:
+    """Write a file; the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="cosmictagger generate",
+        description="Write generated events: cosmic muons and one neutrino each, with truth, in three wire planes.",
+    )
+    parser.add_argument("file", metavar="FILE", help="larcv3 HDF5 file to make; an old one is replaced")
+    parser.add_argument("--events", type=int, default=64, metavar="N", help="how many (default 64)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="which; the same seed gives the same events"
+    )
+    parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first event")
+    parser.add_argument("--cosmics", type=int, metavar="N", help="muons of each event (default: drawn)")
+    parser.add_argument(
+        "--wires", type=int, default=FULL_SHAPE[0], metavar="N", help="pixels along the wires"
+    )
+    parser.add_argument("--ticks", type=int, default=FULL_SHAPE[1], metavar="N", help="pixels in time")
+    try:
+        options = parser.parse_args(words)
+    except SystemExit as end:  # argparse has printed the help or the mistake
+        return int(end.code or 0)
+    try:
+        path = generate(
+            Path(options.file).expanduser(),
+            options.events,
+            options.seed,
+            shape=(options.wires, options.ticks),
+            cosmics=options.cosmics,
+            first=options.first,
+            progress=sys.stderr.isatty(),
+        )
+    except (ValueError, OSError) as problem:
+        print(f"cosmictagger: {problem}", file=sys.stderr)
+        return 1
+    print(f"{options.events} events in {path} ({path.stat().st_size / 1e6:.1f} MB)")
+    return 0
