@@ -22,6 +22,7 @@ cosmoflow: read cosmological parameters off the distribution of matter.
   cosmoflow --config-name=mlperf128 data.train=DIR data.validation=DIR
   cosmoflow --config-name=demo mode=inference                report on test samples again
   poprun --num-instances 2 --num-replicas 2 cosmoflow --config-name=demo
+  cosmoflow scale [--config-name=NAME] [key=value ...]       how a configuration would scale over IPUs
 
   --config-name=NAME  {names}, or a YAML file; gc64 by default
   --cfg               show the configuration and stop
@@ -53,6 +54,10 @@ def help_text(config: Config | None = None) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["scale"]:
+        from cosmoflow import scaling
+
+        return scaling.main(words[1:])
     name, overrides, show = "gc64", [], False
     while words:
         word = words.pop(0)

@@ -1,0 +1,84 @@
+"""`cosmoflow scale`: how a configuration would scale over IPUs, as Tremula models it; measured replicas beside it.
+
+The study is that of `tremula scale` for this program. Samples are read from files, as in a real run: where the
+configuration names none, a few are generated, so that the speed of loading is that of reading.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tremula.cli.command import CommandError
+from tremula.cli.scale import add_options, scale
+from tremula.errors import Error
+
+from cosmoflow.config import load
+from cosmoflow.settings import Config, ConfigError
+
+#: the reference benchmark, as one that fits
+DEFAULT = "mlperf128_ipu"
+#: samples that are generated to be read
+_SAMPLES = 16
+#: what is measured: one IPU is enough for that, the volumes are smaller, and numbers are not drawn
+_MEASURED = "network.size=32 network.layers=3 network.dropout=0 device.memory_proportion="
+
+
+def main(words: Sequence[str]) -> int:
+    """Make the study; the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="cosmoflow scale",
+        usage="cosmoflow scale [options] [--config-name=NAME] [key=value ...]",
+        description=f"How a configuration ({DEFAULT} by default) would scale over IPUs. Figures of IPUs are modelled.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--config-name", metavar="NAME", default=DEFAULT, help="preset or YAML file")
+    add_options(parser)
+    try:
+        options, overrides = parser.parse_known_args(words)
+    except SystemExit as end:  # argparse has printed the help or the mistake
+        return int(end.code or 0)
+    try:
+        unknown = [word for word in overrides if word.startswith("-")]
+        if unknown:
+            raise ConfigError(f"There is no option {unknown[0]}; `cosmoflow scale --help` lists them.")
+        config = load(options.config_name, overrides)
+        if config.mode != "train":
+            raise ConfigError("A scaling study is one of training: leave mode= out.")
+        short = Path(options.config_name).stem
+        options.out, options.name = options.out or f"scale-{short}", options.name or f"CosmoFlow {short}"
+        options.measure_with = options.measure_with or _MEASURED
+        # in a folder of its own: the run that the configuration names is left alone
+        kept = [word for word in overrides if not word.startswith("output=")]
+        program = [f"--config-name={options.config_name}", *kept, *_samples(config, Path(options.out))]
+        return scale(["run", "-m", "cosmoflow", *program], options)
+    except ConfigError as problem:
+        return _said(problem, 2)
+    except (CommandError, Error) as problem:
+        return _said(problem.message if isinstance(problem, Error) else problem, 1)
+    except OSError as problem:
+        return _said(problem, 1)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _samples(config: Config, folder: Path) -> list[str]:
+    """Samples in files, if the configuration names none; everything in the folder of the study."""
+    words = [f"output={folder / 'run'}"]
+    if config.data.source == "files" and config.data.train:
+        return words
+    return [
+        *words,
+        "data.source=generated",
+        "data.parameters=",
+        f"generate.train={_SAMPLES}",
+        "generate.validation=2",
+        "generate.test=2",
+    ]
+
+
+def _said(problem: object, code: int) -> int:
+    print(f"cosmoflow: {problem}", file=sys.stderr)
+    return code
