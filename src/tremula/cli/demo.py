@@ -49,7 +49,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="FOLDER", default="demo", help="where everything goes (default demo)"
     )
     parser.add_argument(
-        "--events", type=int, default=240, metavar="N", help="events to train on (default 240)"
+        "--events", type=int, default=360, metavar="N", help="events to train on (default 360)"
     )
     parser.add_argument("--steps", type=int, default=300, metavar="N", help="weight updates (default 300)")
     parser.add_argument(
@@ -112,21 +112,18 @@ def _parts(folder: Path, events: int, steps: int, ipus: str) -> list[_Part]:
             [*launch, "--only-output-from-instance", "0", "cosmictagger", *run, *training],
             _training_line,
         ),
-        _Part("inference", "What it learned", ["cosmictagger", *run, "mode=inference"], _report_line),
+        _Part(
+            "inference",
+            "What it learned",
+            ["cosmictagger", *run, "mode=inference", "mode.gallery=6"],
+            _report_line,
+        ),
         _Part(
             "scale",
             "How it would scale over real IPUs (modelled)",
             [
-                "cosmictagger",
-                "scale",
-                *run,
-                "--mode",
-                "weak",
-                "--ipus",
-                ipus,
-                "--brief",
-                "--out",
-                f"{folder}/scale",
+                *("cosmictagger", "scale", *config, "--mode", "weak", "--ipus", ipus, "--stages", "1,2,4"),
+                *("--measure", str(_PROCESSES), "--brief", "--out", f"{folder}/scale"),
             ],
             str,
         ),
@@ -250,7 +247,7 @@ def _print_summary(folder: Path, runs: list[ledger.Run], seconds: float) -> None
         processes = f"{len(mine)} process{'' if len(mine) == 1 else 'es'}"
         print(
             f"  {kind:<15} {sum(e.calls for e in mine):,} calls, {sum(e.samples for e in mine):,} samples in "
-            f"{processes}, on {sum(e.ipus for e in mine)} virtual IPU{'' if len(mine) == 1 else 's'}"
+            f"{processes}, one virtual IPU each"
         )
     print(f"  {'numbers':<15} computed on this host's CPU")
     print(f"  {'time':<15} {minutes} min {rest} s measured here, start to end; not what an IPU would take")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,6 +28,12 @@ def main(words: Sequence[str]) -> int:
         "--wires", type=int, default=FULL_SHAPE[0], metavar="N", help="pixels along the wires"
     )
     parser.add_argument("--ticks", type=int, default=FULL_SHAPE[1], metavar="N", help="pixels in time")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        metavar="N",
+        help="that generate (default: as many as there are cores, at most 8)",
+    )
     try:
         options = parser.parse_args(words)
     except SystemExit as end:  # argparse has printed the help or the mistake
@@ -39,6 +46,7 @@ def main(words: Sequence[str]) -> int:
             shape=(options.wires, options.ticks),
             cosmics=options.cosmics,
             first=options.first,
+            processes=_usual() if options.processes is None else options.processes,
             progress=sys.stderr.isatty(),
         )
     except (ValueError, OSError) as problem:
@@ -46,3 +54,7 @@ def main(words: Sequence[str]) -> int:
         return 1
     print(f"{options.events} events in {path} ({path.stat().st_size / 1e6:.1f} MB)")
     return 0
+
+
+def _usual() -> int:
+    return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +20,8 @@ from cosmictagger.data.generate.sources import cosmics, neutrino
 from cosmictagger.data.writer import EventWriter
 
 FULL_SHAPE = (2048, 1280)
+#: events that processes may be ahead of the file
+_AHEAD = 256
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,7 @@ def generate(
     cosmics: int | None = None,
     first: int = 0,
     physics: Physics | None = None,
+    processes: int = 1,
     progress: bool = True,
 ) -> Path:
     """Write a file of generated events.
@@ -146,17 +151,36 @@ def generate(
         cosmics: muons per event; None draws a number.
         first: number of the first event.
         physics: the constants behind it.
+        processes: how many generate; the file is the same for any number of them.
         progress: show a bar.
 
     Returns:
         The path of the file.
     """
-    if events < 1 or first < 0:
-        raise ValueError("A file needs one event at least; the number of the first must be 0 or more.")
+    if events < 1 or first < 0 or processes < 1:
+        raise ValueError(
+            "A file needs one event and one process at least; the number of the first must be 0 or more."
+        )
     generator = Generator(seed, shape, cosmics, physics or Physics())
-    with EventWriter(path) as writer:
-        for number in tqdm(
-            range(first, first + events), desc="Generating events", unit="event", disable=not progress
-        ):
-            writer.write(generator.event(number))
+    numbers = range(first, first + events)
+    with EventWriter(path) as writer, _mapping(min(processes, events)) as mapping:
+        made = mapping(generator.event, numbers)
+        for event in tqdm(made, total=events, desc="Generating events", unit="event", disable=not progress):
+            writer.write(event)
     return Path(path)
+
+
+@contextlib.contextmanager
+def _mapping(processes: int) -> Iterator[Callable[..., Iterable[Event]]]:
+    """Something like `map`, in as many processes; results come in order, and memory stays bounded."""
+    if processes == 1:
+        yield map
+        return
+    # fresh processes: this one may have threads, which a copy of it would not have
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+
+        def mapped(function: Callable[[int], Event], numbers: range) -> Iterator[Event]:
+            for begin in range(0, len(numbers), _AHEAD):
+                yield from pool.imap(function, numbers[begin : begin + _AHEAD], chunksize=4)
+
+        yield mapped
