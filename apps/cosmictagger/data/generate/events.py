@@ -159,7 +159,7 @@ def generate(
     """
     if events < 1 or first < 0 or processes < 1:
         raise ValueError(
-            "A file needs one event and one process at least; the number of the first must be 0 or more."
+            "A file needs one event at least, and a process to make it; the number of the first must be 0 or more."
         )
     generator = Generator(seed, shape, cosmics, physics or Physics())
     numbers = range(first, first + events)
