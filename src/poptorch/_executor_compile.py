@@ -100,8 +100,9 @@ class CompilingExecutor(ExecutorState):
                 self._tell(bound)
             self._compile_and_load(bound, restore, ahead)
             self._look()
-        except BaseException:
-            self._ledger.failed()
+        except BaseException as problem:
+            if isinstance(problem, Exception):  # who is stopped has not failed
+                self._ledger.failed()
             if self._attachment is not None:
                 self._attachment.detach()
             raise

@@ -231,10 +231,10 @@ def _note_moved_model(model: torch.nn.Module) -> None:
     from tremula import log
     from tremula.program.source import user_line
 
-    line = user_line()
+    line, name = user_line(), plain_class(model).__name__
     log.warn_once(
-        f"moved {type(model).__name__}",
-        f"{type(model).__name__} was moved or converted (.to(), .half(), .float(), ...) after it had been "
+        f"moved {name}",
+        f"{name} was moved or converted (.to(), .half(), .float(), ...) after it had been "
         f"wrapped{f', at {line}' if line else ''}. The compiled model keeps the types it was compiled with: "
         "convert the model before you wrap it, or call destroy() and wrap it again.",
     )

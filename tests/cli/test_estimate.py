@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tremula.cli.main import main
+from tremula.machine import ledger
 from tremula.recording import write_profile
 from tremula.study.answer import ask
 from tremula.study.factory import load, make, subject_of
@@ -243,3 +244,12 @@ def test_a_side_that_cannot_be_read_is_told(
     capsys.readouterr()
     assert main(["compare", a, "both.json#1"]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_program_that_was_asked_about_has_not_failed(folder: Path) -> None:
+    before = ledger.current()
+    known = len(before.models) if before is not None else 0
+    assert main(["estimate", "--no-advice", "run", "program.py"]) == 0
+    run = ledger.current()
+    assert run is not None
+    assert [entry.failures for entry in run.models[known:]] == [0]

@@ -18,6 +18,7 @@ from tremula.cli.estimate_options import numbers, words
 
 if TYPE_CHECKING:
     from tremula.scale.making import Measuring
+    from tremula.scale.measure import MeasureSettings
     from tremula.scale.question import ScaleQuestion
     from tremula.scale.row import DataRate, ScalingStudy
     from tremula.study.subject import Subject
@@ -117,12 +118,11 @@ def scale(subject: list[str], options: argparse.Namespace) -> int:
     from tremula.study.factory import load, make, subject_of
     from tremula.study.programs import subjects_of_program
 
-    question = _question(options)
+    question = question_of(options)
     folder = Path(options.out or f"scale-{_short_name(subject)}")
     asking = _Asking(subject, options, _command(), folder)
     if subject[0] == "run":
-        folder.mkdir(parents=True, exist_ok=True)
-        with open(folder / "program.log", "w", encoding="utf-8") as log, watching():
+        with _log(folder) as log, watching():
             return subjects_of_program(
                 subject[1:], lambda model: _answer(model, question, asking), prints=log
             )[0]
@@ -140,6 +140,17 @@ class _Asking:
     folder: Path
     #: before the program prints elsewhere
     out: TextIO = dataclasses.field(default_factory=lambda: sys.stdout)
+
+
+def _log(folder: Path) -> TextIO:
+    """Where the program prints."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return open(folder / "program.log", "w", encoding="utf-8")
+    except OSError as problem:
+        raise CommandError(
+            f"{folder} cannot take the study: {problem.strerror}. Choose another folder with --out."
+        ) from None
 
 
 def _command() -> str:
@@ -163,12 +174,21 @@ def _subject_words(options: argparse.Namespace) -> list[str]:
     return [first]
 
 
-def _question(options: argparse.Namespace) -> ScaleQuestion:
+def question_of(options: argparse.Namespace) -> ScaleQuestion:
+    """What is asked; mistakes are told now, also those in what is measured.
+
+    Raises:
+        CommandError, Error: an option cannot be used.
+    """
     from tremula.hardware.catalogue import target
     from tremula.scale.question import ScaleQuestion
 
     for name in options.target or ():
         target(name)  # a name that nobody knows is told at once
+    _settings(options)
+    given = options.loader_rate
+    if given is not None and not 0 < given < float("inf"):
+        raise CommandError("--loader-rate must be more than 0 samples/s")
     defaults = ScaleQuestion()
     return ScaleQuestion(
         ipus=tuple(options.ipus or defaults.ipus),
@@ -215,8 +235,6 @@ def _rate(asking: _Asking) -> DataRate | None:
 
     given = asking.options.loader_rate
     if given is not None:
-        if not 0 < given < float("inf"):
-            raise CommandError("--loader-rate must be more than 0 samples/s")
         return DataRate(given, GIVEN)
     if asking.options.no_measure or asking.subject[0] != "run":
         return None
@@ -227,20 +245,29 @@ def _rate(asking: _Asking) -> DataRate | None:
 
 
 def _measuring(model: Subject, asking: _Asking) -> tuple[str, Measuring] | None:
-    from tremula.scale.measure import MeasureSettings, measure
+    from tremula.scale.measure import measure
 
-    options = asking.options
-    settings = MeasureSettings(
-        instances=tuple(options.measure),
-        steps=options.measure_steps,
-        most_seconds=options.measure_seconds,
-        more_words=tuple(shlex.split(options.measure_with)),
-        optimizer=options.optimizer,
-    )
-    if options.no_measure or not model.training:
+    if asking.options.no_measure or not model.training:
         return None
+    settings = _settings(asking.options)
     told = repr((asking.subject, dataclasses.astuple(settings)))
     return told, lambda ipus: measure(asking.subject, settings, asking.folder, ipus_per_replica=ipus)
+
+
+def _settings(options: argparse.Namespace) -> MeasureSettings:
+    from tremula.scale.measure import MeasureSettings
+
+    try:
+        more = tuple(shlex.split(options.measure_with))
+    except ValueError as problem:
+        raise CommandError(f"--measure-with {options.measure_with}: {problem}") from None
+    return MeasureSettings(
+        instances=tuple(dict.fromkeys(options.measure)),
+        steps=options.measure_steps,
+        most_seconds=options.measure_seconds,
+        more_words=more,
+        optimizer=options.optimizer,
+    )
 
 
 def _write(study: ScalingStudy, folder: Path, *, plots: bool) -> list[Path]:

@@ -46,6 +46,8 @@ class MeasureSettings:
             raise Error("A measured run takes two steps at least: the first is not timed.")
         if any(count < 1 or count > 64 for count in self.instances):
             raise Error("Measured runs have 1 to 64 processes.")
+        if not 0 < self.most_seconds < float("inf"):
+            raise Error("The time limit of a measured run must be a number of seconds above 0.")
 
 
 def measure(

@@ -148,18 +148,21 @@ def _marks(axes: Axes, rows: Sequence[Row], study: ScalingStudy, name: str) -> N
 
 def _data_lines(axes: Axes, rows: Sequence[Row], rate: float) -> None:
     """What loading has ready, a line for each number of hosts over the sizes that have so many."""
+    rates = [row.figures["throughput"].value for row in rows if "throughput" in row.figures]
+    middle = (min(rates) * max(rates)) ** 0.5 if rates else 0.0
     for count in sorted({row.hosts for row in rows}):
         sizes = [row.ipus for row in rows if row.hosts == count]
         ends = [min(sizes) / 1.3, max(sizes) * 1.3]
         axes.plot(ends, [rate * count] * 2, color=_INK, lw=1.4, ls=(0, (1, 1.6)))
-        # curves rise from below left to above right: below the end of the line there is room
+        # curves rise from below left to above right: there is room above a low line's end, and a high one's beginning
+        low = rate * count < middle
         axes.annotate(
             f"{count} host{'' if count == 1 else 's'}: data for {amount(rate * count)}/s",
-            (ends[1], rate * count),
-            (-4, -4),
+            (ends[1 if low else 0], rate * count),
+            (-4 if low else 4, 4),
             textcoords="offset points",
-            ha="right",
-            va="top",
+            ha="right" if low else "left",
+            va="bottom",
             fontsize=8.5,
             color=_INK,
         )

@@ -102,7 +102,9 @@ def sizes(
                     found(row)
                 done += len(widths)
                 series.append(row)
-            rows += compared(series)
+            # a size without figures belongs to the others, also where the target is this machine's
+            name = next((row.target for row in series if row.target), "")
+            rows += compared([replace(row, target=row.target or name) for row in series])
     tell("", total, total)
     return rows
 
