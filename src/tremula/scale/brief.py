@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tremula.scale.feeding import limits
-from tremula.scale.row import PART_TITLES, Row, ScalingStudy
+from tremula.scale.feeding import MEASURED, Limit, limits
+from tremula.scale.row import PART_TITLES, DataRate, Row, ScalingStudy
+from tremula.scale.sentences import ipus, named
 from tremula.study.finding import Figure
 from tremula.wording import amount, between, duration, plain, share
 
@@ -20,9 +21,8 @@ _COLUMNS = ("IPUs", "layout", "time/step", "samples/s", "", "efficiency", "", "f
 def print_brief(study: ScalingStudy, console: Console) -> None:
     """Print it."""
     for mode, target, rows in study.series():
-        console.print(
-            Text(plain(f"{mode.capitalize()} scaling of {study.name} on {target}, modelled"), "bold")
-        )
+        title = f"{mode.capitalize()} scaling of {named(study.name)} on {named(target or 'this machine')}, modelled"
+        console.print(Text(named(title, 300), "bold"))
         table = Table(box=None, pad_edge=False, header_style="bold")
         for number, name in enumerate(_COLUMNS):
             table.add_column(
@@ -33,10 +33,11 @@ def print_brief(study: ScalingStudy, console: Console) -> None:
         for row in rows:
             if not row.problem:
                 table.add_row(*(Text(plain(cell)) for cell in _cells(row)))
-        console.print(table)
+        if table.rows:
+            console.print(table)
         for row in rows:
             if row.problem:
-                console.print(Text(plain(f"{row.ipus} IPUs: no answer: {row.problem}"), "yellow"))
+                console.print(Text(plain(f"{ipus(row.ipus)}: no answer: {row.problem}"), "yellow"))
     for line in _below(study):
         console.print(Text(plain(line)))
 
@@ -69,22 +70,33 @@ def _below(study: ScalingStudy) -> list[str]:
     lines = [
         "layout: replicas x IPUs of one; behind a figure the range in which the true value probably lies"
     ]
-    for limit in limits(study.series(), study.data):
-        feeds = f"this host loads {amount(limit.has_per_host)} samples/s with this program's loader"
-        if limit.ipus is None:
-            lines.append(f"data: {feeds}, enough for all of these sizes")
-        else:
-            lines.append(
-                f"data: {feeds}, which limits from {limit.ipus} IPU{'' if limit.ipus == 1 else 's'} on; the largest "
-                f"size takes {amount(limit.needed_per_host)}"
-            )
+    lines += _data(limits(study.series(), study.data), study.data)
     for run in study.measured.runs if study.measured is not None else ():
-        if run.instances > 1:
-            verdict = {True: "the same weights as one", False: "OTHER weights than one", None: run.note}
-            lines.append(
-                f"measured: {run.instances} processes trained together come to {verdict[run.equivalent]}"
-                if run.equivalent is not None
-                else f"measured: {run.instances} processes: {run.note}"
-            )
-    lines += study.measured.problems if study.measured is not None else ()
+        if run.instances > 1 and run.equivalent is not None:
+            verdict = "the same weights as one" if run.equivalent else "OTHER weights than one"
+            lines.append(f"measured: {run.instances} processes trained together come to {verdict}")
+        elif run.instances > 1:
+            lines.append(f"measured: {run.instances} processes: {run.note or 'not compared'}")
+    lines += [f"measured: {each}" for each in (study.measured.problems if study.measured is not None else ())]
     return lines
+
+
+def _data(found: list[Limit], data: DataRate | None) -> list[str]:
+    """Where loading limits; once, if that is the same in all series."""
+    if data is None:
+        return []
+    rate = f"loads {amount(data.samples_per_second)} samples/s"
+    given = data.origin != MEASURED
+    loads = f"a host {rate}, as given" if given else f"this host {rate} with this program's loader"
+    told: dict[str, list[str]] = {}
+    for limit in found:
+        up_to = f"IPUs would take up to {amount(limit.needed_per_host)} from each host"
+        text = (
+            f"enough for all of these sizes: {up_to}"
+            if limit.ipus is None
+            else f"which limits from {ipus(limit.ipus)} on; {up_to}"
+        )
+        told.setdefault(text, []).append(f"{limit.mode} on {limit.target}")
+    if len(told) == 1:
+        return [f"data: {loads}, {text}" for text in told]
+    return [f"data, {' and '.join(series)}: {loads}, {text}" for text, series in told.items()]

@@ -88,12 +88,15 @@ function chartsOf(series) {
     ? card(title, lineChart(lines, { figure, format, label: title + ' over IPUs, ' + series.title + '.', ...more }),
       keys(figure, legends), el('p', { class: 'note', text: note })) : null);
   const holder = el('div', {});
-  const bars = (how) => holder.replaceChildren(partBars(series.rows, { shares: how === 1,
-    label: 'Time of a step by part, ' + series.title + '.' }));
+  const waits = series.rows.some((row) => row.parts.data > 0);
+  const ways = waits ? [['time, if data keep up', true], ['shares, if data keep up', true, true], ['time with waiting for data', false]]
+    : [['time', true], ['shares of the step', true, true]];
+  const bars = (how) => holder.replaceChildren(partBars(ways[how][1] ? series.rows.map(fedInTime) : series.rows,
+    { shares: Boolean(ways[how][2]), label: 'Time of a step by part, ' + series.title + '.' }));
   bars(0);
   const used = D.parts.filter(([name]) => series.rows.some((row) => row.parts[name] > 0));
   const timeCard = card('Where the time of a step goes',
-    el('div', { class: 'controls' }, choice('show', ['time', 'shares of the step'], bars, 0)), holder,
+    el('div', { class: 'controls' }, choice('show', ways.map((way) => way[0]), bars, 0)), holder,
     legend(used.map(([, title, color]) => [title, color])),
     el('p', { class: 'note', text: 'Bars with ends: the likely range of the whole step. Waiting for data follows from what a host loads.' }));
   timeCard.classList.add('full');
@@ -137,7 +140,8 @@ const COLUMNS = [[''], ['IPUs', true], ['layout'], ['batch', true], ['fits'], ['
   ['energy/sample', true], ['where the time goes']];
 
 // the parts of a step as one thin bar; its words are read out, and shown on hovering
-function minibar(row) {
+function minibar(given) {
+  const row = fedInTime(given);
   const shares = D.parts.map(([part, title, color]) => [title, row.parts[part] / row.total, color]).filter((each) => each[1] >= .005);
   const words = shares.map(([title, value]) => title + ' ' + share(value));
   return el('span', { class: 'minibar' + (row.runs ? '' : ' nofit'), role: 'img', 'aria-label': words.join(', '), title: words.join('\n') },

@@ -151,6 +151,13 @@ function lineChart(lines, settings) {
     });
 }
 
+// a size as it would be if data were always there in time
+function fedInTime(row) {
+  const step = has(row, 'step_seconds');
+  if (!step || !(row.parts.data > 0)) return row;
+  return { ...row, parts: { ...row.parts, data: 0 }, total: step[0], totalLow: step[1], totalHigh: step[2] };
+}
+
 // rows with parts, stacked; settings: {shares, label}
 function partBars(rows, settings) {
   const known = rows.filter((row) => row.total > 0);
