@@ -23,7 +23,6 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.demo ## install, train a neutrino tagger on virtual IPUs, look at it, scale it (minutes)
-	@rm -rf demo
 	@$(BIN)/tremula demo
 
 test: $(VENV)/.dev browser ## install and run the tests (minutes)

@@ -1,7 +1,7 @@
 """`cosmictagger scale`: how a configuration would scale over IPUs, as Tremula models it; measured replicas beside it.
 
 The study is that of `tremula scale` for this program. What is measured reads events from a file, as a real run does:
-where the configuration generates them, a file of them is written first, so that the speed of loading is that of reading.
+where the configuration generates them, a file is written first, so that the speed of loading is that of reading.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tremula.cli.command import CommandError
-from tremula.cli.scale import add_options, question_of, scale
+from tremula.cli.scale import scale
+from tremula.cli.scale_options import add_options, question_of
 from tremula.errors import Error
 
 from cosmictagger.config import Config, ConfigError, load
@@ -68,9 +69,8 @@ def _main(words: Sequence[str]) -> int:
     short = Path(options.config_name).stem
     folder = Path(options.out or f"scale-{short}").expanduser()
     options.out, options.name = str(folder), options.name or f"CosmicTagger {short}"
-    measured_with = _smaller(config)
-    if not options.measure_with:
-        options.measure_with = measured_with
+    smaller = _smaller(config)
+    options.measure_with = options.measure_with or smaller
     # in a folder of its own: the run that the configuration names is left alone
     kept = [word for word in overrides if not word.startswith("output_dir=")]
     if not options.no_measure and isinstance(config.data, SyntheticData):

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tremula.cli.command import CommandError
-from tremula.cli.scale import add_options, scale
+from tremula.cli.scale import scale
+from tremula.cli.scale_options import add_options, question_of
 from tremula.errors import Error
 
 from cosmoflow.config import load
@@ -20,10 +21,10 @@ from cosmoflow.settings import Config, ConfigError
 
 #: the reference benchmark, as one that fits
 DEFAULT = "mlperf128_ipu"
-#: samples that are generated to be read
+#: samples that are generated to be read; more if a call of the model takes many
 _SAMPLES = 16
-#: what is measured: one IPU is enough for that, the volumes are smaller, and numbers are not drawn
-_MEASURED = "network.size=32 network.layers=3 network.dropout=0 device.memory_proportion="
+#: side of the volumes that are measured, and their convolutions, at most
+_SIDE, _LAYERS = 32, 3
 
 
 def main(words: Sequence[str]) -> int:
@@ -47,12 +48,18 @@ def main(words: Sequence[str]) -> int:
         config = load(options.config_name, overrides)
         if config.mode != "train":
             raise ConfigError("A scaling study is one of training: leave mode= out.")
+        question_of(options)  # mistakes are told before anything is made
         short = Path(options.config_name).stem
-        options.out, options.name = options.out or f"scale-{short}", options.name or f"CosmoFlow {short}"
-        options.measure_with = options.measure_with or _MEASURED
+        folder = Path(options.out or f"scale-{short}").expanduser()
+        options.out, options.name = str(folder), options.name or f"CosmoFlow {short}"
+        options.measure_with = options.measure_with or _smaller(config)
         # in a folder of its own: the run that the configuration names is left alone
         kept = [word for word in overrides if not word.startswith("output=")]
-        program = [f"--config-name={options.config_name}", *kept, *_samples(config, Path(options.out))]
+        program = [
+            f"--config-name={options.config_name}",
+            *kept,
+            *_samples(config, folder, max(options.measure)),
+        ]
         return scale(["run", "-m", "cosmoflow", *program], options)
     except ConfigError as problem:
         return _said(problem, 2)
@@ -64,16 +71,30 @@ def main(words: Sequence[str]) -> int:
         return 130
 
 
-def _samples(config: Config, folder: Path) -> list[str]:
+def _smaller(config: Config) -> str:
+    """What is measured: volumes as small as the host can take, unless files have them; no numbers are drawn."""
+    words = ["network.dropout=0", "device.memory_proportion="]
+    if not _in_files(config) and config.variant.size > _SIDE:
+        words += [f"network.size={_SIDE}", f"network.layers={min(_LAYERS, config.variant.layers)}"]
+    return " ".join(words)
+
+
+def _in_files(config: Config) -> bool:
+    return config.data.source == "files" and config.data.train is not None
+
+
+def _samples(config: Config, folder: Path, processes: int) -> list[str]:
     """Samples in files, if the configuration names none; everything in the folder of the study."""
     words = [f"output={folder / 'run'}"]
-    if config.data.source == "files" and config.data.train:
+    if _in_files(config):
         return words
+    device = config.device
+    call = device.batch * device.accumulation * device.iterations * device.replicas
     return [
         *words,
         "data.source=generated",
         "data.parameters=",
-        f"generate.train={_SAMPLES}",
+        f"generate.train={max(_SAMPLES, 2 * call * processes)}",
         "generate.validation=2",
         "generate.test=2",
     ]

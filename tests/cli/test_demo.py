@@ -58,10 +58,12 @@ def test_without_what_it_needs_it_says_what_to_install(
     assert "tremula[apps]" in said
 
 
-def test_an_earlier_demo_is_not_overwritten(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_earlier_demo_is_left_as_it_is(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "demo" / "run").mkdir(parents=True)
-    assert main(["demo"]) == 1
+    assert main(["demo", "--out", "demo"]) == 1
     assert "earlier demo" in capsys.readouterr().err
+    assert main(["demo", "--print"]) == 0
+    assert "demo-2/events.h5" in capsys.readouterr().out
 
 
 def test_the_summary_comes_from_what_was_executed(

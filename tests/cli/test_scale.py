@@ -12,6 +12,7 @@ import pytest
 
 from tremula.cli.main import main
 from tremula.scale.document import read
+from tremula.scale.row import HostRun, Measured
 
 PROGRAM = """
     import sys
@@ -125,6 +126,52 @@ def test_what_cannot_be_done_is_told_in_a_line(
     printed = capsys.readouterr()
     assert said in printed.err + printed.out
     assert "Traceback" not in printed.err
+
+
+def test_a_program_that_goes_elsewhere_leaves_the_study_here(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "elsewhere").mkdir()
+    text = (folder / "train.py").read_text()
+    (folder / "wanders.py").write_text("import os\nos.chdir('elsewhere')\n" + text)
+    assert main(["scale", *QUICK, "--no-plots", "--mode", "weak", "--measure", "1", "wanders.py"]) == 0
+    assert Path.cwd() == folder
+    assert not list((folder / "elsewhere").iterdir())
+    assert "page   scale-wanders/scale.html" in capsys.readouterr().out
+    study = read(folder / "scale-wanders" / "scale.json")
+    assert study.measured is not None
+    assert not study.measured.problems
+
+
+def test_what_was_measured_is_measured_again_when_the_program_changes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+
+    def measured(*_: object, **__: object) -> Measured:
+        calls.append(1)
+        return Measured(threads=1)
+
+    monkeypatch.setattr("tremula.scale.measure.measure", measured)
+    words = ["scale", *QUICK, "--no-plots", "--mode", "weak", "train.py"]
+    for text, expected in (("", 1), ("", 1), ("# another\n", 2), ("", 2)):
+        (folder / "train.py").write_text((folder / "train.py").read_text() + text)
+        assert main(words) == 0
+        assert len(calls) == expected
+
+
+def test_a_proof_that_fails_is_an_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = HostRun(2, 3, 8, 0.1, 0.0, 0.5, 1e-4, False)
+    monkeypatch.setattr("tremula.scale.measure.measure", lambda *_, **__: Measured((bad,)))
+    assert main(["scale", *QUICK, "--no-plots", "--mode", "weak", "train.py"]) == 1
+    assert "did not train what one trains" in capsys.readouterr().err
+
+
+def test_nothing_is_begun_for_a_program_that_is_not_there(folder: Path) -> None:
+    assert main(["scale", *QUICK, "nowhere.py"]) == 1
+    assert not (folder / "scale-nowhere").exists()
 
 
 def test_stopped_in_between_it_says_where_to_go_on(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 import weakref
 
 import pytest
@@ -71,7 +73,7 @@ def test_the_loader_that_a_program_goes_over_can_be_read_on_its_own() -> None:
         loader = reading.newest()
         assert loader is not None
         ticks = iter(range(100))
-        # five batches an epoch, of which the first does not count; a tick each
+        # five batches an epoch, a tick each; the first does not count, another epoch does
         speed = reading.read(loader, seconds=6.0, clock=lambda: float(next(ticks)))
         assert speed == reading.ReadingSpeed(samples=48, batches=6, seconds=6.0, workers=0)
         assert speed.samples_per_second == 8.0
@@ -81,9 +83,30 @@ def test_the_loader_that_a_program_goes_over_can_be_read_on_its_own() -> None:
     assert rate.origin == "measured"
 
 
-def test_a_loader_of_one_batch_cannot_be_timed() -> None:
-    assert reading.read(DataLoader(TensorDataset(torch.zeros(4))), seconds=0.001) is not None
-    assert reading.read(DataLoader(TensorDataset(torch.zeros(4)), batch_size=4), seconds=1.0) is None
+def test_what_workers_prepared_before_the_clock_started_does_not_count() -> None:
+    class Slow(torch.utils.data.Dataset[torch.Tensor]):
+        def __len__(self) -> int:
+            return 40
+
+        def __getitem__(self, index: int) -> torch.Tensor:
+            time.sleep(0.02)
+            return torch.zeros(1)
+
+    speed = reading.read(DataLoader(Slow(), num_workers=2), seconds=0.5)
+    assert speed is not None
+    assert speed.samples_per_second <= 2 / 0.02 * 1.1  # two workers cannot do more
+    assert speed.workers == 2
+
+
+def test_reading_ends_in_time_whatever_the_loader_is_like() -> None:
+    ticks = itertools.count()
+    one = DataLoader(TensorDataset(torch.zeros(4)), batch_size=4)
+    speed = reading.read(one, seconds=5.0, clock=lambda: float(next(ticks)))
+    assert speed is not None  # every epoch has one batch: epochs are counted
+    assert speed.batches == 5
+    assert reading.read(DataLoader(TensorDataset(torch.zeros(0))), seconds=1.0) is None
+    slow = reading.read(one, seconds=1.0, clock=lambda: 10.0 * next(ticks))
+    assert slow is None
 
 
 def test_loaders_are_kept_only_while_somebody_watches() -> None:

@@ -118,3 +118,14 @@ def test_where_to_cut_is_searched_once_for_all_sizes(monkeypatch: pytest.MonkeyP
     rows, _ = rows_of(stack(), ipus=(2, 4, 8, 16, 64), per_ipu=4)
     assert len(rows) == 10
     assert searched == [2]
+
+
+def test_a_part_of_a_system_has_its_part_of_the_hosts() -> None:
+    rows, _ = rows_of(stack(), targets=("pod256",), modes=(WEAK,), ipus=(1, 64, 128, 256), stages=(1,))
+    assert [row.hosts for row in rows] == [1, 1, 2, 4]
+
+
+def test_what_was_chosen_for_the_batch_is_told() -> None:
+    _, notes = rows_of(stack(), modes=(STRONG,))
+    assert any("global batch of strong scaling, 32 samples" in note for note in notes)
+    assert not rows_of(stack(), modes=(STRONG,), global_batch=32)[1]

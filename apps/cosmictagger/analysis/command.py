@@ -76,6 +76,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:
         # argparse has said why
         return end.code if isinstance(end.code, int) else 2
+    for name in ("json", "csv"):
+        path = getattr(options, name)
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            said = "is a folder" if path.is_dir() else "has no folder to lie in"
+            print(f"cosmictagger: --{name} {name_of(path)} {said}; name a file.", file=sys.stderr)
+            return 2
     try:
         return _published(options.logs) if options.as_published else _analyse(options)
     except BadLog as error:

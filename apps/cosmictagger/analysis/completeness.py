@@ -1,4 +1,8 @@
-"""Is everything there: all ranks, all steps, the end?"""
+"""Is everything there: all ranks, all steps, the end?
+
+Ranks are counted against what the launcher said, steps against the configuration, and a text that breaks off is told
+from a run that was interrupted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""All that is wrong with a run, the worst first."""
+"""All that is wrong with a run, the worst first.
+
+Each kind of fault has a module that looks for it; here they are put together and sorted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Is it the log of one run that went well, and do its times and figures agree?"""
+"""Is it the log of one run that went well, and do its times and figures agree?
+
+Clocks that go back, restarts, configurations that differ and a figure of merit that its own lines contradict. What is
+not certain is told as a warning or a note.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A whole log, read in one pass: the streams of its ranks, and what the launcher itself said."""
+"""A whole log, read in one pass: the streams of its ranks, and what the launcher itself said.
+
+Only numbers are kept of the lines that count; how much memory that takes follows from their number, not from the text.
+"""
 
 from __future__ import annotations
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from tremula.wording import plain
+
 #: bytes of a line beyond which the rest of it is left out
 LONGEST_LINE = 64 * 1024
 _CHUNK = 1 << 20
@@ -93,5 +95,5 @@ def opened(path: Path | None) -> Iterator[BinaryIO]:
 
 
 def name_of(path: Path | None) -> str:
-    """What a log is called in messages."""
-    return "standard input" if path is None else str(path)
+    """What a log is called in messages: a name may hold anything, and terminals obey escapes."""
+    return "standard input" if path is None else plain(str(path), lines=False)

@@ -1,4 +1,7 @@
-"""Results as JSON and CSV: every figure, unrounded."""
+"""Results as JSON and CSV: every figure, unrounded.
+
+The layout has a version; names come from files and are made harmless to spreadsheets.
+"""
 
 from __future__ import annotations
 
@@ -39,15 +42,20 @@ def as_csv(results: Sequence[Result], rows: Sequence[Row]) -> str:
     writer.writerow([*_COLUMNS, *(f"{name}_{each}" for name in MEASURES for each in _STATISTICS)])
     for each in results:
         for rank in each.timings:
-            head = [each.run.name, rank.number, rank.lines, rank.first, rank.last]
+            head = [_harmless(each.run.name), rank.number, rank.lines, rank.first, rank.last]
             head += [_shown(each.speed(rank)), _shown(each.fom(rank)), ""]
             writer.writerow(head + _cells({name: rank.summary(name) for name in MEASURES}))
         lines = sum(rank.lines for rank in each.timings)
         foms = [each.fom(rank) for rank in each.timings]
         total = sum(fom for fom in foms if fom is not None) if foms and None not in foms else None
-        head = [each.run.name, "all", lines, "", "", _shown(each.aggregate), _shown(total)]
+        head = [_harmless(each.run.name), "all", lines, "", "", _shown(each.aggregate), _shown(total)]
         writer.writerow([*head, _shown(efficiency.get(id(each))), *_cells(each.pooled)])
     return text.getvalue()
+
+
+def _harmless(name: str) -> str:
+    """A name that a spreadsheet does not take for a formula."""
+    return f"'{name}" if name.lstrip()[:1] in ("=", "+", "-", "@") else name
 
 
 def _cells(summaries: dict[str, Summary | None]) -> list[str]:

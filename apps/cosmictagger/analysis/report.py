@@ -1,4 +1,7 @@
-"""The report for a terminal: for each run what is wrong, all ranks together, each rank; then the runs side by side."""
+"""The report for a terminal: for each run what is wrong, all ranks together, each rank; then the runs side by side.
+
+Values come from logs and may be anything: they are text here, never markup. Columns are as wide as they need to be.
+"""
 
 from __future__ import annotations
 

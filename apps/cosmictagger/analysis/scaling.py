@@ -1,4 +1,7 @@
-"""Several runs side by side: how speed grows with the number of ranks, and runs that belong together."""
+"""Several runs side by side: how speed grows with the number of ranks, and runs that belong together.
+
+Only runs of the same network, batch, precision, mode and downsampling are compared; the smallest is the measure.
+"""
 
 from __future__ import annotations
 

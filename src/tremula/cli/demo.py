@@ -9,9 +9,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.util
+import itertools
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -45,9 +47,7 @@ class _Part:
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--out", metavar="FOLDER", default="demo", help="where everything goes (default demo)"
-    )
+    parser.add_argument("--out", metavar="FOLDER", help="where everything goes (default demo, or demo-2 ...)")
     parser.add_argument(
         "--events", type=int, default=360, metavar="N", help="events to train on (default 360)"
     )
@@ -64,7 +64,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> int:
     if args.events < _PROCESSES or args.steps < 2:
         raise CommandError(f"the demo takes at least {_PROCESSES} events and 2 steps")
-    folder = Path(args.out)
+    folder = Path(args.out) if args.out else _free_name()
     parts = _parts(folder, args.events, args.steps, args.ipus)
     if args.print:
         for part in parts:
@@ -163,6 +163,12 @@ def _refuse_if_unready(folder: Path) -> None:
         )
 
 
+def _free_name() -> Path:
+    """A folder that is not there yet: an earlier demo is left as it is."""
+    names = itertools.chain(["demo"], (f"demo-{number}" for number in itertools.count(2)))
+    return next(Path(name) for name in names if not Path(name).exists())
+
+
 def _tell_begin(number: int, count: int, part: _Part) -> None:
     print(f"\n{number}/{count}  {part.title}\n$ {shlex.join(part.words)}", flush=True)
 
@@ -211,8 +217,13 @@ def _lines_of(command: list[str], environment: dict[str, str], log: Path) -> Ite
                 yield lines()
             code = process.wait()
         except BaseException:
-            process.terminate()
-            process.wait()
+            # as Ctrl-C would: what it has started is ended, and what it has done is saved
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
             raise
     if code != 0:
         raise CommandError(

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import hashlib
+import importlib.util
 import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tremula.cli.command import Command, CommandError
-from tremula.cli.estimate_options import numbers, words
+from tremula.cli.scale_options import add_options, question_of, settings_of
 
 if TYPE_CHECKING:
     from tremula.scale.making import Measuring
-    from tremula.scale.measure import MeasureSettings
     from tremula.scale.question import ScaleQuestion
     from tremula.scale.row import DataRate, ScalingStudy
     from tremula.study.subject import Subject
@@ -41,68 +42,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help=argparse.SUPPRESS)
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """What is asked, measured and written; programs that have a `scale` of their own take the same options."""
-    asked = parser.add_argument_group("what is asked")
-    asked.add_argument("--ipus", type=numbers, metavar="N,N", help="sizes (default 1,2,4,8,16,32,64)")
-    asked.add_argument(
-        "--target", type=words, metavar="NAME", help="chips (bow, mk2 ...) or systems (pod16 ...)"
-    )
-    asked.add_argument("--mode", type=words, metavar="M", help="weak, strong (default: both)")
-    asked.add_argument(
-        "--stages", type=numbers, metavar="N,N", help="IPUs of a replica that are tried (default 1,2,4,8)"
-    )
-    asked.add_argument("--micro-batch", type=int, metavar="N", help="samples of one run of forward")
-    asked.add_argument(
-        "--per-ipu", type=int, metavar="N", help="weak: micro-batches of an IPU per weight update"
-    )
-    asked.add_argument("--global-batch", type=int, metavar="N", help="strong: samples per weight update")
-    asked.add_argument(
-        "--device-iterations", type=int, metavar="N", help="turns of the device's loop per call"
-    )
-    asked.add_argument("--precision", metavar="P", help="fp32, fp16, fp16.32 or fp16.16")
-    asked.add_argument("--recompute", metavar="R", help="none, all or norms")
-    asked.add_argument("--optimizer", metavar="NAME", help="of a model that a function makes")
-    measured = parser.add_argument_group("what is measured on this host")
-    measured.add_argument(
-        "--measure", type=numbers, metavar="N,N", default=[1, 2], help="processes under poprun (default 1,2)"
-    )
-    measured.add_argument("--no-measure", action="store_true", help="model only")
-    measured.add_argument(
-        "--measure-steps", type=int, default=3, metavar="N", help="weight updates (default 3)"
-    )
-    measured.add_argument(
-        "--measure-seconds",
-        type=float,
-        default=300.0,
-        metavar="S",
-        help="for each run, at most (default 300)",
-    )
-    measured.add_argument(
-        "--measure-with",
-        metavar="WORDS",
-        default="",
-        help="arguments that make the program smaller for these runs; the study says so",
-    )
-    measured.add_argument(
-        "--loader-rate",
-        type=float,
-        metavar="R",
-        help="samples/s that a host has ready (default: the program's own loader is measured)",
-    )
-    given = parser.add_argument_group("how the answer is given")
-    given.add_argument(
-        "--name", default="", metavar="TEXT", help="what to call it (default: the model's class)"
-    )
-    given.add_argument("--out", metavar="FOLDER", help="where everything goes (default scale-NAME)")
-    given.add_argument("--fresh", action="store_true", help="do not go on from what is in the folder")
-    form = given.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print the study for scripts")
-    form.add_argument("--csv", action="store_true", help="print the rows for a spreadsheet")
-    form.add_argument("--brief", action="store_true", help="one line for each size")
-    given.add_argument("--no-plots", action="store_true", help="no PNG and SVG")
-
-
 def _run(options: argparse.Namespace) -> int:
     return scale(_subject_words(options), options)
 
@@ -119,9 +58,11 @@ def scale(subject: list[str], options: argparse.Namespace) -> int:
     from tremula.study.programs import subjects_of_program
 
     question = question_of(options)
-    folder = Path(options.out or f"scale-{_short_name(subject)}")
+    # absolute: the program may change directory
+    folder = Path(options.out or f"scale-{_short_name(subject)}").absolute()
     asking = _Asking(subject, options, _command(), folder)
     if subject[0] == "run":
+        _check_program(subject[1:])
         with _log(folder) as log, watching():
             return subjects_of_program(
                 subject[1:], lambda model: _answer(model, question, asking), prints=log
@@ -138,8 +79,19 @@ class _Asking:
     options: argparse.Namespace
     command: str
     folder: Path
-    #: before the program prints elsewhere
+    #: before the program goes and prints elsewhere
+    begun_in: Path = dataclasses.field(default_factory=Path.cwd)
     out: TextIO = dataclasses.field(default_factory=lambda: sys.stdout)
+
+    def shown(self, path: Path) -> str:
+        """A path as somebody would type it where the command was given."""
+        return str(path.relative_to(self.begun_in) if path.is_relative_to(self.begun_in) else path)
+
+
+def _check_program(words: list[str]) -> None:
+    """Nothing is begun for a program that is not there."""
+    if words[:1] != ["-m"] and words and not Path(words[0]).is_file():
+        raise CommandError(f"there is no program {words[0]}")
 
 
 def _log(folder: Path) -> TextIO:
@@ -174,36 +126,6 @@ def _subject_words(options: argparse.Namespace) -> list[str]:
     return [first]
 
 
-def question_of(options: argparse.Namespace) -> ScaleQuestion:
-    """What is asked; mistakes are told now, also those in what is measured.
-
-    Raises:
-        CommandError, Error: an option cannot be used.
-    """
-    from tremula.hardware.catalogue import target
-    from tremula.scale.question import ScaleQuestion
-
-    for name in options.target or ():
-        target(name)  # a name that nobody knows is told at once
-    _settings(options)
-    given = options.loader_rate
-    if given is not None and not 0 < given < float("inf"):
-        raise CommandError("--loader-rate must be more than 0 samples/s")
-    defaults = ScaleQuestion()
-    return ScaleQuestion(
-        ipus=tuple(options.ipus or defaults.ipus),
-        targets=tuple(options.target or defaults.targets),
-        modes=tuple(options.mode or defaults.modes),
-        stages=tuple(options.stages or defaults.stages),
-        micro_batch=options.micro_batch,
-        per_ipu=options.per_ipu,
-        global_batch=options.global_batch,
-        device_iterations=options.device_iterations,
-        precision=options.precision,
-        recompute=options.recompute,
-    )
-
-
 def _answer(model: Subject, question: ScaleQuestion, asking: _Asking) -> int:
     from tremula.scale.making import make_study
 
@@ -220,11 +142,15 @@ def _answer(model: Subject, question: ScaleQuestion, asking: _Asking) -> int:
             measuring=_measuring(model, asking),
         )
     except KeyboardInterrupt:
-        said = f"tremula: stopped; what is done is kept in {folder}, and the same command goes on from there"
+        place = asking.shown(folder)
+        said = f"tremula: stopped; what is done is kept in {place}, and the same command goes on from there"
         print(said, file=sys.stderr)
         raise
     files = _write(study, folder, plots=not options.no_plots)
     _print(study, files, asking)
+    if study.measured is not None and any(run.equivalent is False for run in study.measured.runs):
+        print("tremula: the processes of a measured run did not train what one trains", file=sys.stderr)
+        return 1
     return 0 if any(not row.problem for row in study.rows) else 1
 
 
@@ -249,25 +175,27 @@ def _measuring(model: Subject, asking: _Asking) -> tuple[str, Measuring] | None:
 
     if asking.options.no_measure or not model.training:
         return None
-    settings = _settings(asking.options)
-    told = repr((asking.subject, dataclasses.astuple(settings)))
-    return told, lambda ipus: measure(asking.subject, settings, asking.folder, ipus_per_replica=ipus)
-
-
-def _settings(options: argparse.Namespace) -> MeasureSettings:
-    from tremula.scale.measure import MeasureSettings
-
-    try:
-        more = tuple(shlex.split(options.measure_with))
-    except ValueError as problem:
-        raise CommandError(f"--measure-with {options.measure_with}: {problem}") from None
-    return MeasureSettings(
-        instances=tuple(dict.fromkeys(options.measure)),
-        steps=options.measure_steps,
-        most_seconds=options.measure_seconds,
-        more_words=more,
-        optimizer=options.optimizer,
+    settings = settings_of(asking.options)
+    told = repr((asking.subject, dataclasses.astuple(settings), _source(asking.subject), model.parts.spec))
+    return told, lambda ipus: measure(
+        asking.subject, settings, asking.folder, begun_in=asking.begun_in, ipus_per_replica=ipus
     )
+
+
+def _source(subject: list[str]) -> str:
+    """Digest of the text of the program, or of the file that a module or function is in."""
+    words = [word for word in subject if word != "run"]
+    name = words[1] if words[:1] == ["-m"] and len(words) > 1 else words[0].partition(":")[0]
+    path: str | None = name
+    if not Path(name).is_file():
+        found = (
+            importlib.util.find_spec(name.partition(".")[0]) if name.isidentifier() or "." in name else None
+        )
+        path = None if found is None else found.origin
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""
+    except OSError:
+        return ""
 
 
 def _write(study: ScalingStudy, folder: Path, *, plots: bool) -> list[Path]:
@@ -312,10 +240,10 @@ def _print(study: ScalingStudy, files: list[Path], asking: _Asking) -> None:
     console = Console(file=out, highlight=False, markup=False, emoji=False, width=width)
     (print_brief if asking.options.brief else print_study)(study, console)
     page, document, *others = files
-    out.write(f"\npage   {page}\nstudy  {document}\n")
+    out.write(f"\npage   {asking.shown(page)}\nstudy  {asking.shown(document)}\n")
     drawn = sorted({path.stem for path in others if path.suffix == ".png"})
     if drawn:
-        out.write(f"plots  {page.parent}/{{{','.join(drawn)}}}.png and .svg\n")
+        out.write(f"plots  {asking.shown(page.parent)}/{{{','.join(drawn)}}}.png and .svg\n")
 
 
 def _short_name(subject: list[str]) -> str:

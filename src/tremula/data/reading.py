@@ -16,6 +16,8 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils.data import DataLoader
 
+#: how many times as long as asked a loader is read at most, with all that it takes to get under way
+_PATIENCE = 3
 _watched = False
 _newest: DataLoader[Any] | None = None
 
@@ -45,7 +47,7 @@ def newest() -> DataLoader[Any] | None:
 
 @dataclass(frozen=True)
 class ReadingSpeed:
-    """How fast a loader was read, without its first batch."""
+    """How fast a loader was read, once it was under way."""
 
     samples: int
     batches: int
@@ -64,27 +66,36 @@ def read(
 ) -> ReadingSpeed | None:
     """Go over `loader` again and again for about `seconds`, doing nothing with its batches.
 
-    The first batch of each epoch is not counted: workers start, files are opened. None if there is but one.
+    The clock starts when workers cannot be ahead any more: as many batches as they prepare are not counted. From there
+    on everything counts, the beginning of another epoch too. None if it takes too long to come so far.
     """
+    workers = getattr(loader, "num_workers", 0)
+    ahead = 1 + workers * (getattr(loader, "prefetch_factor", None) or 2)
     samples = batches = 0
-    spent = 0.0
-    while spent < seconds:
-        before = None
-        counted = batches
-        for batch in loader:
-            now = clock()
-            if before is not None:
-                spent += now - before
-                batches += 1
-                samples += _samples(batch)
-                if spent >= seconds:
-                    break
-            before = now
-        if batches == counted:
+    opened = now = clock()
+    begin: float | None = None
+    for seen, batch in enumerate(_again_and_again(loader), 1):
+        now = clock()
+        if begin is not None:
+            batches += 1
+            samples += _samples(batch)
+        elif seen >= ahead:
+            begin = now
+        if (begin is not None and now - begin >= seconds) or now - opened >= _PATIENCE * seconds:
             break
-    if not samples or spent <= 0:
+    if begin is None or not samples or now <= begin:
         return None
-    return ReadingSpeed(samples, batches, spent, getattr(loader, "num_workers", 0))
+    return ReadingSpeed(samples, batches, now - begin, workers)
+
+
+def _again_and_again(loader: DataLoader[Any]) -> Iterator[Any]:
+    """The batches of one epoch after the other, until one has none."""
+    more = True
+    while more:
+        more = False
+        for batch in loader:
+            more = True
+            yield batch
 
 
 def _samples(batch: Any) -> int:

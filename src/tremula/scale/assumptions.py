@@ -33,8 +33,9 @@ def assumptions(
         )
     if STRONG in question.modes:
         told.append(f"Strong scaling: the global batch stays at {batches.global_batch:,} samples per {per}.")
+    widths = f"{', '.join(map(str, sorted(question.stages)))} IPU{'' if max(question.stages) == 1 else 's'}"
     told.append(
-        f"At each size replicas of {', '.join(map(str, sorted(question.stages)))} IPUs are tried where they divide it; "
+        f"At each size replicas of {widths} are tried where they divide it; "
         "the fastest that fits by the middle of the memory range is taken. Efficiency is samples per second and IPU "
         "over those of the smallest size that fits. It and the energy are those of IPUs that need not wait for data."
     )

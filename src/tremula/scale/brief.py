@@ -16,6 +16,10 @@ from tremula.study.finding import Figure
 from tremula.wording import amount, between, duration, plain, share
 
 _COLUMNS = ("IPUs", "layout", "time/step", "samples/s", "", "efficiency", "", "fits", "most of the time")
+#: columns that the last one of them needs
+_LEAST = 15
+#: where there is little room; the rest is on the page
+_NARROW = ("IPUs", "layout", "time/step", "samples/s", "", "effic.", "", "fits")
 
 
 def print_brief(study: ScalingStudy, console: Console) -> None:
@@ -23,16 +27,8 @@ def print_brief(study: ScalingStudy, console: Console) -> None:
     for mode, target, rows in study.series():
         title = f"{mode.capitalize()} scaling of {named(study.name)} on {named(target or 'this machine')}, modelled"
         console.print(Text(named(title, 300), "bold"))
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for number, name in enumerate(_COLUMNS):
-            table.add_column(
-                name,
-                justify="left" if number in (4, 6, 7, 8) else "right",
-                no_wrap=number != len(_COLUMNS) - 1,
-            )
-        for row in rows:
-            if not row.problem:
-                table.add_row(*(Text(plain(cell)) for cell in _cells(row)))
+        without = console.measure(_table(rows, _COLUMNS[:-1])).maximum
+        table = _table(rows, _COLUMNS if without + _LEAST <= console.width else _NARROW)
         if table.rows:
             console.print(table)
         for row in rows:
@@ -40,6 +36,21 @@ def print_brief(study: ScalingStudy, console: Console) -> None:
                 console.print(Text(plain(f"{ipus(row.ipus)}: no answer: {row.problem}"), "yellow"))
     for line in _below(study):
         console.print(Text(plain(line)))
+
+
+def _table(rows: list[Row], columns: tuple[str, ...]) -> Table:
+    left = 0 if columns is _NARROW else 1
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, left), header_style="bold")
+    for number, name in enumerate(columns):
+        table.add_column(
+            name,
+            justify="left" if number in (4, 6, 7, 8) else "right",
+            no_wrap=number != len(_COLUMNS) - 1,
+        )
+    for row in rows:
+        if not row.problem:
+            table.add_row(*(Text(plain(cell)) for cell in _cells(row)[: len(columns)]))
+    return table
 
 
 def _cells(row: Row) -> list[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -16,12 +15,11 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from tremula.errors import Error
 from tremula.scale.row import DataRate, HostRun, Layout, Measured, Row, ScalingStudy
 from tremula.study.finding import Figure
+from tremula.study.saved import read_document
 from tremula.whole_files import whole_file
 
 FORMAT = "tremula scale"
 FORMAT_VERSION = 1
-#: a study is small; more than this is something else
-LARGEST_BYTES = 64 * 2**20
 #: characters of a text in a file
 _LONGEST = 20_000
 
@@ -55,22 +53,7 @@ def read(path: str | Path) -> ScalingStudy:
     Raises:
         Error: there is none, or it is not one of ours.
     """
-    try:
-        size = os.path.getsize(path)
-        if size > LARGEST_BYTES:
-            raise Error(f"{path} has {size:,} bytes; a scaling study is smaller. Is it another file?")
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise Error(f"{path} cannot be read: {problem.strerror}.") from None
-    except (ValueError, RecursionError):
-        raise Error(f"{path} is not a scaling study: it is not JSON, or cut off.") from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise Error(f"{path} is not a scaling study (`tremula scale` writes them).")
-    if data.get("version") != FORMAT_VERSION:
-        raise Error(
-            f"{path} has version {str(data.get('version'))[:20]} of the file format; this version of Tremula reads "
-            f"version {FORMAT_VERSION}. Make the study again."
-        )
+    data = read_document(path, FORMAT, FORMAT_VERSION, "a scaling study (`tremula scale` writes them)")
     try:
         return _sane(_made(ScalingStudy, data.get("study")))
     except (KeyError, TypeError, ValueError, RecursionError) as problem:

@@ -1,13 +1,16 @@
 """N processes that train a model together, beside one process that does the same work alone.
 
 The model is the program's own, with its weights and optimizer. Each process has the first micro-batch that the program
-gave it there; each of the N x A micro-batches of an update is one of those with a little noise of its own. N processes
-with accumulation A and one with accumulation N x A must then come to the same weights, up to the rounding of sums that
-are made in another order.
+gave it there; each of the N x A micro-batches of an update is one of those with noise of its own. Two things are asked.
+After some steps, do all processes have the same weights, bit for bit? And is the gradient that N processes with
+accumulation A sum up that of one with accumulation N x A? The gradient and not the weights, for an optimizer like Adam
+makes a full step of a gradient that is rounding alone.
 """
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from dataclasses import dataclass, replace
 
@@ -17,24 +20,32 @@ from tremula.capture.state import StateSlots
 from tremula.distributed import group
 from tremula.distributed.instances import Instances, patience
 from tremula.errors import Error
+from tremula.optimize.named import named_spec
+from tremula.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
 from tremula.program.graph import Loops
 from tremula.scale.row import HostRun
 from tremula.session import Session
 from tremula.study.subject import Subject
 
-#: of a floating-point input, so that micro-batches differ
-_NOISE = 0.02
-#: distance of the weights over the way that they went which sums in another order may make, by type of the weights
-TOLERANCES = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 5e-2}
+#: share of its value by which a floating-point input is changed at most, so that micro-batches differ; signs stay
+_NOISE = 0.5
+#: difference of summed gradients, over their size, that sums in another order may make, by type of the weights
+TOLERANCES = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
+
+#: a micro-batch: its tensors
+MicroBatch = list[torch.Tensor]
 
 
 @dataclass(frozen=True)
-class _Trained:
-    """Where a training ended."""
+class _Together:
+    """What a training with the program's own optimizer came to, and what is known of its model."""
 
-    weights: dict[str, torch.Tensor]
     seconds_per_step: float
+    #: largest difference of the weights between any two processes
+    spread: float
     random: bool
+    #: of most weights
+    dtype: torch.dtype
 
 
 def train_together(subject: Subject, instance: int, instances: int, steps: int) -> HostRun | None:
@@ -54,23 +65,28 @@ def train_together(subject: Subject, instance: int, instances: int, steps: int) 
             "The program's first model is not trained: replicas that only infer share nothing, so there is nothing to "
             "compare."
         )
-    slots = StateSlots(subject.parts.module)
-    with subject.parts.around():
-        start = {name: tensor.detach().clone() for name, tensor in slots.tensors().items()}
+    start = _weights(subject)
     batches = _micro_batches(subject, instance, instances)
     each = subject.loops.gradient_accumulation
     mine = batches[instance * each : (instance + 1) * each]
-    together = _train(subject, mine, Instances(instance, instances, patience()), steps, start)
-    spread = _spread(together.weights, instance, instances)
+    everybody = Instances(instance, instances, patience())
+    together = _train(subject, mine, everybody, steps, start)
+    summed = alone = None
+    if instances > 1 and not together.random:
+        summed = _gradient(subject, mine, everybody, start)
+        alone = _gradient(subject, batches, Instances(), start) if instance == 0 else None
     if instance:
         return None
-    alone = together
-    if instances > 1 and not together.random:
-        alone = _train(subject, batches, Instances(), steps, start)
-    return _compared(subject, together, alone, start, instances, steps, spread)
+    return compared(subject, together, summed, alone, alike=_alike(batches), instances=instances, steps=steps)
 
 
-def _micro_batches(subject: Subject, instance: int, instances: int) -> list[list[torch.Tensor]]:
+def _weights(subject: Subject) -> dict[str, torch.Tensor]:
+    with subject.parts.around():
+        tensors = StateSlots(subject.parts.module).tensors()
+        return {name: tensor.detach().clone() for name, tensor in tensors.items()}
+
+
+def _micro_batches(subject: Subject, instance: int, instances: int) -> list[MicroBatch]:
     """All micro-batches of an update, in every process: those of process 0 first."""
     inputs = [tensor.contiguous() for tensor in subject.parts.inputs]
     given = [[tensor] for tensor in inputs]
@@ -89,94 +105,161 @@ def _micro_batches(subject: Subject, instance: int, instances: int) -> list[list
     ]
 
 
+def _variation(tensor: torch.Tensor, number: int) -> torch.Tensor:
+    """The micro-batch `number`: the program's own with some noise; whole numbers stay as they are."""
+    if not tensor.is_floating_point() or not number:
+        return tensor
+    noise = torch.rand(tensor.shape, generator=torch.Generator().manual_seed(number))
+    return (tensor.float() * (1.0 + _NOISE * (2.0 * noise - 1.0))).to(tensor.dtype)
+
+
+def _alike(batches: list[MicroBatch]) -> bool:
+    """Whether all micro-batches are the same, so that no sum of gradients could be told from one of them."""
+    first, *others = batches
+    return all(torch.equal(a, b) for other in others for a, b in zip(first, other, strict=True))
+
+
+def _session(
+    subject: Subject,
+    batches: list[MicroBatch],
+    instances: Instances,
+    start: dict[str, torch.Tensor],
+    spec: OptimizerSpec | None,
+) -> tuple[Session, list[torch.Tensor]]:
+    """The model with the weights of `start`, ready for `batches`; and those as one combined batch."""
+    parts = subject.parts
+    settings = replace(
+        parts.settings,
+        loops=Loops(gradient_accumulation=len(batches)),
+        rule=parts.rule(),
+        anchors={},
+        groupings={},
+        instances=instances,
+    )
+    session = Session(settings, spec)
+    with parts.around():
+        with torch.no_grad():
+            for name, tensor in StateSlots(parts.module).tensors().items():
+                tensor.copy_(start[name])
+        session.compile(parts.module, parts.call, list(parts.inputs), list(parts.input_names), parts.flatten)
+    return session, [torch.cat(each) if each[0].dim() else each[0] for each in zip(*batches, strict=True)]
+
+
 def _train(
     subject: Subject,
-    batches: list[list[torch.Tensor]],
+    batches: list[MicroBatch],
     instances: Instances,
     steps: int,
     start: dict[str, torch.Tensor],
-) -> _Trained:
-    parts = subject.parts
-    loops = Loops(gradient_accumulation=len(batches))
-    settings = replace(
-        parts.settings, loops=loops, rule=parts.rule(), anchors={}, groupings={}, instances=instances
-    )
-    session = Session(settings, parts.spec)
-    slots = StateSlots(parts.module)
-    with parts.around():
-        with torch.no_grad():
-            for name, tensor in slots.tensors().items():
-                tensor.copy_(start[name])
-        session.compile(parts.module, parts.call, list(parts.inputs), list(parts.input_names), parts.flatten)
-    combined = [torch.cat(each) if each[0].dim() else each[0] for each in zip(*batches, strict=True)]
+) -> _Together:
+    """Some steps with the program's own optimizer."""
+    session, combined = _session(subject, batches, instances, start, subject.parts.spec)
     begin = 0.0
     for step in range(steps):
         if step == 1:
             begin = time.perf_counter()
         session.run(combined)
     seconds = (time.perf_counter() - begin) / (steps - 1)
-    trained = session.executable.read_state()
-    names = session.program.interface.gradients
-    weights = {name: trained[name].detach().clone() for name in names}
-    return _Trained(weights, seconds, session.program.uses_random)
+    state = session.executable.read_state()
+    trained = {name: state[name] for name in session.program.interface.gradients}
+    sizes: dict[torch.dtype, int] = {}
+    for tensor in trained.values():
+        sizes[tensor.dtype] = sizes.get(tensor.dtype, 0) + tensor.numel()
+    return _Together(
+        seconds,
+        _spread(trained, instances),
+        session.program.uses_random,
+        max(sizes, key=sizes.__getitem__, default=torch.float32),
+    )
 
 
-def _variation(tensor: torch.Tensor, number: int) -> torch.Tensor:
-    """The micro-batch `number`: the program's own with some noise; whole numbers stay as they are."""
-    if not tensor.is_floating_point() or not number:
-        return tensor
-    noise = torch.randn(tensor.shape, generator=torch.Generator().manual_seed(number))
-    return (tensor.float() * (1.0 + _NOISE * noise)).to(tensor.dtype)
+def _gradient(
+    subject: Subject, batches: list[MicroBatch], instances: Instances, start: dict[str, torch.Tensor]
+) -> dict[str, torch.Tensor]:
+    """The gradient of one update, summed over micro-batches and processes.
+
+    A velocity without history is the gradient, and a learning rate of 0 leaves the weights as they are.
+    """
+    own = subject.parts.spec
+    assert own is not None
+    plain = named_spec("momentum", [name for name, _ in own.parameters()], accumulator=own.accum_type)
+    still = {**plain.groups[0].values, "learningRate": HyperValue(0.0)}
+    spec = replace(
+        plain, groups=(GroupSpec(plain.groups[0].parameters, still),), loss_scaling=own.loss_scaling
+    )
+    session, combined = _session(subject, batches, instances, start, spec)
+    session.run(combined)
+    training = session.executable.training
+    assert training is not None
+    return {name: tensor.detach().clone() for name, tensor in training.state.items() if tensor.dim()}
 
 
-def _spread(weights: dict[str, torch.Tensor], instance: int, instances: int) -> float:
+def _spread(weights: dict[str, torch.Tensor], instances: Instances) -> float:
     """The largest difference between any two processes' weights."""
-    if instances == 1:
+    if instances.count == 1:
         return 0.0
-    talk = group.whole(instance, instances, patience())
+    talk = group.whole(instances.index, instances.count, instances.patience)
     largest = 0.0
     for tensor in weights.values():
-        found = talk.gather(tensor.float().contiguous())
-        largest = max(largest, *((found[0] - other).abs().max().item() for other in found[1:]))
+        first, *others = talk.gather(tensor.reshape(-1).contiguous().view(torch.uint8))
+        for other in others:
+            if not torch.equal(first, other):  # bits, so that what is not a number is equal to itself
+                between = (
+                    (first.view(tensor.dtype).double() - other.view(tensor.dtype).double()).abs().max().item()
+                )
+                largest = max(largest, between if math.isfinite(between) else sys.float_info.max)
     return largest
 
 
-def _compared(
+def compared(
     subject: Subject,
-    together: _Trained,
-    alone: _Trained,
-    start: dict[str, torch.Tensor],
+    together: _Together,
+    summed: dict[str, torch.Tensor] | None,
+    alone: dict[str, torch.Tensor] | None,
+    *,
+    alike: bool,
     instances: int,
     steps: int,
-    spread: float,
 ) -> HostRun:
-    names = list(together.weights)
-    dtype = max((together.weights[name].dtype for name in names), key=lambda each: TOLERANCES.get(each, 0.0))
-    moved = _distance(alone.weights, {name: start[name] for name in names})
-    note, deviation = "", None
+    """The verdict: what the processes came to, and how far their gradient is from that of one."""
+    notes, deviation = [], None
+    if subject.loops.replicas > 1:
+        notes.append(
+            f"each process stands for one of the program's replicas, not for its {subject.loops.replicas}"
+        )
     if together.random:
-        note = "forward draws random numbers, other ones in each replica: only processes are compared, with each other"
-    elif instances == 1:
-        note = ""  # one alone is what the others are compared with
-    elif moved == 0.0:
-        note = "the weights did not move (is the learning rate 0?), so there is nothing to compare"
-    else:
-        deviation = _distance(together.weights, alone.weights) / moved
-    tolerance = TOLERANCES.get(dtype, max(TOLERANCES.values()))
-    equivalent = None if deviation is None else deviation <= tolerance and spread == 0.0
+        notes.append("forward draws random numbers, other ones in each replica: only processes are compared")
+    elif summed is not None and alone is not None:
+        size = _distance(alone, None)
+        if alike:
+            notes.append(
+                "all micro-batches are the same, so a sum of gradients cannot be told from one of them"
+            )
+        elif not math.isfinite(size) or size == 0.0:
+            notes.append(f"the gradient is {'not finite' if size else '0'}, so there is nothing to compare")
+        else:
+            deviation = _distance(summed, alone) / size
+    tolerance = TOLERANCES.get(together.dtype, max(TOLERANCES.values()))
+    verdict = None if deviation is None else deviation <= tolerance
+    if together.spread != 0.0:
+        verdict = False
     return HostRun(
         instances=instances,
         steps=steps,
         samples_per_step=subject.micro_batch * subject.loops.gradient_accumulation * instances,
         seconds_per_step=together.seconds_per_step,
-        spread=spread,
+        spread=together.spread,
         deviation=deviation,
         tolerance=tolerance,
-        equivalent=equivalent,
-        note=note,
+        equivalent=verdict,
+        note="; ".join(notes),
     )
 
 
-def _distance(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> float:
-    total = sum(((first[name].double() - second[name].double()) ** 2).sum().item() for name in first)
+def _distance(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor] | None) -> float:
+    """The length of the difference of two gradients; of the first one, if there is no second."""
+    total = 0.0
+    for name, tensor in first.items():
+        other = 0.0 if second is None else second[name].double()
+        total += ((tensor.double() - other) ** 2).sum().item()
     return float(total**0.5)

@@ -117,7 +117,7 @@ class Layouts:
             setting = self._setting(target, turns)
             cuts = self._cuts_of(target, ipus, width) if width else None
             case, notes = case_for(self.study, setting, replicas, cuts)
-            found = self.study.estimate(case)
+            found = self.study.estimate(case, keep=False)  # sizes are many, and each is asked about once
         except Error as problem:
             return Tried(Layout(replicas, stages, turns, own=width == OWN, problem=problem.message))
         asked = {

@@ -6,14 +6,15 @@ IPUs. A run that fails is told with its reason; the study goes on.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -55,6 +56,7 @@ def measure(
     settings: MeasureSettings,
     folder: Path,
     *,
+    begun_in: Path | None = None,
     ipus_per_replica: int = 1,
     tell: Tell | None = None,
 ) -> Measured:
@@ -64,6 +66,7 @@ def measure(
         subject: a function that makes a model, or `run` and a program.
         settings: what is measured.
         folder: where the logs of the runs go.
+        begun_in: the directory that the program is started in; by default this process's.
         ipus_per_replica: IPUs of a replica, as the program has it.
         tell: told how far it is, in place of a bar.
     """
@@ -73,7 +76,7 @@ def measure(
         for number, count in enumerate(settings.instances):
             told(f"{count} process{'' if count == 1 else 'es'}", number / len(settings.instances))
             log = folder / f"measured-{count}.log"
-            found = _run(subject, settings, count, ipus_per_replica, log)
+            found = _run(subject, settings, count, ipus_per_replica, log, begun_in or Path.cwd())
             if isinstance(found, str):
                 problems.append(f"{count} process{'' if count == 1 else 'es'}: {found} (all it said: {log})")
                 continue
@@ -83,7 +86,7 @@ def measure(
 
 
 def _run(
-    subject: Sequence[str], settings: MeasureSettings, count: int, ipus: int, log: Path
+    subject: Sequence[str], settings: MeasureSettings, count: int, ipus: int, log: Path, begun_in: Path
 ) -> HostRun | str:
     """One run: its figures, or why there are none."""
     asked = {"steps": settings.steps, "optimizer": settings.optimizer}
@@ -104,12 +107,12 @@ def _run(
             "TREMULA_EXECUTION": "quick",
             # IPUs of their own: nobody else's are taken, and there are enough
             "TREMULA_STATE_DIR": str(state),
-            "TREMULA_VIRTUAL_IPUS": str(count * ipus),
+            "TREMULA_VIRTUAL_IPUS": str(1 << (count * ipus - 1).bit_length()),  # devices are powers of two
         }
         for name in ("TREMULA_SYSTEM", "TREMULA_ESTIMATE", "IPUOF_VIPU_API_PARTITION_ID"):
             environment.pop(name, None)
         try:
-            code = _in_time(command, environment, log, settings.most_seconds)
+            code = _in_time(command, environment, log, settings.most_seconds, begun_in)
             figures = json.loads((Path(place) / FIGURES).read_text(encoding="utf-8"))
         except TimeoutError as late:
             return str(late)
@@ -129,11 +132,7 @@ def with_words(words: Sequence[str], more: Sequence[str]) -> list[str]:
 
 
 def _in_time(
-    command: Sequence[str],
-    environment: dict[str, str],
-    log: Path,
-    seconds: float,
-    clock: Callable[[], float] = time.monotonic,
+    command: Sequence[str], environment: dict[str, str], log: Path, seconds: float, begun_in: Path
 ) -> int:
     """The exit code of a command that may take so long; its output goes to `log`.
 
@@ -141,9 +140,14 @@ def _in_time(
         TimeoutError: it took longer, and was ended.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    with open(log, "wb") as out:
+    with open(log, "wb") as out, _ended_by_signals():
         process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
+            command,
+            env=environment,
+            cwd=begun_in,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
         )
         try:
             return process.wait(seconds)
@@ -163,6 +167,23 @@ def _in_time(
                     process.wait()
 
 
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """While inside, SIGTERM ends this process as an exception does: what it started is ended with it."""
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's affair
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _last_words(log: Path) -> str:
     try:
         with open(log, "rb") as file:
@@ -171,4 +192,5 @@ def _last_words(log: Path) -> str:
     except OSError:
         return "it said nothing"
     said = [line for line in lines if line.strip() and "POPRUN" not in line]
+    said = said or [line.partition("POPRUN [E]")[2].strip() for line in lines if "POPRUN [E]" in line][:1]
     return plain(said[-1], _LAST_WORDS, lines=False) if said else "it said nothing"

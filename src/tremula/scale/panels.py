@@ -1,4 +1,8 @@
-"""What the plots of a study show: figures over the number of IPUs, and where the time of a step goes."""
+"""What the plots of a study show: figures over the number of IPUs, and where the time of a step goes.
+
+Every panel shows the likely range of its figures; sizes that do not fit are hollow or hatched, and no line goes through
+them.
+"""
 
 from __future__ import annotations
 

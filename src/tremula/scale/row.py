@@ -109,9 +109,9 @@ class HostRun:
     seconds_per_step: float
     #: largest difference of the weights between the instances; 0.0: the same bits
     spread: float
-    #: distance to one process with as much accumulation, over the distance that the weights moved; None: not compared
+    #: difference of the summed gradient to that of one process alone, over its size; None: not compared
     deviation: float | None
-    #: what deviation is still rounding in the type of the weights
+    #: what deviation is still rounding, in the type of the weights
     tolerance: float
     equivalent: bool | None
     note: str = ""

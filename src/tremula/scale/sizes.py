@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from tremula.errors import Error
 from tremula.estimate.bands import band
+from tremula.hardware.system import System
 from tremula.scale.batches import Batches
 from tremula.scale.layouts import Layouts, Tried, best_of
-from tremula.scale.question import ScaleQuestion
+from tremula.scale.question import STRONG, ScaleQuestion
 from tremula.scale.row import Row
 from tremula.study.finding import PARTS as MODELLED_PARTS
 from tremula.study.finding import Figure
@@ -35,6 +36,11 @@ def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, lis
     if per_ipu is None:
         own = max(1, -(-turns // layouts.own_ipus))
         per_ipu = _enough_for_one_that_fits(layouts, question, micro_batch, own)
+        if own * layouts.own_ipus != turns:
+            notes.append(
+                f"Every IPU takes {own} micro-batch{'' if own == 1 else 'es'} per {per}: the program's {turns} on "
+                f"{layouts.own_ipus} IPUs, rounded up."
+            )
         if per_ipu > own:
             notes.append(
                 f"Every IPU takes {per_ipu} micro-batches per {per} instead of {own}: the fewest with which a layout "
@@ -43,6 +49,11 @@ def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, lis
     batch = question.global_batch
     if batch is None:
         batch = micro_batch * per_ipu * max(question.ipus)
+        if STRONG in question.modes:
+            notes.append(
+                f"The global batch of strong scaling, {batch:,} samples, is what weak scaling has at the largest size; "
+                "--global-batch sets another."
+            )
     return Batches(micro_batch, per_ipu, batch), notes
 
 
@@ -163,13 +174,18 @@ def _row(mode: str, target: str | None, ipus: int, tried: Sequence[Tried], batch
         device_iterations=int(setting["device_iterations"]),
         global_batch=batches.samples(mode, ipus),
         precision=str(setting["precision"]),
-        hosts=case.system.hosts,
+        hosts=_hosts(case.system, ipus),
         fits=finding.fits,
         figures={name: finding.figures[name] for name in kept if name in finding.figures},
         parts={part: finding.shares[part] * step for part in MODELLED_PARTS},
         layouts=layouts,
         notes=finding.notes,
     )
+
+
+def _hosts(system: System, ipus: int) -> int:
+    """Hosts that feed so many IPUs of a system, each of which has an equal part of them."""
+    return max(1, -(-ipus * system.hosts // system.ipus))
 
 
 def _s(count: int) -> str:

@@ -152,10 +152,12 @@ def _print_series(rows: Sequence[Row], study: ScalingStudy, console: Console) ->
         known = [table for table in tables if table is not None]
         if len(known) < len(tables):
             continue
-        known[-1].title = "where the time of a step goes; what waiting for data adds to it" if time else None
+        late = "; what waiting for data adds to it" if any(waiting(row) for row in rows) else ""
         for number, table in enumerate(known):
             if number:
                 console.print()
+            if time and table is known[-1]:
+                _say(console, f"where the time of a step goes{late}", "dim")
             console.print(table)
         return
     _print_blocks([*speed, *cost], rows, console)
@@ -177,8 +179,6 @@ def _table(columns: Sequence[_Column], rows: Sequence[Row], gap: int) -> Table:
         padding=(0, gap, 0, 0),
         pad_edge=False,
         header_style="bold",
-        title_justify="left",
-        title_style="dim",
     )
     for column in columns:
         table.add_column(Text(column.title), justify="right", no_wrap=True)

@@ -65,23 +65,30 @@ class Study:
             self._planners[chip] = Planner(chip)
         return self._planners[chip]
 
-    def estimate(self, case: Case) -> Estimate:
+    def estimate(self, case: Case, *, keep: bool = True) -> Estimate:
         """What the chip model says of `case`.
+
+        Args:
+            case: the configuration.
+            keep: remember it for those who ask again; a large program's takes some megabytes.
 
         Raises:
             Error: the program cannot run or lie on the system like this.
         """
         system, changes = case.system, case.changes
         key = (case.variant, case.loops, repr(case.deployment), system.name, system.chip, case.cuts, changes)
-        if key not in self._estimates:
-            deployment = case.deployment
-            planner = self.planner(system, deployment)
-            flat = self.laid_out(case)
-            if changes.kept:
-                kept = deployment.checkpoints | kept_tensors(flat, changes.kept)
-                deployment = replace(deployment, checkpoints=kept)
-            self._estimates[key] = estimate_flat(flat, deployment, system, planner=planner)
-        return self._estimates[key]
+        if key in self._estimates:
+            return self._estimates[key]
+        deployment = case.deployment
+        planner = self.planner(system, deployment)
+        flat = self.laid_out(case)
+        if changes.kept:
+            kept = deployment.checkpoints | kept_tensors(flat, changes.kept)
+            deployment = replace(deployment, checkpoints=kept)
+        found = estimate_flat(flat, deployment, system, planner=planner)
+        if keep:
+            self._estimates[key] = found
+        return found
 
     def laid_out(self, case: Case) -> FlatProgram:
         """The program of `case` over its IPUs."""

@@ -5,10 +5,12 @@ A program is given as a user gives it to Python: its path or `-m module`, then i
 
 from __future__ import annotations
 
+import contextlib
 import os
 import runpy
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
@@ -60,11 +62,11 @@ def subjects_of_program(
 
     # what was wrapped and not called is no surprise here
     os.environ.setdefault("TREMULA_SUMMARY", "0")
-    argv, path, out = sys.argv, list(sys.path), sys.stdout
+    argv, path, out, begun_in = sys.argv, list(sys.path), sys.stdout, Path.cwd()
     if prints is not None:
         sys.stdout = prints
     try:
-        with listening(listen):
+        with listening(listen), _quiet_threads():
             _execute(words, as_module)
     except _Answered:
         pass
@@ -73,6 +75,8 @@ def subjects_of_program(
             raise Error(f"the program ended ({ended.code}) before it called a wrapped model") from None
     finally:
         sys.argv, sys.path[:], sys.stdout = argv, path, out
+        with contextlib.suppress(OSError):  # the program may have gone elsewhere
+            os.chdir(begun_in)
     if failed:
         raise failed[0]
     if not answered:
@@ -85,6 +89,22 @@ def subjects_of_program(
 
 class _Answered(BaseException):
     """The program has been answered and need not go on; not an Exception, so that it does not catch it."""
+
+
+@contextlib.contextmanager
+def _quiet_threads() -> Iterator[None]:
+    """While inside, a thread that ends because its model has been answered for says nothing about it."""
+    before = threading.excepthook
+
+    def hook(ended: threading.ExceptHookArgs) -> None:
+        if ended.exc_type is not _Answered:
+            before(ended)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = before
 
 
 def _execute(words: list[str], as_module: bool) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tremula.errors import Error
 from tremula.study.finding import Finding, from_plain, to_plain
@@ -13,7 +14,7 @@ from tremula.whole_files import whole_file
 
 FORMAT = "tremula estimate"
 FORMAT_VERSION = 1
-#: a file of answers is small; more than this is something else
+#: such a file is small; more than this is something else
 LARGEST_BYTES = 64 * 2**20
 
 
@@ -47,25 +48,39 @@ def read(path: str | Path) -> list[Finding]:
     Raises:
         Error: there is none, or it is not one of ours.
     """
+    what = "a file of saved estimates (`tremula estimate ... --save FILE` writes them)"
+    findings = read_document(path, FORMAT, FORMAT_VERSION, what).get("findings")
+    if not isinstance(findings, list) or not findings:
+        raise Error(f"{path} holds no estimates.")
+    return [from_plain(each, str(path)) for each in findings]
+
+
+def read_document(path: str | Path, kind: str, version: int, what: str) -> dict[str, Any]:
+    """A JSON file that says of itself what it is; what it holds is the caller's to check.
+
+    Args:
+        path: the file.
+        kind: its format.
+        version: of that format.
+        what: what it should be, in words.
+
+    Raises:
+        Error: there is none, or it is another file.
+    """
     try:
         size = os.path.getsize(path)
         if size > LARGEST_BYTES:
-            raise Error(f"{path} has {size:,} bytes; saved estimates are smaller. Is it another file?")
+            raise Error(f"{path} has {size:,} bytes, too many for {what}. Is it another file?")
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as problem:
         raise Error(f"{path} cannot be read: {problem.strerror}.") from None
     except (ValueError, RecursionError):
-        raise Error(f"{path} is not a file of saved estimates: it is not JSON, or cut off.") from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise Error(
-            f"{path} is not a file of saved estimates (`tremula estimate ... --save FILE` writes them)."
-        )
-    if data.get("version") != FORMAT_VERSION:
+        raise Error(f"{path} is not {what}: it is not JSON, or cut off.") from None
+    if not isinstance(data, dict) or data.get("format") != kind:
+        raise Error(f"{path} is not {what}.")
+    if data.get("version") != version:
         raise Error(
             f"{path} has version {str(data.get('version'))[:20]} of the file format; this version of Tremula reads "
-            f"version {FORMAT_VERSION}. Save the estimate again."
+            f"version {version}. Make it again."
         )
-    findings = data.get("findings")
-    if not isinstance(findings, list) or not findings:
-        raise Error(f"{path} holds no estimates.")
-    return [from_plain(each, str(path)) for each in findings]
+    return data

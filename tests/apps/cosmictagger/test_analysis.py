@@ -286,8 +286,31 @@ def test_json_and_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_what_cannot_be_written_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "job.log").write_text(logs.tagged(making()))
     (tmp_path / "file").write_text("")
-    assert main([str(tmp_path / "job.log"), "--json", str(tmp_path / "file" / "a.json")]) == 1
-    assert "cannot be written" in capsys.readouterr().err
+    for place, why in (
+        ("file/a.json", "no folder to lie in"),
+        ("nowhere/a.json", "no folder"),
+        (".", "is a folder"),
+    ):
+        assert main([str(tmp_path / "job.log"), "--json", str(tmp_path / place)]) == 2
+        printed = capsys.readouterr()
+        assert why in printed.err
+        assert not printed.out  # told before anything is done
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_file_may_be_called_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("=HYPERLINK(1).log", "x\x1b[31mred.log"):
+        (tmp_path / name).write_text(logs.tagged(making()))
+    where = str(tmp_path / "all.csv")
+    monkeypatch.chdir(tmp_path)
+    assert main(["=HYPERLINK(1).log", "x\x1b[31mred.log", "--csv", where]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+    assert not any(line.startswith("=") for line in Path(where).read_text().splitlines())
+    assert main(["--as-published", "x\x1b[31mred.log"]) in (0, 2)
+    printed = capsys.readouterr()
+    assert "\x1b" not in printed.out + printed.err
 
 
 def test_plots(tmp_path: Path) -> None:

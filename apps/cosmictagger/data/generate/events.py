@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import signal
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -161,6 +162,8 @@ def generate(
         raise ValueError(
             "A file needs one event at least, and a process to make it; the number of the first must be 0 or more."
         )
+    if Path(path).is_dir():
+        raise ValueError(f"{path} is a folder; name a file.")
     generator = Generator(seed, shape, cosmics, physics or Physics())
     numbers = range(first, first + events)
     with EventWriter(path) as writer, _mapping(min(processes, events)) as mapping:
@@ -177,7 +180,9 @@ def _mapping(processes: int) -> Iterator[Callable[..., Iterable[Event]]]:
         yield map
         return
     # fresh processes: this one may have threads, which a copy of it would not have
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+    context = multiprocessing.get_context("spawn")
+    # Ctrl-C is this process's affair: it ends the others
+    with context.Pool(processes, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
 
         def mapped(function: Callable[[int], Event], numbers: range) -> Iterator[Event]:
             for begin in range(0, len(numbers), _AHEAD):

@@ -1,0 +1,127 @@
+"""The options of `tremula scale`, which the science workloads' own `scale` understands too."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import TYPE_CHECKING
+
+from tremula.cli.command import CommandError
+from tremula.cli.estimate_options import numbers, words
+
+if TYPE_CHECKING:
+    from tremula.scale.measure import MeasureSettings
+    from tremula.scale.question import ScaleQuestion
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What is asked, measured and written; programs that have a `scale` of their own take the same options."""
+    asked = parser.add_argument_group("what is asked")
+    asked.add_argument("--ipus", type=numbers, metavar="N,N", help="sizes (default 1,2,4,8,16,32,64)")
+    asked.add_argument(
+        "--target", type=words, metavar="NAME", help="chips (bow, mk2 ...) or systems (pod16 ...)"
+    )
+    asked.add_argument("--mode", type=words, metavar="M", help="weak, strong (default: both)")
+    asked.add_argument(
+        "--stages", type=numbers, metavar="N,N", help="IPUs of a replica that are tried (default 1,2,4,8)"
+    )
+    asked.add_argument("--micro-batch", type=int, metavar="N", help="samples of one run of forward")
+    asked.add_argument(
+        "--per-ipu", type=int, metavar="N", help="weak: micro-batches of an IPU per weight update"
+    )
+    asked.add_argument("--global-batch", type=int, metavar="N", help="strong: samples per weight update")
+    asked.add_argument(
+        "--device-iterations", type=int, metavar="N", help="turns of the device's loop per call"
+    )
+    asked.add_argument("--precision", metavar="P", help="fp32, fp16, fp16.32 or fp16.16")
+    asked.add_argument("--recompute", metavar="R", help="none, all or norms")
+    asked.add_argument("--optimizer", metavar="NAME", help="of a model that a function makes")
+    measured = parser.add_argument_group("what is measured on this host")
+    measured.add_argument(
+        "--measure", type=numbers, metavar="N,N", default=[1, 2], help="processes under poprun (default 1,2)"
+    )
+    measured.add_argument("--no-measure", action="store_true", help="model only")
+    measured.add_argument(
+        "--measure-steps", type=int, default=3, metavar="N", help="weight updates (default 3)"
+    )
+    measured.add_argument(
+        "--measure-seconds",
+        type=float,
+        default=300.0,
+        metavar="S",
+        help="for each run, at most (default 300)",
+    )
+    measured.add_argument(
+        "--measure-with",
+        metavar="WORDS",
+        default="",
+        help="arguments that make the program smaller for these runs; the study says so",
+    )
+    measured.add_argument(
+        "--loader-rate",
+        type=float,
+        metavar="R",
+        help="samples/s that a host has ready (default: the program's own loader is measured)",
+    )
+    given = parser.add_argument_group("how the answer is given")
+    given.add_argument(
+        "--name", default="", metavar="TEXT", help="what to call it (default: the model's class)"
+    )
+    given.add_argument("--out", metavar="FOLDER", help="where everything goes (default scale-NAME)")
+    given.add_argument("--fresh", action="store_true", help="do not go on from what is in the folder")
+    form = given.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the study for scripts")
+    form.add_argument("--csv", action="store_true", help="print the rows for a spreadsheet")
+    form.add_argument("--brief", action="store_true", help="one line for each size")
+    given.add_argument("--no-plots", action="store_true", help="no PNG and SVG")
+
+
+def question_of(options: argparse.Namespace) -> ScaleQuestion:
+    """What is asked; mistakes are told now, also those in what is measured.
+
+    Raises:
+        CommandError, Error: an option cannot be used.
+    """
+    from tremula.hardware.catalogue import target
+    from tremula.scale.question import ScaleQuestion
+
+    for name in options.target or ():
+        target(name)  # a name that nobody knows is told at once
+    settings_of(options)
+    given = options.loader_rate
+    if given is not None and not 0 < given < float("inf"):
+        raise CommandError("--loader-rate must be more than 0 samples/s")
+    defaults = ScaleQuestion()
+    return ScaleQuestion(
+        ipus=tuple(options.ipus or defaults.ipus),
+        targets=tuple(options.target or defaults.targets),
+        modes=tuple(options.mode or defaults.modes),
+        stages=tuple(options.stages or defaults.stages),
+        micro_batch=options.micro_batch,
+        per_ipu=options.per_ipu,
+        global_batch=options.global_batch,
+        device_iterations=options.device_iterations,
+        precision=options.precision,
+        recompute=options.recompute,
+    )
+
+
+def settings_of(options: argparse.Namespace) -> MeasureSettings:
+    """What is measured.
+
+    Raises:
+        CommandError, Error: an option cannot be used.
+    """
+    from tremula.scale.measure import MeasureSettings
+
+    try:
+        more = tuple(shlex.split(options.measure_with))
+    except ValueError as problem:
+        raise CommandError(f"--measure-with {options.measure_with}: {problem}") from None
+    return MeasureSettings(
+        instances=tuple(dict.fromkeys(options.measure)),
+        steps=options.measure_steps,
+        most_seconds=options.measure_seconds,
+        more_words=more,
+        optimizer=options.optimizer,
+    )
