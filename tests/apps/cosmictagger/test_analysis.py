@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import gzip
-import importlib.util
 import io
 import json
 import os
@@ -13,7 +12,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -23,22 +21,10 @@ from cosmictagger.analysis.results import Fault, Result, result
 from cosmictagger.analysis.runs import read_runs
 from cosmictagger.analysis.scaling import scaling, split_runs
 from cosmictagger.main import main as cosmictagger
+from tests.apps.cosmictagger import analysis_logs as logs
 
 HERE = Path(__file__).parent
 
-
-def _module(name: str) -> ModuleType:
-    """Tests are no package: a helper beside them is loaded by its path."""
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-logs = _module("analysis_logs")
 #: a run of ours, whose ranks stay together
 OURS = {
     "ours": True,

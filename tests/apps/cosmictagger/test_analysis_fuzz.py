@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import random
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from cosmictagger.analysis.command import main
@@ -16,22 +13,10 @@ from cosmictagger.analysis.results import result
 from cosmictagger.analysis.runs import read_runs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.apps.cosmictagger import analysis_logs as logs
 
 HERE = Path(__file__).parent
 
-
-def _module(name: str) -> ModuleType:
-    """Tests are no package: a helper beside them is loaded by its path."""
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-logs = _module("analysis_logs")
 MADE = logs.Making(ranks=3, steps=14, validate=4, step=(2.0, 2.1, 2.3))
 WHOLE = {
     "tagged": logs.tagged(MADE).encode(),

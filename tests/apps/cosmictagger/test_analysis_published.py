@@ -8,11 +8,8 @@ published_figures.txt is what its analysis printed for them.
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from cosmictagger.analysis import published
@@ -22,23 +19,10 @@ from cosmictagger.analysis.report import seconds, speed
 from cosmictagger.analysis.results import Result, result
 from cosmictagger.analysis.runs import read_runs
 from cosmictagger.analysis.scaling import scaling
+from tests.apps.cosmictagger import analysis_logs as logs
 
 HERE = Path(__file__).parent
 SIZES = (1, 2, 4, 8, 16)
-
-
-def _module(name: str) -> ModuleType:
-    """Tests are no package: a helper beside them is loaded by its path."""
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-logs = _module("analysis_logs")
 
 
 @pytest.fixture(scope="module")

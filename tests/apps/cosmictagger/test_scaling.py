@@ -10,8 +10,7 @@ from cosmictagger.config import load
 from cosmictagger.main import main
 
 from tremula.scale.document import read
-from tremula.scale.measure import MeasureSettings
-from tremula.scale.row import HostRun, Measured, ScalingStudy
+from tremula.scale.row import ScalingStudy
 
 #: modelled in moments
 TINY = [
@@ -30,20 +29,6 @@ EVENTS = "events-64-64x32-0-None.h5"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Command lines that would have run under poprun, which takes longer than these tests may."""
-    asked: list[list[str]] = []
-
-    def measure(subject: list[str], settings: MeasureSettings, *_: object, **__: object) -> Measured:
-        asked.append([*subject, *settings.more_words])
-        return Measured((HostRun(2, 3, 4, 0.1, 0.0, 0.0, 1e-3, True),), threads=1)
-
-    monkeypatch.setattr("tremula.scale.measure.measure", measure)
-    monkeypatch.setattr("tremula.scale.feeding._SECONDS", 0.05)
-    return asked
 
 
 def refused(capsys: pytest.CaptureFixture[str], code: int, *words: str) -> str:

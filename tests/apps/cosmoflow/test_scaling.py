@@ -10,8 +10,6 @@ from cosmoflow.config import load
 from cosmoflow.main import main
 
 from tremula.scale.document import read
-from tremula.scale.measure import MeasureSettings
-from tremula.scale.row import HostRun, Measured
 
 #: modelled in moments
 TINY = ["network.size=8", "network.conv_size=4", "network.layers=2", "device.batch=2", "data.augment=false"]
@@ -22,20 +20,6 @@ QUICK = ["--config-name=demo", "--ipus", "1,2", "--stages", "1", "--target", "mk
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Command lines that would have run under poprun, which takes longer than these tests may."""
-    asked: list[list[str]] = []
-
-    def measure(subject: list[str], settings: MeasureSettings, *_: object, **__: object) -> Measured:
-        asked.append([*subject, *settings.more_words])
-        return Measured((HostRun(2, 3, 4, 0.1, 0.0, 0.0, 1e-3, True),), threads=1)
-
-    monkeypatch.setattr("tremula.scale.measure.measure", measure)
-    monkeypatch.setattr("tremula.scale.feeding._SECONDS", 0.05)
-    return asked
 
 
 def refused(capsys: pytest.CaptureFixture[str], code: int, *words: str) -> str:
