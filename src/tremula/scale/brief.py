@@ -84,8 +84,8 @@ def _below(study: ScalingStudy) -> list[str]:
     lines += _data(limits(study.series(), study.data), study.data)
     for run in study.measured.runs if study.measured is not None else ():
         if run.instances > 1 and run.equivalent is not None:
-            verdict = "the same weights as one" if run.equivalent else "OTHER weights than one"
-            lines.append(f"measured: {run.instances} processes trained together come to {verdict}")
+            verdict = "train what one would" if run.equivalent else "do NOT train what one would"
+            lines.append(f"measured: {run.instances} processes together {verdict}")
         elif run.instances > 1:
             lines.append(f"measured: {run.instances} processes: {run.note or 'not compared'}")
     lines += [f"measured: {each}" for each in (study.measured.problems if study.measured is not None else ())]

@@ -26,8 +26,8 @@ BANDS = (
 )
 #: what a run on the host is worth
 MEASURED = (
-    "Measured on this host's CPU. It says nothing of an IPU's speed; it shows whether several processes train the same "
-    "weights as one."
+    "Measured on this host's CPU. It says nothing of an IPU's speed; it shows whether several processes train what one "
+    "would: the same weights in all of them, and the gradient that one sums up alone."
 )
 _LONGEST = 120
 
@@ -118,7 +118,7 @@ def verdict(run: HostRun) -> str:
         return "one alone, nothing to compare"
     if run.equivalent is None:
         return "not compared"
-    return "same weights" if run.equivalent else "OTHER WEIGHTS"
+    return "they train what one would" if run.equivalent else "they do NOT train what one would"
 
 
 def host_run(run: HostRun) -> str:
@@ -127,7 +127,9 @@ def host_run(run: HostRun) -> str:
     if run.instances > 1:
         told.append(f"weights differ by {run.spread:.2g} between processes")
         if run.deviation is not None:
-            told.append(f"by {run.deviation:.2g} from those of one (up to {run.tolerance:.2g} is rounding)")
+            told.append(
+                f"their summed gradient by {run.deviation:.2g} from that of one (up to {run.tolerance:.2g} is rounding)"
+            )
     told.append(f"{duration(run.seconds_per_step)}/step")
     told.append(f"{amount(run.samples_per_second)} samples/s")
     told.append(f"{run.steps} steps of {run.samples_per_step:,} samples")

@@ -13,10 +13,10 @@ function measuredCard() {
       [run.tolerance.toExponential(0), '', true], [el('span', { class: tone, text: run.verdict }), run.note]]);
   });
   const columns = [['processes', true], ['time of a step', true], ['samples/s', true], ['steps × samples', true],
-    ['between processes', true], ['from one process', true], ['rounding is up to', true], ['verdict']];
+    ['weights between them', true], ['gradient from one', true], ['rounding is up to', true], ['verdict']];
   const threads = measured.threads ? [whole(measured.threads) + (measured.threads === 1 ? ' thread' : ' threads') + ' to a process.'] : [];
   return section('measured', 'Replicas on this host: measured', el('p', { class: 'lead', text: measured.about }),
-    rows.length ? captioned('Processes that trained together; weights compared', columns, rows) : null,
+    rows.length ? captioned('Processes that trained together; weights between them, and their summed gradient beside that of one', columns, rows) : null,
     listed([...(measured.program ? ['The program was run with: ' + measured.program] : []), ...threads, ...measured.problems]));
 }
 
