@@ -45,6 +45,21 @@ FUNCTION = """
     def example():
         return torch.nn.Linear(8, 8), torch.zeros(4, 8)
 """
+TRAINED = """
+    import torch
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one = torch.nn.Linear(8, 8)
+
+        def forward(self, x):
+            y = self.one(x)
+            return y, (y - x).pow(2).mean()
+
+    def make():
+        return Model(), torch.randn(4, 8)
+"""
 #: modelled in moments
 QUICK = ["--ipus", "1,2", "--target", "mk2", "--stages", "1"]
 
@@ -106,6 +121,7 @@ def test_a_function_that_makes_a_model_is_studied_too(
     study = read(folder / "here" / "scale.json")
     assert not study.training
     assert study.measured is None
+    assert "nothing is measured" in capsys.readouterr().err
     assert {row.mode for row in study.rows} == {"weak"}
 
 
@@ -117,6 +133,9 @@ def test_a_function_that_makes_a_model_is_studied_too(
         (["--loader-rate", "0", "train.py"], "more than 0"),
         (["--measure-steps", "1", "train.py"], "two steps at least"),
         (["model.py:example", "more"], "takes no arguments"),
+        (["--optimizer", "adam", "train.py"], "a program has its own"),
+        (["--recompute", "all", "model.py:example"], "only infers"),
+        (["--device-iterations", "4", "model.py:example"], "only infers"),
         (["--target", "nothing", "train.py"], "nothing"),
     ],
 )
@@ -127,6 +146,16 @@ def test_what_cannot_be_done_is_told_in_a_line(
     printed = capsys.readouterr()
     assert said in printed.err + printed.out
     assert "Traceback" not in printed.err
+
+
+@pytest.mark.slow
+def test_a_function_that_makes_a_trained_model_is_measured_too(folder: Path) -> None:
+    (folder / "trained.py").write_text(textwrap.dedent(TRAINED))
+    words = ["scale", *QUICK, "--no-plots", "--mode", "weak", "--measure", "2", "--optimizer", "adam"]
+    assert main([*words, "trained.py:make"]) == 0
+    study = read(folder / "scale-trained" / "scale.json")
+    assert study.measured is not None
+    assert [run.equivalent for run in study.measured.runs] == [True]
 
 
 def test_a_program_that_goes_elsewhere_leaves_the_study_here(

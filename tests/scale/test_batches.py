@@ -51,6 +51,7 @@ def test_a_pipeline_needs_its_micro_batches() -> None:
         ({"stages": (True,)}, "stages must be whole numbers"),
         ({"modes": ("weakly",)}, "weak, strong or both"),
         ({"targets": ()}, "at least one chip"),
+        ({"modes": ("weak",), "global_batch": 8}, "only weak scaling is asked for"),
         ({"per_ipu": 0}, "per_ipu must be a whole number"),
         ({"precision": "fp8"}, "precision must be one of"),
         ({"recompute": "some"}, "recompute must be one of"),

@@ -36,7 +36,6 @@ class Published:
         fetching, optimizing: the figures of the lines.
         fom: of the last closing line before it stopped.
         skipped: lines on which the original would have failed.
-        backwards: differences below zero.
     """
 
     durations: list[float] = field(default_factory=list)
@@ -44,11 +43,6 @@ class Published:
     optimizing: list[float] = field(default_factory=list)
     fom: float | None = None
     skipped: int = 0
-
-    @property
-    def backwards(self) -> int:
-        """Differences between lines of two ranks, or over midnight."""
-        return sum(each < 0 for each in self.durations)
 
     @property
     def text(self) -> str | None:

@@ -34,13 +34,11 @@ class Ending:
         bytes: of text that were read.
         whole_line: the last line had its end.
         problem: what broke the reading off, else "".
-        cut_lines: lines that were too long and were cut.
     """
 
     bytes: int = 0
     whole_line: bool = True
     problem: str = ""
-    cut_lines: int = 0
 
 
 def lines(file: BinaryIO, ending: Ending) -> Iterator[list[bytes]]:
@@ -68,7 +66,6 @@ def lines(file: BinaryIO, ending: Ending) -> Iterator[list[bytes]]:
         if len(rest) > LONGEST_LINE:
             found.append(rest[:LONGEST_LINE])
             rest, skipping = b"", True
-            ending.cut_lines += 1
         yield found
     ending.whole_line = not rest and not skipping
     if rest:

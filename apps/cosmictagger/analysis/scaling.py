@@ -22,13 +22,11 @@ class Row:
 
     Attributes:
         efficiency: images per second of an IPU (or rank), relative to the smallest run of the series; None if unknown.
-        reference: whether it is that run.
         series: number of the series.
     """
 
     result: Result
     efficiency: float | None
-    reference: bool
     series: int
 
 
@@ -47,7 +45,7 @@ def scaling(results: Sequence[Result]) -> list[Row]:
             efficiency = None
             if base is not None and base.aggregate and each.aggregate is not None:
                 efficiency = (each.aggregate / each.ipus) / (base.aggregate / base.ipus)
-            rows.append(Row(each, efficiency, each is base, number))
+            rows.append(Row(each, efficiency, number))
     return rows
 
 

@@ -7,6 +7,7 @@ goes on from what is there.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import hashlib
 import importlib.util
@@ -60,8 +61,10 @@ def scale(subject: list[str], options: argparse.Namespace) -> int:
     question = question_of(options)
     # absolute: the program may change directory
     folder = Path(options.out or f"scale-{_short_name(subject)}").absolute()
-    asking = _Asking(subject, options, _command(), folder)
+    asking = _Asking(subject, options, _command(), folder, _source(subject))
     if subject[0] == "run":
+        if options.optimizer:
+            raise CommandError("--optimizer is for a model that a function makes; a program has its own")
         _check_program(subject[1:])
         with _log(folder) as log, watching():
             return subjects_of_program(
@@ -79,6 +82,8 @@ class _Asking:
     options: argparse.Namespace
     command: str
     folder: Path
+    #: digest of the program's text
+    source: str
     #: before the program goes and prints elsewhere
     begun_in: Path = dataclasses.field(default_factory=Path.cwd)
     out: TextIO = dataclasses.field(default_factory=lambda: sys.stdout)
@@ -173,29 +178,46 @@ def _rate(asking: _Asking) -> DataRate | None:
 def _measuring(model: Subject, asking: _Asking) -> tuple[str, Measuring] | None:
     from tremula.scale.measure import measure
 
-    if asking.options.no_measure or not model.training:
+    if asking.options.no_measure:
+        return None
+    if not model.training:
+        print(
+            "tremula: nothing is measured: replicas that only infer share nothing to compare", file=sys.stderr
+        )
         return None
     settings = settings_of(asking.options)
-    told = repr((asking.subject, dataclasses.astuple(settings), _source(asking.subject), model.parts.spec))
+    told = repr((asking.subject, dataclasses.astuple(settings), asking.source, model.parts.spec))
     return told, lambda ipus: measure(
         asking.subject, settings, asking.folder, begun_in=asking.begun_in, ipus_per_replica=ipus
     )
 
 
 def _source(subject: list[str]) -> str:
-    """Digest of the text of the program, or of the file that a module or function is in."""
-    words = [word for word in subject if word != "run"]
-    name = words[1] if words[:1] == ["-m"] and len(words) > 1 else words[0].partition(":")[0]
-    path: str | None = name
-    if not Path(name).is_file():
-        found = (
-            importlib.util.find_spec(name.partition(".")[0]) if name.isidentifier() or "." in name else None
+    """Digest of the text of a program, of all of a package that is run, or of the file that a function is in."""
+    name = subject[0].rpartition(":")[0] or subject[0]
+    if subject[0] == "run":
+        name = (
+            subject[2] if subject[1:2] == ["-m"] and len(subject) > 2 else subject[1] if subject[1:] else ""
         )
-        path = None if found is None else found.origin
+    files = [Path(name)] if Path(name).is_file() else _files_of_module(name)
+    digest = hashlib.sha256()
+    for path in files:
+        with contextlib.suppress(OSError):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _files_of_module(name: str) -> list[Path]:
+    """All of the package that a module is in, or its own file."""
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""
-    except OSError:
-        return ""
+        found = importlib.util.find_spec(name.partition(".")[0]) if name else None
+    except (ImportError, ValueError):
+        return []
+    if found is None:
+        return []
+    folders = [Path(each) for each in found.submodule_search_locations or ()]
+    inside = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    return inside or ([Path(found.origin)] if found.origin else [])
 
 
 def _write(study: ScalingStudy, folder: Path, *, plots: bool) -> list[Path]:

@@ -60,6 +60,10 @@ class ScaleQuestion:
                 raise Error(f"{name} must be a whole number, 1 or more, not {value!r}.")
         if not self.modes or any(mode not in MODES for mode in self.modes):
             raise Error(f"The mode is weak, strong or both, not {_told(self.modes)}.")
+        if self.global_batch is not None and STRONG not in self.modes:
+            raise Error(
+                "A global batch is what strong scaling keeps, and only weak scaling is asked for; leave one out."
+            )
         if not self.targets:
             raise Error("Name at least one chip or system, or none at all for this machine's.")
         if self.precision is not None and self.precision not in PRECISIONS:

@@ -26,8 +26,17 @@ Known = Callable[[str], Row | None]
 
 
 def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, list[str]]:
-    """The batch that stays the same, and what had to be chosen for it."""
+    """The batch that stays the same, and what had to be chosen for it.
+
+    Raises:
+        Error: something is asked that a model which only infers does not have.
+    """
     subject = layouts.subject
+    if not subject.training and (question.device_iterations or question.recompute):
+        raise Error(
+            "This model only infers: it recomputes nothing, and --per-ipu sets how many micro-batches a call has. "
+            "Leave --device-iterations and --recompute out."
+        )
     micro_batch = question.micro_batch or subject.micro_batch
     loops = subject.loops
     turns = loops.gradient_accumulation if subject.training else loops.device_iterations

@@ -1,4 +1,4 @@
-"""docs/tutorial.md: its programs run and learn, its commands say what the page says, its mistakes are told.
+"""docs/tutorial.md: its programs run and learn, and its commands say what the page says.
 
 Commands, differences and quotations are taken from the page, so that page, programs and Tremula cannot part.
 """
@@ -7,83 +7,38 @@ from __future__ import annotations
 
 import ast
 import difflib
-import importlib.util
 import math
-import os
 import re
 import shlex
-import subprocess
 import sys
 import textwrap
-from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from tests.apps.tutorials.tutorial_page import (
+    ESTIMATES,
+    PAGE,
+    PROGRAMS,
+    QUICK,
+    SHORT,
+    SHOWN,
+    STEPS,
+    TRAININGS,
+    assert_shown,
+    blocks,
+    cut,
+    load,
+    losses_in,
+    run,
+    scores_in,
+)
 
-import poptorch
 from tremula.cli.main import main
 from tremula.profile import Profile
-
-ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-PROGRAMS = ROOT / "apps" / "tutorials" / "conversion"
-STEPS = [
-    "step1_cpu",
-    "step2_batch_of_one",
-    "step3_loss_in_the_model",
-    "step4_training_model",
-    "step5_inference_model",
-    "step6_half",
-    "step6_pipeline",
-]
-#: What keeps a test short: fewer images, one form of execution, no figures of the chip unless they are asked for.
-SHORT = ["--epochs", "2", "--events", "40"]
-QUICK = {"TREMULA_EXECUTION": "quick", "TREMULA_CHIP_MODEL": "asked"}
-
-
-def blocks(language: str) -> list[str]:
-    """The fenced blocks of the page in one language."""
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    return [text for name, text in fenced if name == language]
-
-
-def shown() -> dict[str, list[str]]:
-    """Each command of the page, and the lines that it shows of what the command prints."""
-    found: dict[str, list[str]] = {}
-    for block in blocks(""):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, *lines = part.splitlines()
-            found[command] = [line for line in lines if line != "..."]
-    return found
-
-
-SHOWN = shown()
-TRAININGS = [command for command in SHOWN if command.startswith("python ")]
-ESTIMATES = [command for command in SHOWN if command.startswith("tremula estimate ")]
-
-
-def run(command: str, folder: Path, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of the page in `folder`; what it prints and what it logs come together."""
-    words = shlex.split(command.replace("apps/tutorials/conversion", str(PROGRAMS)))
-    while "=" in words[0]:
-        name, _, environment[name] = words.pop(0).partition("=")
-    starts = {"python": [sys.executable], "tremula": [sys.executable, "-m", "tremula.cli"]}
-    return subprocess.run(
-        [*starts[words[0]], *words[1:], *more],
-        cwd=folder,
-        env={**os.environ, "TREMULA_SUMMARY": "1", "COLUMNS": "160", **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=110,
-        check=False,
-    )
 
 
 @pytest.fixture(autouse=True)
@@ -108,40 +63,6 @@ def estimate(
         return capsys.readouterr().out
 
     return ask
-
-
-def without_numbers(text: str) -> str:
-    """A line with one sign for every number, without the time and the spaces at its beginning."""
-    text = re.sub(r"^\[[\d:.]+\] ", "", text.strip())
-    return re.sub(r"\s+", " ", re.sub(r"\d[\d,.]*\d|\d", "#", re.sub(r"[█▒░]+", "-", text)))
-
-
-def assert_shown(lines: list[str], output: str) -> None:
-    """Every line that the page shows is in the output, whatever the numbers."""
-    printed = [without_numbers(line) for line in output.splitlines()]
-    for line in lines:
-        assert any(without_numbers(line) in each for each in printed), f"{line!r} is not in\n{output}"
-
-
-def losses_in(output: str) -> dict[int, float]:
-    return {int(epoch): float(loss) for epoch, loss in re.findall(r"epoch (\d+): loss (\S+)", output)}
-
-
-def scores_in(output: str) -> list[float]:
-    return [float(score) for score in re.findall(r"IoU (\S+?)(?:,|\n|$)", output)]
-
-
-def load(name: str) -> ModuleType:
-    """A program of the tutorial as a module."""
-    spec = importlib.util.spec_from_file_location(f"conversion_{name}", PROGRAMS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(PROGRAMS)
-        spec.loader.exec_module(module)
-        sys.modules.pop("events")
-    return module
 
 
 # The page and the programs
@@ -294,34 +215,6 @@ def test_the_profile_of_what_does_not_fit_is_written_before_it_fails(tmp_path: P
 # Equal numbers
 
 
-@pytest.fixture
-def train(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[list[float], list[torch.Tensor]]]:
-    """Trains the network of a step on a few small events: its losses, and the weights that it ends with."""
-    args = Namespace(epochs=3, accumulation=8, lr=0.005, loss_scaling=1024.0)
-
-    def run_step(
-        name: str, change: Callable[[Any], None] | None = None, **other: Any
-    ) -> tuple[list[float], list[torch.Tensor]]:
-        step = load(name)
-        torch.manual_seed(1)
-        model = step.UNet(4)
-        if "step6" in name:
-            model.half()
-        if change is not None:
-            change(model)
-        step.train(model, step.Events(24, 32, seed=1), Namespace(**{**vars(args), **other}))
-        losses = list(losses_in(capsys.readouterr().out).values())
-        return losses, [weight.detach().clone() for weight in model.parameters()]
-
-    return run_step
-
-
-def cut(model: Any) -> None:
-    """The blocks of step6_pipeline.py."""
-    model.enter = poptorch.BeginBlock(model.enter, ipu_id=0)
-    model.up1[1] = poptorch.BeginBlock(model.up1[1], ipu_id=1)
-
-
 def test_the_ipu_trains_as_the_cpu_does(train: Callable[..., Any]) -> None:
     losses, weights = train("step3_loss_in_the_model")
     assert len(losses) == 3
@@ -366,233 +259,3 @@ def test_group_norm_does_not_mind_how_a_batch_is_cut() -> None:
         together, alone = model(images), torch.cat([model(image[None]) for image in images])
         same.append(torch.allclose(together, alone, atol=1e-5))
     assert same == [False, True]
-
-
-# Mistakes
-
-
-def quoted(text: str) -> str:
-    """A text that the page quotes."""
-    assert f'"{text}' in PAGE, f"the page does not quote {text!r}"
-    return text
-
-
-@pytest.fixture(scope="module")
-def step() -> ModuleType:
-    return load("step5_inference_model")
-
-
-@pytest.fixture(scope="module")
-def events(step: ModuleType) -> Any:
-    return step.Events(20, 32, seed=1)
-
-
-class Wrapped:
-    """A network of step 5 that is wrapped for training, with its optimizer."""
-
-    def __init__(self, model: nn.Module, accumulation: int = 8) -> None:
-        self.options = poptorch.Options().showCompilationProgressBar(False)
-        self.options.Training.gradientAccumulation(accumulation)
-        self.model = model
-        self.optimizer = poptorch.optim.Adam(model.parameters(), lr=0.005)
-        self.training_model = poptorch.trainingModel(model, self.options, self.optimizer)
-
-    def __call__(self, *args: Any) -> Any:
-        return self.training_model(*args)
-
-
-@pytest.fixture
-def wrapped(step: ModuleType) -> Iterator[Wrapped]:
-    made = Wrapped(step.UNet(4))
-    yield made
-    made.training_model.destroy()
-
-
-def test_a_lost_wrapper_is_told_three_times(tmp_path: Path) -> None:
-    _, mistake = blocks("python")
-    text = (PROGRAMS / "step3_loss_in_the_model.py").read_text()
-    line = "    optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)\n"
-    assert line in text
-    text = text.replace(line, line + textwrap.indent(mistake, "    "))
-    (tmp_path / "lost.py").write_text(text.replace("import torch\n", "import poptorch\nimport torch\n", 1))
-    (tmp_path / "events.py").write_text((PROGRAMS / "events.py").read_text())
-    done = run("python lost.py", tmp_path, "--epochs", "1", "--events", "16")
-    assert done.returncode == 0, "it runs to the end, which is the trouble"
-    (warnings,) = [block for block in blocks("") if block.startswith("[tremula] [warning] to()")]
-    said = re.sub(
-        r"\[[\d:.]+\] (?=\[tremula\])", "", done.stdout.replace(str(tmp_path / "lost.py"), "lost.py")
-    )
-    for warning in " ".join(warnings.split()).split("[tremula] ")[1:]:
-        assert warning.strip() in said
-    assert quoted("optimizer.step() was called on the host") in said
-    assert "executed" not in said.replace("never executed", "")
-
-
-def test_backward_is_refused(wrapped: Wrapped, events: Any) -> None:
-    loss = wrapped(events.images[:8], events.labels[:8])
-    assert loss.shape == (), "by default the last of eight losses comes back"
-    with pytest.raises(poptorch.Error) as told:
-        loss.backward()
-    text = (
-        "backward() cannot be called explicitly on outputs of a PopTorch model. A call of a trainingModel has"
-    )
-    assert quoted(text) in str(told.value)
-
-
-def test_a_step_of_the_optimizer_is_told_and_does_nothing(
-    wrapped: Wrapped, events: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
-    wrapped(events.images[:8], events.labels[:8])
-    weight = wrapped.model.enter[0].weight.detach().clone()
-    wrapped.optimizer.zero_grad()
-    assert "optimizer" not in capfd.readouterr().err
-    wrapped.optimizer.step()
-    text = "optimizer.step() was called on the host, but this optimizer belongs to a wrapped training model"
-    assert quoted(text) in capfd.readouterr().err
-    assert torch.equal(wrapped.model.enter[0].weight, weight)
-
-
-def test_a_learning_rate_needs_to_be_set(wrapped: Wrapped, events: Any) -> None:
-    def moved() -> float:
-        before = wrapped.model.enter[0].weight.detach().clone()
-        wrapped(events.images[:8], events.labels[:8])
-        return (wrapped.model.enter[0].weight - before).abs().max().item()
-
-    assert moved() > 0, "and the weights come back when they are looked at"
-    wrapped.optimizer.param_groups[0]["lr"] = 0.0
-    assert moved() > 0
-    wrapped.training_model.setOptimizer(wrapped.optimizer)
-    assert moved() == 0
-
-
-def test_a_batch_of_one_is_too_small_for_a_call(wrapped: Wrapped, events: Any) -> None:
-    images, labels = next(iter(torch.utils.data.DataLoader(events, batch_size=1)))
-    with pytest.raises(AssertionError, match=quoted("Invalid batch dimension")):
-        wrapped(images, labels)
-
-
-def test_a_remainder_is_told_and_refused(
-    wrapped: Wrapped, events: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
-    loader = poptorch.DataLoader(wrapped.options, events, batch_size=1, drop_last=False)
-    *whole, remainder = loader
-    for batch in whole:
-        wrapped(*batch)
-    with pytest.raises(poptorch.Error) as told:
-        wrapped(*remainder)
-    assert quoted("samples left over: 4") in capfd.readouterr().err
-    text = "Shape mismatch for images: expected torch.Size([8, 1, 32, 32]) but got torch.Size([4, 1, 32, 32])"
-    assert quoted(text) in str(told.value)
-
-
-def test_mistakes_in_forward_are_told(step: ModuleType, events: Any) -> None:
-    batch = events.images[:8], events.labels[:8]
-
-    class Factor(step.UNet):
-        def forward(self, images: Any, labels: Any, factor: float) -> Any:
-            return factor * nn.functional.cross_entropy(self.classify(self.enter(images)), labels)
-
-    model = Wrapped(Factor(4))
-    model(*batch, 1.0)
-    with pytest.raises(poptorch.Error, match=quoted("Value mismatch for factor: expected 1.0 but got 2.0")):
-        model(*batch, 2.0)
-
-    class NoLoss(step.UNet):
-        def forward(self, images: Any, labels: Any) -> Any:
-            return (self.classify(self.enter(images)).sum(dim=1) - labels).square().sum()
-
-    with pytest.raises(poptorch.Error, match=quoted("Couldn't find a loss in graph")):
-        Wrapped(NoLoss(4))(*batch)
-
-    class Weights(step.UNet):
-        def forward(self, images: Any, labels: Any) -> Any:
-            logits = self.classify(self.enter(images))
-            return nn.functional.cross_entropy(logits, labels, weight=torch.tensor([1.0, 5.0, 5.0]))
-
-    with pytest.raises(poptorch.Error, match=re.escape(quoted("weight (per class) is not supported"))):
-        Wrapped(Weights(4))(*batch)
-
-    class Looks(step.UNet):
-        def forward(self, images: Any, labels: Any) -> Any:
-            loss = nn.functional.cross_entropy(self.classify(self.enter(images)), labels)
-            return loss / loss.item()
-
-    text = quoted("tensor.item() or tensor.tolist() was called inside forward()")
-    with pytest.raises(poptorch.Error, match=re.escape(text)):
-        Wrapped(Looks(4))(*batch)
-
-
-def test_without_identity_loss_another_loss_is_trained(
-    train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    losses, weights = train("step4_training_model", epochs=1)
-    monkeypatch.setattr(poptorch, "identity_loss", lambda loss, reduction: loss)
-    others, other_weights = train("step4_training_model", epochs=1)
-    assert others == pytest.approx(losses, rel=0.05), "at first hardly anything is to be seen"
-    assert max((weights[n] - other_weights[n]).abs().max() for n in range(len(weights))) > 0.005
-
-
-@pytest.mark.slow
-def test_what_is_lost_without_identity_loss(tmp_path: Path) -> None:
-    text = (PROGRAMS / "step4_training_model.py").read_text()
-    marked = 'poptorch.identity_loss(pixel_loss(logits, labels), reduction="none")'
-    assert marked in text
-    (tmp_path / "unmarked.py").write_text(text.replace(marked, "pixel_loss(logits, labels)"))
-    (tmp_path / "events.py").write_text((PROGRAMS / "events.py").read_text())
-    found = losses_in(run("python unmarked.py", tmp_path).stdout)
-    told = re.search(r"The loss after eight\s+epochs is then (\S+) instead of (\S+)\.\n", PAGE)
-    assert told is not None
-    assert found[8] == pytest.approx(float(told[1]), rel=0.05)
-    (command,) = [each for each in TRAININGS if "step4" in each]
-    assert losses_in("\n".join(SHOWN[command]))[8] == pytest.approx(float(told[2]), abs=0.001)
-
-
-def test_a_wrapper_that_is_converted_is_told(wrapped: Wrapped, capfd: pytest.CaptureFixture[str]) -> None:
-    assert not isinstance(wrapped.training_model.half(), poptorch.PoplarExecutor)
-    assert "half() of a wrapped model" in capfd.readouterr().err
-
-
-def test_inference_has_options_of_its_own(wrapped: Wrapped, events: Any) -> None:
-    wrapped(events.images[:8], events.labels[:8])
-    text = quoted("You must set poptorch.Options().Training.gradientAccumulation to 1 for inference")
-    with pytest.raises(poptorch.Error, match=re.escape(text)):
-        poptorch.inferenceModel(wrapped.model.eval(), wrapped.options)(events.images[:8])
-
-
-def test_two_models_need_two_ipus(
-    wrapped: Wrapped, events: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("TREMULA_STATE_DIR", str(tmp_path))
-    monkeypatch.setenv("TREMULA_VIRTUAL_IPUS", "1")
-    wrapped(events.images[:8], events.labels[:8])
-    inference_model = poptorch.inferenceModel(wrapped.model.eval())
-    with pytest.raises(poptorch.Error) as told:
-        inference_model(events.images[:1])
-    assert quoted("Failed to acquire 1 IPU(s): all 1 device(s) of that size are in use") in str(told.value)
-    assert quoted("another model of this process; call detachFromDevice() on it") in str(told.value)
-    wrapped.training_model.detachFromDevice()
-    assert inference_model(events.images[:1]).shape == (1, 32, 32)
-    inference_model.detachFromDevice()
-
-
-def test_a_pipeline_needs_enough_to_do_and_the_right_number_of_ipus(step: ModuleType, events: Any) -> None:
-    batch = events.images[:8], events.labels[:8]
-    model = step.UNet(4)
-    cut(model)
-    text = "gradientAccumulation must be greater than or equal to the number of pipeline stages (3)"
-    with pytest.raises(poptorch.Error, match=re.escape(quoted(text))):
-        Wrapped(model, accumulation=2)(*batch)
-
-    model = step.UNet(4)
-    cut(model)
-    with pytest.raises(
-        poptorch.Error, match=quoted("deviceIterations must be greater: the pipeline has 2 stages")
-    ):
-        poptorch.inferenceModel(model.eval())(events.images[:8])
-
-    model = step.UNet(4)
-    cut(model)
-    model.leave = poptorch.BeginBlock(model.leave, ipu_id=2)
-    text = "The model specifies the use of 3 IPUs, however PopTorch must reserve a minimum of 4"
-    with pytest.raises(poptorch.Error, match=quoted(text)):
-        Wrapped(model)(*batch)
