@@ -31,13 +31,14 @@ from tremula.advise.advice import Advice
 from tremula.advise.advise import AdviceList, advise
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate, estimate
-from tremula.ops.vendor_schemas import identity_loss
-from tremula.program.graph import Loops
+from tremula.frontends.torch.factory import Made, subject_of
+from tremula.frontends.torch.ops.vendor_schemas import identity_loss
+from tremula.frontends.torch.rules.program import program_of
+from tremula.frontends.torch.subject import Subject
+from tremula.program.loops import Loops
 from tremula.study.answer import answer
 from tremula.study.case import Case, Study
-from tremula.study.factory import Made, subject_of
 from tremula.study.question import Setting
-from tremula.study.subject import Subject
 
 from .fidelity_cases import ROOT, shipped_cases
 from .models import build
@@ -117,7 +118,7 @@ def looked_at_anew(entry: Entry, case: Case) -> Estimate:
         accumulates=case.loops.gradient_accumulation * case.loops.replicas > 1,
     )
     program = captured(recipe).with_loops(case.loops)
-    return estimate(program, case.deployment, case.system, samples=batch)
+    return estimate(program_of(program, case.deployment.lowering, batch), case.deployment, case.system)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -290,9 +291,6 @@ def write_band() -> int:
 
 def fit_compile_times() -> int:
     """Count the ops of the published programs, fit the line, and print what to put into compile_times.toml."""
-    from tremula.plan.lowering.lower import lower
-    from tremula.plan.lowering.lowered import LoweringSettings
-    from tremula.schedule.flatten import flatten
 
     rows = [row for row in tomllib.loads(TIMES.read_text(encoding="utf-8"))["row"] if "model" in row]
     counted: list[tuple[float, int, str]] = []
@@ -302,7 +300,7 @@ def fit_compile_times() -> int:
             row.get("optimizer", "sgd"), stages=tuple(row.get("stages", ())),
         )  # fmt: skip
         program = captured(recipe).program
-        flat = flatten(program, lower(program, LoweringSettings()), recipe.batch)
+        flat = program_of(program, samples=recipe.batch)
         counted.append((float(row["seconds"]), sum(len(op.works) for op in flat.ops), row["what"]))
     base, each = _line(counted)
     print(f"base_seconds = {base:.3g}\nseconds_per_op = {each:.3g}")

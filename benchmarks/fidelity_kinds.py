@@ -1,6 +1,6 @@
 """The kinds of cases: their parameters, metrics and categories. Importing this needs no torch.
 
-Kinds of one op take the fields of the planner's own description of that op (tremula.plan.work), so that a new
+Kinds of one op take the fields of the planner's own description of that op (tremula.program.work), so that a new
 field is a new parameter. The others are listed here.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tremula.plan import work
+from tremula.program import work
 
 #: what a report groups cases by, and the largest allowed median of the absolute error on rows that were not fitted
 CATEGORIES: dict[str, float | None] = {

@@ -10,17 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tremula.capture.stages import BlockRule
 from tremula.estimate.energy import power_watts
-from tremula.estimate.estimate import Estimate, estimate_flat
+from tremula.estimate.estimate import Estimate, estimate
+from tremula.frontends.torch.capture.stages import BlockRule
+from tremula.frontends.torch.rules.program import program_of
 from tremula.hardware.system import System
-from tremula.plan.lowering.lower import lower
-from tremula.plan.lowering.lowered import LoweringSettings
 from tremula.plan.planner import Planner
-from tremula.program.graph import Loops
+from tremula.program.loops import Loops
+from tremula.program.program import Program
 from tremula.schedule.deployment import Deployment, Location
-from tremula.schedule.flat import FlatProgram
-from tremula.schedule.flatten import flatten
 
 from .fidelity_cases import Case
 from .fidelity_plans import Fp8Planner, SharingPlanner
@@ -133,7 +131,7 @@ def model_estimate(case: Case, evaluator: Evaluator) -> Estimate:
 def _estimate(setting: Setting, system: System, evaluator: Evaluator) -> Estimate:
     program = replace(_flat(setting), loops=setting.loops)
     planner = _planner(evaluator, system, setting)
-    return estimate_flat(
+    return estimate(
         program,
         setting.deployment,
         system,
@@ -144,17 +142,16 @@ def _estimate(setting: Setting, system: System, evaluator: Evaluator) -> Estimat
 
 
 #: flat programs by recipe and by what their works depend on
-_flat_programs: dict[tuple[Recipe, str, tuple[tuple[int, float], ...]], FlatProgram] = {}
+_flat_programs: dict[tuple[Recipe, str, tuple[tuple[int, float], ...]], Program] = {}
 
 
-def _flat(setting: Setting) -> FlatProgram:
+def _flat(setting: Setting) -> Program:
     deployment = setting.deployment
     key = (setting.recipe, deployment.partials, tuple(sorted(deployment.proportions.items())))
     capture = captured(setting.recipe)
     program = capture.with_loops(setting.loops)  # refuses a pipeline with too few micro-batches
     if key not in _flat_programs:
-        lowering = LoweringSettings(partials=deployment.partials, proportions=deployment.proportions)
-        _flat_programs[key] = flatten(program, lower(program, lowering), setting.recipe.batch)
+        _flat_programs[key] = program_of(program, deployment.lowering, setting.recipe.batch)
     return _flat_programs[key]
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tremula.hardware.chip import item_bytes
-from tremula.plan import work
 from tremula.plan.cost import Cost, Superstep
+from tremula.program import work
 from tremula.schedule.links import exchange
 
 from .fidelity_cases import Case

@@ -15,7 +15,7 @@ from tremula.hardware.chip import Chip
 from tremula.plan.constants import Constants
 from tremula.plan.cost import Cost, in_sequence
 from tremula.plan.planner import Planner
-from tremula.plan.work import Cast, MatMul, Stencil, Work
+from tremula.program.work import Cast, MatMul, Stencil, Work
 
 
 @dataclass(frozen=True)

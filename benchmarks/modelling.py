@@ -188,8 +188,9 @@ def _growth(most: int) -> dict[str, Any]:
     from dataclasses import replace
 
     from tremula.estimate.estimate import estimate
+    from tremula.frontends.torch.rules.program import program_of
     from tremula.hardware.catalogue import target
-    from tremula.program.graph import Loops
+    from tremula.program.loops import Loops
     from tremula.schedule.deployment import Deployment
 
     from .models.capturing import Recipe, captured
@@ -206,7 +207,7 @@ def _growth(most: int) -> dict[str, Any]:
         capture = captured(recipe)
         program = capture.with_loops(Loops())
         began = time.perf_counter()
-        found = estimate(program, Deployment(), target("bow"))
+        found = estimate(program_of(program), Deployment(), target("bow"))
         seconds = time.perf_counter() - began
         sizes.append({"ops": len(found.program.ops), "capture_s": capture.seconds, "model_s": seconds})
     middle = captured(Recipe("mlp", (("hidden", 64), ("layers", 40)), "fp16", 16, True, "adam"))
@@ -214,7 +215,7 @@ def _growth(most: int) -> dict[str, Any]:
     for count in REPLICAS:
         program = replace(middle.program, loops=Loops(replicas=count))
         began = time.perf_counter()
-        estimate(program, Deployment(), target("bow", count))
+        estimate(program_of(program), Deployment(), target("bow", count))
         replicas.append({"replicas": count, "model_s": time.perf_counter() - began})
     return {"sizes": sizes, "replicas": replicas}
 

@@ -29,12 +29,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
+from tremula.frontends.torch.subject import Subject
 from tremula.scale.batches import Batches
 from tremula.scale.layouts import Layouts
 from tremula.scale.question import MODES, WEAK, ScaleQuestion
 from tremula.scale.sizes import sizes
 from tremula.study.programs import subjects_of_program
-from tremula.study.subject import Subject
 
 #: seconds of the whole command
 SECONDS_TARGET = 60.0

@@ -21,8 +21,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
+from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.plan.constants import FITTED
-from tremula.program.graph import Program
 from tremula.study.split.result import Split
 from tremula.study.split.search import find_split, judge
 from tremula.study.split.segmented import segmented
@@ -101,7 +101,7 @@ def rows(*, every: bool = False) -> Iterator[Row]:
             yield Row(f"{case.parameters['model']} {case.id}", case, named=case is large)
 
 
-_programs: dict[Recipe, tuple[Program, Segments]] = {}
+_programs: dict[Recipe, tuple[TorchProgram, Segments]] = {}
 _planners: dict[str, SharingPlanner] = {}
 
 

@@ -43,8 +43,8 @@ def seed() -> None:
 
 @pytest.fixture(scope="session")
 def layered() -> Callable[..., Any]:
-    """Builds a stack of linear layers as a flat program, without a capture; see tests/flat_programs.py."""
-    builder: Callable[..., Any] = _beside("flat_programs").layered
+    """Builds a stack of linear layers as a flat program, without a capture; see tests/programs.py."""
+    builder: Callable[..., Any] = _beside("programs").layered
     return builder
 
 
@@ -82,15 +82,15 @@ def hostile_texts() -> tuple[str, ...]:
 @pytest.fixture(scope="session")
 def profile_file(layered: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The profile of a small pipeline that trains on two IPUs, with four replicas. Not to be changed."""
-    from tremula.estimate import estimate_flat
+    from tremula.estimate import estimate
     from tremula.hardware.catalogue import system
-    from tremula.program.graph import Loops
+    from tremula.program.loops import Loops
     from tremula.recording import write_profile
     from tremula.schedule.deployment import Deployment
 
     program = layered(6, stages=2, loops=Loops(gradient_accumulation=8, replicas=4))
     deployment = Deployment(execution="pipelined", ipus_per_replica=2, recompute="all")
-    found = estimate_flat(program, deployment, system("pod16"))
+    found = estimate(program, deployment, system("pod16"))
     path = tmp_path_factory.mktemp("profiles") / "training" / "profile.pop"
     return write_profile(found, path, engine_options={"autoReport.all": "true"}, run={"model": "stack"})
 

@@ -82,7 +82,7 @@ def _run(config: Config, given: list[str]) -> int:
 
     from cosmictagger.data.layout import BadEventFile
     from cosmictagger.training.checkpoints import BadCheckpoint
-    from tremula.whole_files import whole_text
+    from tremula.atomic_files import whole_text
     from cosmictagger.training.interruption import Interrupted
     from cosmictagger.training.logs import close_log, open_log
     from cosmictagger.training.ranks import Ranks

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tremula.whole_files import whole_path
+from tremula.atomic_files import whole_path
 
 FORMAT = 1
 BEST = "best.pt"

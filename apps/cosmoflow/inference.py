@@ -16,7 +16,7 @@ from cosmoflow import checkpoints
 from cosmoflow.data.generate import physical
 from cosmoflow.data.layout import Parameters
 from cosmoflow.data.sources import needed, parameters_of, source_of
-from tremula.whole_files import whole_path
+from tremula.atomic_files import whole_path
 from cosmoflow.evaluation import Predictions, predict
 from cosmoflow.on_device import EvaluatedModel, load_weights
 from cosmoflow.processes import Processes

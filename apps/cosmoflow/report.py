@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cosmoflow import __version__
 from cosmoflow.data.layout import Parameters
-from tremula.whole_files import whole_path
+from tremula.atomic_files import whole_path
 from cosmoflow.evaluation import Predictions
 from cosmoflow.plots import COLOURS, history_plot, residual_plot, truth_plot
 from cosmoflow.scores import Figure, Score

@@ -24,7 +24,7 @@ import torch
 from cosmoflow import checkpoints
 from cosmoflow.data.dataset import Source, sample_loader
 from cosmoflow.data.sources import needed, source_of
-from tremula.whole_files import whole_path
+from tremula.atomic_files import whole_path
 from cosmoflow.evaluation import predict
 from cosmoflow.network import REACH, TARGETS, parameter_count
 from cosmoflow.on_device import EvaluatedModel, TrainedModel

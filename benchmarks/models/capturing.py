@@ -18,15 +18,16 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
-from tremula.capture.context import annotated
-from tremula.capture.placement import PlacementRule, SingleIpu
-from tremula.capture.segments import Segments
-from tremula.capture.stages import AutoStages, Mode, check
-from tremula.ops.vendor_schemas import identity_loss
-from tremula.optimize.named import named_spec
-from tremula.optimize.spec import OptimizerSpec
-from tremula.program.graph import Loops, Program
-from tremula.session import Session, SessionSettings
+from tremula.frontends.torch.capture.context import annotated
+from tremula.frontends.torch.capture.placement import PlacementRule, SingleIpu
+from tremula.frontends.torch.capture.segments import Segments
+from tremula.frontends.torch.capture.stages import AutoStages, Mode, check
+from tremula.frontends.torch.graphs.program import TorchProgram
+from tremula.frontends.torch.ops.vendor_schemas import identity_loss
+from tremula.frontends.torch.optimize.named import named_spec
+from tremula.frontends.torch.optimize.spec import OptimizerSpec
+from tremula.frontends.torch.session import Session, SessionSettings
+from tremula.program.loops import Loops
 
 from . import build
 
@@ -60,11 +61,11 @@ class Recipe:
 class Capture:
     """A program, the rule that placed its ops, and how long the capture took."""
 
-    program: Program
+    program: TorchProgram
     rule: PlacementRule
     seconds: float
 
-    def with_loops(self, loops: Loops) -> Program:
+    def with_loops(self, loops: Loops) -> TorchProgram:
         """The same program run so many times.
 
         Raises:
@@ -94,7 +95,7 @@ def forget() -> None:
     _known.clear()
 
 
-def captured_in_segments(recipe: Recipe) -> tuple[Program, Segments]:
+def captured_in_segments(recipe: Recipe) -> tuple[TorchProgram, Segments]:
     """The program of `recipe` without its stages, ready to be cut anywhere, and the rule that knows where."""
     segments = Segments()
     return _capture(replace(recipe, stages=()), segments).program, segments

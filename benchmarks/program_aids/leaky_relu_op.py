@@ -2,6 +2,6 @@
 
 import torch
 
-from tremula.ops.custom import register
+from tremula.custom_ops import register
 
 register("custom.ops", "LeakyRelu", lambda x, alpha: torch.nn.functional.leaky_relu(x, alpha))

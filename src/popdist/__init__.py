@@ -16,7 +16,7 @@ from tremula.errors import Error
 if TYPE_CHECKING:
     import torch
 
-    from tremula.distributed.group import Group
+    from tremula.distributed.collectives import Group
 
 __all__ = [
     "allReduceMean",
@@ -160,7 +160,7 @@ def finalizeBackend() -> None:
     _initialised = False
     _communicators.clear()
     if launched.instances() > 1:
-        from tremula.distributed.group import close_all
+        from tremula.distributed.collectives import close_all
 
         close_all()
 
@@ -243,7 +243,7 @@ def execute_on_instances(
         return None
     if launched.instances() == 1:
         return func(*args, **kwargs)
-    from tremula.distributed.group import restricted_to
+    from tremula.distributed.collectives import restricted_to
 
     with restricted_to(members):
         return func(*args, **kwargs)
@@ -269,13 +269,13 @@ def _members(communicator_id: str) -> tuple[int, ...]:
     everybody = tuple(range(launched.instances()))
     if len(everybody) == 1:
         return everybody
-    from tremula.distributed.group import restriction
+    from tremula.distributed.collectives import restriction
 
     return restriction() or everybody
 
 
 def _group(members: Iterable[int]) -> Group:
-    from tremula.distributed import group
+    from tremula.distributed import collectives
     from tremula.distributed.instances import patience
 
-    return group.among(tuple(members), launched.instance(), launched.instances(), patience())
+    return collectives.among(tuple(members), launched.instance(), launched.instances(), patience())

@@ -16,8 +16,8 @@ _collects = gc.isenabled()
 gc.disable()
 
 from tremula import log
-from tremula.data.legacy import enable_legacy_sampler, legacy_torch_requested
 from tremula.errors import Error, RecoverableError, UnrecoverableError
+from tremula.frontends.torch.data.legacy import enable_legacy_sampler, legacy_torch_requested
 from tremula.settings import env
 
 from . import _impl, _logging, _poplar_executor, enums, optim, options, poptorch_core, profiling, testing

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from tremula.errors import Error
-from tremula.program.structure import (
+from tremula.frontends.torch.structure import (
     custom_parsers,
     flattenTensorStructure,
     parser_of,

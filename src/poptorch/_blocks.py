@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from tremula.capture.context import current
 from tremula.errors import Error
+from tremula.frontends.torch.capture.context import current
 
 
 def _begin(owner: object, user_id: str | None, ipu_id: int | None) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from tremula.capture.context import current
-from tremula.ops.multiconv import MultiConvGroup
+from tremula.frontends.torch.capture.context import current
+from tremula.frontends.torch.ops.multiconv import MultiConvGroup
 
 from . import enums
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tremula.execute.executable import TurnTimes
+from tremula.frontends.torch.execute.executable import TurnTimes
 
 if TYPE_CHECKING:
-    from tremula.estimate.run import TurnTime
+    from tremula.device.chip_model import TurnTime
 
 Ticks = list[list[float]]
 Latency = tuple[float, float, float]

@@ -2,7 +2,7 @@
 
 A loader hands out combined batches: what one call of a model takes, that is micro-batch size times device
 iterations, gradient accumulation and groups of replicas. The processes and the memory behind the
-asynchronous modes are in `tremula.data`.
+asynchronous modes are in `tremula.frontends.torch.data`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 
 import torch.utils.data
 
-from tremula.data import reading
-from tremula.data.collate import BatchCollate
-from tremula.data.iteration import iterate
-from tremula.data.partition import PartitionedDataset, block_of
-from tremula.data.prefetch import PrefetchWorker, Sharing
-from tremula.data.protocol import WorkerSettings
-from tremula.data.rebatch import combine_batches
-from tremula.data.waiting import DataWait
 from tremula.errors import Error
-from tremula.program.structure import flattenTensorStructure, reconstructTensorStructure
+from tremula.frontends.torch.data import current_loader
+from tremula.frontends.torch.data.collate import BatchCollate
+from tremula.frontends.torch.data.iteration import iterate
+from tremula.frontends.torch.data.partition import PartitionedDataset, block_of
+from tremula.frontends.torch.data.prefetch import PrefetchWorker, Sharing
+from tremula.frontends.torch.data.protocol import WorkerSettings
+from tremula.frontends.torch.data.rebatch import combine_batches
+from tremula.frontends.torch.data.wait_time import DataWait
+from tremula.frontends.torch.structure import flattenTensorStructure, reconstructTensorStructure
 
 from . import profiling
 from ._logging import logger
@@ -53,7 +53,7 @@ class DataLoader(torch.utils.data.DataLoader):
         shuffle: draw a new order for each epoch.
         num_workers: number of processes that read elements.
         drop_last: drop what is left at the end and does not fill a combined batch.
-        persistent_workers: keep the reading processes from epoch to epoch; by default if there are any.
+        persistent_workers: keep the current_loader processes from epoch to epoch; by default if there are any.
         auto_distributed_partitioning: give each process of a distributed run its part; False if the data
             set already is the part of this process.
         mode: Sync loads in this process; Async loads ahead, in another one; AsyncRebatched moreover
@@ -212,7 +212,7 @@ class DataLoader(torch.utils.data.DataLoader):
             accessor.terminate()
 
     def __iter__(self) -> Iterator[Any]:
-        reading.begins(self)
+        current_loader.begins(self)
         if self._accessor is not None:
             return _AsyncIterator(self, iter(self._accessor))
         if self._partition is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tremula.capture.stages import Mode, StageSummary
-from tremula.program.graph import Program
+from tremula.frontends.torch.capture.stages import Mode, StageSummary
+from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.schedule.deployment import Deployment, Location
 
 from . import enums
@@ -48,7 +48,7 @@ def deployment_of(options: Options, stages: StageSummary | None, training: bool)
     )
 
 
-def of_all_instances(program: Program, options: Options) -> Program:
+def of_all_instances(program: TorchProgram, options: Options) -> TorchProgram:
     """The program with the replicas of all instances of the run, whose figures are those of the whole run."""
     instances = options.Distributed.numProcesses
     if instances == 1:

@@ -13,13 +13,14 @@ from typing import Any
 import torch
 
 from tremula import __version__, log
-from tremula.capture.stages import Mode
 from tremula.errors import Error
+from tremula.frontends.torch.capture.stages import Mode
+from tremula.frontends.torch.graphs.names import op_type
+from tremula.frontends.torch.graphs.program import record_of, tensors_of
+from tremula.frontends.torch.optimize.device_ops import update_ops
+from tremula.frontends.torch.session import Session
 from tremula.machine.attach import Attachment
-from tremula.optimize.device_ops import update_ops
-from tremula.program.graph import Placement, record_of, tensors_of
-from tremula.program.names import op_type
-from tremula.session import Session
+from tremula.program.op import Placement
 
 _TYPE_WORDS = {
     torch.float32: "Float",

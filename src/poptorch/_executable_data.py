@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from tremula.execute.package import BadData
-from tremula.execute.package_data import Fields, NotData, decode, encode
+from tremula.frontends.torch.package.container import BadData
+from tremula.frontends.torch.package.plain_data import Fields, NotData, decode, encode
 
 from . import _strategies, enums, optim
 from ._options_text import _ENUMS

@@ -1,8 +1,7 @@
 """Compiled models in files: `save`, `compileAndExport`, `loadExecutable` and `poptorch.load`.
 
-The container and the formats of its parts are the engine's (`tremula.execute.package` and its neighbours);
-here they are filled from an executor and an executor is made of them. No file can run code: see
-docs/security.md.
+The container and the formats of its parts are in `tremula.frontends.torch.package`; here they are filled from an
+executor, and an executor is made of them. No file can run code: see docs/security.md.
 """
 
 from __future__ import annotations
@@ -16,13 +15,18 @@ import torch
 
 from tremula import __version__ as engine_version
 from tremula.errors import Error
-from tremula.execute import package
-from tremula.execute.package import BadData, OtherVersion, Package
-from tremula.execute.package_data import Fields, NotData
-from tremula.execute.package_module import ExportedModel, decode_module, encode_module
-from tremula.execute.package_spec import decode_saved, decode_structure, encode_saved, encode_structure
-from tremula.program.structure import flattenTensorStructure
-from tremula.session import Session
+from tremula.frontends.torch.package import container
+from tremula.frontends.torch.package.container import BadData, OtherVersion, Package
+from tremula.frontends.torch.package.module_tree import ExportedModel, decode_module, encode_module
+from tremula.frontends.torch.package.plain_data import Fields, NotData
+from tremula.frontends.torch.package.saved_program import (
+    decode_saved,
+    decode_structure,
+    encode_saved,
+    encode_structure,
+)
+from tremula.frontends.torch.session import Session
+from tremula.frontends.torch.structure import flattenTensorStructure
 
 from . import _args_parser, _blocks, _executable_data, _session_settings, _wrapping, enums
 from ._logging import logger
@@ -71,7 +75,7 @@ def save(executor: PoplarExecutor, filename: str, export_model: bool, save_rng_s
     # last: the device may be asked for it, after the weights
     manifest["random_words"] = executor.rng_state if save_rng_state else None
     with executor._profiling.tracepoint("saveExecutableToFile"):
-        package.write(path, {"manifest": manifest, **documents}, tensors)
+        container.write(path, {"manifest": manifest, **documents}, tensors)
 
 
 def _destination(filename: str) -> str:
@@ -150,7 +154,7 @@ def _decode_block(data: Any) -> Callable[..., Any]:
 
 def importPoptorchMetadataFromFile(filename: str) -> bytes:
     """What a file of a compiled model says about itself: versions, options, inputs; as JSON text."""
-    with package.opened(os.fspath(filename)) as opened:
+    with container.opened(os.fspath(filename)) as opened:
         return json.dumps(opened.manifest).encode()
 
 
@@ -170,7 +174,7 @@ def load(filename: str, edit_opts_fn: Callable[[Options], Any] | None = None) ->
     """
     path = os.fspath(filename)
     try:
-        with package.opened(path) as opened:
+        with container.opened(path) as opened:
             manifest = _Manifest(opened)
             assert opened.has("model"), (
                 f"{path} was saved with 'export_model=False' and holds the compiled program only. Wrap the "
@@ -218,7 +222,7 @@ def load_executable(executor: PoplarExecutor, filename: str) -> None:
     """Give an executor the compiled program of a file; its model keeps its own weights."""
     if executor.isCompiled():
         raise Error("The model is compiled already: call destroy() on it before loadExecutable().")
-    with package.opened(os.fspath(filename)) as opened:
+    with container.opened(os.fspath(filename)) as opened:
         _put_program(executor, opened, _Manifest(opened))
 
 

@@ -15,17 +15,17 @@ from tremula import log
 from tremula.cache.keys import key_of
 from tremula.cache.store import Store
 from tremula.cache.trust import usable_root
-from tremula.capture.stages import StageSummary
 from tremula.errors import Error
-from tremula.execute.device_state import ReplicaGrouping
+from tremula.frontends.torch.capture.stages import StageSummary
+from tremula.frontends.torch.dtypes import device_dtype
+from tremula.frontends.torch.execute.device_state import ReplicaGrouping
+from tremula.frontends.torch.session import Session
+from tremula.frontends.torch.structure import flattenTensorStructure, reconstructTensorStructure
 from tremula.machine import attach, systems
 from tremula.machine.attach import Attachment
-from tremula.program.dtypes import device_dtype
 from tremula.program.source import user_line
-from tremula.program.structure import flattenTensorStructure, reconstructTensorStructure
-from tremula.session import Session
 from tremula.settings.environment import env
-from tremula.study.asked import is_asked
+from tremula.study.listeners import is_asked
 
 from . import (
     _deployment,
@@ -221,12 +221,18 @@ class CompilingExecutor(ExecutorState):
             _profile.chip_model_is_off(self._options)
             return
         # here, for it takes a moment and `import poptorch` does without
-        from tremula.estimate.run import ModelledRun
+        from tremula.device.chip_model import ModelledRun
+        from tremula.frontends.torch.rules.program import program_of
 
         session = self._compiled()
         deployment = _deployment.deployment_of(self._options, session.stages(), self._training)
         program = _deployment.of_all_instances(session.program, self._options)
-        self._modelled = ModelledRun(program, deployment)
+        self._modelled = ModelledRun(
+            lambda: program_of(program, deployment.lowering),
+            deployment,
+            replicas=program.loops.replicas,
+            ops=sum(1 for _ in program.nodes()),
+        )
         label = _impl._wrapping.plain_class(self._user_model).__name__
         profile = _profile.write(self._options, self._modelled, self._training, label)
         try:

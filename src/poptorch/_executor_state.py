@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tremula import log
-from tremula.data import waiting
 from tremula.distributed import independence
-from tremula.machine import ledger
+from tremula.frontends.torch.data import wait_time
+from tremula.frontends.torch.optimize.adopt import adopt, host_step_message
+from tremula.frontends.torch.session import Session
 from tremula.machine.attach import Attachment
-from tremula.optimize.adopt import adopt, host_step_message
 from tremula.program.source import user_line
-from tremula.session import Session
+from tremula.telemetry import ledger
 
 from . import _args_parser, _device_log, _impl, _optimizer_attributes, _printing, enums, optim, profiling
 from ._logging import logger
@@ -30,11 +30,11 @@ from ._wrapping import Wrapping
 from .options import Options, PipelinedExecution, ShardedExecution
 
 if TYPE_CHECKING:
-    from tremula.estimate.run import ModelledRun
+    from tremula.device.chip_model import ModelledRun
 
     from ._metering import CallMeter
 
-ledger.count_data_wait(lambda: (waiting.waited_seconds(), waiting.items()))
+ledger.count_data_wait(lambda: (wait_time.waited_seconds(), wait_time.items()))
 
 NO_EXECUTABLE_ERR = "Model has not been compiled or has been destroyed."
 

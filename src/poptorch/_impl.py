@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from tremula.capture import context
 from tremula.errors import Error
+from tremula.frontends.torch.capture import context
 
 from . import _wrapping
 

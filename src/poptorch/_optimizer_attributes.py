@@ -17,7 +17,13 @@ from typing import Any
 import torch
 
 from tremula import log
-from tremula.optimize.spec import GroupSpec, HyperValue, Kind, LossScaleSettings, OptimizerSpec
+from tremula.frontends.torch.optimize.spec import (
+    GroupSpec,
+    HyperValue,
+    Kind,
+    LossScaleSettings,
+    OptimizerSpec,
+)
 
 from . import enums, optim
 from ._logging import logger

@@ -16,14 +16,14 @@ from typing import Any
 import torch
 
 from tremula import log
-from tremula.capture.explain import located
 from tremula.errors import Error
-from tremula.execute.executable import TurnTimes
-from tremula.execute.outputs import returned_turns
-from tremula.execute.whole import op_count
-from tremula.optimize.adopt import mark_stepped
+from tremula.frontends.torch.capture.explain import located
+from tremula.frontends.torch.execute.executable import TurnTimes
+from tremula.frontends.torch.execute.outputs import returned_turns
+from tremula.frontends.torch.execute.whole import op_count
+from tremula.frontends.torch.optimize.adopt import mark_stepped
+from tremula.frontends.torch.session import Session
 from tremula.program.source import user_line
-from tremula.session import Session
 
 from . import _counters, _device_log, _executable_file, _impl, enums, optim
 from ._executor_compile import CompilingExecutor, _OverwriteContextManager, as_device

@@ -16,7 +16,7 @@ from tremula.errors import Error
 from tremula.settings.environment import env
 
 if TYPE_CHECKING:
-    from tremula.estimate.run import ModelledRun
+    from tremula.device.chip_model import ModelledRun
 
     from .options import Options
 

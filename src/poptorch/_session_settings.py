@@ -10,11 +10,11 @@ import torch
 from tremula.distributed import launched
 from tremula.distributed.instances import Instances, patience
 from tremula.errors import Error
-from tremula.execute.choice import ExecutionSettings
-from tremula.execute.device_state import ReplicaGrouping
-from tremula.execute.outputs import OutputRule
-from tremula.program.graph import Loops
-from tremula.session import SessionSettings
+from tremula.frontends.torch.execute.choice import ExecutionSettings
+from tremula.frontends.torch.execute.device_state import ReplicaGrouping
+from tremula.frontends.torch.execute.outputs import OutputRule
+from tremula.frontends.torch.session import SessionSettings
+from tremula.program.loops import Loops
 
 from . import enums
 from ._profile import engine_options

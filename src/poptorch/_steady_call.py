@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from tremula.program.dtypes import device_dtype
-from tremula.program.structure import LEAVES, custom_parsers, rebuilder
-from tremula.session import Session
+from tremula.frontends.torch.dtypes import device_dtype
+from tremula.frontends.torch.session import Session
+from tremula.frontends.torch.structure import LEAVES, custom_parsers, rebuilder
 
 from ._args_parser import ArgsParser
 

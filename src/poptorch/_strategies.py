@@ -1,7 +1,7 @@
 """Execution strategies: which block goes to which stage, phase and IPU, and how the stages run.
 
 These classes keep what the user asked for; the rules that follow it during a capture are in
-`tremula.capture.stages`. `poptorch.options` re-exports the public ones.
+`tremula.frontends.torch.capture.stages`. `poptorch.options` re-exports the public ones.
 """
 
 from __future__ import annotations
@@ -10,7 +10,14 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from tremula.capture.stages import AutoStages, BlockRule, BlockTarget, ListedPhases, ListedStages, Mode
+from tremula.frontends.torch.capture.stages import (
+    AutoStages,
+    BlockRule,
+    BlockTarget,
+    ListedPhases,
+    ListedStages,
+    Mode,
+)
 
 from . import enums
 

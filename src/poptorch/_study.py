@@ -1,17 +1,17 @@
-"""A wrapped model as a subject of study: what the engine asks the chip model about, and when a program is asked."""
+"""A wrapped model as a subject of study: what the engine asks the chip model about, and when a program is listeners."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tremula.program.structure import flattenTensorStructure
-from tremula.study import asked
-from tremula.study.subject import Parts, Subject
+from tremula.frontends.torch.structure import flattenTensorStructure
+from tremula.frontends.torch.subject import Parts, Subject
+from tremula.study import listeners
 
 from . import _deployment, _impl, _session_settings
 
 if TYPE_CHECKING:
-    from tremula.capture.stages import StageSummary
+    from tremula.frontends.torch.capture.stages import StageSummary
     from tremula.schedule.deployment import Deployment
 
     from ._executor_compile import CompilingExecutor
@@ -52,7 +52,7 @@ def subject_of_bound(executor: CompilingExecutor, bound: Any) -> Subject:
 def answer(executor: CompilingExecutor, bound: Any) -> None:
     """Tell about the model, before it is compiled, whoever asks; that may end the program."""
     subject = subject_of_bound(executor, bound)
-    who = asked.listener()
+    who = listeners.listener()
     if who is not None:
         who(subject)
         return

@@ -1,7 +1,7 @@
 """Functions and annotations that models call inside `forward`.
 
-Argument checks and conversions only: computations are in `tremula.ops`, placements in
-`tremula.capture.stages`. Outside a capture annotations have no effect and hints return their operand.
+Argument checks and conversions only: computations are in `tremula.frontends.torch.ops`, placements in
+`tremula.frontends.torch.capture.stages`. Outside a capture annotations have no effect and hints return their operand.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Any, NoReturn
 
 import torch
 
-import tremula.ops.fast_gather  # registers the custom op that comes with PopTorch
-import tremula.ops.vendor_schemas  # defines torch.ops.poptorch.*
-from tremula.capture.context import annotated, current
+import tremula.frontends.torch.ops.fast_gather  # registers the custom op that comes with PopTorch
+import tremula.frontends.torch.ops.vendor_schemas  # defines torch.ops.poptorch.*
 from tremula.errors import Error
-from tremula.ops import control_flow, ctc, custom, points
-from tremula.ops import dynamic_slice as _slices
-from tremula.ops.host_call import HostFunction
-from tremula.ops.overlap import INPUT_KIND, OUTPUT_KIND
-from tremula.ops.print_tensor import FLOAT_FORMATS, print_tensor
-from tremula.program.dtypes import device_dtype
+from tremula.frontends.torch.capture.context import annotated, current
+from tremula.frontends.torch.dtypes import device_dtype
+from tremula.frontends.torch.ops import control_flow, ctc, custom, points
+from tremula.frontends.torch.ops import dynamic_slice as _slices
+from tremula.frontends.torch.ops.host_call import HostFunction
+from tremula.frontends.torch.ops.overlap import INPUT_KIND, OUTPUT_KIND
+from tremula.frontends.torch.ops.print_tensor import FLOAT_FORMATS, print_tensor
 
 from . import enums
 from ._blocks import BeginBlock, Block, BlockFunction, LegacyBeginBlockFn, _BlockHook, removeBlocks
@@ -341,7 +341,7 @@ def identity_loss(x: torch.Tensor, reduction: str) -> torch.Tensor:
     assert reduction in _LOSS_REDUCTIONS, (
         f"Unsupported reduction type! {reduction} is none of sum, mean, none"
     )
-    return tremula.ops.vendor_schemas.identity_loss(x, _LOSS_REDUCTIONS[reduction])
+    return tremula.frontends.torch.ops.vendor_schemas.identity_loss(x, _LOSS_REDUCTIONS[reduction])
 
 
 def fps(src: torch.Tensor, ptr: list[int], ratio: float = 0.5, random_start: bool = False) -> torch.Tensor:
@@ -401,7 +401,7 @@ def custom_op(
     """Apply an op of the user's own.
 
     The C++ code that such an op has for the device cannot run here: in a wrapped model its Python
-    implementation is used, see `tremula.ops.custom.register`. Outside one the results are zeros.
+    implementation is used, see `tremula.custom_ops.register`. Outside one the results are zeros.
 
     Args:
         inputs: operands.

@@ -1,7 +1,7 @@
 """The optimizers of `poptorch.optim`: torch's optimizers plus what the device needs to know.
 
 An argument that is given (not None) marks its value as variable: it may change after compilation. The device
-applies the update (`tremula.optimize`); on the host these classes still work as plain torch optimizers.
+applies the update (`tremula.frontends.torch.optimize`); on the host these classes still work as plain torch optimizers.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from tremula.optimize.rules import apply_update
-from tremula.optimize.spec import GroupSpec, HyperValue, Kind, OptimizerSpec
+from tremula.frontends.torch.optimize.rules import apply_update
+from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, Kind, OptimizerSpec
 
 from ._logging import logger
 

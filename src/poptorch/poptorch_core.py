@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from tremula.capture import context
 from tremula.errors import Error, RecoverableError, UnrecoverableError
+from tremula.frontends.torch.capture import context
 from tremula.machine import attach, systems
 
 __all__ = [

@@ -10,11 +10,11 @@ import torch
 from torch import nn
 
 from tremula.advise.advice import Change, Figures
+from tremula.frontends.torch.factory import Made, subject_of
 from tremula.hardware.catalogue import smallest_system
-from tremula.program.graph import Loops
+from tremula.program.loops import Loops
 from tremula.study.answer import answer
 from tremula.study.case import Case, Study
-from tremula.study.factory import Made, subject_of
 from tremula.study.question import Setting
 
 

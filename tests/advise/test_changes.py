@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from tremula.errors import Error
+from tremula.frontends.torch.subject import Variant
 from tremula.study.changes import Changes, kept_tensors, with_proportions
-from tremula.study.subject import Variant
 
 from .subjects import case_of, study_of, trained
 

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from tremula.advise.operations import operations
-from tremula.capture.support import UnknownOp
-from tremula.program.graph import SourceLine
-from tremula.study.subject import Variant
+from tremula.frontends.torch.capture.support import UnknownOp
+from tremula.frontends.torch.subject import Variant
+from tremula.program.op import SourceLine
 
 from .subjects import case_of, study_of, trained
 

@@ -19,7 +19,7 @@ from tremula.advise.rules import (
     split,
     transfers,
 )
-from tremula.program.graph import Loops
+from tremula.program.loops import Loops
 
 from .subjects import case_of, changes, effect, layers, study_of, too_large, trained
 

@@ -210,7 +210,7 @@ def test_plans_are_shared_between_clocks_and_constants_that_they_did_not_read(
     from tremula.plan import planner as planners
     from tremula.plan.constants import Constants
     from tremula.plan.cost import Bytes, Cost, Why
-    from tremula.plan.work import Fill, Unknown
+    from tremula.program.work import Fill, Unknown
 
     calls = []
 

@@ -13,12 +13,12 @@ import pytest
 
 from tremula.cli import demo
 from tremula.cli.main import main
-from tremula.machine import ledger
+from tremula.telemetry import ledger
 
 #: what stands in for the commands of the story
 PROGRAM = """
     import sys
-    from tremula.machine import ledger
+    from tremula.telemetry import ledger
 
     print("Average/Neutrino_IoU   0.5 (+0.1 -0.1)")
     if "mode=inference" in sys.argv:

@@ -11,8 +11,8 @@ import pytest
 
 from tremula.cli import doctor, neighbours
 from tremula.cli.main import main
-from tremula.machine import ledger
 from tremula.settings import VARIABLES
+from tremula.telemetry import ledger
 
 
 @pytest.fixture(autouse=True)

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tremula.cli.main import main
-from tremula.machine import ledger
+from tremula.frontends.torch.factory import load, make, subject_of
 from tremula.recording import write_profile
 from tremula.study.answer import ask
-from tremula.study.factory import load, make, subject_of
 from tremula.study.question import Question
+from tremula.telemetry import ledger
 
 MODEL = """
     import torch

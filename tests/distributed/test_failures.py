@@ -27,7 +27,7 @@ model(x, y)
 
 def test_instances_that_fail_or_are_killed_are_named_by_the_others(run: Any) -> None:
     script = """
-    from tremula.distributed.group import whole
+    from tremula.distributed.collectives import whole
     if index == 1:
         raise SystemExit(3)
     if index == 2:

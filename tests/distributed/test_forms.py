@@ -10,10 +10,10 @@ import torch
 
 import poptorch
 from tremula.errors import Error
-from tremula.execute.compiled import CompiledCode
-from tremula.execute.forms import CompiledForm
-from tremula.execute.trial import tried
-from tremula.execute.whole import whole_step
+from tremula.frontends.torch.execute.compiled import CompiledCode
+from tremula.frontends.torch.execute.forms import CompiledForm
+from tremula.frontends.torch.execute.trial import tried
+from tremula.frontends.torch.execute.whole import whole_step
 
 from .training_run import Dense, Wide, batches
 
@@ -60,7 +60,7 @@ def training(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Wraps a model for a number of processes, and trains a step; gives the wrapped model."""
     monkeypatch.setenv("TREMULA_EXECUTION", "quick")
     monkeypatch.setenv("TREMULA_CHIP_MODEL", "off")
-    monkeypatch.setattr("tremula.distributed.team.Team", _Team)
+    monkeypatch.setattr("tremula.distributed.process_group.ProcessGroup", _Team)
 
     def wrap(model_class: type[torch.nn.Module], processes: int, accumulation: int = 1) -> Any:
         torch.manual_seed(1)

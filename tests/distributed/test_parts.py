@@ -8,8 +8,8 @@ import socket
 import pytest
 
 from tremula.distributed import interface, meeting
-from tremula.distributed.absence import named
 from tremula.distributed.instances import patience
+from tremula.distributed.missing_ranks import named
 from tremula.errors import Error
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from tremula.execute.buckets import Buckets
+from tremula.frontends.torch.execute.buckets import Buckets
 
 from .training_run import CASES, in_one
 
@@ -85,7 +85,7 @@ def test_compiled_and_quick_instances_keep_the_same_weights(run: Any, name: str)
     """Instances choose their forms by themselves, and the forms round differently."""
     # it must not lose its race, or the compiled form would not be used
     script = f"""
-    import tremula.execute.trial as trial
+    import tremula.frontends.torch.execute.trial as trial
     trial._race = lambda *_: 2.0
     leave(in_instances(["{name}"], {_SAMPLES}))
     """

@@ -11,21 +11,23 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tremula.capture.context import annotated
-from tremula.capture.placement import PlacementRule, SingleIpu
-from tremula.capture.stages import AutoStages, Mode
 from tremula.errors import Error
-from tremula.estimate import Estimate, estimate, estimate_flat
+from tremula.estimate import Estimate, estimate
+from tremula.frontends.torch.capture.context import annotated
+from tremula.frontends.torch.capture.placement import PlacementRule, SingleIpu
+from tremula.frontends.torch.capture.stages import AutoStages, Mode
+from tremula.frontends.torch.graphs.program import TorchProgram
+from tremula.frontends.torch.ops.vendor_schemas import identity_loss
+from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
+from tremula.frontends.torch.optimize.spec import Kind as OptimizerKind
+from tremula.frontends.torch.rules.program import program_of
+from tremula.frontends.torch.session import Session, SessionSettings
+from tremula.frontends.torch.structure import flattenTensorStructure
 from tremula.hardware.catalogue import system
 from tremula.memory.categories import Category
-from tremula.ops.vendor_schemas import identity_loss
-from tremula.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
-from tremula.optimize.spec import Kind as OptimizerKind
 from tremula.plan.planner import Planner
-from tremula.program.graph import Loops, Program
-from tremula.program.structure import flattenTensorStructure
+from tremula.program.loops import Loops
 from tremula.schedule.deployment import Deployment, Location
-from tremula.session import Session, SessionSettings
 
 _POD = system("pod64")
 _ONCE = Loops()
@@ -50,7 +52,7 @@ class Net(torch.nn.Module):
         return out, identity_loss(torch.nn.functional.mse_loss(out, y), 2)
 
 
-def _captured(*, training: bool, pipelined: bool = False, loops: Loops = _ONCE) -> Program:
+def _captured(*, training: bool, pipelined: bool = False, loops: Loops = _ONCE) -> TorchProgram:
     rule: Any = AutoStages(Mode.PIPELINED, same_as_ipu=True) if pipelined else SingleIpu()
     module = Net(rule)
     values = {"learningRate": HyperValue(0.1)}
@@ -69,7 +71,7 @@ def _captured(*, training: bool, pipelined: bool = False, loops: Loops = _ONCE) 
 def trained() -> Estimate:
     """Training of the net with Adam, four replicas."""
     loops = Loops(gradient_accumulation=8, replicas=4, device_iterations=5)
-    return estimate(_captured(training=True, loops=loops), Deployment(), _POD)
+    return estimate(program_of(_captured(training=True, loops=loops)), Deployment(), _POD)
 
 
 def test_a_training_step_is_complete(trained: Estimate) -> None:
@@ -99,7 +101,7 @@ def test_memory_of_adam(trained: Estimate) -> None:
 
 
 def test_inference_has_no_update() -> None:
-    found = estimate(_captured(training=False), Deployment(), _POD)
+    found = estimate(program_of(_captured(training=False)), Deployment(), _POD)
     assert {op.phase for op in found.ops} == {"forward"}
     assert found.time.update.cycles.total == 0
     assert Category.ACCUMULATORS not in found.memory.by_category
@@ -108,7 +110,7 @@ def test_inference_has_no_update() -> None:
 
 def test_a_pipeline_over_two_ipus() -> None:
     loops = Loops(gradient_accumulation=16)
-    found = estimate(_captured(training=True, pipelined=True, loops=loops), _PIPELINED, _POD)
+    found = estimate(program_of(_captured(training=True, pipelined=True, loops=loops)), _PIPELINED, _POD)
     assert found.time.pipeline is not None
     assert (found.time.pipeline.stages, found.time.pipeline.cycles) == (3, 18)
     assert [(stage.number, stage.ipu) for stage in found.time.stages] == [(0, 0), (1, 1), (2, 0)]
@@ -137,7 +139,7 @@ def test_the_source_of_an_op_is_the_users_line(trained: Estimate) -> None:
 
 
 def test_impossible_placements_are_refused() -> None:
-    program = _captured(training=True, pipelined=True, loops=Loops(gradient_accumulation=16))
+    program = program_of(_captured(training=True, pipelined=True, loops=Loops(gradient_accumulation=16)))
     with pytest.raises(Error, match="more stages than IPUs"):
         estimate(program, replace(_PIPELINED, ipus_per_replica=1), _POD)
     with pytest.raises(Error, match="need 128 IPUs"):
@@ -172,7 +174,7 @@ def test_breakdowns_sum_and_replicas_do_not_change_the_work(
         optimizer_state=Location(on_chip=on_chip, sharded=sharded),
     )
     one, many = (
-        estimate_flat(
+        estimate(
             layered(layers, stages=stages, loops=Loops(gradient_accumulation=accumulation, replicas=count)),
             deployment,
             _POD,
@@ -196,20 +198,20 @@ def test_more_tile_memory_never_makes_it_slower(layered: Callable[..., Any], dou
     chip = _POD.chip
     larger = _POD.with_chip(replace(chip, tile_memory_bytes=chip.tile_memory_bytes * 2**doublings))
     program = layered(2, rows=256, width=512, loops=Loops(gradient_accumulation=2))
-    small, large = (estimate_flat(program, Deployment(), where) for where in (_POD, larger))
+    small, large = (estimate(program, Deployment(), where) for where in (_POD, larger))
     assert large.device_cycles_per_step <= small.device_cycles_per_step
 
 
 def test_io_tiles_do_not_compute(layered: Callable[..., Any]) -> None:
     program = layered(2, rows=2048, width=1024, training=False)
-    all_tiles = estimate_flat(program, Deployment(), _POD)
-    fewer = estimate_flat(program, Deployment(io_tiles=512), _POD)
+    all_tiles = estimate(program, Deployment(), _POD)
+    fewer = estimate(program, Deployment(io_tiles=512), _POD)
     assert fewer.device_cycles_per_step > all_tiles.device_cycles_per_step
 
 
 def test_one_micro_batch_per_step_needs_no_accumulators(layered: Callable[..., Any]) -> None:
     program = layered(3, loops=Loops(gradient_accumulation=1, replicas=2))
-    found = estimate_flat(program, Deployment(), _POD)
+    found = estimate(program, Deployment(), _POD)
     assert Category.ACCUMULATORS not in found.memory.by_category
     assert "accumulate" not in {op.phase for op in found.ops}
     assert found.time.update.reduced_bytes == 3 * 64 * 64 * 4
@@ -217,6 +219,6 @@ def test_one_micro_batch_per_step_needs_no_accumulators(layered: Callable[..., A
 
 def test_time_grows_no_faster_than_the_program(layered: Callable[..., Any]) -> None:
     """Equal layers are costed once: more of them add ops, not plans."""
-    few, many = (estimate_flat(layered(count, training=False), Deployment(), _POD) for count in (10, 1000))
+    few, many = (estimate(layered(count, training=False), Deployment(), _POD) for count in (10, 1000))
     assert len({id(cost) for cost in many.costs.costs}) == len({id(cost) for cost in few.costs.costs})
     assert many.time.micro_batch.total == pytest.approx(100 * few.time.micro_batch.total, rel=0.01)

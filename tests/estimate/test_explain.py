@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from tremula.errors import Error
-from tremula.estimate import Estimate, estimate_flat
+from tremula.estimate import Estimate, estimate
 from tremula.estimate.bands import Band, band, bands, parse_bands
 from tremula.estimate.explain import FIGURES
 from tremula.hardware.catalogue import system
-from tremula.plan.work import Unknown
-from tremula.program.graph import Loops
+from tremula.program.loops import Loops
+from tremula.program.work import Unknown
 from tremula.schedule.deployment import Deployment
 
 
@@ -23,7 +23,7 @@ def found(layered: Callable[..., Any]) -> Estimate:
     program = layered(4, stages=2, rows=64, width=256, loops=Loops(gradient_accumulation=16, replicas=4))
     program.ops[0].works = (Unknown("vendor::magic", 1000, 1000),)
     program.ops[0].unknown = True
-    return estimate_flat(
+    return estimate(
         program, Deployment(execution="pipelined", ipus_per_replica=2, recompute="all"), system("bow-pod16")
     )
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tremula.launch.hosts import Host
-from tremula.launch.layout import Layout
+from tremula.launch.placement import Layout
 from tremula.launch.topology import table
 
 

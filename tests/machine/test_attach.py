@@ -11,8 +11,8 @@ import pytest
 
 from tremula.errors import Error
 from tremula.machine.attach import Attachment, ipus_needed
+from tremula.machine.occupancy import enter, holders
 from tremula.machine.reservation import reserve
-from tremula.machine.room import enter, holders
 
 pytestmark = pytest.mark.usefixtures("machine")
 
@@ -161,7 +161,7 @@ _FORKS = """
 import os, sys, time
 from tremula.errors import Error
 from tremula.machine.attach import Attachment
-from tremula.machine.room import enter
+from tremula.machine.occupancy import enter
 held = Attachment(4, hardware=True)
 try:
     held.attach()

@@ -13,7 +13,7 @@ import pytest
 from tremula.errors import Error, RecoverableError, UnrecoverableError
 from tremula.machine import events, faults
 from tremula.machine.faults import Injector
-from tremula.machine.room import Room, enter
+from tremula.machine.occupancy import Occupancy, enter
 from tremula.settings.gcda import SOC_ERRORS
 
 Ask = Callable[..., Injector]
@@ -36,7 +36,7 @@ def ask(machine: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     return options
 
 
-def room() -> Room:
+def room() -> Occupancy:
     found = enter()
     assert found is not None
     return found

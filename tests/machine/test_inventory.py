@@ -104,7 +104,7 @@ def test_labels() -> None:
 @pytest.mark.usefixtures("machine")
 def test_neighbours_in_another_partition_warm_the_board(machine: Path, holder: Holder) -> None:
     from tremula.machine import partitions, systems
-    from tremula.machine.room import enter
+    from tremula.machine.occupancy import enter
 
     system = systems.current()
     assert system is not None

@@ -7,7 +7,7 @@ import pytest
 from tremula.hardware.catalogue import chip
 from tremula.memory.code import CALL_BYTES, code_bytes
 from tremula.plan.planner import Planner
-from tremula.plan.work import Copy, Elementwise, MatMul, Norm, Softmax, Work
+from tremula.program.work import Copy, Elementwise, MatMul, Norm, Softmax, Work
 
 _MK2 = chip("mk2")
 _PLANNER = Planner(_MK2)

@@ -15,17 +15,17 @@ from tremula.hardware.chip import Chip
 from tremula.memory.categories import STACK_BYTES_PER_TILE, Category
 from tremula.memory.fit import MemoryReport, memory_report
 from tremula.plan.planner import Planner
-from tremula.program.graph import Loops
+from tremula.program.loops import Loops
+from tremula.program.program import Program
 from tremula.schedule.bsp import op_costs
 from tremula.schedule.deployment import Deployment, Location
-from tremula.schedule.flat import FlatProgram
 from tremula.schedule.recompute import recomputation
 
 _PLAIN = Deployment()
 _PLANNERS: dict[Chip, Planner] = {}
 
 
-def _report(program: FlatProgram, deployment: Deployment = _PLAIN, on: Chip | None = None) -> MemoryReport:
+def _report(program: Program, deployment: Deployment = _PLAIN, on: Chip | None = None) -> MemoryReport:
     on = on or chip("mk2")
     planner = _PLANNERS.setdefault(on, Planner(on))
     costs = op_costs(program, planner).costs

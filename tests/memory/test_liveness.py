@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tremula.hardware.catalogue import chip
 from tremula.memory.liveness import Liveness, liveness
 from tremula.plan.planner import Planner
-from tremula.program.graph import Loops
+from tremula.program.loops import Loops
+from tremula.program.program import Program
 from tremula.schedule.bsp import op_costs
 from tremula.schedule.deployment import Deployment, Location
-from tremula.schedule.flat import FlatProgram
 from tremula.schedule.recompute import recomputation
 
 _PLANNER = Planner(chip("mk2"))
@@ -25,12 +25,12 @@ _PLAIN = Deployment()
 _TENSOR = 16 * 64 * 4
 
 
-def _alive(program: FlatProgram, deployment: Deployment = _PLAIN) -> Liveness:
+def _alive(program: Program, deployment: Deployment = _PLAIN) -> Liveness:
     costs = op_costs(program, _PLANNER).costs
     return liveness(program, costs, recomputation(program, deployment), deployment)
 
 
-def _order(program: FlatProgram, alive: Liveness) -> list[str]:
+def _order(program: Program, alive: Liveness) -> list[str]:
     return [("again " if e.again else "") + program.ops[e.op].name for e in alive.events]
 
 

@@ -5,7 +5,7 @@ from tremula.hardware.catalogue import chip
 from tremula.hardware.chip import item_bytes
 from tremula.plan.cast import cast_cycles
 from tremula.plan.planner import Planner
-from tremula.plan.work import Cast
+from tremula.program.work import Cast
 
 MK2 = chip("mk2")
 TYPES = st.sampled_from(["fp32", "fp16", "int32", "int8", "uint8", "bool", "int64", "fp8"])

@@ -19,7 +19,7 @@ from tremula.plan.conv_shape import Dimension, shape_of
 from tremula.plan.conv_transforms import Pass, transformed
 from tremula.plan.cost import Cost
 from tremula.plan.planner import Planner
-from tremula.plan.work import Convolution
+from tremula.program.work import Convolution
 
 
 def conv2d(

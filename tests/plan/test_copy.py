@@ -6,7 +6,7 @@ from tremula.hardware.chip import item_bytes
 from tremula.plan.copy import fill_cycles
 from tremula.plan.planner import Planner
 from tremula.plan.rearrange import rearrange_cycles
-from tremula.plan.work import Copy, Fill
+from tremula.program.work import Copy, Fill
 
 MK2 = chip("mk2")
 DTYPES = st.sampled_from(["fp32", "fp16", "bool"])

@@ -8,7 +8,7 @@ from tremula.plan.cost import Cost
 from tremula.plan.elementwise import bandwidth_bytes_per_second, roofline_cycles
 from tremula.plan.elementwise_vertices import binary_cycles, fused_cycles, resolve, unary_cycles
 from tremula.plan.planner import Planner
-from tremula.plan.work import Elementwise
+from tremula.program.work import Elementwise
 
 MK2 = chip("mk2")
 NAMES = sorted(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tremula.hardware.catalogue import chip
 from tremula.hardware.chip import item_bytes
 from tremula.plan.planner import Planner
-from tremula.plan.work import Gather, Scatter
+from tremula.program.work import Gather, Scatter
 
 PLANNER = Planner(chip("bow"))
 DTYPES = st.sampled_from(["fp16", "fp32"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tremula.hardware.catalogue import chip
 from tremula.plan.cost import Cost
 from tremula.plan.planner import Planner
-from tremula.plan.work import MatMul
+from tremula.program.work import MatMul
 
 
 def plan(work: MatMul, name: str = "mk2") -> Cost:

@@ -2,7 +2,7 @@ import pytest
 
 from tremula.hardware.catalogue import chip
 from tremula.plan.planner import Planner
-from tremula.plan.work import Elementwise, Norm, Reduction
+from tremula.program.work import Elementwise, Norm, Reduction
 
 MK2 = chip("mk2")
 

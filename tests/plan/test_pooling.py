@@ -7,7 +7,7 @@ from tremula.hardware.catalogue import chip
 from tremula.hardware.chip import item_bytes
 from tremula.plan.planner import Planner
 from tremula.plan.pooling import output_field
-from tremula.plan.work import Pool
+from tremula.program.work import Pool
 
 PLANNER = Planner(chip("bow"))
 KINDS = st.sampled_from(["max", "average", "sum"])

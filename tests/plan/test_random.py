@@ -5,7 +5,7 @@ from tremula.hardware.catalogue import chip
 from tremula.hardware.chip import item_bytes
 from tremula.plan.planner import Planner
 from tremula.plan.random import random_cycles, set_seed_cycles
-from tremula.plan.work import Random
+from tremula.program.work import Random
 
 MK2 = chip("mk2")
 KINDS = st.sampled_from(["uniform", "normal", "truncated_normal", "bernoulli", "dropout"])

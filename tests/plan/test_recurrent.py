@@ -4,7 +4,7 @@ from tremula.hardware.catalogue import chip
 from tremula.plan.elementwise_vertices import resolve
 from tremula.plan.planner import Planner
 from tremula.plan.recurrent import FORWARD, GATES, GRADIENT
-from tremula.plan.work import Recurrent
+from tremula.program.work import Recurrent
 
 PLANNER = Planner(chip("bow"))
 

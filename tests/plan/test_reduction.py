@@ -6,7 +6,7 @@ from tremula.hardware.catalogue import chip
 from tremula.hardware.chip import item_bytes
 from tremula.plan.planner import Planner
 from tremula.plan.reduction_vertices import contiguous_cycles, partials_type, strided_cycles
-from tremula.plan.work import Reduction
+from tremula.program.work import Reduction
 
 MK2 = chip("mk2")
 OPERATIONS = st.sampled_from(["add", "square_add", "max", "min", "mul", "and", "log_add", "argmax"])

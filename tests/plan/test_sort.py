@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tremula.hardware.catalogue import chip
 from tremula.plan.planner import Planner
-from tremula.plan.work import Scan, Sort
+from tremula.program.work import Scan, Sort
 
 PLANNER = Planner(chip("mk2"))
 DTYPES = st.sampled_from(["fp16", "fp32", "int32"])

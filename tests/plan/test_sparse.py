@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tremula.hardware.catalogue import chip
 from tremula.plan.planner import Planner
-from tremula.plan.work import SparseMatMul
+from tremula.program.work import SparseMatMul
 
 PLANNER = Planner(chip("bow"))
 PRODUCTS = st.builds(

@@ -11,7 +11,7 @@ from tremula.plan.cost import Cost
 from tremula.plan.planner import Planner
 from tremula.plan.stencil import cycles_per_vector
 from tremula.plan.stencil_partition import candidate_partitions, even, factorisations, partition
-from tremula.plan.work import Stencil
+from tremula.program.work import Stencil
 
 MK1, MK2 = Planner(chip("mk1")), Planner(chip("mk2"))
 

@@ -19,7 +19,7 @@ from poptorch._deployment import deployment_of
 from poptorch._study import subject_of
 from tremula.advise.advice import Advice
 from tremula.advise.advise import AdviceList, advise
-from tremula.estimate import estimate_of
+from tremula.device.chip_model import estimate_of
 from tremula.estimate.estimate import Estimate
 from tremula.study.answer import answer
 from tremula.study.case import Study

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import poptorch
-from tremula.machine.room import enter
+from tremula.machine.occupancy import enter
 
 
 class Net(torch.nn.Module):

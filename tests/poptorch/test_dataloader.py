@@ -23,7 +23,7 @@ from poptorch._dataloader import AsynchronousDataAccessor, DataLoader
 from poptorch.enums import DataLoaderMode, SharingStrategy
 from poptorch.options import Options
 from tremula.errors import Error
-from tremula.program.structure import register_parser
+from tremula.frontends.torch.structure import register_parser
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 

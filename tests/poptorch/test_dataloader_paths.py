@@ -13,7 +13,7 @@ from torch.utils.data import Dataset, Subset, TensorDataset
 from poptorch._dataloader import AsynchronousDataAccessor, DataLoader
 from poptorch.enums import DataLoaderMode, SharingStrategy
 from poptorch.options import Options
-from tremula.data import waiting
+from tremula.frontends.torch.data import wait_time
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
@@ -137,13 +137,13 @@ def test_synchronous_batches_stay_valid() -> None:
 
 def test_waiting_for_data_is_counted_in_all_modes() -> None:
     for mode in DataLoaderMode:
-        before = waiting.items()
+        before = wait_time.items()
         loader = make(DATA["tensors"], mode)
         count = len(batches(loader))
-        assert loader._wait.items == waiting.items() - before == count
+        assert loader._wait.items == wait_time.items() - before == count
         assert loader._wait.seconds >= 0
         loader.terminate()
     accessor = AsynchronousDataAccessor([torch.zeros(1)] * 3, **FORK)
-    before = waiting.items()
-    assert len(list(accessor)) == waiting.items() - before == 3
+    before = wait_time.items()
+    assert len(list(accessor)) == wait_time.items() - before == 3
     accessor.terminate()

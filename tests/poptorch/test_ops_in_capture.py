@@ -15,9 +15,9 @@ from poptorch import _strategies as strategies
 from poptorch import enums, ops
 from poptorch._printing import module_repr
 from poptorch._printing import print as print_module
-from tremula.capture.context import Capture, capturing
 from tremula.errors import Error
-from tremula.program.graph import Annotation
+from tremula.frontends.torch.capture.context import Capture, capturing
+from tremula.frontends.torch.graphs.program import Annotation
 
 X = torch.arange(4.0)
 

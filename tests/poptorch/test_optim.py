@@ -15,7 +15,7 @@ from poptorch import optim
 from poptorch._optimizer_attributes import OptimizerAttrTracker, convertOptimizerToDict, describe, to_spec
 from poptorch.enums import MeanReductionStrategy
 from poptorch.options import Options
-from tremula.optimize.spec import HyperValue, Kind, LossScaleSettings
+from tremula.frontends.torch.optimize.spec import HyperValue, Kind, LossScaleSettings
 
 EVERY = [optim.SGD, optim.Adam, optim.AdamW, optim.RMSprop, optim.LAMB]
 TORCH = [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop]

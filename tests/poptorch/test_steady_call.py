@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import poptorch
 from poptorch._args_parser import ArgsParser
 from poptorch._steady_call import SteadyCall
-from tremula.program.structure import register_parser
+from tremula.frontends.torch.structure import register_parser
 
 
 class Difference(torch.nn.Module):

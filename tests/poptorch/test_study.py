@@ -16,11 +16,12 @@ from torch.nn import functional
 
 import poptorch
 from poptorch._study import subject_of
-from tremula.estimate import Estimate, estimate_of
+from tremula.device.chip_model import estimate_of
+from tremula.estimate import Estimate
+from tremula.frontends.torch.subject import Subject
 from tremula.study.answer import ask
-from tremula.study.asked import listening
+from tremula.study.listeners import listening
 from tremula.study.question import Question
-from tremula.study.subject import Subject
 
 
 class Net(nn.Module):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tremula.estimate import Estimate, estimate_flat
+from tremula.estimate import Estimate, estimate
 from tremula.hardware.catalogue import system
 from tremula.plan.cost import Alternative, Why
 from tremula.plan.planner import Planner
@@ -19,7 +19,7 @@ from tremula.profile import Profile, model
 from tremula.profile.reader import children
 from tremula.profile.reasons import parsed
 from tremula.profile.schema import MAX_JSON
-from tremula.program.graph import Loops
+from tremula.program.loops import Loops
 from tremula.recording import write_profile
 from tremula.recording.operations import operations
 from tremula.recording.reasons import as_json
@@ -44,7 +44,7 @@ def _estimate(layered: Callable[..., Any], **choices: Any) -> Estimate:
         recompute="all" if training and choices.get("recompute") else "none",
         optimizer_state=Location(on_chip=not choices.get("streaming", False), smallest_elements=1),
     )
-    return estimate_flat(program, deployment, _POD, planner=_PLANNER)
+    return estimate(program, deployment, _POD, planner=_PLANNER)
 
 
 @settings(max_examples=40)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from tremula.program.graph import Loops
-from tremula.study.factory import Made, subject_of
-from tremula.study.subject import Subject
+from tremula.frontends.torch.factory import Made, subject_of
+from tremula.frontends.torch.subject import Subject
+from tremula.program.loops import Loops
 
 
 class Stack(torch.nn.Module):

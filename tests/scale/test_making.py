@@ -12,12 +12,12 @@ from hypothesis import strategies as some
 from tests.scale.models import stack
 
 from tremula.errors import Error
+from tremula.frontends.torch.subject import Subject
 from tremula.scale import layouts
 from tremula.scale.document import plain, read
 from tremula.scale.making import DOCUMENT, make_study
 from tremula.scale.question import WEAK, ScaleQuestion
 from tremula.scale.row import DataRate, Measured, ScalingStudy
-from tremula.study.subject import Subject
 
 QUESTION = ScaleQuestion(targets=("mk2",), ipus=(1, 2), stages=(1,), modes=(WEAK,), per_ipu=2)
 

@@ -11,6 +11,7 @@ from tests.scale.models import Stack, stack
 
 from tremula.distributed.instances import Instances
 from tremula.errors import Error
+from tremula.frontends.torch.factory import Made, subject_of
 from tremula.scale.equivalence import (
     TOLERANCES,
     _distance,
@@ -23,7 +24,6 @@ from tremula.scale.equivalence import (
 )
 from tremula.scale.measure import MeasureSettings, measure, with_words
 from tremula.scale.row import HostRun, Measured
-from tremula.study.factory import Made, subject_of
 
 PROGRAM = """
     import sys

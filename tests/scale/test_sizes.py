@@ -6,13 +6,13 @@ import pytest
 from tests.scale.models import stack
 
 from tremula.estimate.bands import band
+from tremula.frontends.torch.subject import Subject
 from tremula.scale.layouts import Layouts
 from tremula.scale.question import STRONG, WEAK, ScaleQuestion
 from tremula.scale.row import Row
 from tremula.scale.sizes import batches_for, sizes
 from tremula.study.answer import ask
 from tremula.study.question import Question
-from tremula.study.subject import Subject
 
 #: does not fit on one Mk2 in fp32, nor on two
 LARGE = {"width": 5000, "layers": 8, "batch": 1}

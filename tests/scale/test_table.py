@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from tremula.formatting import amount, duration, energy, memory_size
 from tremula.scale.row import PARTS, ScalingStudy
 from tremula.scale.table import as_csv, print_study
-from tremula.wording import amount, duration, energy, memory_size
 
 
 def printed(study: ScalingStudy, width: int) -> str:

@@ -11,26 +11,26 @@ from hypothesis import strategies as st
 
 from tremula.hardware.catalogue import chip
 from tremula.plan.planner import Planner
-from tremula.plan.work import Elementwise, MatMul, Softmax, Work
-from tremula.program.graph import Phase
+from tremula.program.op import Op, Phase
+from tremula.program.program import Program
+from tremula.program.tensor import Role, Tensor
+from tremula.program.work import Elementwise, MatMul, Softmax, Work
 from tremula.schedule.bsp import FREE, Cycles, CycleSum, op_costs, rearrangement
-from tremula.schedule.flat import FlatOp, FlatProgram, FlatTensor, Kind
 
 
-def _program(*ops: tuple[Work | None, tuple[int, ...], int], tensors: int) -> FlatProgram:
+def _program(*ops: tuple[Work | None, tuple[int, ...], int], tensors: int) -> Program:
     """Ops as (work, tensors read, tensor made); tensor 0 is a weight, all have 64 x 64 elements."""
     size = 64 * 64
     made = [
-        FlatTensor(f"t{n}", size, 4 * size, Kind.PARAMETER if n == 0 else Kind.ACTIVATION)
-        for n in range(tensors)
+        Tensor(f"t{n}", size, 4 * size, Role.PARAMETER if n == 0 else Role.ACTIVATION) for n in range(tensors)
     ]
     flat = [
-        FlatOp(f"op{n}", "op", Phase.FORWARD, () if work is None else (work,), read, (out,))
+        Op(f"op{n}", "op", Phase.FORWARD, () if work is None else (work,), read, (out,))
         for n, (work, read, out) in enumerate(ops)
     ]
     for number, (_, _, out) in enumerate(ops):
         made[out].producer = number
-    return FlatProgram(flat, made)
+    return Program(flat, made)
 
 
 _PRODUCT = MatMul(64, 64, 64)

@@ -9,7 +9,7 @@ import pytest
 
 from tremula.errors import Error
 from tremula.hardware.catalogue import system
-from tremula.program.graph import Loops
+from tremula.program.loops import Loops
 from tremula.schedule.deployment import Deployment, Location
 from tremula.schedule.placement_check import check_placement
 

@@ -11,19 +11,19 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tremula.capture.placement import PlacementRule
-from tremula.capture.segments import Segments
-from tremula.capture.stages import AutoStages, Mode
-from tremula.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
-from tremula.optimize.spec import Kind as OptimizerKind
-from tremula.plan.lowering.lower import lower
-from tremula.plan.lowering.lowered import LoweringSettings
-from tremula.program.graph import Loops
-from tremula.program.structure import flattenTensorStructure
-from tremula.schedule.flat import FlatProgram
-from tremula.schedule.flatten import flatten
+from tremula.frontends.torch.capture.placement import PlacementRule
+from tremula.frontends.torch.capture.segments import Segments
+from tremula.frontends.torch.capture.stages import AutoStages, Mode
+from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
+from tremula.frontends.torch.optimize.spec import Kind as OptimizerKind
+from tremula.frontends.torch.rules.lower import lower
+from tremula.frontends.torch.rules.program import flatten
+from tremula.frontends.torch.session import Session, SessionSettings
+from tremula.frontends.torch.structure import flattenTensorStructure
+from tremula.program.loops import Loops
+from tremula.program.lowered import LoweringSettings
+from tremula.program.program import Program
 from tremula.schedule.relayout import Relayout, relayout
-from tremula.session import Session, SessionSettings
 
 
 class Mlp(nn.Module):
@@ -127,7 +127,7 @@ def _blocks(module: nn.Module, rule: AutoStages, cuts: list[tuple[str, int]]) ->
 
 def _flat(
     name: str, training: bool, cuts: list[tuple[str, int]] | None
-) -> tuple[FlatProgram, list[tuple[int, str]]]:
+) -> tuple[Program, list[tuple[int, str]]]:
     """Captured with blocks at `cuts`, or in segments; and where those can be cut."""
     make, x, y = MODELS[name]
     module = make().train(training)

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from tremula.hardware.catalogue import chip, system
 from tremula.plan.planner import Planner
-from tremula.program.graph import Loops, Phase
+from tremula.program.loops import Loops
+from tremula.program.op import Phase
+from tremula.program.program import Program
 from tremula.schedule.bsp import op_costs
 from tremula.schedule.copies import crossings
 from tremula.schedule.deployment import Deployment, Location
-from tremula.schedule.flat import FlatProgram
 from tremula.schedule.recompute import recomputation
 from tremula.schedule.step import StepTime, step_time
 
@@ -25,12 +26,12 @@ _POD = system("pod64")
 _PLAIN = Deployment()
 
 
-def _time(program: FlatProgram, deployment: Deployment = _PLAIN, pod: Any = _POD) -> StepTime:
+def _time(program: Program, deployment: Deployment = _PLAIN, pod: Any = _POD) -> StepTime:
     costs = op_costs(program, _PLANNER).costs
     return step_time(program, costs, recomputation(program, deployment), deployment, pod, _PLANNER)
 
 
-def _work(program: FlatProgram, *phases: Phase) -> float:
+def _work(program: Program, *phases: Phase) -> float:
     costs = op_costs(program, _PLANNER).costs
     return sum(costs[n].cycles for phase in phases for n in program.of_phase(phase))
 

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tremula.study.factory import make, subject_of
-from tremula.study.subject import Subject
+from tremula.frontends.torch.factory import make, subject_of
+from tremula.frontends.torch.subject import Subject
 
 
 class Stack(nn.Module):

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from tremula.frontends.torch.subject import Subject
 from tremula.hardware.catalogue import chip, smallest_system
 from tremula.study.answer import ask
 from tremula.study.finding import PARTS, Finding
 from tremula.study.question import Question
-from tremula.study.subject import Subject
 
 Stack = Callable[..., Subject]
 
@@ -67,7 +67,7 @@ def test_a_batch_that_forward_refuses_is_told_with_what_was_changed() -> None:
     import torch
     from torch import nn
 
-    from tremula.study.factory import make, subject_of
+    from tremula.frontends.torch.factory import make, subject_of
 
     class Fixed(nn.Module):
         def __init__(self) -> None:

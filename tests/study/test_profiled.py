@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from tremula.frontends.torch.subject import Subject
 from tremula.profile.reader import Profile
 from tremula.recording.record import write_profile
 from tremula.study.answer import ask
 from tremula.study.compare import compare
 from tremula.study.profiled import finding_of_profile
 from tremula.study.question import Question
-from tremula.study.subject import Subject
 
 
 def test_a_profile_has_the_figures_of_its_estimate(stack: Callable[..., Subject], tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tremula.errors import Error
+from tremula.frontends.torch.subject import Subject
 from tremula.study import saved
 from tremula.study.answer import ask
 from tremula.study.compare import compare
 from tremula.study.finding import Finding
 from tremula.study.question import Question
-from tremula.study.subject import Subject
 
 
 @pytest.fixture(scope="module")

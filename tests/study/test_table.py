@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from tremula.formatting import between, duration, memory_size, plain, share
+from tremula.frontends.torch.subject import Subject
 from tremula.study.answer import Answers, ask
 from tremula.study.question import Question
-from tremula.study.subject import Subject
 from tremula.study.table import as_csv, print_table
-from tremula.wording import between, duration, memory_size, plain, share
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tremula.machine.attach import Attachment
-from tremula.machine.room import enter
+from tremula.machine.occupancy import enter
 from tremula.tools import device_list, info, reset, vipu
 
 Capture = pytest.CaptureFixture[str]

@@ -136,7 +136,7 @@ def _console() -> Console:
 
 
 def _write(options: argparse.Namespace, results: Sequence[Result], rows) -> None:  # type: ignore[no-untyped-def]
-    from tremula.whole_files import whole_text
+    from tremula.atomic_files import whole_text
 
     if options.json:
         whole_text(options.json, as_json(results, rows))

@@ -21,7 +21,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from cosmictagger.analysis.report import short_name, speed
 from cosmictagger.analysis.results import Result
 from cosmictagger.analysis.scaling import Row
-from tremula.whole_files import whole_path
+from tremula.atomic_files import whole_path
 
 _COLOURS = {
     "step": "#222831",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from tremula.wording import plain
+from tremula.formatting import plain
 
 #: bytes of a line beyond which the rest of it is left out
 LONGEST_LINE = 64 * 1024

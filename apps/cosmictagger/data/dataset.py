@@ -20,7 +20,7 @@ import numpy as np
 import torch
 import torch.utils.data
 from numpy.typing import NDArray
-from tremula.data.epochs import EpochSampler
+from tremula.frontends.torch.data.epochs import EpochSampler
 
 from cosmictagger.data.dense import densify, grid, image_pixels
 from cosmictagger.data.events import PLANES, Event

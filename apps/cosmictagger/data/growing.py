@@ -11,7 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 from numpy.typing import NDArray
-from tremula.whole_files import flush_folder
+from tremula.atomic_files import flush_folder
 
 from cosmictagger.data import layout
 from cosmictagger.data.events import PLANES, Event, Truth

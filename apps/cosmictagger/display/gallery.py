@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tremula.whole_files import whole_text
+from tremula.atomic_files import whole_text
 
 _STYLE = """
 :root { color-scheme: dark; }

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from tremula.whole_files import whole_path, whole_text
+from tremula.atomic_files import whole_path, whole_text
 
 FORMAT = "cosmictagger-checkpoint-1"
 BEST = "best.safetensors"

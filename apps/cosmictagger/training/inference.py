@@ -25,7 +25,7 @@ from cosmictagger.metrics.report import Report, make_report
 from cosmictagger.metrics.summary import Totals
 from cosmictagger.training import building
 from cosmictagger.training.checkpoints import Checkpoints
-from tremula.whole_files import whole_text
+from tremula.atomic_files import whole_text
 from cosmictagger.training.evaluation import MeanLoss, batches, evaluation, weights_of
 from cosmictagger.training.logs import LOGGED
 from cosmictagger.training.ranks import Ranks

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from tremula.whole_files import whole_text
+from tremula.atomic_files import whole_text
 
 
 class Records:

@@ -10,7 +10,7 @@ import poptorch
 import torch
 from numpy.typing import NDArray
 
-from tremula.data.epochs import EpochSampler
+from tremula.frontends.torch.data.epochs import EpochSampler
 
 from cosmoflow.data.layout import Parameters
 from cosmoflow.data.reader import Sample

@@ -11,7 +11,7 @@ from typing import Any
 
 import h5py
 import numpy as np
-from tremula.whole_files import whole_path
+from tremula.atomic_files import whole_path
 
 from cosmoflow.data.layout import Parameters
 from cosmoflow.data.reader import Sample

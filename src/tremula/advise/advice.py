@@ -15,8 +15,8 @@ from typing import Any
 
 from tremula.estimate.bands import Band, band, parse_bands
 from tremula.estimate.estimate import Estimate
+from tremula.formatting import amount, plain, share
 from tremula.study.case import Case
-from tremula.wording import amount, plain, share
 
 #: advice is worth telling from this change of throughput on
 SMALLEST_EFFECT = 0.02

@@ -19,10 +19,10 @@ from tremula.advise.ranking import ranked
 from tremula.advise.rules import RULES
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
+from tremula.formatting import plain
+from tremula.progress import Tell, bar
 from tremula.study.answer import Answer
 from tremula.study.case import Case, Study
-from tremula.telling import Tell, bar
-from tremula.wording import plain
 
 #: changes that are paired when no single one makes a program fit
 _PAIRED = 5

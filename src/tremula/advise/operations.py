@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from tremula.capture.support import UnknownOp
 from tremula.estimate.estimate import Estimate, OpTime
-from tremula.program.graph import SourceLine
-from tremula.wording import plain, share
+from tremula.formatting import plain, share
+from tremula.frontends.torch.capture.support import UnknownOp
+from tremula.program.op import SourceLine
 
 #: share of all cycles from which a slow op is told
 _NOTICED = 0.02

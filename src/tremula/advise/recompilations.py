@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree
 
 from tremula.advise.compile_time import CompileTime, minutes
 from tremula.errors import Error
-from tremula.wording import plain
+from tremula.formatting import plain
 
 #: shapes (and dtypes, if they are known) of all inputs of one call
 Signature = tuple[tuple[tuple[int, ...], str], ...]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tremula import log
+from tremula.atomic_files import flush_folder
 from tremula.cache import entry_file, eviction, keys, locks, secret, trust
 from tremula.cache.entry_file import BadEntry, Entry
 from tremula.cache.eviction import Removed
@@ -25,7 +26,6 @@ from tremula.cache.locks import Waiting
 from tremula.cache.secret import BadKey
 from tremula.cache.trust import Untrusted
 from tremula.settings import env
-from tremula.whole_files import flush_folder
 
 HIT = "hit"
 MISS = "not in the cache"

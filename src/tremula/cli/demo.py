@@ -25,8 +25,8 @@ from filelock import Timeout
 
 from tremula.cli import neighbours
 from tremula.cli.command import Command, CommandError
-from tremula.machine import ledger
-from tremula.wording import plain
+from tremula.formatting import plain
+from tremula.telemetry import ledger
 
 #: what `tremula[apps]` brings
 _NEEDED = ("h5py", "matplotlib", "yaml")

@@ -29,8 +29,9 @@ from tremula.cache.trust import default_root, directory_distrust
 from tremula.cli import neighbours
 from tremula.cli.command import Command
 from tremula.errors import Error
-from tremula.machine import ledger, systems
+from tremula.machine import systems
 from tremula.settings import VARIABLES, env
+from tremula.telemetry import ledger
 
 _STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "problem": "bold red"}
 

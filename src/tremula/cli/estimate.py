@@ -11,8 +11,8 @@ from tremula.cli.command import Command, CommandError
 from tremula.cli.estimate_options import add_options
 
 if TYPE_CHECKING:
+    from tremula.frontends.torch.subject import Subject
     from tremula.study.finding import Finding
-    from tremula.study.subject import Subject
 
 Answered = TypeVar("Answered")
 
@@ -111,7 +111,7 @@ def _each_subject(options: argparse.Namespace, answer: Callable[[Subject], Answe
         # what scripts read is the answer alone
         prints = sys.stderr if options.json or options.csv else None
         return subjects_of_program(options.arguments, answer, go_on=options.go_on, prints=prints)
-    from tremula.study.factory import load, make, subject_of
+    from tremula.frontends.torch.factory import load, make, subject_of
 
     training = True if options.training else False if options.inference else None
     factory, name = load(options.subject)

@@ -20,13 +20,13 @@ from tremula.advise.operations import Looks, operations
 from tremula.advise.recompilations import recompilations
 from tremula.cli.command import CommandError
 from tremula.cli.estimate_options import options_from_text, question_of
+from tremula.formatting import plain
+from tremula.frontends.torch.subject import Subject
 from tremula.settings.environment import env
 from tremula.study.answer import Answer, Answers, ask
 from tremula.study.finding import to_plain
 from tremula.study.saved import save
-from tremula.study.subject import Subject
 from tremula.study.table import as_csv, legend, print_table
-from tremula.wording import plain
 
 #: columns where the output is no terminal
 _WIDTH = 160

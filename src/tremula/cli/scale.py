@@ -20,10 +20,10 @@ from tremula.cli.command import Command, CommandError
 from tremula.cli.scale_options import add_options, question_of, settings_of
 
 if TYPE_CHECKING:
+    from tremula.frontends.torch.subject import Subject
     from tremula.scale.making import Measuring
     from tremula.scale.question import ScaleQuestion
     from tremula.scale.row import DataRate, ScalingStudy
-    from tremula.study.subject import Subject
 
 _EPILOG = """\
 PROGRAM is one of
@@ -54,8 +54,8 @@ def scale(subject: list[str], options: argparse.Namespace) -> int:
         subject: `run` and a program with its arguments, or the name of a function that makes a model.
         options: those of `add_options`.
     """
-    from tremula.data.reading import watching
-    from tremula.study.factory import load, make, subject_of
+    from tremula.frontends.torch.data.current_loader import watching
+    from tremula.frontends.torch.factory import load, make, subject_of
     from tremula.study.programs import subjects_of_program
 
     question = question_of(options)
@@ -222,12 +222,12 @@ def _files_of_module(name: str) -> list[Path]:
 
 def _write(study: ScalingStudy, folder: Path, *, plots: bool) -> list[Path]:
     """The files of a study beside its document; what could not be drawn is told."""
+    from tremula.atomic_files import whole_text
     from tremula.errors import Error
     from tremula.scale.making import DOCUMENT
     from tremula.scale.page import write_page
     from tremula.scale.plots import draw
     from tremula.scale.table import as_csv
-    from tremula.whole_files import whole_text
 
     page, table = folder / "scale.html", folder / "scale.csv"
     write_page(study, page)

@@ -20,8 +20,8 @@ from tremula.cli.command import Command
 from tremula.hardware import catalogue
 from tremula.hardware.system import System
 from tremula.machine import systems
+from tremula.machine.occupancy import enter, holders, span_text
 from tremula.machine.partitions import partitions
-from tremula.machine.room import enter, holders, span_text
 from tremula.settings.environment import env
 
 

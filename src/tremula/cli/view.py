@@ -9,9 +9,9 @@ import argparse
 import json
 from pathlib import Path
 
+from tremula.atomic_files import whole_file
 from tremula.cli.command import Command, CommandError
 from tremula.profile import Profile
-from tremula.whole_files import whole_file
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:

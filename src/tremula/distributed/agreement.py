@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
-from tremula.distributed.absence import named
-from tremula.distributed.group import Group
+from tremula.distributed.collectives import Group
+from tremula.distributed.missing_ranks import named
 from tremula.errors import Error
 
 #: at most as much is packed together for one message

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from tremula.distributed.group import Group
+from tremula.distributed.collectives import Group
 
 
 class GradientReduction:

@@ -14,24 +14,22 @@ from dataclasses import dataclass, field
 from tremula.estimate.bands import Band, band
 from tremula.estimate.explain import Explanation, explain
 from tremula.estimate.summary import summary
+from tremula.formatting import plain
 from tremula.hardware.chip import Chip
 from tremula.hardware.system import System
 from tremula.memory.fit import MemoryReport, memory_report
 from tremula.plan.constants import FITTED, Constants
 from tremula.plan.cost import Cost
-from tremula.plan.lowering.lower import lower
-from tremula.plan.lowering.lowered import LoweringSettings
 from tremula.plan.planner import Planner
-from tremula.program.graph import Loops, Phase, Program, SourceLine
+from tremula.program.loops import Loops
+from tremula.program.op import Phase, SourceLine
+from tremula.program.program import Program
 from tremula.schedule.bsp import OpCosts, op_costs
 from tremula.schedule.constants import FITTED_SCHEDULE, ScheduleConstants
 from tremula.schedule.deployment import Deployment
-from tremula.schedule.flat import FlatProgram
-from tremula.schedule.flatten import flatten
 from tremula.schedule.placement_check import check_placement
 from tremula.schedule.recompute import Recomputation, recomputation
 from tremula.schedule.step import StepTime, step_time
-from tremula.wording import plain
 
 #: changes whenever the same program gets other figures
 VERSION = "1"
@@ -80,7 +78,7 @@ class Estimate:
     samples: int
     time: StepTime
     memory: MemoryReport
-    program: FlatProgram = field(repr=False)
+    program: Program = field(repr=False)
     costs: OpCosts = field(repr=False)
     again: Recomputation = field(repr=False)
     version: str = VERSION
@@ -225,7 +223,6 @@ def estimate(
     deployment: Deployment,
     system: System,
     *,
-    samples: int | None = None,
     constants: Constants = FITTED,
     schedule: ScheduleConstants = FITTED_SCHEDULE,
     planner: Planner | None = None,
@@ -233,10 +230,9 @@ def estimate(
     """What `system` would do with `program`.
 
     Args:
-        program: a captured program; its loops give device iterations, accumulation and replicas.
+        program: a program; its loops give device iterations, accumulation and replicas.
         deployment: how it is laid over IPUs.
         system: chips, machines and links.
-        samples: samples in a micro-batch; by default the leading extent of the first input.
         constants: fitted constants of the planners.
         schedule: those of links, collectives and calls.
         planner: one to go on with, which knows shapes from earlier estimates. It must be of the system's chip.
@@ -244,21 +240,6 @@ def estimate(
     Raises:
         Error: the program cannot lie on the system in this way.
     """
-    settings = LoweringSettings(partials=deployment.partials, proportions=deployment.proportions)
-    flat = flatten(program, lower(program, settings), samples)
-    return estimate_flat(flat, deployment, system, constants=constants, schedule=schedule, planner=planner)
-
-
-def estimate_flat(
-    program: FlatProgram,
-    deployment: Deployment,
-    system: System,
-    *,
-    constants: Constants = FITTED,
-    schedule: ScheduleConstants = FITTED_SCHEDULE,
-    planner: Planner | None = None,
-) -> Estimate:
-    """The same for a program that is flat already."""
     check_placement(program, deployment, system)
     if program.loops.gradient_accumulation == 1:
         program = program.without_accumulation()

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tremula.errors import Error
+from tremula.formatting import plain
 from tremula.plan.cost import Cost, Why
-from tremula.wording import plain
 
 if TYPE_CHECKING:
     from tremula.estimate.estimate import Estimate, OpTime

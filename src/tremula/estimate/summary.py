@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tremula.estimate.bands import band
-from tremula.wording import duration
+from tremula.formatting import duration
 
 if TYPE_CHECKING:
     from tremula.estimate.estimate import Estimate

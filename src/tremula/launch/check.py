@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tremula.errors import Error
+from tremula.formatting import plain
 from tremula.launch import hosts as host_lists
 from tremula.launch import mpi_arguments
 from tremula.launch.hosts import BadHostsError, Host, Network
-from tremula.launch.layout import Layout, default_link_domains, rounded_up
 from tremula.launch.mpi_arguments import Asked
 from tremula.launch.options import Settings
+from tremula.launch.placement import Layout, default_link_domains, rounded_up
 from tremula.machine import systems
-from tremula.machine.room import Room, enter, too_few
-from tremula.wording import plain
+from tremula.machine.occupancy import Occupancy, enter, too_few
 
 #: set in every instance; holds the launcher's process
 MARK = "TREMULA_POPRUN"
@@ -40,7 +40,7 @@ class Plan:
     settings: Settings
     layout: Layout
     here: int | None
-    room: Room | None
+    room: Occupancy | None
     mpirun: str | None
     asked: Asked
     network: Network | None
@@ -165,7 +165,7 @@ def _mpirun(settings: Settings, asked: Asked, away: bool, problems: list[str]) -
     return mpirun
 
 
-def _room(settings: Settings, layout: Layout | None, problems: list[str]) -> Room | None:
+def _room(settings: Settings, layout: Layout | None, problems: list[str]) -> Occupancy | None:
     """Where IPUs come from, if any are needed."""
     if settings.offline_mode or layout is None or systems.model_only():
         return None

@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Sequence
 from typing import Any
 
+from tremula.formatting import plain
 from tremula.launch.options import (
     BY_NAME,
     BY_SHORT,
@@ -24,7 +25,6 @@ from tremula.launch.options import (
     Option,
     Settings,
 )
-from tremula.wording import plain
 
 COMMAND_LINE = "the command line"
 _MAX_NUMBER = 1_000_000

@@ -10,10 +10,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tremula.atomic_files import whole_file
+from tremula.formatting import plain
 from tremula.launch.command_line import BadValueError, checked_number, value_of
 from tremula.launch.options import BY_NAME, COUNT, FLAG, INDEX, OPTIONS, SWITCH, Option, Settings
-from tremula.whole_files import whole_file
-from tremula.wording import plain
 
 _MAX_BYTES = 1 << 20
 _MAX_TEXT = 100_000

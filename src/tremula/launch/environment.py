@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from tremula.launch.check import MARK, Plan
-from tremula.launch.layout import Instance
+from tremula.launch.placement import Instance
 from tremula.launch.reservation import Devices
 
 

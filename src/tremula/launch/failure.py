@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 
+from tremula.formatting import plain
+from tremula.launch.logger import Logger
 from tremula.launch.output import Tail
-from tremula.launch.voice import Voice
-from tremula.wording import plain
 
 
 def exit_code(code: int) -> int:
@@ -26,7 +26,7 @@ def ending(code: int) -> str:
     return f"was ended by {name}{aside}"
 
 
-def tell(voice: Voice, instance: int, code: int, tail: Tail | None, stopped: int = 0) -> None:
+def tell(voice: Logger, instance: int, code: int, tail: Tail | None, stopped: int = 0) -> None:
     """Say which instance failed and how, show its last lines, and how many others were stopped for it."""
     aside = f"; {stopped} other(s) stopped because of it" if stopped else ""
     lines = tail.lines() if tail is not None else []

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tremula.wording import plain
+from tremula.formatting import plain
 
 _MAX_HOSTS = 4096
 _MAX_FILE_BYTES = 1 << 20

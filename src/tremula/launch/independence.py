@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import time
 
+from tremula.launch.logger import Logger
 from tremula.launch.rendezvous import Rendezvous
-from tremula.launch.voice import Voice
 
 _POLL_SECONDS = 0.5
 
@@ -17,7 +17,7 @@ _POLL_SECONDS = 0.5
 class IndependenceWatch:
     """Looks now and then for notes that instances leave."""
 
-    def __init__(self, rendezvous: Rendezvous, instances: int, voice: Voice) -> None:
+    def __init__(self, rendezvous: Rendezvous, instances: int, voice: Logger) -> None:
         self._rendezvous = rendezvous
         self._instances = instances
         self._voice = voice

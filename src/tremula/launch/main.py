@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tremula.errors import Error
+from tremula.formatting import plain
 from tremula.launch import config_file, help_text, topology
 from tremula.launch.check import Plan, plan
 from tremula.launch.command_line import parse
 from tremula.launch.instance import allowed_cores
+from tremula.launch.logger import Logger
 from tremula.launch.options import OPTIONS, Settings
 from tremula.launch.outlet import Outlet, standard_outlets
 from tremula.launch.reservation import Devices
 from tremula.launch.supervision import Run
-from tremula.launch.voice import Voice
-from tremula.wording import plain
 
 USAGE_ERROR = 2
 
@@ -43,7 +43,7 @@ def _main(words: list[str], out: Outlet, err: Outlet) -> int:
         return _print(out, help_text.version_text(settings.version_format))
     if settings.import_config:
         problems += config_file.import_into(settings, Path(settings.import_config))
-    voice = Voice(err, settings.verbosity)
+    voice = Logger(err, settings.verbosity)
     try:
         found, more = plan(settings)
     except Error as error:
@@ -68,7 +68,7 @@ def _main(words: list[str], out: Outlet, err: Outlet) -> int:
         return 1
 
 
-def _start(found: Plan, voice: Voice, out: Outlet, err: Outlet) -> int:
+def _start(found: Plan, voice: Logger, out: Outlet, err: Outlet) -> int:
     settings = found.settings
     if settings.executable_cache_path:
         folder = Path(settings.executable_cache_path).expanduser()
@@ -90,7 +90,7 @@ def _start(found: Plan, voice: Voice, out: Outlet, err: Outlet) -> int:
         return local_run.run(current)
 
 
-def _tell_threads(found: Plan, voice: Voice) -> None:
+def _tell_threads(found: Plan, voice: Logger) -> None:
     """Say how the cores of a host are divided, as the wrapper of each instance does it."""
     each = found.layout.instances_per_host
     if each > 1 and "OMP_NUM_THREADS" not in os.environ:
@@ -101,7 +101,7 @@ def _tell_threads(found: Plan, voice: Voice) -> None:
         )
 
 
-def _remark(settings: Settings, found: Plan, voice: Voice) -> None:
+def _remark(settings: Settings, found: Plan, voice: Logger) -> None:
     """Say which options change nothing, and what else the user should know before the run."""
     reasons: dict[str, list[str]] = {}
     for option in OPTIONS:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tremula.launch.hosts import Host, is_here
-from tremula.launch.layout import Layout
 from tremula.launch.options import Settings
+from tremula.launch.placement import Layout
 
 #: variables of the launcher's own environment that every instance gets, on whichever host
 HANDED_ON = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH")

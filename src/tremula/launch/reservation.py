@@ -8,11 +8,11 @@ from types import TracebackType
 from typing import Any
 
 from tremula.launch.check import Plan
-from tremula.launch.layout import IPUS_PER_LINK_DOMAIN
-from tremula.launch.voice import Voice
+from tremula.launch.logger import Logger
+from tremula.launch.placement import IPUS_PER_LINK_DOMAIN
 from tremula.machine import numbering
+from tremula.machine.occupancy import Occupancy
 from tremula.machine.reservation import Reservation, reserve
-from tremula.machine.room import Room
 from tremula.settings.environment import env
 
 
@@ -25,7 +25,7 @@ class Devices:
         target_options: how its IPUs are linked, as JSON; empty without IPUs.
     """
 
-    def __init__(self, plan: Plan, voice: Voice) -> None:
+    def __init__(self, plan: Plan, voice: Logger) -> None:
         self._plan = plan
         self._voice = voice
         self._reservation: Reservation | None = None
@@ -89,7 +89,7 @@ class Devices:
             self.token = self._reservation.token
             self._voice.debug(f"Attached to device {self.parent}")
 
-    def _tell_partition(self, room: Room) -> None:
+    def _tell_partition(self, room: Occupancy) -> None:
         partition, voice = room.partition, self._voice
         if not self._plan.settings.vipu_partition and not os.environ.get("IPUOF_VIPU_API_PARTITION_ID"):
             voice.info(f"Using V-IPU partition {partition.name} as it is the only one available")

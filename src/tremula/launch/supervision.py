@@ -9,11 +9,11 @@ from pathlib import Path
 from tremula.launch import processes
 from tremula.launch.check import Plan
 from tremula.launch.interrupts import Interrupts
-from tremula.launch.layout import Instance
+from tremula.launch.logger import Logger
 from tremula.launch.outlet import Outlet
 from tremula.launch.output import Pump
+from tremula.launch.placement import Instance
 from tremula.launch.reservation import Devices
-from tremula.launch.voice import Voice
 
 #: how long instances may take to end when they are asked to; then they are killed
 GRACE_SECONDS = 3.0
@@ -33,7 +33,7 @@ class Run:
 
     plan: Plan
     devices: Devices
-    voice: Voice
+    voice: Logger
     out: Outlet
     err: Outlet
 

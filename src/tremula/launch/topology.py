@@ -6,7 +6,7 @@ host's name does not fit, its number in brackets stands for it and a legend belo
 
 from __future__ import annotations
 
-from tremula.launch.layout import Layout
+from tremula.launch.placement import Layout
 
 _TITLE = "poprun topology"
 _LABELS = ("hosts", "ILDs", "instances", "replicas")

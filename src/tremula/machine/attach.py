@@ -17,7 +17,7 @@ from tremula.errors import Error
 from tremula.machine import faults
 from tremula.machine.counters import Meter, usage_of_this_process
 from tremula.machine.numbering import Device
-from tremula.machine.room import Room, enter, holders_text, too_few
+from tremula.machine.occupancy import Occupancy, enter, holders_text, too_few
 from tremula.settings.environment import env
 
 #: most IPUs that one process may take; above it, a program needs one process per 64
@@ -107,7 +107,7 @@ class Attachment:
         if self._injector is not None:
             self._injector.on_use(self.device.ipus)
 
-    def _take(self, found: Room) -> None:
+    def _take(self, found: Occupancy) -> None:
         limit = _patience()
         deadline = None if limit is None else time.monotonic() + limit
         collected = told = False
@@ -131,7 +131,7 @@ class Attachment:
                 )
             time.sleep(_POLL_SECONDS)
 
-    def _begin(self, found: Room, device: Device, ipus: range) -> None:
+    def _begin(self, found: Occupancy, device: Device, ipus: range) -> None:
         self.device, self._range, self._pid = device, ipus, os.getpid()
         usage = replace(
             usage_of_this_process(),
@@ -165,7 +165,7 @@ class Attachment:
             why = f"device {self._device_id} does not have that many IPUs; those that do have the ids {ids}"
         raise Error(f"Failed to acquire {self._ipus} IPU(s): {why}.", type="poptorch_cpp_error")
 
-    def _busy(self, found: Room) -> Error:
+    def _busy(self, found: Occupancy) -> Error:
         candidates = self._candidates()
         if self._device_id is not None:
             what = f"device {self._device_id} is in use"

@@ -13,9 +13,9 @@ import os
 import sys
 from pathlib import Path
 
+from tremula.atomic_files import whole_file
+from tremula.formatting import plain
 from tremula.settings.environment import env
-from tremula.whole_files import whole_file
-from tremula.wording import plain
 
 #: from the least to the most severe
 SEVERITIES = ("information", "warning", "error", "critical")

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from tremula import log
+from tremula.atomic_files import whole_file
 from tremula.errors import Error, RecoverableError, UnrecoverableError
 from tremula.machine import events
-from tremula.machine.place import folder_of
-from tremula.machine.room import Room, enter
+from tremula.machine.occupancy import Occupancy, enter
 from tremula.machine.sensors import gcda_options
+from tremula.machine.state_directory import folder_of
 from tremula.settings.environment import env
 from tremula.settings.gcda import SOC_ERRORS, GcdaOptions
-from tremula.whole_files import whole_file
 
 #: what helps against an error; nothing does against those that are not here
 RECOVERY = {
@@ -69,7 +69,7 @@ class Fired:
 class Injector:
     """Lets uses of devices fail as GCDA_OPTIONS asks. A process has one for each partition and setting."""
 
-    def __init__(self, options: GcdaOptions, room: Room) -> None:
+    def __init__(self, options: GcdaOptions, room: Occupancy) -> None:
         self._options = options
         self._room = room
         self._setting = _setting(options)
@@ -181,7 +181,7 @@ def injector() -> Injector | None:
     return found
 
 
-def error_states(room: Room) -> dict[int, str]:
+def error_states(room: Occupancy) -> dict[int, str]:
     """IPUs, counted in the system, that have a fault now, and which."""
     fired = _read(room)
     if fired is None or not fired.present:
@@ -189,7 +189,7 @@ def error_states(room: Room) -> dict[int, str]:
     return dict.fromkeys(fired.ipus, " ".join(fired.errors))
 
 
-def reset(room: Room, ipus: Iterable[int]) -> bool:
+def reset(room: Occupancy, ipus: Iterable[int]) -> bool:
     """Make faults of these IPUs (counted in the system) as if they had not happened; True if there were any."""
     fired = _read(room)
     if fired is None or set(fired.ipus).isdisjoint(ipus):
@@ -210,16 +210,16 @@ def _setting(options: GcdaOptions) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _file(room: Room) -> Path:
+def _file(room: Occupancy) -> Path:
     return folder_of(room.system) / "faults.json"
 
 
-def _write(room: Room, fired: Fired) -> None:
+def _write(room: Occupancy, fired: Fired) -> None:
     with whole_file(_file(room)) as file:
         json.dump(vars(fired), file)
 
 
-def _read(room: Room) -> Fired | None:
+def _read(room: Occupancy) -> Fired | None:
     """The last fault; None if there was none, or the file is not one of ours."""
     try:
         with open(_file(room), "rb") as file:

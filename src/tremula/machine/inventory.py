@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from tremula import __version__
 from tremula.machine import faults, partitions, sensors
 from tremula.machine.counters import Usage
-from tremula.machine.room import Room, enter
+from tremula.machine.occupancy import Occupancy, enter
 from tremula.machine.sensors import IpuSensors, Reading
 
 #: shown where there is no figure
@@ -69,7 +69,7 @@ class IpuRecord:
     error: str
 
 
-def rooms(*, every_partition: bool = False) -> list[Room]:
+def rooms(*, every_partition: bool = False) -> list[Occupancy]:
     """The partition that this process uses, or all of them; empty on a machine without IPUs.
 
     Raises:
@@ -87,7 +87,7 @@ def rooms(*, every_partition: bool = False) -> list[Room]:
     return [each for each in entered if each is not None]
 
 
-def records(room: Room) -> list[IpuRecord]:
+def records(room: Occupancy) -> list[IpuRecord]:
     """All IPUs of a partition."""
     machine = room.system.hardware.machine
     per_board = sensors.ipus_per_board(machine)
@@ -123,7 +123,7 @@ def records(room: Room) -> list[IpuRecord]:
     return found
 
 
-def attributes(room: Room, record: IpuRecord) -> dict[str, str]:
+def attributes(room: Occupancy, record: IpuRecord) -> dict[str, str]:
     """The attributes of one IPU, sorted as the tools show them: id and target first."""
     machine = room.system.hardware.machine
     partition = room.partition
@@ -190,7 +190,7 @@ def attributes(room: Room, record: IpuRecord) -> dict[str, str]:
     return {"id": str(record.id), "target": target(record)} | dict(sorted(values.items()))
 
 
-def all_attributes(found: list[Room]) -> Iterator[dict[str, str]]:
+def all_attributes(found: list[Occupancy]) -> Iterator[dict[str, str]]:
     """The attributes of every IPU of these partitions."""
     for room in found:
         for record in records(room):
@@ -202,7 +202,7 @@ def target(record: IpuRecord) -> str:
     return "PCIe" if record.on_card else "Fabric"
 
 
-def board_names(room: Room) -> tuple[str, str]:
+def board_names(room: Occupancy) -> tuple[str, str]:
     """Type and variant of the system's boards; those of your own machines have their name."""
     name = room.system.hardware.machine.name
     return _BOARDS.get(name, (name.upper(), name.upper()))
@@ -248,7 +248,7 @@ def _in_use(usage: Usage) -> dict[str, str]:
     return values
 
 
-def _neighbour(room: Room, place: int, usages: dict[int, Usage | None]) -> Usage | None:
+def _neighbour(room: Occupancy, place: int, usages: dict[int, Usage | None]) -> Usage | None:
     """What an IPU of the system does, also when it is in another partition."""
     if place in usages:
         return usages[place]

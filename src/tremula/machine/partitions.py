@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from tremula import log
+from tremula.atomic_files import whole_file
 from tremula.errors import Error
-from tremula.machine.place import folder_of
+from tremula.machine.state_directory import folder_of
 from tremula.machine.systems import VirtualSystem
 from tremula.settings.environment import env
-from tremula.whole_files import whole_file
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _MAX_BYTES = 1 << 20

@@ -11,7 +11,7 @@ import time
 
 from tremula.errors import Error
 from tremula.machine.numbering import Device
-from tremula.machine.room import Room, enter, holders_text, too_few
+from tremula.machine.occupancy import Occupancy, enter, holders_text, too_few
 
 _POLL_SECONDS = 0.2
 
@@ -19,7 +19,7 @@ _POLL_SECONDS = 0.2
 class Reservation:
     """A device that a launcher keeps for the processes that it starts."""
 
-    def __init__(self, found: Room, device: Device) -> None:
+    def __init__(self, found: Occupancy, device: Device) -> None:
         self.room = found
         self.device = device
         #: what TREMULA_RESERVATION must be for a process to attach inside

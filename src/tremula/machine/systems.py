@@ -13,11 +13,11 @@ from pathlib import Path
 
 import platformdirs
 
+from tremula.atomic_files import whole_file
 from tremula.errors import Error
 from tremula.hardware.catalogue import smallest_system, target
 from tremula.hardware.system import System
 from tremula.settings.environment import env
-from tremula.whole_files import whole_file
 
 #: the system of a machine that nobody chose one for
 DEFAULT = "bow2000"

@@ -19,7 +19,7 @@ import numpy as np
 
 from tremula.memory.tiles import Tiles
 from tremula.plan.planner import Planner
-from tremula.plan.work import Work
+from tremula.program.work import Work
 
 #: bytes on a tile to call an outlined function once more: branch, arguments, return
 CALL_BYTES = 16

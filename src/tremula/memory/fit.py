@@ -20,17 +20,19 @@ from tremula.memory.report import Contributor, IpuMemory, Peak
 from tremula.memory.tiles import Tiles, laid_out, same
 from tremula.plan.cost import Cost
 from tremula.plan.planner import Planner
+from tremula.program.op import Op
+from tremula.program.program import Program
+from tremula.program.tensor import Role, Tensor
 from tremula.schedule.deployment import Deployment, Location
-from tremula.schedule.flat import FlatOp, FlatProgram, FlatTensor, Kind
 from tremula.schedule.recompute import Recomputation
 
 _CATEGORIES = {
-    Kind.PARAMETER: Category.WEIGHTS,
-    Kind.BUFFER: Category.BUFFERS,
-    Kind.STATE: Category.OPTIMIZER_STATE,
-    Kind.ACCUMULATOR: Category.ACCUMULATORS,
-    Kind.CONSTANT: Category.CONSTANTS,
-    Kind.SCALAR: Category.CONSTANTS,
+    Role.PARAMETER: Category.WEIGHTS,
+    Role.BUFFER: Category.BUFFERS,
+    Role.STATE: Category.OPTIMIZER_STATE,
+    Role.ACCUMULATOR: Category.ACCUMULATORS,
+    Role.CONSTANT: Category.CONSTANTS,
+    Role.SCALAR: Category.CONSTANTS,
 }
 #: contributors that a report keeps
 _KEPT = 50
@@ -126,7 +128,7 @@ class MemoryReport:
 
 
 def memory_report(
-    program: FlatProgram,
+    program: Program,
     costs: Sequence[Cost],
     again: Recomputation,
     deployment: Deployment,
@@ -152,13 +154,13 @@ def memory_report(
     )
 
 
-def _lasting(program: FlatProgram, deployment: Deployment) -> dict[int, list[tuple[int, int]]]:
+def _lasting(program: Program, deployment: Deployment) -> dict[int, list[tuple[int, int]]]:
     """IPU -> (tensor, bytes) of what stays on the chip from step to step."""
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
     locations = {
-        Kind.PARAMETER: deployment.weights,
-        Kind.STATE: deployment.optimizer_state,
-        Kind.ACCUMULATOR: deployment.accumulators,
+        Role.PARAMETER: deployment.weights,
+        Role.STATE: deployment.optimizer_state,
+        Role.ACCUMULATOR: deployment.accumulators,
     }
     for number, tensor in enumerate(program.tensors):
         if tensor.kind not in _CATEGORIES or tensor.storage != number:
@@ -181,7 +183,7 @@ def resident_bytes(size: int, elements: int, location: Location, replicas: int) 
 
 
 def _ipu_memory(
-    program: FlatProgram,
+    program: Program,
     costs: Sequence[Cost],
     alive: Liveness,
     lasting: Sequence[tuple[int, int]],
@@ -246,7 +248,7 @@ def _ipu_memory(
     )
 
 
-def modules_of(item: FlatOp | FlatTensor) -> tuple[str, ...]:
+def modules_of(item: Op | Tensor) -> tuple[str, ...]:
     """The user's modules around an op or a tensor, outermost first; without any, the user's name scopes."""
     return tuple(item.module.split(".")) if item.module else item.scope
 
@@ -257,7 +259,7 @@ def _padded(on_tiles: Tiles, tiles: int) -> Tiles:
 
 
 def _peak(
-    program: FlatProgram, costs: Sequence[Cost], alive: Liveness, position: int, chip: Chip
+    program: Program, costs: Sequence[Cost], alive: Liveness, position: int, chip: Chip
 ) -> tuple[Peak, int]:
     if not alive.events:
         return Peak(0, "", "forward"), chip.tiles
@@ -268,7 +270,7 @@ def _peak(
     return Peak(position, op.name, phase, modules_of(op)), used
 
 
-def _io_buffers(program: FlatProgram, ipu: int, deployment: Deployment, chip: Chip) -> Tiles:
+def _io_buffers(program: Program, ipu: int, deployment: Deployment, chip: Chip) -> Tiles:
     """Where transfers with the host begin and end; overlapped ones have two of each, on tiles of their own."""
     if deployment.synthetic_data:
         return same(0, chip.tiles)

@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.plan.cost import Cost
-from tremula.plan.work import Cast, Elementwise, Random
-from tremula.program.graph import Phase
+from tremula.program.op import Phase
+from tremula.program.program import Program
+from tremula.program.tensor import LASTING, Role
+from tremula.program.work import Cast, Elementwise, Random
 from tremula.schedule.deployment import Deployment
-from tremula.schedule.flat import LASTING, FlatProgram, Kind
 from tremula.schedule.pipeline import stash_depth
 from tremula.schedule.recompute import Recomputation
 
@@ -68,7 +69,7 @@ class Liveness:
 
 
 def liveness(
-    program: FlatProgram, costs: Sequence[Cost], again: Recomputation, deployment: Deployment
+    program: Program, costs: Sequence[Cost], again: Recomputation, deployment: Deployment
 ) -> Liveness:
     """Lifetimes of all tensors of a step of `program`."""
     return _Walk(program, costs, again, deployment).result()
@@ -78,7 +79,7 @@ class _Walk:
     """One pass over the ops in the device's order."""
 
     def __init__(
-        self, program: FlatProgram, costs: Sequence[Cost], again: Recomputation, deployment: Deployment
+        self, program: Program, costs: Sequence[Cost], again: Recomputation, deployment: Deployment
     ) -> None:
         self._program = program
         self._costs = costs
@@ -202,11 +203,11 @@ class _Walk:
 
     def _touch(self, storage: int, position: int, ipu: int, backward: bool, stage: int) -> None:
         tensor = self._program.tensors[storage]
-        at_home = tensor.ipu == ipu or tensor.kind in (Kind.SCALAR, Kind.CONSTANT)
+        at_home = tensor.ipu == ipu or tensor.kind in (Role.SCALAR, Role.CONSTANT)
         if at_home and tensor.kind in LASTING and not self._comes_and_goes(tensor.kind, tensor.elements):
             return
         version = self._version(storage, stage) if backward else 0
-        if tensor.kind is Kind.INPUT and tensor.ipu == ipu and not version:
+        if tensor.kind is Role.INPUT and tensor.ipu == ipu and not version:
             return  # in the buffer that the host fills
         key = (storage, version, ipu)
         known = self._alive.get(key)
@@ -218,7 +219,7 @@ class _Walk:
     def _version(self, storage: int, stage: int) -> int:
         """Which of the lives of a storage the backward pass of forward stage `stage` sees."""
         tensor = self._program.tensors[storage]
-        if tensor.kind is Kind.PARAMETER:
+        if tensor.kind is Role.PARAMETER:
             return 1  # off the chip between its uses
         if not self._made_forward(storage):
             return 0
@@ -234,16 +235,16 @@ class _Walk:
     def _made_forward(self, storage: int) -> bool:
         tensor = self._program.tensors[storage]
         if tensor.producer < 0:
-            return tensor.kind is Kind.INPUT
+            return tensor.kind is Role.INPUT
         return self._program.ops[tensor.producer].phase is Phase.FORWARD
 
-    def _comes_and_goes(self, kind: Kind, elements: int) -> bool:
+    def _comes_and_goes(self, kind: Role, elements: int) -> bool:
         """Whether a lasting tensor is on the chip only while it is used."""
         deployment = self._deployment
         location = {
-            Kind.PARAMETER: deployment.weights,
-            Kind.STATE: deployment.optimizer_state,
-            Kind.ACCUMULATOR: deployment.accumulators,
+            Role.PARAMETER: deployment.weights,
+            Role.STATE: deployment.optimizer_state,
+            Role.ACCUMULATOR: deployment.accumulators,
         }.get(kind)
         return location is not None and not location.on_chip and elements >= location.smallest_elements
 
@@ -255,7 +256,7 @@ class _Walk:
             return tensor.bytes
         producer = tensor.producer
         in_update = producer >= 0 and self._program.ops[producer].phase is Phase.UPDATE
-        if tensor.kind is Kind.STATE or in_update:
+        if tensor.kind is Role.STATE or in_update:
             return -(-tensor.bytes // self._program.loops.replicas)
         return tensor.bytes
 

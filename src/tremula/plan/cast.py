@@ -13,7 +13,7 @@ from tremula.plan.codelets import compute_set_bytes
 from tremula.plan.cost import Cost, Superstep, Why
 from tremula.plan.elementwise import nothing_to_do
 from tremula.plan.spread import ceil_div, spread
-from tremula.plan.work import Cast
+from tremula.program.work import Cast
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

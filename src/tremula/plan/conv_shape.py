@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tremula.plan.work import Convolution, MatMul
+from tremula.program.work import Convolution, MatMul
 
 #: pairs of output and kernel positions up to which those that meet an input are counted one by one
 COUNTED_PAIRS = 4_000_000

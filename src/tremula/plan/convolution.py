@@ -10,7 +10,7 @@ from tremula.plan.conv_search import search
 from tremula.plan.conv_shape import shape_of
 from tremula.plan.conv_transforms import Pass
 from tremula.plan.cost import Cost
-from tremula.plan.work import Convolution, MatMul
+from tremula.program.work import Convolution, MatMul
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

@@ -18,7 +18,7 @@ from tremula.plan.elementwise import nothing_to_do
 from tremula.plan.exchange import exchange_code_bytes, exchange_cycles
 from tremula.plan.rearrange import rearrange_cycles
 from tremula.plan.spread import Share, ceil_div, spread
-from tremula.plan.work import Copy, Fill
+from tremula.program.work import Copy, Fill
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

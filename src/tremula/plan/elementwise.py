@@ -20,7 +20,7 @@ from tremula.plan.cost import Bytes, Cost, Superstep, Why
 from tremula.plan.exchange import exchange_code_bytes, exchange_cycles
 from tremula.plan.rearrange import rearrange_cycles
 from tremula.plan.spread import Share, ceil_div, spread
-from tremula.plan.work import Elementwise
+from tremula.program.work import Elementwise
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tremula.hardware.chip import item_bytes
 from tremula.plan.cost import Bytes, Cost, Superstep, Why
-from tremula.plan.work import Unknown
+from tremula.program.work import Unknown
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

@@ -16,7 +16,7 @@ from tremula.hardware.chip import Chip, item_bytes
 from tremula.plan.cost import Bytes, Cost, Why
 from tremula.plan.partition import Integers
 from tremula.plan.table_split import Evaluated, Floats, Stage, TableSplits, candidates, cheapest
-from tremula.plan.work import Gather, Scatter
+from tremula.program.work import Gather, Scatter
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tremula.plan.convolution import plan_product
 from tremula.plan.cost import Cost
-from tremula.plan.work import MatMul
+from tremula.program.work import MatMul
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

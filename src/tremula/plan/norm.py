@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tremula.plan.cost import Cost, Why, in_sequence
 from tremula.plan.elementwise import nothing_to_do, with_temporaries
-from tremula.plan.work import Copy, Elementwise, Norm, Reduction
+from tremula.program.work import Copy, Elementwise, Norm, Reduction
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

@@ -28,7 +28,7 @@ from tremula.plan.softmax import plan_softmax
 from tremula.plan.sort import plan_scan, plan_sort
 from tremula.plan.sparse import plan_sparse_matmul
 from tremula.plan.stencil import plan_stencil
-from tremula.plan.work import (
+from tremula.program.work import (
     Cast,
     Convolution,
     Copy,

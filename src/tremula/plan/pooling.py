@@ -17,7 +17,7 @@ from tremula.plan.codelets import compute_set_bytes
 from tremula.plan.cost import Alternative, Bytes, Cost, Superstep, Why
 from tremula.plan.exchange import exchange_code_bytes, exchange_cycles
 from tremula.plan.partition import Integers, part_size, product, splits
-from tremula.plan.work import Pool
+from tremula.program.work import Pool
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

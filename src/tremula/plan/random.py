@@ -15,7 +15,7 @@ from tremula.plan.cost import Cost, Superstep, Why
 from tremula.plan.elementwise import nothing_to_do
 from tremula.plan.exchange import exchange_code_bytes, exchange_cycles
 from tremula.plan.spread import ceil_div, spread
-from tremula.plan.work import Random
+from tremula.program.work import Random
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

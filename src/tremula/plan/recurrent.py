@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tremula.hardware.chip import item_bytes
 from tremula.plan.cost import Alternative, Bytes, Cost, Superstep, Why, in_sequence
-from tremula.plan.work import Elementwise, MatMul, Recurrent
+from tremula.program.work import Elementwise, MatMul, Recurrent
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

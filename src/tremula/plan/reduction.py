@@ -20,7 +20,7 @@ from tremula.plan.elementwise import nothing_to_do
 from tremula.plan.exchange import exchange_code_bytes, exchange_cycles
 from tremula.plan.reduction_vertices import SOURCE, contiguous_cycles, partials_type, strided_cycles
 from tremula.plan.spread import ceil_div
-from tremula.plan.work import Reduction
+from tremula.program.work import Reduction
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tremula.plan.cost import Cost, Why, in_sequence
 from tremula.plan.elementwise import nothing_to_do, with_temporaries
-from tremula.plan.work import Cast, Elementwise, Reduction, Softmax, Work
+from tremula.program.work import Cast, Elementwise, Reduction, Softmax, Work
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

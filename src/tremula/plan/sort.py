@@ -16,7 +16,7 @@ from tremula.hardware.chip import Chip, item_bytes
 from tremula.plan.codelets import compute_set_bytes
 from tremula.plan.cost import Alternative, Bytes, Cost, Superstep, Why
 from tremula.plan.exchange import exchange_code_bytes, exchange_cycles
-from tremula.plan.work import MatMul, Scan, Sort
+from tremula.program.work import MatMul, Scan, Sort
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

@@ -20,7 +20,7 @@ from tremula.plan.cost import Alternative, Bytes, Cost, Superstep, Why
 from tremula.plan.exchange import exchange_code_bytes
 from tremula.plan.partition import Integers
 from tremula.plan.sparse_vertices import Floats, block_cycles, element_cycles, reduce_cycles, zero_cycles
-from tremula.plan.work import SparseMatMul
+from tremula.program.work import SparseMatMul
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

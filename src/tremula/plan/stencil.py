@@ -18,7 +18,7 @@ from tremula.hardware.chip import Chip, item_bytes
 from tremula.plan.cost import Alternative, Bytes, Cost, Superstep, Why
 from tremula.plan.exchange import control_cycles, exchange_code_bytes, exchange_cycles
 from tremula.plan.stencil_partition import Partition, Pieces, Shape, candidate_partitions, partition
-from tremula.plan.work import Stencil
+from tremula.program.work import Stencil
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner

@@ -20,11 +20,11 @@ from types import TracebackType
 from typing import Any
 
 from tremula import __version__
+from tremula.atomic_files import flush_folder
 from tremula.errors import Error
 from tremula.profile.model import Row
 from tremula.profile.rows import Digest, Values, digest_of, to_file
 from tremula.profile.schema import APPLICATION_ID, BATCH_ROWS, META, SCHEMA_VERSION, TABLE_OF, TABLES, Table
-from tremula.whole_files import flush_folder
 
 
 class RowSink:

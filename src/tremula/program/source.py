@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from types import FrameType
 
-from tremula.program.graph import SourceLine
+from tremula.program.op import SourceLine
 
 #: packages whose frames are never "the user's line"
 _NOT_USER = ("torch.", "tremula.", "poptorch.", "contextlib", "functools")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from tremula.estimate.estimate import Estimate
 from tremula.profile.model import Op, ProgramNode, Transfer
-from tremula.program.graph import Phase
+from tremula.program.op import Phase
 
 #: (row of the op, whether it runs again) -> cycles of one micro-batch
 _Leaves = dict[tuple[int, bool], float]

@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tremula.formatting import amount, between, duration, plain, share
 from tremula.scale.feeding import MEASURED, Limit, limits
 from tremula.scale.row import PART_TITLES, DataRate, Row, ScalingStudy
 from tremula.scale.sentences import ipus, named
 from tremula.study.finding import Figure
-from tremula.wording import amount, between, duration, plain, share
 
 _COLUMNS = ("IPUs", "layout", "time/step", "samples/s", "", "efficiency", "", "fits", "most of the time")
 #: columns that the last one of them needs

@@ -12,11 +12,11 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from tremula.atomic_files import whole_file
 from tremula.errors import Error
 from tremula.scale.row import DataRate, HostRun, Layout, Measured, Row, ScalingStudy
 from tremula.study.finding import Figure
 from tremula.study.saved import read_document
-from tremula.whole_files import whole_file
 
 FORMAT = "tremula scale"
 FORMAT_VERSION = 1

@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from tremula.capture.state import StateSlots
-from tremula.distributed import group
+from tremula.distributed import collectives
 from tremula.distributed.instances import Instances, patience
 from tremula.errors import Error
-from tremula.optimize.named import named_spec
-from tremula.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
-from tremula.program.graph import Loops
+from tremula.frontends.torch.capture.state import StateSlots
+from tremula.frontends.torch.optimize.named import named_spec
+from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
+from tremula.frontends.torch.session import Session
+from tremula.frontends.torch.subject import Subject
+from tremula.program.loops import Loops
 from tremula.scale.row import HostRun
-from tremula.session import Session
-from tremula.study.subject import Subject
 
 #: share of its value by which a floating-point input is changed at most, so that micro-batches differ; signs stay
 _NOISE = 0.5
@@ -91,7 +91,7 @@ def _micro_batches(subject: Subject, instance: int, instances: int) -> list[Micr
     inputs = [tensor.contiguous() for tensor in subject.parts.inputs]
     given = [[tensor] for tensor in inputs]
     if instances > 1:
-        talk = group.whole(instance, instances, patience())
+        talk = collectives.whole(instance, instances, patience())
         # as bytes: not every type can be sent
         given = [
             [part.view(t.dtype).reshape(t.shape) for part in talk.gather(t.reshape(-1).view(torch.uint8))]
@@ -198,7 +198,7 @@ def _spread(weights: dict[str, torch.Tensor], instances: Instances) -> float:
     """The largest difference between any two processes' weights."""
     if instances.count == 1:
         return 0.0
-    talk = group.whole(instances.index, instances.count, instances.patience)
+    talk = collectives.whole(instances.index, instances.count, instances.patience)
     largest = 0.0
     for tensor in weights.values():
         first, *others = talk.gather(tensor.reshape(-1).contiguous().view(torch.uint8))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tremula.data import reading
+from tremula.frontends.torch.data import current_loader
 from tremula.scale.row import DataRate, Row
 from tremula.study.finding import Figure
 
@@ -23,11 +23,11 @@ _SECONDS = 2.0
 
 def measured_rate() -> tuple[DataRate | None, str]:
     """How fast the program's loader has batches ready on this host; or why that is not known."""
-    loader = reading.newest()
+    loader = current_loader.newest()
     if loader is None:
         return None, "the program goes over no poptorch.DataLoader"
     try:
-        speed = reading.read(loader, _SECONDS)
+        speed = current_loader.read(loader, _SECONDS)
     except Exception as problem:  # the loader and its data are the user's
         return None, f"the program's loader could not be read on its own: {problem}"
     if speed is None:

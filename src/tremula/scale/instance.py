@@ -13,13 +13,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tremula.atomic_files import whole_text
 from tremula.distributed import launched
 from tremula.errors import Error
+from tremula.frontends.torch.factory import load, made_on_host, subject_of
+from tremula.frontends.torch.subject import Subject
 from tremula.scale.equivalence import train_together
-from tremula.study.factory import load, made_on_host, subject_of
 from tremula.study.programs import subjects_of_program
-from tremula.study.subject import Subject
-from tremula.whole_files import whole_text
 
 #: what the figures are called in their folder
 FIGURES = "figures.json"

@@ -10,19 +10,19 @@ import functools
 import hashlib
 from dataclasses import dataclass, field
 
-from tremula.capture.stages import Mode
 from tremula.errors import Error
 from tremula.estimate.estimate import VERSION
+from tremula.frontends.torch.capture.stages import Mode
+from tremula.frontends.torch.subject import Subject, Variant
 from tremula.hardware.chip import Chip
 from tremula.scale.batches import Batches, micro_batches_needed
 from tremula.scale.question import ScaleQuestion
 from tremula.scale.row import Layout
 from tremula.study.answer import split_for
 from tremula.study.case import Begin, Case, Study
+from tremula.study.cases import Plan, case_for, system_for, variant_of
 from tremula.study.finding import Finding, finding_of_estimate
-from tremula.study.layout import Plan, case_for, system_for, variant_of
 from tremula.study.question import Setting
-from tremula.study.subject import Subject, Variant
 
 #: a layout with the blocks that the program has itself
 OWN = 0

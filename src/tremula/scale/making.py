@@ -14,6 +14,9 @@ from pathlib import Path
 from tremula import __version__
 from tremula.errors import Error
 from tremula.estimate.estimate import VERSION
+from tremula.formatting import plain
+from tremula.frontends.torch.subject import Subject
+from tremula.progress import Tell, bar
 from tremula.scale.assumptions import assumptions
 from tremula.scale.document import read, save
 from tremula.scale.feeding import fed
@@ -21,9 +24,6 @@ from tremula.scale.layouts import Layouts
 from tremula.scale.question import ScaleQuestion
 from tremula.scale.row import DataRate, Measured, Row, ScalingStudy
 from tremula.scale.sizes import batches_for, sizes
-from tremula.study.subject import Subject
-from tremula.telling import Tell, bar
-from tremula.wording import plain
 
 #: name of the study in its folder
 DOCUMENT = "scale.json"

@@ -19,10 +19,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from tremula.errors import Error
+from tremula.formatting import plain
+from tremula.progress import Tell, bar
 from tremula.scale.instance import FIGURES
 from tremula.scale.row import HostRun, Measured
-from tremula.telling import Tell, bar
-from tremula.wording import plain
 
 #: characters of a program's last words
 _LAST_WORDS = 300

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from tremula.formatting import amount, duration
 from tremula.scale.colours import MARKERS, SERIES
 from tremula.scale.colours import PARTS as PART_COLOURS
 from tremula.scale.row import PART_TITLES, PARTS, Row, ScalingStudy
 from tremula.scale.sentences import named, part_shares
-from tremula.wording import amount, duration
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tremula.atomic_files import whole_path
 from tremula.errors import Error
 from tremula.scale.row import ScalingStudy
 from tremula.scale.sentences import headline, named
-from tremula.whole_files import whole_path
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

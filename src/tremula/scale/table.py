@@ -16,6 +16,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from tremula.formatting import amount, between, duration, energy, memory_size, share
 from tremula.scale.row import PARTS, Measured, Row, ScalingStudy
 from tremula.scale.sentences import (
     BANDS,
@@ -34,7 +35,6 @@ from tremula.scale.sentences import (
     waiting,
 )
 from tremula.study.table import harmless
-from tremula.wording import amount, between, duration, energy, memory_size, share
 
 #: a part is listed if it has this share of a step at some size
 _LEAST = 0.005

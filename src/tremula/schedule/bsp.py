@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 from tremula.hardware.chip import Chip
 from tremula.plan.cost import Bytes, Cost, Superstep, Why, in_sequence
 from tremula.plan.planner import Planner
-from tremula.plan.work import Cast, Elementwise, Fill, Norm, Random, Softmax, Work
-from tremula.program.graph import Phase
-from tremula.schedule.flat import LASTING, FlatOp, FlatProgram
+from tremula.program.op import Op, Phase
+from tremula.program.program import Program
+from tremula.program.tensor import LASTING
+from tremula.program.work import Cast, Elementwise, Fill, Norm, Random, Softmax, Work
 
 #: work that is done wherever its first operand lies
 _IN_PLACE = (Elementwise, Cast, Random)
@@ -45,7 +46,7 @@ class OpCosts:
     rearranged: list[int]
 
 
-def op_costs(program: FlatProgram, planner: Planner) -> OpCosts:
+def op_costs(program: Program, planner: Planner) -> OpCosts:
     """The cost of every op of `program`."""
     layouts: list[int] = [-1] * len(program.tensors)  # by storage
     known: dict[tuple[tuple[Work, ...], int], Cost] = {}
@@ -62,7 +63,7 @@ def op_costs(program: FlatProgram, planner: Planner) -> OpCosts:
     return OpCosts(costs, rearranged)
 
 
-def _lay_out(program: FlatProgram, op: FlatOp, number: int, layouts: list[int]) -> int:
+def _lay_out(program: Program, op: Op, number: int, layouts: list[int]) -> int:
     """Note the layout of what `op` makes; the bytes of its operands that lie otherwise."""
     tensors = program.tensors
     if not op.works:

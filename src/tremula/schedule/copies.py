@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from tremula.program.graph import Phase
-from tremula.schedule.flat import FlatProgram, Kind
+from tremula.program.op import Phase
+from tremula.program.program import Program
+from tremula.program.tensor import Role
 
 _STEP = (Phase.FORWARD, Phase.BACKWARD)
 
@@ -28,7 +29,7 @@ class Crossing:
     stage: int = 0
 
 
-def crossings(program: FlatProgram, *, pipelined: bool) -> list[Crossing]:
+def crossings(program: Program, *, pipelined: bool) -> list[Crossing]:
     """All copies between IPUs for one micro-batch."""
     if program.ipus == 1:
         return []
@@ -37,7 +38,7 @@ def crossings(program: FlatProgram, *, pipelined: bool) -> list[Crossing]:
     ipu_of = _ipu_of_stage(program)
     for storage, places in readers.items():
         tensor = program.tensors[storage]
-        if tensor.kind in (Kind.SCALAR, Kind.CONSTANT):
+        if tensor.kind in (Role.SCALAR, Role.CONSTANT):
             continue
         if not pipelined or tensor.producer < 0:
             # the host writes inputs to the IPU that reads them first
@@ -53,7 +54,7 @@ def crossings(program: FlatProgram, *, pipelined: bool) -> list[Crossing]:
     return found
 
 
-def _readers(program: FlatProgram, pipelined: bool) -> dict[int, set[tuple[int, int]]]:
+def _readers(program: Program, pipelined: bool) -> dict[int, set[tuple[int, int]]]:
     """Storage -> (stage, IPU) of the ops that read it away from home."""
     readers: dict[int, set[tuple[int, int]]] = defaultdict(set)
     last = program.forward_stages - 1
@@ -72,11 +73,11 @@ def _readers(program: FlatProgram, pipelined: bool) -> dict[int, set[tuple[int, 
     return readers
 
 
-def _forward_made(program: FlatProgram, storage: int) -> bool:
+def _forward_made(program: Program, storage: int) -> bool:
     producer = program.tensors[storage].producer
     return producer >= 0 and program.ops[producer].phase is Phase.FORWARD
 
 
-def _ipu_of_stage(program: FlatProgram) -> dict[int, int]:
+def _ipu_of_stage(program: Program) -> dict[int, int]:
     """Pipeline stage after differentiation -> its IPU."""
     return {op.stage: op.ipu for op in program.ops if op.phase in _STEP}

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tremula.program.lowered import DEFAULT_PROPORTION, LoweringSettings
+
 
 @dataclass(frozen=True)
 class Location:
@@ -36,7 +38,7 @@ class Deployment:
     #: names of tensors (program names) that are kept for the backward pass instead of being computed again
     checkpoints: frozenset[str] = frozenset()
     #: share of tile memory that the temporaries of a matmul or convolution may take, by IPU; -1 is the default
-    proportions: Mapping[int, float] = field(default_factory=lambda: {-1: 0.6})
+    proportions: Mapping[int, float] = field(default_factory=lambda: {-1: DEFAULT_PROPORTION})
     #: type of partial sums, and of those that travel between tiles
     partials: str = "fp32"
     weights: Location = Location()
@@ -55,6 +57,11 @@ class Deployment:
     #: host work per call in seconds; None: the fitted one
     call_seconds: float | None = None
 
+    @property
+    def lowering(self) -> LoweringSettings:
+        """What it says about the work of single ops."""
+        return LoweringSettings(partials=self.partials, proportions=self.proportions)
+
     def proportion(self, ipu: int) -> float:
         """Of IPU `ipu`."""
-        return self.proportions.get(ipu, self.proportions.get(-1, 0.6))
+        return self.lowering.proportion(ipu)

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tremula.plan.cost import Cost
-from tremula.program.graph import Phase
+from tremula.program.op import Phase
+from tremula.program.program import Program
+from tremula.program.tensor import Role
 from tremula.schedule.bsp import Cycles, CycleSum
 from tremula.schedule.deployment import Deployment
-from tremula.schedule.flat import FlatProgram, Kind
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class PhaseLoad:
     stored_bytes: Mapping[int, int]
 
 
-def phase_loads(program: FlatProgram, costs: Sequence[Cost], deployment: Deployment) -> list[PhaseLoad]:
+def phase_loads(program: Program, costs: Sequence[Cost], deployment: Deployment) -> list[PhaseLoad]:
     """All phases of a micro-batch in the order in which they run."""
     sums: dict[tuple[bool, int], dict[int, CycleSum]] = defaultdict(lambda: defaultdict(CycleSum))
     read: dict[tuple[bool, int], set[int]] = defaultdict(set)
@@ -58,19 +59,19 @@ def phase_loads(program: FlatProgram, costs: Sequence[Cost], deployment: Deploym
     return loads
 
 
-def _by_ipu(program: FlatProgram, storages: set[int], deployment: Deployment) -> dict[int, int]:
+def _by_ipu(program: Program, storages: set[int], deployment: Deployment) -> dict[int, int]:
     sizes: dict[int, int] = defaultdict(int)
     for storage in storages:
         sizes[program.tensors[storage].ipu] += _moved(program, storage, deployment)
     return dict(sizes)
 
 
-def _moved(program: FlatProgram, storage: int, deployment: Deployment) -> int:
+def _moved(program: Program, storage: int, deployment: Deployment) -> int:
     """Bytes of a tensor that lives in streaming memory between phases; 0 if it stays on the chip."""
     tensor = program.tensors[storage]
-    if tensor.kind is Kind.PARAMETER:
+    if tensor.kind is Role.PARAMETER:
         location = deployment.weights
-    elif tensor.kind is Kind.ACTIVATION:
+    elif tensor.kind is Role.ACTIVATION:
         location = deployment.activations
     else:
         return 0

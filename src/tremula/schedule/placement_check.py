@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tremula.errors import Error
 from tremula.hardware.system import System
+from tremula.program.program import Program
+from tremula.program.tensor import Role
 from tremula.schedule.deployment import Deployment
-from tremula.schedule.flat import FlatProgram, Kind
 from tremula.schedule.streaming import free_bytes_per_ipu
 
 EXECUTIONS = ("single", "sharded", "pipelined", "serial_phased", "parallel_phased")
@@ -13,7 +14,7 @@ SCHEDULES = ("grouped", "interleaved", "sequential")
 RECOMPUTE = ("none", "all", "checkpoints", "norms")
 
 
-def check_placement(program: FlatProgram, deployment: Deployment, system: System) -> None:
+def check_placement(program: Program, deployment: Deployment, system: System) -> None:
     """Raise an error if `program` cannot lie on `system` as `deployment` says.
 
     Raises:
@@ -47,13 +48,13 @@ def check_placement(program: FlatProgram, deployment: Deployment, system: System
         )
 
 
-def _check_streaming_memory(program: FlatProgram, deployment: Deployment, system: System) -> None:
+def _check_streaming_memory(program: Program, deployment: Deployment, system: System) -> None:
     """What lives beside the chips must have room there; cards have the host's memory, which is not known."""
     room = free_bytes_per_ipu(system) * deployment.ipus_per_replica
     locations = {
-        Kind.PARAMETER: deployment.weights,
-        Kind.STATE: deployment.optimizer_state,
-        Kind.ACCUMULATOR: deployment.accumulators,
+        Role.PARAMETER: deployment.weights,
+        Role.STATE: deployment.optimizer_state,
+        Role.ACCUMULATOR: deployment.accumulators,
     }
     needed = 0
     for number, tensor in enumerate(program.tensors):
@@ -69,7 +70,7 @@ def _check_streaming_memory(program: FlatProgram, deployment: Deployment, system
         )
 
 
-def _stages(program: FlatProgram, deployment: Deployment, ipus: int) -> str:
+def _stages(program: Program, deployment: Deployment, ipus: int) -> str:
     """The reason behind an IPU that is not there, if it is the usual one."""
     stages = program.forward_stages
     if deployment.execution != "pipelined" or stages <= ipus:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tremula.plan.work import Cast, Elementwise, Norm, Random
-from tremula.program.graph import Phase
+from tremula.program.op import Op, Phase
+from tremula.program.program import Program
+from tremula.program.work import Cast, Elementwise, Norm, Random
 from tremula.schedule.deployment import Deployment
-from tremula.schedule.flat import FlatOp, FlatProgram
 
 _CHEAP = (Norm, Elementwise, Cast, Random)
 
@@ -29,7 +29,7 @@ class Recomputation:
     saved: tuple[tuple[int, int], ...]
 
 
-def recomputation(program: FlatProgram, deployment: Deployment) -> Recomputation:
+def recomputation(program: Program, deployment: Deployment) -> Recomputation:
     """What of `program` runs again under the settings of `deployment`."""
     ops, tensors = program.ops, program.tensors
     forget = _forgetting(program, deployment)
@@ -72,7 +72,7 @@ def recomputation(program: FlatProgram, deployment: Deployment) -> Recomputation
     return Recomputation(tuple(sorted(again)), tuple(sorted(saved)))
 
 
-def _makers(program: FlatProgram) -> dict[int, list[int]]:
+def _makers(program: Program) -> dict[int, list[int]]:
     """Forward ops that write each storage, in order; what is there before the step has none."""
     makers: dict[int, list[int]] = {}
     tensors = program.tensors
@@ -87,7 +87,7 @@ def _makers(program: FlatProgram) -> dict[int, list[int]]:
 class _forgetting:  # noqa: N801 (a predicate with settings)
     """Whether the results of a forward op are forgotten."""
 
-    def __init__(self, program: FlatProgram, deployment: Deployment) -> None:
+    def __init__(self, program: Program, deployment: Deployment) -> None:
         self._mode = deployment.recompute if program.training else "none"
         self._last = -1
         if deployment.execution == "pipelined" and deployment.pipeline_schedule != "sequential":
@@ -100,7 +100,7 @@ class _forgetting:  # noqa: N801 (a predicate with settings)
             ):
                 self._last = last
 
-    def __call__(self, op: FlatOp) -> bool:
+    def __call__(self, op: Op) -> bool:
         if self._mode == "none" or op.stage == self._last:
             return False
         if self._mode == "norms":

@@ -15,20 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.plan.work import Work
-from tremula.program.graph import Phase
-from tremula.schedule.flat import FlatOp, FlatProgram, FlatTensor
+from tremula.program.op import Op, Phase
+from tremula.program.program import Program
+from tremula.program.tensor import Tensor
+from tremula.program.work import Work
 
 _STEP = (Phase.FORWARD, Phase.BACKWARD)
 _DEFAULT = -1
 
 
 def relayout(
-    program: FlatProgram,
+    program: Program,
     stage_of: Sequence[int],
     ipu_of_stage: Sequence[int],
     proportions: Mapping[int, float] | None = None,
-) -> FlatProgram:
+) -> Program:
     """`program` with segment k in forward stage `stage_of[k]`.
 
     Args:
@@ -43,7 +44,7 @@ def relayout(
 class Relayout:
     """What is the same for all layouts of one program."""
 
-    def __init__(self, program: FlatProgram, proportions: Mapping[int, float] | None = None) -> None:
+    def __init__(self, program: Program, proportions: Mapping[int, float] | None = None) -> None:
         self._program = program
         ops, tensors = program.ops, program.tensors
         last = program.forward_stages - 1
@@ -75,8 +76,8 @@ class Relayout:
         #: works with another proportion, by the identity of those that the program holds
         self._reworked: dict[tuple[int, float], tuple[Work, ...]] = {}
         #: ops and tensors of the layout before: what has not moved is the same object
-        self._ops: list[FlatOp] = ops
-        self._tensors: list[FlatTensor] = tensors
+        self._ops: list[Op] = ops
+        self._tensors: list[Tensor] = tensors
 
     @property
     def segments(self) -> NDArray[np.int64]:
@@ -88,7 +89,7 @@ class Relayout:
         """By tensor, the op whose IPU it lives on; -1: IPU 0."""
         return self._homes
 
-    def over(self, stage_of: Sequence[int], ipu_of_stage: Sequence[int]) -> FlatProgram:
+    def over(self, stage_of: Sequence[int], ipu_of_stage: Sequence[int]) -> Program:
         """The program with segment k in stage `stage_of[k]`, and that stage on its IPU."""
         ops = self._program.ops
         table, ipus = np.asarray(stage_of, dtype=np.int64), np.asarray(ipu_of_stage, dtype=np.int64)
@@ -112,8 +113,8 @@ class Relayout:
         ]
         return replace(self._program, ops=self._ops, tensors=self._tensors, _by_phase=None)
 
-    def _moved(self, op: FlatOp, ipu: int, stage: int) -> FlatOp:
-        return FlatOp(
+    def _moved(self, op: Op, ipu: int, stage: int) -> Op:
+        return Op(
             op.name, op.target, op.phase, self._works(op.works, ipu), op.inputs, op.outputs, ipu, stage,
             op.execution_phase, op.scope, op.module, op.source, op.checkpoint, op.unknown, op.host, op.owner,
         )  # fmt: skip
@@ -137,8 +138,8 @@ def _with_proportion(work: Work, before: float, now: float) -> Work:
     return replace(changed, proportion=now) if getattr(work, "proportion", None) == before else work
 
 
-def _living(tensor: FlatTensor, ipu: int) -> FlatTensor:
-    return FlatTensor(
+def _living(tensor: Tensor, ipu: int) -> Tensor:
+    return Tensor(
         tensor.name, tensor.elements, tensor.bytes, tensor.kind, tensor.storage, tensor.producer, ipu,
         tensor.scope, tensor.module, tensor.owner,
     )  # fmt: skip

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field, replace
 from tremula.hardware.system import System
 from tremula.plan.cost import Cost, Why
 from tremula.plan.planner import Planner
-from tremula.plan.work import Cast, Copy, Elementwise, Fill, Random, Reduction, Unknown, Work
-from tremula.program.graph import Phase
+from tremula.program.op import Phase
+from tremula.program.program import Program
+from tremula.program.tensor import Role, Tensor
+from tremula.program.work import Cast, Copy, Elementwise, Fill, Random, Reduction, Unknown, Work
 from tremula.schedule.bsp import Cycles, CycleSum
 from tremula.schedule.collectives import all_gather, all_reduce, reduce_scatter
 from tremula.schedule.constants import FITTED_SCHEDULE, ScheduleConstants
 from tremula.schedule.deployment import Deployment, Location
-from tremula.schedule.flat import FlatProgram, FlatTensor, Kind
 from tremula.schedule.streaming import traffic
 
 
@@ -47,7 +48,7 @@ class UpdateTime:
 
 
 def update_time(
-    program: FlatProgram,
+    program: Program,
     costs: Sequence[Cost],
     deployment: Deployment,
     system: System,
@@ -70,14 +71,12 @@ def update_time(
     )
 
 
-def is_sharded(tensor: FlatTensor, location: Location, replicas: int) -> bool:
+def is_sharded(tensor: Tensor, location: Location, replicas: int) -> bool:
     """Whether each replica keeps only a part of `tensor`."""
     return location.sharded and replicas > 1 and tensor.elements >= location.smallest_elements
 
 
-def _arithmetic(
-    program: FlatProgram, costs: Sequence[Cost], deployment: Deployment, planner: Planner
-) -> Cycles:
+def _arithmetic(program: Program, costs: Sequence[Cost], deployment: Deployment, planner: Planner) -> Cycles:
     sums: dict[int, CycleSum] = defaultdict(CycleSum)
     replicas = program.loops.replicas
     for number in program.of_phase(Phase.UPDATE):
@@ -108,7 +107,7 @@ def part_of(work: Work, replicas: int) -> Work:
 
 
 def _gradient_exchange(
-    program: FlatProgram,
+    program: Program,
     deployment: Deployment,
     system: System,
     why: dict[str, Why],
@@ -151,12 +150,12 @@ def _gradient_exchange(
 
 
 def _state_traffic(
-    program: FlatProgram, deployment: Deployment, system: System, why: dict[str, Why]
+    program: Program, deployment: Deployment, system: System, why: dict[str, Why]
 ) -> tuple[float, int]:
     """Cycles to read and write what lives in streaming memory, and its bytes, one way."""
     sizes: dict[int, int] = defaultdict(int)
-    locations = {Kind.STATE: deployment.optimizer_state, Kind.ACCUMULATOR: deployment.accumulators}
-    turns = {Kind.STATE: 1, Kind.ACCUMULATOR: program.loops.gradient_accumulation}
+    locations = {Role.STATE: deployment.optimizer_state, Role.ACCUMULATOR: deployment.accumulators}
+    turns = {Role.STATE: 1, Role.ACCUMULATOR: program.loops.gradient_accumulation}
     for number, tensor in enumerate(program.tensors):
         location = locations.get(tensor.kind)
         if location is None or location.on_chip or tensor.storage != number:
@@ -171,7 +170,7 @@ def _state_traffic(
 def streaming_cycles(
     read: Mapping[int, int],
     written: Mapping[int, int],
-    program: FlatProgram,
+    program: Program,
     deployment: Deployment,
     system: System,
     why: dict[str, Why],

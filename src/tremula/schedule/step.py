@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from tremula.hardware.system import System
 from tremula.plan.cost import Cost, Why
 from tremula.plan.planner import Planner
-from tremula.program.graph import Phase
+from tremula.program.op import Phase
+from tremula.program.program import Program
 from tremula.schedule.bsp import Cycles, CycleSum
 from tremula.schedule.constants import FITTED_SCHEDULE, ScheduleConstants
 from tremula.schedule.copies import Crossing, crossings
 from tremula.schedule.deployment import Deployment
-from tremula.schedule.flat import FlatProgram
 from tremula.schedule.host_io import HostCall, call_time
 from tremula.schedule.links import stage_copies
 from tremula.schedule.phased import PhaseLoad, phase_loads, phased_micro_batch
@@ -54,7 +54,7 @@ class StepTime:
 
 
 def step_time(
-    program: FlatProgram,
+    program: Program,
     costs: Sequence[Cost],
     again: Recomputation,
     deployment: Deployment,
@@ -108,7 +108,7 @@ def step_time(
 
 
 def _stages(
-    program: FlatProgram, costs: Sequence[Cost], again: Recomputation, crossed: Sequence[Crossing]
+    program: Program, costs: Sequence[Cost], again: Recomputation, crossed: Sequence[Crossing]
 ) -> list[StageTime]:
     """Work by pipeline stage after differentiation; one for a program that is no pipeline."""
     last = program.forward_stages - 1
@@ -147,7 +147,7 @@ def _stages(
     ]
 
 
-def _backward_stage_of_ipu(program: FlatProgram) -> dict[int, int]:
+def _backward_stage_of_ipu(program: Program) -> dict[int, int]:
     stages: dict[int, int] = {}
     for number in program.of_phase(Phase.BACKWARD):
         op = program.ops[number]
@@ -181,7 +181,7 @@ def _copies(
 
 def _phased(
     phases: Sequence[PhaseLoad],
-    program: FlatProgram,
+    program: Program,
     deployment: Deployment,
     system: System,
     why: dict[str, Why],
@@ -193,7 +193,7 @@ def _phased(
 
 
 def _host_call(
-    program: FlatProgram,
+    program: Program,
     deployment: Deployment,
     system: System,
     device_seconds: float,

@@ -132,7 +132,7 @@ VARIABLES: tuple[Variable, ...] = (
         parse_count,
         0,
         "Cut graphs printed to the log after so many characters; 0 prints all.",
-        "tremula.capture",
+        "tremula.frontends.torch.capture",
         "no effect: graphs are not cut",
     ),
     _level("POPART_LOG_LEVEL", "WARN", "Level of the lines of the PopART layer (`popart:session`, ...)."),
@@ -396,7 +396,7 @@ VARIABLES: tuple[Variable, ...] = (
         parse_text,
         "",
         "Modules, separated by commas, that register custom ops; imported when the first one is used.",
-        "tremula.ops",
+        "tremula.frontends.torch.ops",
     ),
     Variable(
         "TREMULA_LEGACY_TORCH",
@@ -404,7 +404,7 @@ VARIABLES: tuple[Variable, ...] = (
         parse_flag,
         False,
         "Accept a few habits of programs for older torch that this one refuses.",
-        "tremula.data",
+        "tremula.frontends.torch.data",
     ),
     Variable(
         "TREMULA_THREADS",
@@ -412,7 +412,7 @@ VARIABLES: tuple[Variable, ...] = (
         parse_count,
         0,
         "Number of host threads that compute; 0 leaves the choice to torch (and OMP_NUM_THREADS).",
-        "tremula.execute",
+        "tremula.frontends.torch.execute",
     ),
     Variable(
         "TREMULA_EXECUTION",
@@ -421,7 +421,7 @@ VARIABLES: tuple[Variable, ...] = (
         "auto",
         "How programs are run on the host: `auto` begins at once in the quick form and changes to compiled code "
         "when a program runs long enough; `quick` never compiles; `compiled` waits for the compiler first.",
-        "tremula.execute",
+        "tremula.frontends.torch.execute",
     ),
     Variable(
         "TREMULA_CACHE_DIR",

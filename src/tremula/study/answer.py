@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
+from tremula.formatting import plain
+from tremula.frontends.torch.subject import Subject
 from tremula.memory.categories import Category
+from tremula.progress import Tell, bar
 from tremula.study.case import Begin, Case, Study
+from tremula.study.cases import Plan, case_for, deployment_for, loops_for, plans, system_for, variant_of
 from tremula.study.finding import Finding, finding_of
-from tremula.study.layout import Plan, case_for, deployment_for, loops_for, plans, system_for, variant_of
 from tremula.study.question import Question, Setting
 from tremula.study.split.result import Split
 from tremula.study.split.search import find_split
-from tremula.study.subject import Subject
-from tremula.telling import Tell, bar
-from tremula.wording import plain
 
 #: what stays on an IPU however the model is cut
 _STAYING = (Category.WEIGHTS, Category.BUFFERS, Category.OPTIMIZER_STATE, Category.ACCUMULATORS)

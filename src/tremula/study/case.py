@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tremula.capture.stages import Mode, StageSummary
 from tremula.errors import Error
-from tremula.estimate.estimate import Estimate, estimate_flat
+from tremula.estimate.estimate import Estimate, estimate
+from tremula.frontends.torch.capture.stages import Mode, StageSummary
+from tremula.frontends.torch.subject import CapturedVariant, Subject, Variant
 from tremula.hardware.chip import Chip
 from tremula.hardware.system import System
 from tremula.plan.planner import Planner
-from tremula.program.graph import Loops
+from tremula.program.loops import Loops
+from tremula.program.program import Program
 from tremula.schedule.deployment import Deployment
-from tremula.schedule.flat import FlatProgram
 from tremula.schedule.pipeline import pipeline_stages
 from tremula.schedule.relayout import Relayout
 from tremula.study.changes import Changes, kept_tensors, subject_with, with_proportions
 from tremula.study.split.result import Split
 from tremula.study.split.segmented import Segmented
-from tremula.study.subject import CapturedVariant, Subject, Variant
 
 #: where a stage begins: path of the module, and its IPU
 Begin = tuple[str, int]
@@ -85,12 +85,12 @@ class Study:
         if changes.kept:
             kept = deployment.checkpoints | kept_tensors(flat, changes.kept)
             deployment = replace(deployment, checkpoints=kept)
-        found = estimate_flat(flat, deployment, system, planner=planner)
+        found = estimate(flat, deployment, system, planner=planner)
         if keep:
             self._estimates[key] = found
         return found
 
-    def laid_out(self, case: Case) -> FlatProgram:
+    def laid_out(self, case: Case) -> Program:
         """The program of `case` over its IPUs."""
         if case.cuts is None and case.deployment.execution.endswith("phased"):
             own = replace(case.variant, own_blocks=True)

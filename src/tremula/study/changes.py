@@ -15,10 +15,10 @@ from typing import Any
 import torch
 
 from tremula.errors import Error
-from tremula.plan.work import Convolution, Gather, MatMul, Recurrent, Scatter, SparseMatMul, Work
-from tremula.program.graph import Phase
-from tremula.schedule.flat import FlatProgram
-from tremula.study.subject import DTYPES, Subject, Variant
+from tremula.frontends.torch.subject import DTYPES, Subject, Variant
+from tremula.program.op import Phase
+from tremula.program.program import Program
+from tremula.program.work import Convolution, Gather, MatMul, Recurrent, Scatter, SparseMatMul, Work
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _expected(dtype: torch.dtype, variant: Variant) -> torch.dtype:
     return wanted
 
 
-def kept_tensors(program: FlatProgram, modules: Sequence[str]) -> frozenset[str]:
+def kept_tensors(program: Program, modules: Sequence[str]) -> frozenset[str]:
     """Names of the tensors that hold the results of `modules`: what the last op inside each makes."""
     last: dict[str, str] = {}
     for number in program.of_phase(Phase.FORWARD):
@@ -96,7 +96,7 @@ def kept_tensors(program: FlatProgram, modules: Sequence[str]) -> frozenset[str]
     return frozenset(last.values())
 
 
-def with_proportions(program: FlatProgram, proportions: Sequence[tuple[str, float]]) -> FlatProgram:
+def with_proportions(program: Program, proportions: Sequence[tuple[str, float]]) -> Program:
     """`program` with other shares of memory for the products of some modules."""
     if not proportions:
         return program

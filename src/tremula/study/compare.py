@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tremula.errors import Error
+from tremula.formatting import amount, between, duration, energy, memory_size, plain, share
 from tremula.study.finding import PARTS, Finding
-from tremula.wording import amount, between, duration, energy, memory_size, plain, share
 
 #: rows of a list of differences
 _MOST = 10

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from tremula.errors import Error
-from tremula.study.asked import listening
+from tremula.study.listeners import listening
 
 if TYPE_CHECKING:
-    from tremula.study.subject import Subject
+    from tremula.frontends.torch.subject import Subject
 
 Answered = TypeVar("Answered")
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tremula.atomic_files import whole_file
 from tremula.errors import Error
 from tremula.study.finding import Finding, from_plain, to_plain
-from tremula.whole_files import whole_file
 
 FORMAT = "tremula estimate"
 FORMAT_VERSION = 1

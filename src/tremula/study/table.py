@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tremula.formatting import amount, between, duration, energy, memory_size, plain, share
 from tremula.study.finding import PARTS, Figure, Finding
-from tremula.wording import amount, between, duration, energy, memory_size, plain, share
 
 if TYPE_CHECKING:
     from tremula.study.answer import Answers

@@ -16,7 +16,7 @@ from typing import Any
 from tremula.hardware import catalogue
 from tremula.machine.attach import Attachment
 from tremula.machine.numbering import Device
-from tremula.machine.room import Room
+from tremula.machine.occupancy import Occupancy
 from tremula.tools import tool
 
 
@@ -30,7 +30,7 @@ class Bench:
         attachment: the hold on it.
     """
 
-    room: Room
+    room: Occupancy
     device: Device
     attachment: Attachment
 

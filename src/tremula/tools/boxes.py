@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tremula.wording import plain
+from tremula.formatting import plain
 
 
 def centred(text: str, width: int) -> str:

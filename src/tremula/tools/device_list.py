@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from tremula.formatting import plain
 from tremula.machine import inventory
 from tremula.tools import tool
-from tremula.wording import plain
 
 NAME = "gc-inventory"
 

@@ -9,12 +9,12 @@ import argparse
 from collections.abc import Iterator, Sequence
 
 from tremula.errors import Error
+from tremula.formatting import plain
 from tremula.machine import inventory, numbering
 from tremula.machine.inventory import IpuRecord
-from tremula.machine.room import Room
+from tremula.machine.occupancy import Occupancy
 from tremula.settings.environment import env
 from tremula.tools import tool
-from tremula.wording import plain
 
 NAME = "gc-info"
 #: supertiles side by side, and tiles in each
@@ -120,13 +120,13 @@ def _list(given: argparse.Namespace) -> int:
     return 0
 
 
-def _devices(room: Room) -> list[numbering.Device]:
+def _devices(room: Occupancy) -> list[numbering.Device]:
     """The devices that can be taken."""
     sizes = list(numbering.sizes(room.partition.size))
     return [device for size in sizes for device in room.candidates(size)]
 
 
-def _lines(room: Room) -> Iterator[str]:
+def _lines(room: Occupancy) -> Iterator[str]:
     records = inventory.records(room)
     for device in _devices(room):
         if len(device.ipus) == 1:
@@ -145,7 +145,7 @@ def _place(record: IpuRecord, *, top: bool) -> str:
     return ("target: [Fabric], " if top else "") + f"IPU-M host: [{record.host}], IPU#: [{record.number}]"
 
 
-def _listed(room: Room) -> dict[str, object]:
+def _listed(room: Occupancy) -> dict[str, object]:
     devices = [{"id": str(each.id), "ipus": [str(ipu) for ipu in each.ipus]} for each in _devices(room)]
     return {"partition": room.partition.name, "devices": devices}
 
@@ -153,7 +153,9 @@ def _listed(room: Room) -> dict[str, object]:
 # -- one device --------------------------------------------------------------------------------------------
 
 
-def _info(given: argparse.Namespace, room: Room, device: numbering.Device, records: list[IpuRecord]) -> int:
+def _info(
+    given: argparse.Namespace, room: Occupancy, device: numbering.Device, records: list[IpuRecord]
+) -> int:
     several = len(device.ipus) > 1
     found = [inventory.attributes(room, records[ipu]) for ipu in device.ipus]
     if given.json_output:
@@ -172,7 +174,7 @@ def _info(given: argparse.Namespace, room: Room, device: numbering.Device, recor
     return 0
 
 
-def _overview(room: Room, records: list[IpuRecord]) -> Iterator[str]:
+def _overview(room: Occupancy, records: list[IpuRecord]) -> Iterator[str]:
     """One sign for each tile. All tiles of a virtual IPU are in the same state."""
     chip = room.system.hardware.chip
     for record in records:

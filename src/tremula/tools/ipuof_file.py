@@ -10,14 +10,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tremula.atomic_files import whole_file
 from tremula.errors import Error
 from tremula.machine import inventory
-from tremula.machine.place import folder_of
-from tremula.machine.room import Room
-from tremula.whole_files import whole_file
+from tremula.machine.occupancy import Occupancy
+from tremula.machine.state_directory import folder_of
 
 
-def content(room: Room, gcd: int) -> dict[str, Any]:
+def content(room: Occupancy, gcd: int) -> dict[str, Any]:
     """What the file of one domain says.
 
     Raises:
@@ -52,7 +52,7 @@ def content(room: Room, gcd: int) -> dict[str, Any]:
     }
 
 
-def write(room: Room) -> list[Path]:
+def write(room: Occupancy) -> list[Path]:
     """Write the files of a partition."""
     paths = []
     for gcd in range(room.partition.gcds):
@@ -64,12 +64,12 @@ def write(room: Room) -> list[Path]:
     return paths
 
 
-def remove(room: Room) -> None:
+def remove(room: Occupancy) -> None:
     """Remove them."""
     for gcd in range(room.partition.gcds):
         path_of(room, gcd).unlink(missing_ok=True)
 
 
-def path_of(room: Room, gcd: int) -> Path:
+def path_of(room: Occupancy, gcd: int) -> Path:
     """Where the file of a domain is."""
     return folder_of(room.system) / "ipuof.conf.d" / f"{room.partition.name}_gcd{gcd}_ipuof.conf"

@@ -16,7 +16,7 @@ from tremula.hardware.system import System
 from tremula.machine import faults, inventory
 from tremula.machine.attach import admitted_by
 from tremula.machine.counters import Meter, usage_of_this_process
-from tremula.machine.room import Room, holders_text
+from tremula.machine.occupancy import Occupancy, holders_text
 from tremula.tools import tool
 from tremula.tools.peer import exchange, peer
 
@@ -111,7 +111,7 @@ def _channel(one: int, other: int, there: str, back: str, link: int) -> Channel:
 
 
 @contextlib.contextmanager
-def _whole_partition(room: Room) -> Iterator[None]:
+def _whole_partition(room: Occupancy) -> Iterator[None]:
     """Keep all IPUs for the test.
 
     Raises:

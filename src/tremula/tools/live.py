@@ -20,12 +20,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tremula.errors import Error
+from tremula.formatting import memory_size, plain
 from tremula.machine import inventory
 from tremula.machine.counters import Usage
 from tremula.machine.inventory import IpuRecord
-from tremula.machine.room import Room, span_text
+from tremula.machine.occupancy import Occupancy, span_text
 from tremula.tools import tool
-from tremula.wording import memory_size, plain
 
 _SPARKS = " ▁▂▃▄▅▆▇█"
 _HISTORY = 20
@@ -62,7 +62,7 @@ def watch(interval: float, *, every_partition: bool) -> int:
 
 
 def _picture(
-    rooms: list[Room], past: dict[tuple[str, int], _Past], width: int, height: int
+    rooms: list[Occupancy], past: dict[tuple[str, int], _Past], width: int, height: int
 ) -> Iterator[Table | Text]:
     yield Text(f"gc-monitor  {time.strftime('%H:%M:%S')}  {tool.what_this_is(rooms[0])}", style="bold")
     lines = max(2, height // len(rooms) - 6)
@@ -81,7 +81,9 @@ def _picture(
     yield Text("measured: busy, host traffic; modelled: cycles, memory, C, W. q: leave", style="dim")
 
 
-def _table(room: Room, records: list[IpuRecord], past: dict[tuple[str, int], _Past], *, wide: bool) -> Table:
+def _table(
+    room: Occupancy, records: list[IpuRecord], past: dict[tuple[str, int], _Past], *, wide: bool
+) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     for title in ("ID", "busy", ""):
         table.add_column(title, justify="left" if title == "busy" else "right", no_wrap=True)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from tremula import __version__
 from tremula.machine import inventory, sensors
 from tremula.machine.inventory import IpuRecord
-from tremula.machine.room import Room
+from tremula.machine.occupancy import Occupancy
 from tremula.tools import boxes, monitor_json, tool
 
 NAME = "gc-monitor"
@@ -105,7 +105,7 @@ def _what_is_modelled() -> str:
     return "clock, temperature and power are modelled" if sensors.monitoring() else "the clock is modelled"
 
 
-def _active(found: list[Room], room: Room) -> bool:
+def _active(found: list[Occupancy], room: Occupancy) -> bool:
     """Whether programs would use this partition."""
     if len(found) == 1:
         return True
@@ -117,13 +117,13 @@ def _active(found: list[Room], room: Room) -> bool:
 # -- text --------------------------------------------------------------------------------------------------
 
 
-def _text(room: Room, records: list[IpuRecord], *, cards: bool, active: bool) -> Iterator[str]:
+def _text(room: Occupancy, records: list[IpuRecord], *, cards: bool, active: bool) -> Iterator[str]:
     if cards:
         yield from _cards(room, records, active=active)
     yield from _processes(room, records)
 
 
-def _cards(room: Room, records: list[IpuRecord], *, active: bool) -> Iterator[str]:
+def _cards(room: Occupancy, records: list[IpuRecord], *, active: bool) -> Iterator[str]:
     partition = room.partition
     columns = _PCIE_COLUMNS if records[0].on_card else _CARD_COLUMNS
     widths = [width for _, width in columns]
@@ -142,7 +142,7 @@ def _cards(room: Room, records: list[IpuRecord], *, active: bool) -> Iterator[st
             yield boxes.rule(widths)
 
 
-def _card_cells(room: Room, record: IpuRecord) -> list[str]:
+def _card_cells(room: Occupancy, record: IpuRecord) -> list[str]:
     kind, _ = inventory.board_names(room)
     if record.on_card:
         return [record.host, record.serial, "virtual", __version__, kind, str(record.id), str(record.number)]
@@ -159,7 +159,7 @@ def _card_cells(room: Room, record: IpuRecord) -> list[str]:
     ]
 
 
-def _processes(room: Room, records: list[IpuRecord]) -> Iterator[str]:
+def _processes(room: Occupancy, records: list[IpuRecord]) -> Iterator[str]:
     foreign = [each for each in records if _foreign(room, each)]
     own = [each for each in records if each not in foreign and (each.usage or each.reserver is not None)]
     if not own and not foreign:
@@ -171,7 +171,7 @@ def _processes(room: Room, records: list[IpuRecord]) -> Iterator[str]:
         yield from _foreign_processes(room, foreign)
 
 
-def _own_processes(room: Room, records: list[IpuRecord]) -> Iterator[str]:
+def _own_processes(room: Occupancy, records: list[IpuRecord]) -> Iterator[str]:
     command = max(_WIDE, _columns()) - sum(_FIXED) - len(_FIXED) - 2
     widths = [_FIXED[0], command, *_FIXED[1:]]
     head = [boxes.span(widths[:4]), boxes.span(widths[4:7]), boxes.span(widths[7:])]
@@ -191,7 +191,7 @@ def _own_processes(room: Room, records: list[IpuRecord]) -> Iterator[str]:
     yield boxes.rule(widths)
 
 
-def _foreign_processes(room: Room, records: list[IpuRecord]) -> Iterator[str]:
+def _foreign_processes(room: Occupancy, records: list[IpuRecord]) -> Iterator[str]:
     head = [boxes.span(_ELSEWHERE[:4]), boxes.span(_ELSEWHERE[4:])]
     yield boxes.rule(head)
     yield boxes.row([f"IPUs in {room.partition.name} attached from other namespaces", "Board"], head)
@@ -206,7 +206,7 @@ def _foreign_processes(room: Room, records: list[IpuRecord]) -> Iterator[str]:
     yield boxes.rule(_ELSEWHERE)
 
 
-def _foreign(room: Room, record: IpuRecord) -> bool:
+def _foreign(room: Occupancy, record: IpuRecord) -> bool:
     """Whether the holder is in another namespace of processes, such as a container's."""
     return record.usage is not None and room.holds.holder(room.partition.first_ipu + record.id) == 0
 

@@ -9,11 +9,11 @@ from typing import Any
 from tremula import __version__
 from tremula.machine import inventory
 from tremula.machine.inventory import IpuRecord
-from tremula.machine.room import Room, span_text
+from tremula.machine.occupancy import Occupancy, span_text
 from tremula.machine.sensors import Reading
 
 
-def as_json(known: list[tuple[Room, list[IpuRecord]]]) -> dict[str, Any]:
+def as_json(known: list[tuple[Occupancy, list[IpuRecord]]]) -> dict[str, Any]:
     """One card for each machine (or card), with its IPUs; all values are texts, as in the vendor's tool."""
     cards = []
     for room, records in known:
@@ -42,7 +42,7 @@ def _range(reading: Reading | None, unit: str) -> str:
     return inventory.UNKNOWN if reading is None else f"{reading.low:.1f} to {reading.high:.1f} {unit}"
 
 
-def _ipu_as_json(room: Room, record: IpuRecord) -> dict[str, str]:
+def _ipu_as_json(room: Occupancy, record: IpuRecord) -> dict[str, str]:
     known = inventory.attributes(room, record)
     found = {
         "ID": str(record.id),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tremula.errors import Error
 from tremula.machine import faults
 from tremula.machine.attach import admitted_by
-from tremula.machine.room import Room, holders_text
+from tremula.machine.occupancy import Occupancy, holders_text
 from tremula.tools import tool
 
 NAME = "gc-reset"
@@ -44,7 +44,7 @@ def _reset(given: argparse.Namespace) -> int:
     return 0
 
 
-def reset(room: Room, ipus: list[int]) -> bool:
+def reset(room: Occupancy, ipus: list[int]) -> bool:
     """Reset IPUs of a partition; True if one of them had a simulated fault.
 
     Raises:

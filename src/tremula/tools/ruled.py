@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tremula.wording import plain
+from tremula.formatting import plain
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, ruled_above: bool = False) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import Any
 from tremula import __version__, log
 from tremula.errors import Error
 from tremula.machine.numbering import Device, device
-from tremula.machine.room import Room, enter
+from tremula.machine.occupancy import Occupancy, enter
 from tremula.settings.environment import VARIABLES, env
 
 _PREFIXES = ("GCDA_", "IPUOF_", "VIPU_")
@@ -103,7 +103,7 @@ def _tell_what_has_no_effect() -> None:
             log.no_effect(variable.name, variable.effect.removeprefix(_NO_EFFECT))
 
 
-def room() -> Room:
+def room() -> Occupancy:
     """The partition that tools look at.
 
     Raises:
@@ -122,7 +122,7 @@ def no_ipus() -> Error:
     )
 
 
-def device_of(found: Room, device_id: int) -> Device:
+def device_of(found: Occupancy, device_id: int) -> Device:
     """The device that the user named."""
     return device(device_id, found.partition.size)
 
@@ -138,7 +138,7 @@ def remark(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def what_this_is(found: Room) -> str:
+def what_this_is(found: Occupancy) -> str:
     """The line that says what stands behind all figures."""
     system = found.system
     return f"virtual IPUs: {system.hardware.title} ({system.name}), Tremula {__version__}"

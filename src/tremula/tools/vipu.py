@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from tremula import __version__, log
 from tremula.errors import Error
 from tremula.machine import inventory, partitions, systems
-from tremula.machine.room import Room, enter, holders_text
+from tremula.machine.occupancy import Occupancy, enter, holders_text
 from tremula.machine.systems import VirtualSystem
 from tremula.tools import ipuof_file, reset, tool
 from tremula.tools.ruled import table
@@ -140,7 +140,7 @@ def _system() -> VirtualSystem:
     return found
 
 
-def _room(name: str) -> Room:
+def _room(name: str) -> Occupancy:
     found = enter(name)
     if found is None:
         raise tool.no_ipus()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from html import escape
 
+from tremula.formatting import duration
 from tremula.profile import Profile
 from tremula.view.text import clean, count, kilobytes, share
-from tremula.wording import duration
 
 _COLOURS = {
     "compute": "#d1495b", "exchange": "#4ea8de", "sync": "#e9c46a", "inter_ipu": "#8e7dbe", "host": "#7d8597",

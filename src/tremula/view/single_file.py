@@ -17,8 +17,8 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 
+from tremula.atomic_files import whole_text
 from tremula.errors import Error
-from tremula.whole_files import whole_text
 
 #: where an asset is: (package, name of the file in its folder `assets`)
 Asset = tuple[str, str]

@@ -14,10 +14,10 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.formatting import duration
 from tremula.profile import Profile
 from tremula.profile.model import Figure
 from tremula.view.text import clean, count, kilobytes, share
-from tremula.wording import duration
 
 _STARS = 40
 _BINS = 12

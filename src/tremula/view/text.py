@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tremula.wording import plain
+from tremula.formatting import plain
 
 #: characters of a name that are shown
 _LONGEST = 160

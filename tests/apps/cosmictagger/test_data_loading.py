@@ -22,7 +22,7 @@ from cosmictagger.data import (
 )
 
 import poptorch
-from tremula.data.epochs import EpochSampler
+from tremula.frontends.torch.data.epochs import EpochSampler
 
 
 @pytest.fixture

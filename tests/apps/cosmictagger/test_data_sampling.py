@@ -8,7 +8,7 @@ from cosmictagger.data import split
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tremula.data.epochs import EpochSampler
+from tremula.frontends.torch.data.epochs import EpochSampler
 
 COUNTS = st.integers(1, 60)
 RANKS = st.integers(1, 5)

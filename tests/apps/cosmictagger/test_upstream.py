@@ -84,7 +84,10 @@ def test_logits_are_those_of_the_original(label, fold_planes):
     network.load_state_dict(upstream.from_upstream(state, config))
     for mode in ("evaluation", "training", "evaluation again"):
         network.train(mode == "training")
-        assert figures(network(image())) == pytest.approx(reference[mode], rel=1e-4, abs=1e-4)
+        # The reference has four decimals. In training, normalisation over a few values amplifies the rounding of
+        # float32: the reference itself is up to 1.3e-4 from the same network in float64.
+        tolerance = 3e-4 if mode == "training" else 1e-4
+        assert figures(network(image())) == pytest.approx(reference[mode], rel=tolerance, abs=tolerance)
 
 
 @pytest.mark.parametrize("name", FULL_NAMES)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tremula.machine import ledger
+from tremula.telemetry import ledger
 
 PROGRAM = Path(__file__).parents[3] / "apps" / "tutorials" / "workshop_cnn.py"
 

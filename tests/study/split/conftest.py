@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import nn
 
-from tremula.capture.segments import Segments
-from tremula.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
-from tremula.optimize.spec import Kind as OptimizerKind
-from tremula.program.graph import Loops
-from tremula.program.structure import flattenTensorStructure
+from tremula.frontends.torch.capture.segments import Segments
+from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
+from tremula.frontends.torch.optimize.spec import Kind as OptimizerKind
+from tremula.frontends.torch.session import Session, SessionSettings
+from tremula.frontends.torch.structure import flattenTensorStructure
+from tremula.program.loops import Loops
 from tremula.schedule.deployment import Deployment
-from tremula.session import Session, SessionSettings
 from tremula.study.split.segmented import Segmented, segmented
 
 _MANY = Loops(gradient_accumulation=32, device_iterations=32)

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from tremula.hardware import catalogue
 from tremula.plan.planner import Planner
-from tremula.program.graph import Loops
+from tremula.program.loops import Loops
 from tremula.schedule.deployment import Deployment, Location
 from tremula.schedule.relayout import Relayout
 from tremula.study.split.loads import Loads, loads_of, pairs

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tremula.estimate.estimate import estimate_flat
+from tremula.estimate.estimate import estimate
 from tremula.hardware import catalogue
-from tremula.program.graph import Loops
+from tremula.program.loops import Loops
 from tremula.schedule.deployment import Deployment
 from tremula.schedule.relayout import relayout
 from tremula.study.split.search import find_split
@@ -36,7 +36,7 @@ def test_bert_large_does_not_fit_on_one_ipu_and_does_on_two(benchmarks: Any) -> 
     cut = segmented(replace(program, loops=Loops(device_iterations=16)), segments, deployment, 4)
     system = catalogue.system("pod4")
     whole = relayout(cut.program, [0] * cut.segments, [0])
-    assert not estimate_flat(whole, deployment, system).memory.fits
+    assert not estimate(whole, deployment, system).memory.fits
     split = find_split(cut, 2, deployment, system)
     assert split.fits
     assert split.imbalance < 0.15

@@ -12,10 +12,10 @@ from torch import nn
 from torch.nn import functional
 
 from tremula.errors import Error
-from tremula.estimate.estimate import estimate_flat
+from tremula.estimate.estimate import estimate
 from tremula.hardware import catalogue
 from tremula.hardware.system import System
-from tremula.program.graph import Loops
+from tremula.program.loops import Loops
 from tremula.schedule.deployment import Deployment
 from tremula.schedule.relayout import relayout
 from tremula.study.split.result import Split
@@ -109,7 +109,7 @@ def test_a_program_that_does_not_fit_on_one_ipu_fits_when_split(in_segments: Mak
     wide = in_segments(Stack(layers=8, width=512), _rows(512))
     small = _system(tiles=32)
     whole = relayout(wide.program, [0] * wide.segments, [0])
-    assert not estimate_flat(whole, Deployment(), small).memory.fits
+    assert not estimate(whole, Deployment(), small).memory.fits
     split = find_split(wide, 4, Deployment(), small)
     assert split.fits
     assert split.imbalance < 0.35

@@ -14,14 +14,14 @@ from torch import nn
 from torch.nn import functional
 
 import poptorch
-from tremula.estimate import estimate_of
-from tremula.estimate.run import modelled_system
-from tremula.program.graph import Loops
+from tremula.device.chip_model import estimate_of
+from tremula.machine.modelled_system import modelled_system
+from tremula.program.loops import Loops
 from tremula.schedule.deployment import Deployment
+from tremula.study.split.code_generation import access
 from tremula.study.split.result import Split
 from tremula.study.split.search import find_split
 from tremula.study.split.segmented import Segmented
-from tremula.study.split.told import access
 
 Make = Callable[..., Segmented]
 

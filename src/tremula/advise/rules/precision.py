@@ -13,7 +13,7 @@ import torch
 from tremula.advise.advice import Change
 from tremula.advise.rules.applied import changed, deployed, one_after_the_other, varied
 from tremula.estimate.estimate import Estimate
-from tremula.plan.work import Convolution, MatMul
+from tremula.program.work import Convolution, MatMul
 from tremula.study.case import Case, Study
 
 _INPUTS = (

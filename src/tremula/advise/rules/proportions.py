@@ -14,10 +14,10 @@ from tremula.advise.advice import CLOSE, Change
 from tremula.advise.rules.applied import changed, deployed
 from tremula.estimate.estimate import Estimate
 from tremula.memory.categories import Category
-from tremula.plan.work import Convolution, Gather, MatMul, Recurrent, Scatter, SparseMatMul
-from tremula.schedule.flat import FlatOp
+from tremula.program.op import Op
+from tremula.program.work import Convolution, Gather, MatMul, Recurrent, Scatter, SparseMatMul
 from tremula.study.case import Case, Study
-from tremula.study.split.told import access
+from tremula.study.split.code_generation import access
 
 _LOWER = (0.4, 0.2, 0.1)
 _HIGHER = (0.9,)
@@ -95,5 +95,5 @@ def of_the_peak(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         )
 
 
-def _op_called(found: Estimate, name: str, ipu: int) -> FlatOp | None:
+def _op_called(found: Estimate, name: str, ipu: int) -> Op | None:
     return next((op for op in found.program.ops if op.name == name and op.ipu == ipu), None)

@@ -14,9 +14,9 @@ from torch import nn
 from tremula.advise.advice import CLOSE, Change
 from tremula.advise.rules.applied import changed, deployed, one_after_the_other
 from tremula.estimate.estimate import Estimate
-from tremula.program.graph import Phase
+from tremula.program.op import Phase
 from tremula.study.case import Case, Study
-from tremula.study.split.told import access
+from tremula.study.split.code_generation import access
 
 _OPTION = 'options._Popart.set("autoRecomputation", {})  # {}'
 #: checkpoints that a change sets at most

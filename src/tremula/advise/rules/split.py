@@ -12,7 +12,7 @@ from dataclasses import replace
 from tremula.advise.advice import Change
 from tremula.advise.rules.replicas import system_with
 from tremula.estimate.estimate import Estimate
-from tremula.program.graph import Loops
+from tremula.program.loops import Loops
 from tremula.schedule.pipeline import pipeline_stages
 from tremula.study.case import Case, Study
 from tremula.study.split.result import Split

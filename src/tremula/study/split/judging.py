@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tremula.estimate.estimate import Estimate, estimate_flat
+from tremula.estimate.estimate import Estimate, estimate
 from tremula.hardware.system import System
 from tremula.plan.planner import Planner
 from tremula.schedule.deployment import Deployment
@@ -138,4 +138,4 @@ class Judging:
 
     def _estimate(self, begins: tuple[int, ...], ipu_of_stage: tuple[int, ...]) -> Estimate:
         flat = self._layout.over(self._program.stages(begins), ipu_of_stage)
-        return estimate_flat(flat, self._deployment, self._system, planner=self._planner)
+        return estimate(flat, self._deployment, self._system, planner=self._planner)

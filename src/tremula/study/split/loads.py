@@ -18,11 +18,12 @@ from tremula.hardware.system import System
 from tremula.memory.code import CONTROL_CODE_SHARE, EXCHANGE_CODE_SHARE, VERTEX_STATE_SHARE
 from tremula.memory.fit import resident_bytes
 from tremula.plan.planner import Planner
-from tremula.plan.work import Work
-from tremula.program.graph import Phase
+from tremula.program.op import Phase
+from tremula.program.program import Program
+from tremula.program.tensor import LASTING, Role
+from tremula.program.work import Work
 from tremula.schedule.bsp import op_costs
 from tremula.schedule.deployment import Deployment, Location
-from tremula.schedule.flat import LASTING, FlatProgram, Kind
 from tremula.schedule.links import stage_copies
 from tremula.schedule.pipeline import stash_depth
 from tremula.schedule.relayout import Relayout
@@ -168,23 +169,23 @@ def _pieces(split: Segmented, layout: Relayout) -> NDArray[np.int64]:
 
 
 def _resident(
-    program: FlatProgram,
+    program: Program,
     layout: Relayout,
     piece_of_op: NDArray[np.int64],
     count: int,
     deployment: Deployment,
 ) -> Floats:
     locations = {
-        Kind.PARAMETER: deployment.weights,
-        Kind.STATE: deployment.optimizer_state,
-        Kind.ACCUMULATOR: deployment.accumulators,
+        Role.PARAMETER: deployment.weights,
+        Role.STATE: deployment.optimizer_state,
+        Role.ACCUMULATOR: deployment.accumulators,
     }
     accumulates = program.loops.gradient_accumulation > 1
     found = np.zeros(count)
     for number, tensor in enumerate(program.tensors):
         if tensor.kind not in LASTING or tensor.storage != number:
             continue
-        if tensor.kind is Kind.ACCUMULATOR and not accumulates:
+        if tensor.kind is Role.ACCUMULATOR and not accumulates:
             continue
         home = int(layout.homes[number])
         found[piece_of_op[home] if home >= 0 else 0] += resident_bytes(
@@ -193,9 +194,7 @@ def _resident(
     return found
 
 
-def _kept(
-    program: FlatProgram, piece_of_op: NDArray[np.int64], count: int
-) -> tuple[Floats, NDArray[np.int64]]:
+def _kept(program: Program, piece_of_op: NDArray[np.int64], count: int) -> tuple[Floats, NDArray[np.int64]]:
     """By piece, bytes made forward and read backward; and the forward ops that make these, or what they need."""
     ops, tensors = program.ops, program.tensors
     makers: dict[int, list[int]] = defaultdict(list)
@@ -219,7 +218,7 @@ def _kept(
     return kept, np.array(sorted(again), dtype=np.int64)
 
 
-def _inbound(program: FlatProgram, piece_of_op: NDArray[np.int64], count: int) -> Floats:
+def _inbound(program: Program, piece_of_op: NDArray[np.int64], count: int) -> Floats:
     """By piece, the bytes that forward makes before it and reads in it or later."""
     steps = np.zeros(count + 1)
     reads: dict[int, list[int]] = {}
@@ -241,7 +240,7 @@ def _inbound(program: FlatProgram, piece_of_op: NDArray[np.int64], count: int) -
     return found
 
 
-def _code(program: FlatProgram, piece_of_op: NDArray[np.int64], count: int, planner: Planner) -> Floats:
+def _code(program: Program, piece_of_op: NDArray[np.int64], count: int, planner: Planner) -> Floats:
     """Bytes on a tile by run of pieces: a work counts once in a run, whoever has it first."""
     corners = np.zeros((count + 2, count + 2))
     seen: dict[Work, int] = {}
@@ -266,12 +265,12 @@ def _code(program: FlatProgram, piece_of_op: NDArray[np.int64], count: int, plan
     return summed
 
 
-def _shared(program: FlatProgram, piece_of_op: NDArray[np.int64]) -> tuple[Shared, ...]:
+def _shared(program: Program, piece_of_op: NDArray[np.int64]) -> tuple[Shared, ...]:
     readers: dict[int, set[int]] = defaultdict(set)
     for number in program.of_phase(Phase.FORWARD):
         for operand in program.ops[number].inputs:
             storage = program.tensors[operand].storage
-            if program.tensors[storage].kind is Kind.PARAMETER:
+            if program.tensors[storage].kind is Role.PARAMETER:
                 readers[storage].add(int(piece_of_op[number]))
     return tuple(
         Shared(program.tensors[storage].name, program.tensors[storage].bytes, tuple(sorted(pieces)))

@@ -8,7 +8,14 @@ from typing import Any
 import torch
 
 from tremula.estimate.estimate import Estimate
-from tremula.study.split.told import begin_block_lines, chart, config, html, options_lines, text
+from tremula.study.split.code_generation import (
+    begin_block_lines,
+    chart,
+    config,
+    html,
+    options_lines,
+    text,
+)
 
 
 @dataclass(frozen=True)

@@ -12,20 +12,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.capture.segments import Cut, Segments
-from tremula.plan.lowering.lower import lower
-from tremula.plan.lowering.lowered import LoweringSettings
-from tremula.program.graph import Loops, Program
+from tremula.frontends.torch.capture.segments import Cut, Segments
+from tremula.frontends.torch.graphs.program import TorchProgram
+from tremula.frontends.torch.rules.program import program_of
+from tremula.program.loops import Loops
+from tremula.program.program import Program
 from tremula.schedule.deployment import Deployment
-from tremula.schedule.flat import FlatProgram
-from tremula.schedule.flatten import flatten
 
 
 @dataclass(frozen=True)
 class Segmented:
     """A flat program in segments; piece k begins at `cuts[k - 1]`."""
 
-    program: FlatProgram
+    program: Program
     cuts: tuple[Cut, ...]
 
     @property
@@ -54,7 +53,7 @@ class Segmented:
 
 
 def segmented(
-    program: Program, segments: Segments, deployment: Deployment, samples: int | None = None
+    program: TorchProgram, segments: Segments, deployment: Deployment, samples: int | None = None
 ) -> Segmented:
     """`program`, which `segments` placed during its capture, ready to be split.
 
@@ -64,6 +63,4 @@ def segmented(
         deployment: its precision of partial sums and memory proportions decide about the work.
         samples: samples in a micro-batch; by default the leading extent of the first input.
     """
-    settings = LoweringSettings(partials=deployment.partials, proportions=deployment.proportions)
-    flat = flatten(program, lower(program, settings), samples)
-    return Segmented(flat, tuple(segments.cuts(program)))
+    return Segmented(program_of(program, deployment.lowering, samples), tuple(segments.cuts(program)))

@@ -1,0 +1,1 @@
+"""The life of a program on a (virtual) device: the same for every front end."""

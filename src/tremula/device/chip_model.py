@@ -1,0 +1,180 @@
+"""The chip model beside a program that runs: when it looks, what it says by itself, what is asked of it.
+
+Looking takes a moment, so small programs are looked at when they are compiled and large ones when somebody
+asks, unless TREMULA_CHIP_MODEL says otherwise. Numbers never depend on it: what goes wrong in the model is
+told and the program runs on, except where running out of memory was asked to be an error.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tremula import log
+from tremula.errors import Error
+from tremula.estimate.estimate import Estimate, estimate
+from tremula.hardware.system import System
+from tremula.machine.modelled_system import modelled_system
+from tremula.program.program import Program
+from tremula.schedule.deployment import Deployment
+from tremula.settings.environment import env
+
+#: ops up to which a program is looked at when it is compiled: about a second
+LOOK_AT_ONCE_OPS = 1500
+
+
+@dataclass(frozen=True)
+class TurnTime:
+    """Modelled seconds of one turn of the device's loops, in the order in which they pass."""
+
+    #: from the start of a turn to the start of the next
+    period: float
+    inputs: float
+    compute: float
+    outputs: float
+
+
+class ModelledRun:
+    """What the chip would do with one compiled program.
+
+    Args:
+        describe: makes the program that the model reads; called when somebody first asks for figures.
+        deployment: how the program lies on IPUs.
+        replicas: replicas of all instances.
+        ops: how many ops it has, about.
+    """
+
+    def __init__(
+        self, describe: Callable[[], Program], deployment: Deployment, *, replicas: int, ops: int
+    ) -> None:
+        self._describe = describe
+        self._deployment = deployment
+        self._replicas = replicas
+        self._ops = ops
+        self._lock = threading.Lock()
+
+    def look_at_compilation(self, *, allow_out_of_memory: bool = True, profile: str = "") -> None:
+        """Say what is known when a program is compiled: a line of figures, and whether it fits.
+
+        Args:
+            allow_out_of_memory: whether a program that does not fit may run.
+            profile: the file that says more, if one was written.
+
+        Raises:
+            Error: it does not fit, and that was asked to be an error; or the system does not exist.
+        """
+        mode = env.get("TREMULA_CHIP_MODEL")
+        strict = env.get("TREMULA_OUT_OF_MEMORY") == "error" or not allow_out_of_memory
+        self.system  # noqa: B018 - a name that does not exist is an error at once
+        small = self._ops <= LOOK_AT_ONCE_OPS
+        if not (strict or mode == "compile" or (mode == "auto" and small)):
+            return
+        try:
+            found = self.estimate
+        except Error as problem:
+            if strict:
+                raise
+            log.warn_once(
+                f"chip model: {problem}", f"The chip model cannot say what an IPU would do: {problem}"
+            )
+            return
+        for line in found.summary().splitlines():
+            log.layer("tremula").info(line)
+        self._tell_memory(found, strict=strict, profile=profile)
+
+    def brief(self) -> str:
+        """One line about the figures, if they are there; they are not made for it."""
+        found = self.known
+        if found is None:
+            return ""
+        low, high = found.time_band.around(found.throughput)
+        share = found.memory.max_tile_bytes / found.memory.tile_memory_bytes
+        fits = "" if found.memory.fits else ": out of memory"
+        return (
+            f"modelled for {found.chip.title}: {found.throughput:,.0f} samples/s ({low:,.0f} to {high:,.0f}), "
+            f"{share:.0%} of tile memory{fits}"
+        )
+
+    @functools.cached_property
+    def system(self) -> System:
+        """The system that is modelled."""
+        return modelled_system(self._replicas * self._deployment.ipus_per_replica)
+
+    @property
+    def known(self) -> Estimate | None:
+        """All figures, if somebody has asked for them; they are not made for it."""
+        return self.__dict__.get("_made")
+
+    @property
+    def estimate(self) -> Estimate:
+        """All figures, made when first asked for."""
+        with self._lock:
+            return self._made
+
+    @functools.cached_property
+    def _made(self) -> Estimate:
+        try:
+            return estimate(self._describe(), self._deployment, self.system)
+        except Error:
+            raise
+        except Exception as problem:  # the model must not take the program down with it
+            raise Error(
+                f"a fault of the chip model itself ({type(problem).__name__}: {problem}). The program's numbers do "
+                "not depend on it; please report it with the model, or set TREMULA_CHIP_MODEL=off."
+            ) from problem
+
+    def _tell_memory(self, found: Estimate, *, strict: bool, profile: str) -> None:
+        if found.memory.fits:
+            return
+        text = found.memory.out_of_memory_text()
+        text += "\nWhat to change, as code with its effect: tremula estimate run PROGRAM"
+        if profile:
+            text += f"\nThe profile says what lies on which tile when: tremula view {profile}"
+        if strict:
+            raise Error(
+                f"{text}\nIt was asked to be an error: TREMULA_OUT_OF_MEMORY=warn runs such programs on the host.",
+                type="poplar_graph_memory_allocation_error",
+            )
+        log.warn_once(
+            f"out of memory: {text}",
+            f"{text}\nThe program runs on, as the host has the memory; on hardware it would not. "
+            "TREMULA_OUT_OF_MEMORY=error makes this an error.",
+        )
+
+    def cycles_per_call(self) -> int:
+        """Cycles of the device in one call: all but what the host does around it."""
+        found = self.estimate
+        overhead = found.time.call.overhead_seconds * found.chip.clock_hz
+        return max(1, round(found.cycles_per_call - overhead))
+
+    def turn_time(self) -> TurnTime:
+        """Seconds of one micro-batch, in parts."""
+        found = self.estimate
+        call, flat = found.time.call, found.program
+        sent, fetched = flat.bytes_of(flat.inputs), flat.bytes_of(flat.outputs)
+        streams = call.stream_seconds / found.micro_batches_per_step
+        outputs = streams * fetched / max(1, sent + fetched)
+        inputs = call.overhead_seconds + call.fill_seconds + streams - outputs
+        return TurnTime(
+            period=found.seconds_per_step / found.micro_batches_per_step,
+            inputs=inputs,
+            compute=max(0.0, found.latency_seconds - inputs - outputs),
+            outputs=outputs,
+        )
+
+
+def estimate_of(wrapped: object) -> Estimate:
+    """All modelled figures of a wrapped model (what `poptorch.trainingModel` and `inferenceModel` return).
+
+    Raises:
+        Error: it is not compiled, or the chip model is off.
+    """
+    run = getattr(wrapped, "_modelled", None)
+    if not isinstance(run, ModelledRun):
+        raise Error(
+            "There are no modelled figures: this is not a wrapped model that has been compiled, or "
+            "TREMULA_CHIP_MODEL=off turned the model off. Call it, or its compile(), first."
+        )
+    return run.estimate

@@ -1,0 +1,75 @@
+"""The instances that train one model, from the meeting before it is compiled to the sums of its gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+
+from tremula.distributed import agreement, collectives, independence, meeting
+from tremula.distributed.instances import Instances
+from tremula.distributed.reduction import GradientReduction
+
+
+class ProcessGroup:
+    """This instance and the others. All of them make the same calls in the same order.
+
+    Args:
+        instances: which one this is, and of how many.
+
+    Raises:
+        Error: they do not come together in time.
+    """
+
+    def __init__(self, instances: Instances) -> None:
+        meeting.leave_note("popdist")
+        self._group = collectives.whole(instances.index, instances.count, instances.patience)
+        independence.joined()
+
+    def agree_on_model(
+        self,
+        label: str,
+        parameters: Mapping[str, torch.Tensor],
+        buffers: Mapping[str, torch.Tensor],
+        inputs: Sequence[torch.Tensor],
+        settings: Mapping[str, str],
+    ) -> None:
+        """See that all instances are about to compile the same model.
+
+        Raises:
+            Error: on all of them, saying which differ and where.
+        """
+        agreement.require_agreement(
+            self._group,
+            {
+                "model": label,
+                "parameters": {name: _described(tensor) for name, tensor in parameters.items()},
+                "buffers": {name: _described(tensor) for name, tensor in buffers.items()},
+                "inputs (one micro-batch)": {str(i): _described(tensor) for i, tensor in enumerate(inputs)},
+                "settings": dict(settings),
+            },
+        )
+
+    def agree_on_gradients(self, names: Sequence[Sequence[str]]) -> None:
+        """See that all instances compute gradients of the same parameters, in the same order.
+
+        Raises:
+            Error: on all of them, saying which differ.
+        """
+        agreement.require_agreement(self._group, {"gradients, as they are computed": names})
+
+    def share(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Overwrite weights and buffers with those of instance 0."""
+        agreement.share(self._group, tensors)
+
+    def common_seed(self, own: int) -> int:
+        """The seed of instance 0."""
+        return agreement.shared_number(self._group, own)
+
+    def reduction(self) -> GradientReduction:
+        """What sums gradients over the instances."""
+        return GradientReduction(self._group)
+
+
+def _described(tensor: torch.Tensor) -> str:
+    return f"{list(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"

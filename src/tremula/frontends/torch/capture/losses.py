@@ -1,0 +1,77 @@
+"""Which tensor the training step differentiates.
+
+As on the real thing, every torch loss function in `forward` marks a loss, and so does `identity_loss`;
+exactly one of them must be final: all the others feed into it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+
+from tremula.errors import Error
+from tremula.frontends.torch.capture.record import node_of
+
+#: torch functions whose result is a loss, by public name in torch.nn.functional
+LOSS_FUNCTIONS = frozenset(
+    {
+        "l1_loss",
+        "mse_loss",
+        "cross_entropy",
+        "nll_loss",
+        "kl_div",
+        "binary_cross_entropy",
+        "binary_cross_entropy_with_logits",
+        "hinge_embedding_loss",
+        "huber_loss",
+        "smooth_l1_loss",
+        "soft_margin_loss",
+        "cosine_embedding_loss",
+        "margin_ranking_loss",
+        "triplet_margin_loss",
+        "triplet_margin_with_distance_loss",
+        "poisson_nll_loss",
+        "gaussian_nll_loss",
+        "multilabel_margin_loss",
+        "multilabel_soft_margin_loss",
+        "multi_margin_loss",
+        "ctc_loss",
+    }
+)
+
+
+def final_loss(losses: list[torch.Tensor]) -> torch.Tensor:
+    """The one loss that no other loss is computed from."""
+    if not losses:
+        raise Error(
+            "Couldn't find a loss in graph. A training model must compute its loss inside forward(): call "
+            "one of torch's loss functions there, or mark your own with poptorch.identity_loss(x, reduction).",
+            type="poptorch_cpp_error",
+        )
+    nodes = {id(loss): node_of(loss) for loss in losses}
+    independent: list[torch.Tensor] = []
+    for loss in losses:
+        node = nodes[id(loss)]
+        others = [other for each in losses if (other := nodes[id(each)]) is not None and other is not node]
+        feeds_another = node is not None and any(node in _ancestors(other) for other in others)
+        known = any(nodes[id(kept)] is node for kept in independent)
+        if not feeds_another and not known:
+            independent.append(loss)
+    if len(independent) > 1:
+        raise Error(
+            f"Multiple independent losses found in graph: {len(independent)}. One loss starts the backward pass, so "
+            "combine them and mark the result: poptorch.identity_loss(first + second, reduction='none').",
+            type="poptorch_cpp_error",
+        )
+    return independent[0]
+
+
+def _ancestors(node: fx.Node) -> set[fx.Node]:
+    seen: set[fx.Node] = set()
+    stack = list(node.all_input_nodes)
+    while stack:
+        parent = stack.pop()
+        if parent not in seen:
+            seen.add(parent)
+            stack.extend(parent.all_input_nodes)
+    return seen

@@ -1,0 +1,223 @@
+"""A program with its device state: what a compiled and loaded model is.
+
+Runs host calls: cuts combined batches into micro-batches, lets the form in use (`forms`, chosen by `choice`)
+do the device iterations, and collects what is returned. Weights are the device's own, apart from the host's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from tremula.frontends.torch.execute.buckets import Reduction
+from tremula.frontends.torch.execute.choice import Choice, ExecutionSettings
+from tremula.frontends.torch.execute.compilation import Progress
+from tremula.frontends.torch.execute.device_state import DeviceState, ReplicaGrouping, TrainingState
+from tremula.frontends.torch.execute.folding import folded
+from tremula.frontends.torch.execute.forms import QuickForm, RunContext
+from tremula.frontends.torch.execute.lower import lower
+from tremula.frontends.torch.execute.memory_format import channels_last_parameters
+from tremula.frontends.torch.execute.outputs import OutputCollector, OutputRule
+from tremula.frontends.torch.execute.precision import DEFAULT_PRECISION, Precision
+from tremula.frontends.torch.execute.random_state import RandomState
+from tremula.frontends.torch.execute.shared_update import EarlyStep, SharedUpdate, can_copy
+from tremula.frontends.torch.execute.threads import choose_threads
+from tremula.frontends.torch.graphs.program import TorchProgram
+
+
+@dataclass
+class TurnTimes:
+    """Host clock readings (seconds) of each turn of the loops during the last call."""
+
+    started: list[float] = field(default_factory=list)
+    ended: list[float] = field(default_factory=list)
+
+
+class Executable:
+    """Runs a program. Weights change only through `run`, `write_state` and the training tensors."""
+
+    def __init__(
+        self,
+        program: TorchProgram,
+        state: Mapping[str, torch.Tensor],
+        *,
+        outputs: Sequence[OutputRule],
+        random: RandomState,
+        groupings: Mapping[str, ReplicaGrouping] | None = None,
+        training: TrainingState | None = None,
+        precision: Precision = DEFAULT_PRECISION,
+        traps: bool = False,
+        clock: Callable[[], float],
+        execution: ExecutionSettings | None = None,
+        fused_update: Callable[..., None] | None = None,
+        reduction: Reduction | None = None,
+    ) -> None:
+        choose_threads()
+        self.program = program
+        self.random = random
+        self.training = training
+        self.times = TurnTimes()
+        self._clock = clock
+        self._rules = list(outputs)
+        loops = program.loops
+        turns = loops.device_iterations * loops.gradient_accumulation * loops.replicas
+        #: whether a call is one turn of the loops, whose values are returned as they are
+        self._only_turn = turns == 1 and all(rule.period == 1 for rule in self._rules)
+        self._state = DeviceState(program, state, groupings or {}, training, bucketed=reduction is not None)
+        self._draws = program.uses_random or precision.stochastic_rounding
+        plain = not traps and not precision.stochastic_rounding and not precision.half_partials
+        any_order = bool(channels_last_parameters(program))
+        fold = folded(program) if plain else None
+        step = program.step if fold is None else fold.step
+        around = RunContext(
+            program,
+            self._state,
+            random,
+            draws=self._draws,
+            prepare=None if fold is None else lower(fold.prepare, any_order=any_order),
+            reduction=reduction,
+        )
+        self._around = around
+        update = fused_update if plain else None
+        if update is None and program.update is not None:
+            update = lower(program.update, precision)
+        lowered = lower(step, precision, traps=traps, any_order=any_order)
+        end, early, copies = None, None, False
+        buckets = self._state.buckets
+        if training is not None and buckets is not None and update is not None:
+            end = SharedUpdate(around, update)
+            copies = plain and can_copy(program, training)
+            if copies and len(buckets.flat) > 1:
+                early = EarlyStep(program, lowered, end)
+        quick = QuickForm(
+            around,
+            lowered,
+            lower(program.accumulate, precision) if program.accumulate is not None else None,
+            update,
+            end=end,
+            early=early,
+            copies=copies,
+        )
+        why_not = None if plain else "its precision options are followed op by op"
+        self.choice = Choice(around, step, quick, execution or ExecutionSettings(), why_not, end)
+
+    # -- state -------------------------------------------------------------------------------------------
+
+    @property
+    def form(self) -> str:
+        """The form in use: `quick` or `compiled`."""
+        return self.choice.form.name
+
+    @property
+    def loss_scale(self) -> torch.Tensor:
+        """The factor on the loss in the last device iteration."""
+        return self._around.loss_scale
+
+    def read_state(self) -> dict[str, torch.Tensor]:
+        """The device's parameters and the first replica's buffers. Not copies: do not write to them."""
+        return self._state.read()
+
+    def write_state(self, values: Mapping[str, torch.Tensor]) -> None:
+        """Copy host values into the device's parameters and every replica's buffers."""
+        self._state.write(values)
+
+    def prepare(self, micro_batch: Sequence[torch.Tensor], progress: Progress | None = None) -> None:
+        """Have the compiled form ready before anything runs; `progress` is told how far the compiler is."""
+        if self.choice.open:
+            iterations = self.program.loops.device_iterations
+            self.choice.prepare([[tensor] * iterations for tensor in micro_batch], progress)
+
+    # -- running -----------------------------------------------------------------------------------------
+
+    def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """One host call on a combined batch: the outputs, then the anchored tensors."""
+        chunks = [self._chunks(tensor) for tensor in inputs]
+        call = _OnlyTurn(self._clock) if self._only_turn else _Call(self._rules, self)
+        started = self._clock()
+        gradients = torch.is_grad_enabled()
+        # Autograd's dispatch keys are off either way; some forward kernels keep what their backward kernel
+        # needs only while gradients are "enabled". (torch's own context for this costs more than a small step.)
+        torch._C._set_grad_enabled(self.training is not None)
+        try:
+            with torch._C._AutoDispatchBelowAutograd():
+                if self._draws:
+                    with self._random_streams():
+                        self._iterate(chunks, call)
+                else:
+                    self._iterate(chunks, call)
+        finally:
+            torch._C._set_grad_enabled(gradients)
+        if self.choice.open:
+            self.choice.after_call(self._clock() - started)
+        self.times = call.times
+        return call.results()
+
+    def _iterate(self, chunks: Sequence[Sequence[torch.Tensor]], call: _Call | _OnlyTurn) -> None:
+        if self.choice.open:
+            self.choice.before_call(chunks)
+        self.choice.form.iterate(chunks, call, 0, self.program.loops.device_iterations)
+
+    @contextlib.contextmanager
+    def _random_streams(self) -> Iterator[None]:
+        with self.random.host_untouched():
+            if self.program.loops.replicas > 1:
+                yield
+            else:
+                with self.random.replica(0):
+                    yield
+
+    def _chunks(self, tensor: torch.Tensor) -> Sequence[torch.Tensor]:
+        factor = self.program.loops.factor
+        if factor == 1:
+            return (tensor,)
+        if tensor.dim() == 0:
+            return [tensor] * factor
+        return torch.split(tensor, tensor.shape[0] // factor)
+
+
+class _OnlyTurn:
+    """What a host call of one turn returns, and when it began and ended."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._started = self._ended = 0.0
+        self._values: Sequence[torch.Tensor] = ()
+
+    def started(self) -> None:
+        self._started = self._clock()
+
+    def produced(self, values: Sequence[torch.Tensor], *_turn: int) -> None:
+        self._ended = self._clock()
+        self._values = values
+
+    @property
+    def times(self) -> TurnTimes:
+        return TurnTimes([self._started], [self._ended])
+
+    def results(self) -> list[torch.Tensor]:
+        return [value if value.is_contiguous() else value.contiguous() for value in self._values]
+
+
+class _Call:
+    """What one host call returns, and when its turns began and ended."""
+
+    def __init__(self, rules: Sequence[OutputRule], executable: Executable) -> None:
+        self.times = TurnTimes()
+        self._clock = executable._clock
+        self._collectors = [OutputCollector(rule, executable.program.loops) for rule in rules]
+
+    def started(self) -> None:
+        self.times.started.append(self._clock())
+
+    def produced(
+        self, values: Sequence[torch.Tensor], iteration: int, accumulation: int, replica: int
+    ) -> None:
+        self.times.ended.append(self._clock())
+        for collector, value in zip(self._collectors, values, strict=True):
+            collector.add(value, iteration, accumulation, replica)
+
+    def results(self) -> list[torch.Tensor]:
+        return [collector.result() for collector in self._collectors]

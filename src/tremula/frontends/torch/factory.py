@@ -1,0 +1,262 @@
+"""A model from a file or a module: `file.py:factory`, `package.module:factory`.
+
+The factory takes no arguments and returns the model and example inputs for one micro-batch: `(model, inputs)`, or
+`(model, inputs, optimizer)` for training. It runs with torch's default device set to meta, so a model that would not
+fit into the host's memory can be asked about; where that does not work (a constructor that reads values) it runs
+on the host.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from tremula.errors import Error
+from tremula.frontends.torch.capture.placement import SingleIpu
+from tremula.frontends.torch.capture.stages import StageSummary
+from tremula.frontends.torch.dtypes import device_dtype
+from tremula.frontends.torch.ops.vendor_schemas import identity_loss
+from tremula.frontends.torch.optimize.named import name_of, named_spec
+from tremula.frontends.torch.session import SessionSettings
+from tremula.frontends.torch.subject import Parts, Subject, Variant
+from tremula.program.loops import Loops
+from tremula.schedule.deployment import Deployment
+
+#: PopART's number for a loss that is a single value already
+_REDUCTION_NONE = 2
+#: functions that a file is searched for when none is named
+USUAL_NAMES = ("example", "model_and_inputs", "make_model", "factory")
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a factory returned."""
+
+    model: torch.nn.Module
+    #: positional and named arguments of forward
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    optimizer: object | None
+
+
+def load(name: str) -> tuple[Callable[[], Any], str]:
+    """The factory called `name`, and a short name for what it makes.
+
+    Raises:
+        Error: there is no such file, module or function.
+    """
+    place, _, function = name.rpartition(":")
+    if not place or (len(place) == 1 and function.startswith(("\\", "/"))):  # no colon but that of a drive
+        place, function = name, ""
+    if place.endswith(".py") or Path(place).is_file():
+        module, short = _from_file(Path(place)), Path(place).stem
+    else:
+        module, short = _from_module(place), place.rpartition(".")[2]
+    if not function:
+        function = next((each for each in USUAL_NAMES if callable(getattr(module, each, None))), "")
+        if not function:
+            raise Error(
+                f"Say which function of {place} makes the model: {place}:function. It takes no arguments and returns "
+                "the model and example inputs of one micro-batch. (A whole program is asked about with "
+                f"`tremula estimate run {place}`.)"
+            )
+    found = module
+    for part in function.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        known = ", ".join(sorted(key for key, value in vars(module).items() if callable(value))[:12])
+        raise Error(f"{place} has no function called {function}; it has {known or 'none'}.")
+    return found, f"{short}:{function}"
+
+
+def _from_file(path: Path) -> Any:
+    if not path.is_file():
+        raise Error(f"There is no file {path}.")
+    spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
+    if spec is None or spec.loader is None:
+        raise Error(f"{path} is not a Python file: its name must end in .py.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)  # dataclasses and pickles look their module up
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+def _from_module(name: str) -> Any:
+    sys.path.insert(0, "")
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as problem:
+        if problem.name is None or not (name + ".").startswith(problem.name + "."):
+            raise
+        raise Error(
+            f"There is no module {name!r} (looked for in this folder and among installed packages), and no such file."
+        ) from None
+    finally:
+        sys.path.pop(0)
+
+
+def make(factory: Callable[[], Any]) -> Made:
+    """What `factory` makes, on the meta device if that is possible.
+
+    Raises:
+        Error: it returned something else.
+    """
+    try:
+        with torch.device("meta"):
+            return _made(factory())
+    except (NotImplementedError, RuntimeError) as problem:
+        if "meta" not in str(problem).lower():
+            raise
+    return _made(factory())
+
+
+def made_on_host(factory: Callable[[], Any]) -> Made:
+    """What `factory` makes with values: to be run, not only asked about."""
+    return _made(factory())
+
+
+def _made(returned: Any) -> Made:
+    if not isinstance(returned, tuple | list) or not 2 <= len(returned) <= 3:
+        raise Error(
+            "The factory must return (model, inputs) or (model, inputs, optimizer), not "
+            f"a {type(returned).__name__}."
+        )
+    model, inputs, optimizer = (*returned, None)[:3]
+    if not isinstance(model, torch.nn.Module):
+        raise Error(
+            f"The first thing that the factory returns must be a model, not a {type(model).__name__}."
+        )
+    if isinstance(inputs, torch.Tensor):
+        inputs = (inputs,)
+    if isinstance(inputs, Mapping):
+        return Made(model, (), dict(inputs), optimizer)
+    return Made(model, tuple(inputs), {}, optimizer)
+
+
+def subject_of(
+    made: Made,
+    name: str,
+    *,
+    training: bool | None = None,
+    optimizer: str | None = None,
+    loops: Loops | None = None,
+    values: bool = False,
+) -> Subject:
+    """What a factory made, as something to ask about.
+
+    Args:
+        made: what it made.
+        name: for reports.
+        training: None: if it returned an optimizer, or one is named, or forward computes a loss.
+        optimizer: by name (tremula.frontends.torch.optimize.named); default: what the factory returned, else sgd.
+        loops: accumulation, device iterations and replicas to begin with.
+        values: keep the values of the inputs, for those who run it.
+    """
+    leaves, structure = pytree.tree_flatten((made.args, dict(made.kwargs)))
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    if not tensors:
+        raise Error("The example inputs that the factory returns have no tensor among them.")
+
+    def call(values: list[torch.Tensor]) -> Any:
+        given = iter(values)
+        filled = [next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        args, kwargs = pytree.tree_unflatten(filled, structure)
+        result = made.model(*args, **kwargs)
+        return _with_loss(result) if made.model.training else result
+
+    if training is None and (optimizer is not None or made.optimizer is not None):
+        training = True
+    wanted = optimizer or (name_of(made.optimizer) if made.optimizer is not None else "sgd")
+
+    def subject(trains: bool) -> Subject:
+        made.model.train(trains)
+        parameters = [key for key, value in made.model.named_parameters() if value.requires_grad]
+        return Subject(
+            Parts(
+                name=name,
+                module=made.model,
+                call=call,
+                inputs=[_narrowed(tensor) if values else _described(tensor) for tensor in tensors],
+                input_names=["input" if not i else f"input/{i}" for i in range(len(tensors))],
+                flatten=tensors_in,
+                settings=SessionSettings(training=trains, loops=loops or Loops()),
+                spec=named_spec(wanted, parameters) if trains else None,
+                deployment=_deployment(trains),
+                rule=SingleIpu,
+            )
+        )
+
+    if training is not None:
+        return subject(training)
+    attempt = subject(True)
+    try:
+        attempt.captured(Variant())
+    except Error as problem:
+        if "find a loss" not in problem.message:
+            raise
+        return subject(False)
+    return attempt
+
+
+def _with_loss(result: Any) -> Any:
+    """`result` with its loss marked as what is trained, as `poptorch.identity_loss` would.
+
+    A plain model knows nothing of that mark: its loss is the differentiable number that it returns, the one called
+    `loss` or the last of several. Without such a number, torch's loss functions mark themselves.
+    """
+    if isinstance(result, Mapping) and isinstance(result.get("loss"), torch.Tensor):
+        return [*(value for key, value in result.items() if key != "loss"), _marked(result["loss"])]
+    leaves, structure = pytree.tree_flatten(result)
+    scalars = [
+        place
+        for place, leaf in enumerate(leaves)
+        if isinstance(leaf, torch.Tensor) and leaf.dim() == 0 and leaf.requires_grad
+    ]
+    if not scalars:
+        return result
+    leaves[scalars[-1]] = _marked(leaves[scalars[-1]])
+    return pytree.tree_unflatten(leaves, structure)
+
+
+def _marked(loss: torch.Tensor) -> torch.Tensor:
+    return identity_loss(loss, _REDUCTION_NONE)
+
+
+def tensors_in(result: Any) -> list[torch.Tensor]:
+    """The tensors in what forward returned, whatever their structure."""
+    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+
+
+def _narrowed(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().to(device_dtype(tensor.dtype))
+
+
+def _described(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.empty(tensor.shape, dtype=device_dtype(tensor.dtype), device="meta")
+
+
+def _deployment(training: bool) -> Callable[[StageSummary | None], Deployment]:
+    """PopTorch's defaults: a pipeline where there are stages, and recomputation where it trains."""
+
+    def deployment(stages: StageSummary | None) -> Deployment:
+        if stages is None or stages.ipus_per_replica <= 1:
+            return Deployment()
+        return Deployment(
+            execution="pipelined",
+            ipus_per_replica=stages.ipus_per_replica,
+            recompute="all" if training else "none",
+        )
+
+    return deployment

@@ -1,0 +1,39 @@
+"""`FastGatherLastDim`, the one custom op that PopTorch itself brings: gather along the last dimension.
+
+It is called by name, with `poptorch.custom_op(..., "FastGatherLastDim", "poptorch.custom_ops", 1, ...)`, and
+unlike torch.gather wants an index that differs from the data in its last extent only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from tremula.errors import Error
+from tremula.frontends.torch.ops.custom import register
+
+DOMAIN = "poptorch.custom_ops"
+NAME = "FastGatherLastDim"
+
+
+def fast_gather_last_dim(data: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    """`data` gathered along its last dimension."""
+    if data.shape[:-1] != index.shape[:-1]:
+        raise Error(
+            f"{NAME}: data {tuple(data.shape)} and index {tuple(index.shape)} must agree in all but the last extent; "
+            "torch.gather takes other shapes.",
+            type="popart_exception",
+        )
+    return data.gather(-1, index.long())
+
+
+def _gradient(
+    gradients: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], attributes: Mapping[str, Any]
+) -> list[torch.Tensor | None]:
+    data, index = inputs
+    return [torch.zeros_like(data).scatter_add(-1, index.long(), gradients[0]), None]
+
+
+register(DOMAIN, NAME, fast_gather_last_dim, backward=_gradient)

@@ -1,0 +1,140 @@
+"""The update phase of a training program: state, hyperparameter tensors and the update of all parameters.
+
+Everything here is plain torch on tensors, so it can be captured once and replayed: no value of a tensor
+decides what is done, only the `OptimizerSpec` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+
+import torch
+
+from tremula.frontends.torch.optimize import adam, loss_scale, rmsprop, sgd
+from tremula.frontends.torch.optimize.scalars import Scalar, Scalars, hyper_tensors, product
+from tremula.frontends.torch.optimize.spec import GroupSpec, Kind, OptimizerSpec
+
+__all__ = ["apply_update", "hyper_tensors", "initial_state"]
+
+#: each(signature, parameter, tensors, body) does `body()`, the update of one parameter, which reads and
+#: changes `tensors`; with the same signature and tensors alike it does the same
+Each = Callable[[Hashable, str, Sequence[torch.Tensor], Callable[[], None]], None]
+
+
+def _at_once(
+    _signature: Hashable, _parameter: str, _tensors: Sequence[torch.Tensor], body: Callable[[], None]
+) -> None:
+    body()
+
+
+def initial_state(spec: OptimizerSpec, parameters: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The state tensors that training starts with, under the names that the device's runtime gives them."""
+    state: dict[str, torch.Tensor] = {}
+    for name, group in spec.parameters():
+        if name in parameters:
+            state.update(_initial_state_of(spec, group, name, parameters[name].detach()))
+    if spec.automatic_loss_scaling:
+        state.update(loss_scale.initial_state(spec.automatic_loss_scaling))
+    return state
+
+
+def _initial_state_of(
+    spec: OptimizerSpec, group: GroupSpec, name: str, parameter: torch.Tensor
+) -> dict[str, torch.Tensor]:
+    if spec.kind is Kind.SGD:
+        return sgd.initial_state(spec, group, name, parameter)
+    if spec.kind is Kind.RMSPROP:
+        return rmsprop.initial_state(spec, group, name, parameter)
+    return adam.initial_state(spec, name, parameter)
+
+
+@torch.no_grad()
+def apply_update(
+    spec: OptimizerSpec,
+    parameters: Mapping[str, torch.Tensor],
+    gradients: Mapping[str, torch.Tensor | None],
+    state: Mapping[str, torch.Tensor],
+    hyper: Mapping[str, torch.Tensor],
+    each: Each = _at_once,
+) -> None:
+    """One weight update, in place on `parameters` and `state`.
+
+    Args:
+        spec: the optimizer.
+        parameters: weights by name; those in no group are left alone.
+        gradients: gradients by name, reduced over micro-batches and replicas and still multiplied by the loss
+            scale; a parameter whose gradient is None or missing is left alone.
+        state: tensors as `initial_state` made them.
+        hyper: tensors as `hyper_tensors` made them.
+        each: how the part of one parameter is done; a recorder need not record the same part twice.
+    """
+    present = {
+        name: gradient
+        for name, _ in spec.parameters()
+        if (gradient := gradients.get(name)) is not None and name in parameters
+    }
+    if not present:
+        return
+    factor = _gradient_factor(spec, present, state, hyper)
+    own = _by_parameter([*state.items(), *hyper.items()])
+    for index, group in enumerate(spec.groups):
+        members = [Scalars(spec, group, name, hyper) for name in group.parameters if name in present]
+        for scalars, update, step in _updates(members, parameters, present, state, factor):
+            name = scalars.parameter
+            tensors = [parameters[name], present[name], *own.get(name, ())]
+            numbers = tuple(value for value in step if not isinstance(value, torch.Tensor))
+            tensors += [value for value in step if isinstance(value, torch.Tensor)]
+            each((index, numbers), name, tensors, update)
+    watched = [grad for name, grad in present.items() if parameters[name].dtype == torch.float16]
+    loss_scale.advance(spec, watched, state, hyper)
+
+
+def _by_parameter(tensors: Iterable[tuple[str, torch.Tensor]]) -> dict[str, list[torch.Tensor]]:
+    """State and hyperparameters that belong to one parameter, whose name ends theirs."""
+    own: dict[str, list[torch.Tensor]] = {}
+    for name, tensor in tensors:
+        _kind, separator, owner = name.rpartition("___")
+        if separator:
+            own.setdefault(owner, []).append(tensor)
+    return own
+
+
+def _updates(
+    members: Sequence[Scalars],
+    parameters: Mapping[str, torch.Tensor],
+    gradients: Mapping[str, torch.Tensor],
+    state: Mapping[str, torch.Tensor],
+    factor: Scalar,
+) -> Iterable[tuple[Scalars, Callable[[], None], tuple[Scalar, ...]]]:
+    """For each parameter of a group its update, and the scalars that it takes from what the group shares."""
+    if not members:
+        return
+    kind = members[0].spec.kind
+    if kind in (Kind.SGD, Kind.RMSPROP):
+        rule = sgd.update if kind is Kind.SGD else rmsprop.update
+        for scalars in members:
+            name = scalars.parameter
+            yield scalars, partial(rule, scalars, parameters[name], gradients[name], state, factor), ()
+        return
+    for scalars, step in zip(members, adam.step_scalars(members, state), strict=True):
+        name = scalars.parameter
+        update = partial(adam.update, scalars, parameters[name], gradients[name], state, factor, step)
+        yield scalars, update, (step.eps, step.rate, step.scale, step.keep)
+
+
+def _gradient_factor(
+    spec: OptimizerSpec,
+    gradients: Mapping[str, torch.Tensor],
+    state: Mapping[str, torch.Tensor],
+    hyper: Mapping[str, torch.Tensor],
+) -> Scalar:
+    """What all gradients are multiplied by besides undoing the user's loss scaling."""
+    factor: Scalar = 1.0
+    if spec.automatic_loss_scaling:
+        factor = state[loss_scale.UPDATE_FACTOR].reciprocal()
+    if spec.max_grad_norm != float("inf"):
+        norms = [torch.linalg.vector_norm(gradient, dtype=torch.float32) for gradient in gradients.values()]
+        norm = torch.linalg.vector_norm(torch.stack(norms)) / loss_scale.loss_scale(spec, state, hyper)
+        factor = product(spec.max_grad_norm / norm.clamp(min=spec.max_grad_norm), factor)
+    return factor

@@ -1,0 +1,219 @@
+"""One file for a compiled model: a zip container that holds JSON documents and safetensors, and nothing else.
+
+No entry is compressed, so a file cannot unpack to more than its own size; names, sizes and checksums are
+checked before anything is parsed. A file appears under its name only when it is complete: it is written
+beside it, flushed to disk and renamed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+import safetensors
+import safetensors.torch
+import torch
+
+from tremula.atomic_files import flush_folder
+from tremula.errors import Error
+
+FORMAT = "tremula-executable"
+FORMAT_VERSION = 2
+
+#: everything that may be in a file: JSON documents and groups of tensors
+DOCUMENTS = ("manifest", "program", "model", "optimizer")
+TENSORS = ("program", "model", "optimizer")
+
+_NAMES = frozenset([*(f"{name}.json" for name in DOCUMENTS), *(f"{name}.safetensors" for name in TENSORS)])
+_OWN_FIELDS = ("format", "format_version", "entries")
+_JSON_LIMIT = 512 << 20
+_ENCRYPTED = 0x1
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # entries carry no time: equal contents make equal files
+
+
+class OtherVersion(Error):
+    """A file is sound, but of a version that this one does not read."""
+
+
+class BadData(ValueError):
+    """Contents that cannot be those of a file which `write` made."""
+
+
+def write(path: str, documents: Mapping[str, Any], tensors: Mapping[str, Mapping[str, torch.Tensor]]) -> None:
+    """Put documents (JSON data) and groups of tensors into the file `path`.
+
+    Raises:
+        Error: a tensor cannot be stored, or the file cannot be written; what was there before is kept.
+    """
+    folder, name = os.path.split(os.path.abspath(path))
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.part")
+    try:
+        descriptor = os.open(
+            temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666
+        )
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                _write_entries(file, documents, tensors)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        flush_folder(Path(folder))
+    except OSError as problem:
+        raise Error(f"The compiled model cannot be written to {path}: {problem}.") from problem
+
+
+def _write_entries(
+    file: IO[bytes], documents: Mapping[str, Any], tensors: Mapping[str, Mapping[str, torch.Tensor]]
+) -> None:
+    names = sorted([*(f"{name}.json" for name in documents), *(f"{name}.safetensors" for name in tensors)])
+    own = {"format": FORMAT, "format_version": FORMAT_VERSION, "entries": names}
+    manifest = {**documents["manifest"], **own}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as container:
+        for name, document in {**documents, "manifest": manifest}.items():
+            text = json.dumps(document, allow_nan=False, separators=(",", ":"))
+            container.writestr(zipfile.ZipInfo(f"{name}.json", _EPOCH), text)
+        for name, group in tensors.items():
+            try:
+                data = safetensors.torch.save(_storable(group))
+            except (safetensors.SafetensorError, ValueError, KeyError) as problem:
+                raise Error(f"A tensor of the {name} cannot be stored: {problem}.") from problem
+            container.writestr(zipfile.ZipInfo(f"{name}.safetensors", _EPOCH), data)
+
+
+def _storable(group: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The tensors dense and each in memory of its own, as safetensors wants them."""
+    seen: set[int] = set()
+    result = {}
+    for name, tensor in group.items():
+        plain = tensor.detach().contiguous()
+        place = plain.untyped_storage().data_ptr()
+        if place in seen or plain.numel() * plain.element_size() != plain.untyped_storage().nbytes():
+            plain = plain.clone()
+        seen.add(place)
+        result[name] = plain
+    return result
+
+
+class Package:
+    """A file that is open for reading; `opened` makes one."""
+
+    def __init__(self, path: str, container: zipfile.ZipFile) -> None:
+        self.path = path
+        self._container = container
+        self.manifest: dict[str, Any] = {}
+
+    def entries(self) -> list[str]:
+        """Names of all entries."""
+        return self._container.namelist()
+
+    def has(self, document: str) -> bool:
+        """Whether there is a document of that name."""
+        return f"{document}.json" in self.entries()
+
+    def document(self, name: str) -> Any:
+        """A document, parsed."""
+        entry = self._entry(f"{name}.json")
+        if entry.file_size > _JSON_LIMIT:
+            self.refuse(f"{entry.filename} has {entry.file_size} bytes, more than any program needs")
+        try:
+            return json.loads(self._container.read(entry), parse_constant=_no_constant)
+        except (ValueError, RecursionError) as problem:
+            self.refuse(f"{entry.filename} is not readable as JSON ({problem})")
+
+    def tensors(self, name: str) -> dict[str, torch.Tensor]:
+        """A group of tensors; an absent group is empty."""
+        if f"{name}.safetensors" not in self.entries():
+            return {}
+        entry = self._entry(f"{name}.safetensors")
+        try:
+            return safetensors.torch.load(self._container.read(entry))
+        except (safetensors.SafetensorError, ValueError, KeyError) as problem:
+            self.refuse(f"{entry.filename} is not readable as safetensors ({problem})")
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Raise the Error that names this file and the reason."""
+        raise problem_of(self.path, reason)
+
+    def _entry(self, name: str) -> zipfile.ZipInfo:
+        try:
+            return self._container.getinfo(name)
+        except KeyError:
+            self.refuse(f"{name} is missing")
+
+
+def problem_of(path: str, reason: str) -> Error:
+    """The error about a file that cannot be used."""
+    return Error(
+        f"{path} cannot be used: {reason}. Files of compiled models are made by save() and "
+        "compileAndExport(); make this one again."
+    )
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[Package]:
+    """Open a file, check its outside, and read its manifest.
+
+    Raises:
+        OtherVersion: the file is of another format version.
+        Error: there is no such file, or it is corrupt or foreign. Also what goes wrong inside the `with`.
+    """
+    try:
+        with open(path, "rb") as file, zipfile.ZipFile(file) as container:
+            package = Package(path, container)
+            _check_entries(package, container, os.fstat(file.fileno()).st_size)
+            package.manifest = _manifest(package)
+            try:
+                yield package
+            except BadData as problem:
+                package.refuse(str(problem))
+    except FileNotFoundError as problem:
+        raise Error(f"There is no file {path} to load a compiled model from.") from problem
+    except OSError as problem:
+        raise Error(f"The compiled model cannot be read from {path}: {problem}.") from problem
+    except (zipfile.BadZipFile, EOFError, NotImplementedError) as problem:
+        raise problem_of(
+            path, f"it is corrupt, cut short or no compiled model at all ({problem})"
+        ) from problem
+
+
+def _check_entries(package: Package, container: zipfile.ZipFile, size: int) -> None:
+    total = 0
+    seen = set()
+    for entry in container.infolist():
+        if entry.filename not in _NAMES or entry.filename in seen:
+            package.refuse(f"it has an entry {entry.filename[:80]!r} that does not belong in it")
+        seen.add(entry.filename)
+        stored = entry.compress_type == zipfile.ZIP_STORED and entry.file_size == entry.compress_size
+        if not stored or entry.flag_bits & _ENCRYPTED:
+            package.refuse(f"its entry {entry.filename} is compressed or encrypted")
+        total += entry.file_size
+    if total > size:
+        package.refuse("its entries claim more bytes than the file has")
+
+
+def _manifest(package: Package) -> dict[str, Any]:
+    manifest = package.document("manifest")
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        package.refuse("it is some other kind of file")
+    if manifest.get("format_version") != FORMAT_VERSION:
+        raise OtherVersion(
+            f"{package.path} has version {manifest.get('format_version')!r} of the file format; this version "
+            f"of Tremula reads version {FORMAT_VERSION}. Compile and save the model again."
+        )
+    if manifest.get("entries") != sorted(package.entries()):
+        package.refuse("it lacks entries that it should have, or has others")
+    return {name: value for name, value in manifest.items() if name not in _OWN_FIELDS}

@@ -1,0 +1,426 @@
+"""A captured program as JSON data and tensors, and back.
+
+Reading trusts nothing: operators come from a list (`allowed_ops`), arguments are plain values, names of
+nodes are made anew, and every op is run once on fake tensors, so that the shapes and dtypes of a program that
+was read are the ones that torch itself derives.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+from tremula.errors import Error
+from tremula.frontends.torch.graphs.program import (
+    RECORD,
+    Annotation,
+    Interface,
+    Record,
+    TorchProgram,
+    tensors_of,
+)
+from tremula.frontends.torch.graphs.verify import InvalidProgram, verify
+from tremula.frontends.torch.package import allowed_ops
+from tremula.frontends.torch.package.container import BadData
+from tremula.frontends.torch.package.plain_data import (
+    Fields,
+    NotData,
+    Other,
+    Tags,
+    decode,
+    dtype_name,
+    encode,
+    read_dtype,
+    read_shape,
+)
+from tremula.program.loops import Loops
+from tremula.program.op import Phase, Placement, SourceLine
+
+_LAYOUTS = {"strided": torch.strided}
+_MEMORY_FORMATS = {
+    str(each).removeprefix("torch."): each
+    for each in (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
+}
+_GRAPHS = ("step", "accumulate", "update")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Records of a program, each written once."""
+
+    entries: list[Any]
+    positions: dict[Any, int]
+
+    def add(self, key: Any, data: Any) -> int:
+        if key not in self.positions:
+            self.positions[key] = len(self.entries)
+            self.entries.append(data)
+        return self.positions[key]
+
+
+def _table() -> _Table:
+    return _Table([], {})
+
+
+# -- writing -------------------------------------------------------------------------------------------------
+
+
+def encode_program(program: TorchProgram, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
+    """The program, without anchored tensors, as JSON data; its constants are added to `tensors`.
+
+    Raises:
+        NotData: the program cannot leave this process, for the reason given.
+    """
+    records = _table()
+    graphs = {
+        name: None if graph is None else _encode_graph(graph, name, program, records, tensors)
+        for name, graph in ((name, getattr(program, name)) for name in _GRAPHS)
+    }
+    interface = program.interface
+    return {
+        "training": program.training,
+        "interface": {
+            "parameters": list(interface.parameters),
+            "buffers": list(interface.buffers),
+            "inputs": list(interface.inputs),
+            "outputs": list(interface.outputs),
+            "gradients": list(interface.gradients),
+        },
+        "loops": encode_loops(program.loops),
+        "mutated_buffers": sorted(program.mutated_buffers),
+        "mutated_inputs": sorted(program.mutated_inputs),
+        "uses_random": program.uses_random,
+        "records": records.entries,
+        **graphs,
+    }
+
+
+def encode_loops(loops: Loops) -> dict[str, Any]:
+    """The factors of the combined batch."""
+    return dict(vars(loops))
+
+
+def encode_operand(numbers: Mapping[fx.Node, int]) -> Other:
+    """What makes data of an op's operand, given the numbers of the nodes before it."""
+
+    def other(value: Any) -> Any:
+        if isinstance(value, fx.Node):
+            return {"node": numbers[value]}
+        if isinstance(value, list):  # graphs hold immutable lists
+            return encode(list(value), other)
+        if isinstance(value, torch.layout):
+            return {"layout": str(value).removeprefix("torch.")}
+        if isinstance(value, torch.memory_format):
+            return {"memory_format": str(value).removeprefix("torch.")}
+        if isinstance(value, torch.device) and value.type == "cpu":
+            return {"device": "cpu"}
+        return None
+
+    return other
+
+
+def operand_tags(node: Callable[[Any], fx.Node]) -> Tags:
+    """What reads the data that `encode_operand` made; `node` finds a node by its number."""
+    return {
+        "node": node,
+        "layout": lambda payload: _known(_LAYOUTS, payload),
+        "memory_format": lambda payload: _known(_MEMORY_FORMATS, payload),
+        "device": lambda payload: torch.device(_known({"cpu": "cpu"}, payload)),
+    }
+
+
+def _encode_graph(
+    module: fx.GraphModule,
+    label: str,
+    program: TorchProgram,
+    records: _Table,
+    tensors: dict[str, torch.Tensor],
+) -> list[Any]:
+    numbers: dict[fx.Node, int] = {}
+    nodes = []
+    other = encode_operand(numbers)
+    for node in module.graph.nodes:
+        where = f"an argument of the op {node.name}"
+        if node.op == "placeholder":
+            data: dict[str, Any] = {"kind": "input", "result": _meta(node)}
+        elif node.op == "get_attr":
+            key = f"{label}.{len(numbers)}"
+            constant = getattr(module, str(node.target), None)
+            if not isinstance(constant, torch.Tensor) or isinstance(constant, FakeTensor):
+                raise NotData(f"the constant {node.target} of the program", constant)
+            tensors[key] = constant
+            data = {"kind": "constant", "tensor": key}
+        elif node.op == "output":
+            values = _without_anchors(list(node.args[0]), program) if label == "step" else list(node.args[0])
+            data = {"kind": "output", "values": encode(values, other, where)}
+        else:
+            name = allowed_ops.name_of(node.target) if node.op == "call_function" else None
+            if name is None:
+                raise NotData(
+                    f"the op {node.name} ({node.target}), which cannot leave this process,", node.target
+                )
+            data = {
+                "kind": "call",
+                "op": name,
+                "args": encode(list(node.args), other, where),
+                "kwargs": encode(dict(node.kwargs), other, where),
+                "result": _meta(node),
+                "record": _encode_record(node.meta[RECORD], records),
+            }
+        numbers[node] = len(numbers)
+        nodes.append(data)
+    return nodes
+
+
+def _without_anchors(values: list[Any], program: TorchProgram) -> list[Any]:
+    """What the step returns when nothing is anchored."""
+    outputs, gradients = len(program.interface.outputs), len(program.interface.gradients)
+    return values[:outputs] + values[len(values) - gradients :]
+
+
+def _meta(node: fx.Node) -> list[Any]:
+    return [[list(tensor.shape), dtype_name(tensor.dtype)] for tensor in tensors_of(node)]
+
+
+def _encode_record(record: Record, records: _Table) -> int:
+    place, source = record.annotation.placement, record.source
+    data = {
+        "phase": record.phase.value,
+        "placement": [place.ipu, place.stage, place.phase, place.block],
+        "scope": list(record.annotation.scope),
+        "module": record.annotation.module,
+        "attributes": encode(dict(record.annotation.attributes), None, "an attribute of an op"),
+        "source": None if source is None else [source.file, source.line, source.function],
+    }
+    return records.add(repr(data), data)
+
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+def decode_program(data: Any, tensors: Mapping[str, torch.Tensor]) -> TorchProgram:
+    """The program that `encode_program` was given.
+
+    Raises:
+        BadData: the data is not that of a sound program.
+    """
+    fields = Fields(data, "its program")
+    training = fields.take("training", bool)
+    interface = _decode_interface(fields.take("interface"))
+    records = [_decode_record(item) for item in fields.take("records", list)]
+    graphs = {
+        name: None if graph is None else _GraphReader(name, records, tensors).read(graph)
+        for name, graph in ((name, fields.take(name)) for name in _GRAPHS)
+    }
+    if graphs["step"] is None:
+        raise BadData("its program has no step")
+    mutated_inputs = fields.take("mutated_inputs", list)
+    if not all(type(i) is int and 0 <= i < len(interface.inputs) for i in mutated_inputs):
+        raise BadData("its program is malformed")
+    program = TorchProgram(
+        training=training,
+        step=graphs["step"],
+        interface=interface,
+        loops=decode_loops(fields.take("loops")),
+        accumulate=graphs["accumulate"],
+        update=graphs["update"],
+        mutated_buffers=frozenset(fields.strings("mutated_buffers")),
+        mutated_inputs=frozenset(mutated_inputs),
+        uses_random=fields.take("uses_random", bool),
+    )
+    fields.done()
+    try:
+        verify(program)
+    except (InvalidProgram, RuntimeError, KeyError, IndexError) as problem:
+        raise BadData(f"its program is not sound ({problem})") from problem
+    return program
+
+
+def _decode_interface(data: Any) -> Interface:
+    fields = Fields(data, "the interface of its program")
+    names = ("parameters", "buffers", "inputs", "outputs", "gradients")
+    interface = replace(Interface((), (), (), ()), **{name: fields.strings(name) for name in names})
+    fields.done()
+    return interface
+
+
+def decode_loops(data: Any) -> Loops:
+    """What `encode_loops` was given."""
+    fields = Fields(data, "the loops of its program")
+    counts = ("device_iterations", "gradient_accumulation", "replicas", "input_group_size")
+    values = {name: fields.take(name, int) for name in counts}
+    if not all(1 <= value < 1 << 32 for value in values.values()):
+        raise BadData("the loops of its program are out of range")
+    if values["replicas"] % values["input_group_size"]:
+        raise BadData("the loops of its program do not fit together")
+    loops = Loops(**values, consecutive_groups=fields.take("consecutive_groups", bool))
+    fields.done()
+    return loops
+
+
+def _decode_record(data: Any) -> Record:
+    fields = Fields(data, "a record of its program")
+    phases = {phase.value: phase for phase in Phase}
+    phase = phases.get(fields.take("phase", str))
+    place = fields.take("placement", list)
+    sound = (
+        len(place) == 4
+        and all(type(n) is int and n >= 0 for n in place[:3])
+        and type(place[3]) in (str, type(None))
+    )
+    if phase is None or not sound:
+        raise BadData("a record of its program is malformed")
+    attributes = decode(fields.take("attributes"))
+    if not isinstance(attributes, dict) or not all(type(key) is str for key in attributes):
+        raise BadData("a record of its program is malformed")
+    annotation = Annotation(
+        Placement(*place), fields.strings("scope"), attributes, fields.take("module", str)
+    )
+    source = fields.take("source", list, type(None))
+    if source is not None:
+        if [type(item) for item in source] != [str, int, str]:
+            raise BadData("a source line of its program is malformed")
+        source = SourceLine(*source)
+    fields.done()
+    return Record(phase, annotation, source)
+
+
+class _GraphReader:
+    """Builds one graph, node by node, and computes its shapes on the way."""
+
+    def __init__(self, label: str, records: list[Record], tensors: Mapping[str, torch.Tensor]) -> None:
+        self._label = label
+        self._records = records
+        self._tensors = tensors
+        self._graph = fx.Graph()
+        self._root = torch.nn.Module()
+        self._nodes: list[fx.Node] = []
+        self._mode = FakeTensorMode()
+        self._constants = 0
+        self._tags = operand_tags(self._node)
+
+    def read(self, data: Any) -> fx.GraphModule:
+        """The graph as a module that can be run."""
+        if not isinstance(data, list):
+            raise BadData("a graph of its program is malformed")
+        readers = {
+            "input": self._input,
+            "constant": self._constant,
+            "call": self._call,
+            "output": self._output,
+        }
+        finished = False
+        for item in data:
+            fields = Fields(item, "an op of its program")
+            kind = fields.take("kind", str)
+            if finished or kind not in readers:
+                raise BadData("a graph of its program is malformed")
+            node = readers[kind](fields)
+            fields.done()
+            self._nodes.append(node)
+            finished = kind == "output"
+        if not finished:
+            raise BadData("a graph of its program has no result")
+        return fx.GraphModule(self._root, self._graph)
+
+    def _node(self, payload: Any) -> fx.Node:
+        if type(payload) is not int or not 0 <= payload < len(self._nodes):
+            raise BadData("an op of its program uses a value that is not there")
+        return self._nodes[payload]
+
+    # Names are made here and owe nothing to the file: torch turns them into source code.
+    def _input(self, fields: Fields) -> fx.Node:
+        if any(node.op != "placeholder" for node in self._nodes):
+            raise BadData("a graph of its program is malformed")
+        metas = _metas(fields)
+        if len(metas) != 1:
+            raise BadData("an input of its program is malformed")
+        ((shape, dtype),) = metas
+        node = self._graph.placeholder(f"input_{len(self._nodes)}")
+        with self._mode:
+            node.meta["val"] = torch.empty(shape, dtype=dtype)
+        return node
+
+    def _constant(self, fields: Fields) -> fx.Node:
+        key = fields.take("tensor", str)
+        if key not in self._tensors:
+            raise BadData("a constant of its program is missing")
+        name = f"_constant_{self._constants}"
+        self._constants += 1
+        self._root.register_buffer(name, self._tensors[key])
+        node = self._graph.get_attr(name)
+        node.meta["val"] = self._mode.from_tensor(self._tensors[key])
+        return node
+
+    def _call(self, fields: Fields) -> fx.Node:
+        name = fields.take("op", str)
+        target = allowed_ops.operator_of(name)
+        args = decode(fields.take("args", list), self._tags)
+        kwargs = decode(fields.take("kwargs"), self._tags)
+        record = fields.take("record", int)
+        if not isinstance(kwargs, dict) or not 0 <= record < len(self._records):
+            raise BadData(f"the op {name} of its program is malformed")
+        if target is operator.getitem:
+            if len(args) != 2 or not isinstance(args[0], fx.Node) or type(args[1]) is not int or kwargs:
+                raise BadData("a selection in its program is malformed")
+        else:
+            known = {argument.name for argument in target._schema.arguments}
+            if not kwargs.keys() <= known or not all(
+                _is_literal(value) for value in [*args, *kwargs.values()]
+            ):
+                raise BadData(f"the op {name} of its program is called with arguments that it does not take")
+        node = self._graph.call_function(target, tuple(args), kwargs)
+        node.meta[RECORD] = self._records[record]
+        node.meta["val"] = self._computed(name, target, args, kwargs)
+        claimed = [(tuple(tensor.shape), tensor.dtype) for tensor in tensors_of(node)]
+        if claimed != _metas(fields):
+            raise BadData(f"the op {name} of its program does not compute what the file says")
+        return node
+
+    def _computed(self, name: str, target: Any, args: Any, kwargs: Any) -> Any:
+        """The op's result on fake tensors: torch checks the arguments and derives the shapes."""
+        fake_args, fake_kwargs = fx.node.map_arg((tuple(args), kwargs), lambda node: node.meta["val"])
+        try:
+            with self._mode, torch.no_grad():
+                return target(*fake_args, **fake_kwargs)
+        except Error:
+            raise  # a custom op that nobody registered here says so itself
+        except Exception as problem:
+            raise BadData(f"the op {name} of its program cannot be run ({problem})") from problem
+
+    def _output(self, fields: Fields) -> fx.Node:
+        values = decode(fields.take("values", list), self._tags)
+        for value in values:
+            if not isinstance(value, fx.Node) or not isinstance(value.meta["val"], torch.Tensor):
+                raise BadData("a graph of its program returns something that is not a tensor")
+        node: fx.Node = self._graph.output(values)
+        return node
+
+
+def _metas(fields: Fields) -> list[tuple[tuple[int, ...], torch.dtype]]:
+    metas = []
+    for item in fields.take("result", list):
+        if not isinstance(item, list) or len(item) != 2:
+            raise BadData("a shape in its program is malformed")
+        metas.append((read_shape(item[0]), read_dtype(item[1])))
+    return metas
+
+
+def _is_literal(value: Any) -> bool:
+    """Whether torch's code generator writes this value down as a literal, or by a name of its own."""
+    if isinstance(value, list | tuple):
+        return all(_is_literal(item) for item in value)
+    plain = (fx.Node, bool, int, float, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
+    return value is None or isinstance(value, plain)
+
+
+def _known(table: Mapping[str, Any], payload: Any) -> Any:
+    if not isinstance(payload, str) or payload not in table:
+        raise BadData(f"its program names the unknown {str(payload)[:80]!r}")
+    return table[payload]

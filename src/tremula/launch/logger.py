@@ -1,0 +1,47 @@
+"""The launcher's own lines: `HH:MM:SS.mmm <pid> POPRUN [I] text` on stderr, as scripts that read logs expect them."""
+
+from __future__ import annotations
+
+import datetime
+import os
+
+from tremula.launch.outlet import Outlet
+
+DEBUG, INFO, WARNING, ERROR = "D", "I", "W", "E"
+_VERBOSITY = {DEBUG: 2, INFO: 1, WARNING: 0, ERROR: 0}
+
+
+class Logger:
+    """Writes lines that are loud enough.
+
+    Args:
+        outlet: where to.
+        verbosity: 0 for warnings and errors, 1 for what is done, 2 for details.
+    """
+
+    def __init__(self, outlet: Outlet, verbosity: int) -> None:
+        self._outlet = outlet
+        self._verbosity = verbosity
+
+    def debug(self, text: str) -> None:
+        """A detail."""
+        self._say(DEBUG, text)
+
+    def info(self, text: str) -> None:
+        """Something that is done."""
+        self._say(INFO, text)
+
+    def warn(self, text: str) -> None:
+        """Something that the user should know."""
+        self._say(WARNING, text)
+
+    def error(self, text: str) -> None:
+        """Why the run fails."""
+        self._say(ERROR, text)
+
+    def _say(self, letter: str, text: str) -> None:
+        if _VERBOSITY[letter] > self._verbosity:
+            return
+        now = datetime.datetime.now()
+        stamp = f"{now:%H:%M:%S}.{now.microsecond // 1000:03d} {os.getpid()} POPRUN [{letter}]"
+        self._outlet.write(f"{stamp} {text}\n".encode(errors="backslashreplace"), self)

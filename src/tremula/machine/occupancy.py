@@ -1,0 +1,123 @@
+"""The machine room as one process sees it: the partition it uses, who holds what there, and in which words.
+
+What is said of others comes from the counters that they write and from the kernel, which knows who holds a lock.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tremula.machine import numbering, systems
+from tremula.machine.counters import Counters, Usage, counters_in
+from tremula.machine.holds import Holds, holds_in
+from tremula.machine.numbering import Device
+from tremula.machine.partitions import Partition, selected
+from tremula.machine.state_directory import folder_of
+from tremula.machine.systems import VirtualSystem
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """A partition of this machine's system, with its locks and counters."""
+
+    system: VirtualSystem
+    partition: Partition
+    holds: Holds
+    counters: Counters
+
+    def candidates(self, ipus: int) -> list[Device]:
+        """The devices of `ipus` IPUs that may be taken."""
+        if not self.partition.reconfigurable and self.partition.made_by_user and ipus != self.partition.size:
+            return []
+        return numbering.of_size(ipus, self.partition.size)
+
+    def ipus_of(self, device: Device) -> range:
+        """A device's IPUs, counted in the system."""
+        return self.partition.system_range(device.first, len(device.ipus))
+
+    def usage(self, ipu: int) -> Usage | None:
+        """What the process that holds an IPU (counted in the partition) does with it; None if nobody does."""
+        pid = self.holds.holder(self.partition.first_ipu + ipu)
+        if pid is None:
+            return None
+        found = self.counters.read(self.partition.first_ipu + ipu)
+        if found is None or (pid and found.pid != pid):  # taken a moment ago
+            return Usage(pid=pid)
+        return found
+
+    def reserver(self, ipu: int) -> int | None:
+        """The launcher that keeps an IPU for its instances."""
+        return self.holds.reserver(self.partition.first_ipu + ipu)
+
+
+def enter(partition: str | None = None) -> Occupancy | None:
+    """The machine room as this process sees it; None on a machine without IPUs.
+
+    Raises:
+        Error: the system or partition that was chosen does not exist, or its files cannot be used.
+    """
+    system = systems.current()
+    if system is None:
+        return None
+    folder = folder_of(system)
+    return Occupancy(system, selected(system, partition), holds_in(folder), counters_in(folder))
+
+
+def holders(found: Occupancy, ipus: list[int]) -> Iterator[tuple[int, Usage, list[int]]]:
+    """Processes that hold or reserve any of `ipus`: pid, what they do, which of the IPUs."""
+    by_pid: dict[int, tuple[Usage, list[int]]] = {}
+    for ipu in ipus:
+        usage = found.usage(ipu)
+        reserver = found.reserver(ipu) if usage is None else None
+        if usage is None and reserver is not None:
+            usage = Usage(pid=reserver, command="poprun (reserved for its instances)")
+        if usage is not None:
+            by_pid.setdefault(usage.pid, (usage, []))[1].append(ipu)
+    for pid, (usage, held) in by_pid.items():
+        yield pid, usage, held
+
+
+def holders_text(found: Occupancy, ipus: list[int]) -> str:
+    """A line for each process that holds one of `ipus`, and how to get it back."""
+    lines = []
+    for pid, usage, held in holders(found, ipus):
+        which = f"IPU {held[0]}" if len(held) == 1 else f"IPUs {held[0]} to {held[-1]}"
+        if pid == os.getpid():
+            own = "another model of this process; call detachFromDevice() on it"
+            lines.append(f"  {which}: {own if usage.attached_at else 'reserved by this process'}")
+            continue
+        since = f" for {span_text(time.time() - usage.attached_at)}" if usage.attached_at else ""
+        who = f" of {usage.user}" if usage.user else ""
+        what = f" ({usage.command})" if usage.command else ""
+        lines.append(
+            f"  {which}: process {pid}{who}{what}{since}; it gives them back when it ends: kill {pid}"
+        )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def span_text(seconds: float) -> str:
+    """As gc-monitor writes it: 10s, 4m1s, 1h2m3s."""
+    total = max(0, int(seconds))
+    hours, minutes = total // 3600, total // 60 % 60
+    if hours:
+        return f"{hours}h{minutes}m{total % 60}s"
+    return f"{minutes}m{total % 60}s" if minutes else f"{total}s"
+
+
+def too_few(found: Occupancy, ipus: int) -> str:
+    """Why there is no device of that many IPUs, and what to do."""
+    system, partition = found.system, found.partition
+    if partition.made_by_user and ipus <= system.ipus:
+        kind = (
+            ""
+            if partition.reconfigurable
+            else " and is not reconfigurable: only the whole of it can be taken"
+        )
+        return f"partition {partition.name} has {partition.size} IPU(s){kind} (`vipu list partitions`)"
+    return (
+        f"this machine has {system.ipus} virtual IPU(s): {system.name}, chosen by {system.chosen_by}. A larger one: "
+        f"TREMULA_SYSTEM=bow-pod{max(16, 1 << (ipus - 1).bit_length())}, or `tremula system use`"
+    )

@@ -1,0 +1,67 @@
+"""One operation of a program: what it does, to which tensors, where it runs and which line of the user's wrote it."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from tremula.program.work import Work
+
+
+class Phase(enum.Enum):
+    """The part of a step that an op belongs to, in the order in which they run."""
+
+    FORWARD = "forward"
+    BACKWARD = "backward"
+    ACCUMULATE = "accumulate"
+    UPDATE = "update"
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of the user's program."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} in {self.function}"
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where an op runs. `block` is the user's id of the block, None before the first."""
+
+    ipu: int = 0
+    stage: int = 0
+    phase: int = 0
+    block: str | None = None
+
+
+@dataclass(slots=True)
+class Op:
+    """An op with its work. `stage` counts pipeline stages after differentiation: backward ones follow."""
+
+    name: str
+    target: str
+    phase: Phase
+    works: tuple[Work, ...]
+    inputs: tuple[int, ...] = ()
+    outputs: tuple[int, ...] = ()
+    ipu: int = 0
+    stage: int = 0
+    #: execution phase of the phased modes
+    execution_phase: int = 0
+    scope: tuple[str, ...] = ()
+    #: dotted path of the user's module
+    module: str = ""
+    source: SourceLine | None = None
+    #: whether the user marked the result as one to keep instead of computing it again
+    checkpoint: bool = False
+    #: whether no planner knows the op
+    unknown: bool = False
+    #: whether the host does it while the device waits
+    host: bool = False
+    #: number of the parameter that an op of accumulation or update belongs to; -1: to none
+    owner: int = -1

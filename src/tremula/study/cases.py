@@ -1,0 +1,151 @@
+"""From what is asked to complete cases: replicas, stages and accumulation that fit together.
+
+IPUs that nobody asked to be stages become replicas, as long as the model fits on one IPU; if it does not, it is cut
+over 2, 4, 8 ... IPUs until it does. A pipeline needs as many micro-batches as it has stages: accumulation (or, in
+inference, device iterations) is raised to that where it is the program's own, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tremula.errors import Error
+from tremula.frontends.torch.capture.stages import Mode
+from tremula.frontends.torch.subject import Variant
+from tremula.hardware.catalogue import target
+from tremula.hardware.system import System
+from tremula.machine.modelled_system import modelled_system
+from tremula.program.loops import Loops
+from tremula.schedule.deployment import Deployment
+from tremula.schedule.pipeline import pipeline_stages
+from tremula.study.case import Begin, Case, Study, pipeline_over
+from tremula.study.question import PRECISIONS, Setting
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A layout to try: so many IPUs for a replica, so many replicas."""
+
+    #: IPUs of a replica; None: the program's own blocks
+    stages: int | None
+    replicas: int
+
+
+def plans(study: Study, setting: Setting) -> Iterator[Plan]:
+    """The layouts that answer `setting`, best first; the first that fits is taken.
+
+    Raises:
+        Error: the numbers do not fit together.
+    """
+    own = study.subject.captured(Variant()).stages
+    ipus, stages, replicas = setting.ipus, setting.stages, setting.replicas
+    if stages is None and own is not None and (own.ipus_per_replica > 1 or own.mode is Mode.PHASED):
+        each = own.ipus_per_replica
+        yield Plan(None, _replicas(ipus, each, replicas, study, "IPUs of the program's own blocks"))
+        return
+    if stages is not None:
+        yield Plan(stages, _replicas(ipus, stages, replicas, study, "stages"))
+        return
+    if ipus is None:
+        yield Plan(1, study.subject.loops.replicas if replicas is None else replicas)
+        return
+    if replicas is not None:
+        if ipus % replicas:
+            raise Error(f"{ipus} IPUs cannot be shared out among {replicas} replicas.")
+        yield Plan(ipus // replicas, replicas)
+        return
+    cuttable = len(study.subject.captured(variant_of(study, setting)).cuts)
+    width = 1
+    while width <= ipus:
+        if ipus % width == 0 and width <= cuttable + 1:
+            yield Plan(width, ipus // width)
+        width *= 2
+
+
+def _replicas(ipus: int | None, each: int, asked: int | None, study: Study, what: str) -> int:
+    if asked is not None:
+        if ipus is not None and ipus != asked * each:
+            raise Error(f"{asked} replicas of {each} {what} are {asked * each} IPUs, not {ipus}.")
+        return asked
+    if ipus is None:
+        return study.subject.loops.replicas
+    if ipus % each:
+        raise Error(f"{ipus} {'IPU is' if ipus == 1 else 'IPUs are'} no multiple of {each} {what}.")
+    return ipus // each
+
+
+def variant_of(study: Study, setting: Setting) -> Variant:
+    """What has to be captured for `setting`."""
+    # partial sums are a matter of planning, not of capture
+    precision = None if setting.precision is None else PRECISIONS[setting.precision][0]
+    if precision == study.subject.precision:
+        precision = None
+    micro_batch = setting.micro_batch if setting.micro_batch != study.subject.micro_batch else None
+    return Variant(micro_batch, precision)
+
+
+def system_for(setting: Setting, ipus: int) -> System:
+    """The system that `setting` is about, with `ipus` IPUs at least."""
+    return modelled_system(ipus) if setting.target is None else target(setting.target, ipus)
+
+
+def loops_for(study: Study, setting: Setting, replicas: int, stages: int) -> tuple[Loops, list[str]]:
+    """Loop counts, and notes about those that had to be raised.
+
+    Args:
+        stages: forward stages of the pipeline; 1 if there is none.
+    """
+    own, training = study.subject.loops, study.subject.training
+    notes = []
+    accumulation = setting.accumulation or own.gradient_accumulation
+    iterations = setting.device_iterations or own.device_iterations
+    needed = pipeline_stages(stages, training) if stages > 1 else 1
+    if training and accumulation < needed and setting.accumulation is None:
+        notes.append(
+            f"accumulation raised from {accumulation} to {needed}: as many micro-batches as a pipeline of "
+            f"{stages} stages needs"
+        )
+        accumulation = needed
+    if not training and iterations < needed and setting.device_iterations is None:
+        notes.append(
+            f"device iterations raised from {iterations} to {needed}: as many micro-batches as a pipeline of "
+            f"{stages} stages needs"
+        )
+        iterations = needed
+    loops = Loops(
+        device_iterations=iterations,
+        gradient_accumulation=accumulation if training else 1,
+        replicas=replicas,
+    )
+    return loops, notes
+
+
+def deployment_for(
+    study: Study, setting: Setting, variant: Variant, layout: int | tuple[Begin, ...] | None
+) -> Deployment:
+    """How the program lies on its IPUs.
+
+    Args:
+        layout: so many IPUs, or where stages begin, or None: the program's own blocks.
+    """
+    seen = pipeline_over(range(layout)) if isinstance(layout, int) else study.summary(variant, layout)
+    deployment = study.subject.parts.deployment(seen)
+    if setting.precision is not None and (partials := PRECISIONS[setting.precision][1]) is not None:
+        deployment = replace(deployment, partials=partials)
+    if setting.recompute is not None and study.subject.training:
+        deployment = replace(deployment, recompute=setting.recompute)
+    return deployment
+
+
+def case_for(
+    study: Study, setting: Setting, replicas: int, cuts: tuple[Begin, ...] | None
+) -> tuple[Case, list[str]]:
+    """The complete case, with notes."""
+    variant = variant_of(study, setting)
+    deployment = deployment_for(study, setting, variant, cuts)
+    summary = study.summary(variant, cuts)
+    stages = summary.forward_stages if summary is not None and deployment.execution == "pipelined" else 1
+    loops, notes = loops_for(study, setting, replicas, stages)
+    system = system_for(setting, replicas * deployment.ipus_per_replica)
+    return Case(variant, loops, deployment, system, cuts), notes

@@ -1,0 +1,42 @@
+"""Whether a program that runs is being asked about: by `tremula estimate run`, or by TREMULA_ESTIMATE.
+
+A shim asks here when a model is compiled, before anything is loaded. Nothing heavy is imported: programs that are
+not asked about pay nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from tremula.settings.environment import env
+
+if TYPE_CHECKING:
+    from tremula.frontends.torch.subject import Subject
+
+#: takes a subject; may end the program by raising
+Listener = Callable[["Subject"], None]
+
+_listener: Listener | None = None
+
+
+@contextlib.contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """While inside, every model that is compiled in this process is handed to `listener`."""
+    global _listener
+    before, _listener = _listener, listener
+    try:
+        yield
+    finally:
+        _listener = before
+
+
+def listener() -> Listener | None:
+    """Who listens in this process."""
+    return _listener
+
+
+def is_asked() -> bool:
+    """Whether somebody wants to know about the models of this process."""
+    return _listener is not None or env.get("TREMULA_ESTIMATE") != "off"

@@ -1,0 +1,156 @@
+"""The run ledger: which wrapped models really ran, in this process and in the ones before it.
+
+A program that wraps a model and then goes on calling the plain one gets plausible numbers that never went
+through the emulated stack. So each wrapped model counts its calls; when the process ends, a few lines say
+what ran and where the time went, a warning names what did not run, and a short record goes to a file that
+`tremula doctor` reads. The file is a convenience: nothing depends on it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from filelock import FileLock, Timeout
+
+from tremula import log
+from tremula.errors import Error
+from tremula.settings import env
+from tremula.telemetry.run_record import MAX_TEXT, Entry, Run, parsed
+from tremula.telemetry.run_summary import summary
+
+__all__ = [
+    "Entry",
+    "Run",
+    "append",
+    "count_data_wait",
+    "current",
+    "read",
+    "state_file",
+    "summary",
+    "wrapped",
+]
+
+#: how many runs the file keeps, and how much of it is ever read
+MAX_RUNS = 200
+MAX_BYTES = 1 << 20
+
+_current: Run | None = None
+#: seconds waited for data and items handed out, in this process
+_data_wait: Callable[[], tuple[float, int]] = lambda: (0.0, 0)  # noqa: E731
+
+
+def wrapped(kind: str, model_name: str) -> Entry:
+    """Note that a model was wrapped; the executor keeps the entry and counts on it.
+
+    Args:
+        kind: the function that wrapped it, such as `trainingModel`.
+        model_name: the class name of the user's model.
+    """
+    global _current
+    if _current is None or _current.pid != os.getpid():  # a forked child starts its own record
+        _current = Run(_program_name(), os.getpid(), time.time())
+        atexit.register(_at_exit, _current)
+    entry = Entry(kind, model_name[:MAX_TEXT])
+    _current.models.append(entry)
+    return entry
+
+
+def count_data_wait(source: Callable[[], tuple[float, int]]) -> None:
+    """Ask `source` at the end of the run for the seconds that the program waited for data, and the items."""
+    global _data_wait
+    _data_wait = source
+
+
+def current() -> Run | None:
+    """The record of this process, or None if it wrapped no model."""
+    return _current
+
+
+def state_file() -> Path:
+    """Where the record of past runs is kept."""
+    directory = env.get("TREMULA_STATE_DIR") or platformdirs.user_state_dir("tremula", appauthor=False)
+    return Path(directory) / "runs.jsonl"
+
+
+def read(path: Path | None = None) -> list[Run]:
+    """Past runs, oldest first. Lines that are not records of ours are left out."""
+    try:
+        with open(path or state_file(), "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - MAX_BYTES))
+            lines = file.read(MAX_BYTES).splitlines()
+    except OSError:
+        return []
+    runs = [run for line in lines if (run := parsed(line)) is not None]
+    return runs[-MAX_RUNS:]
+
+
+def append(run: Run, path: Path | None = None) -> None:
+    """Add `run` to the file, which is replaced as a whole; the oldest runs drop out.
+
+    Raises:
+        OSError: the file cannot be written.
+        Timeout: another process holds the file.
+    """
+    target = path or state_file()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(target.with_suffix(".lock"), timeout=1):
+        runs = [*read(target)[-(MAX_RUNS - 1) :], run]
+        text = "".join(f"{each.as_line()}\n" for each in runs)
+        draft = target.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            with open(draft, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _at_exit(run: Run) -> None:
+    if os.getpid() != run.pid:
+        return
+    run.ended = time.time()
+    torch: Any = sys.modules.get("torch")  # not imported here: a process that ran nothing has none
+    run.threads = int(torch.get_num_threads()) if torch is not None else 0
+    run.data_wait, run.items = _data_wait()
+    failed = getattr(sys, "last_value", None) is not None
+    try:
+        said = env.get("TREMULA_SUMMARY")
+        asked = env.is_set("TREMULA_SUMMARY")
+    except Error:  # an unreadable value was reported when the program could still act on it
+        said, asked = True, False
+    if said:
+        talkative = asked or (sys.stderr is not None and sys.stderr.isatty())
+        for level, text in summary(run, failed):
+            if level > logging.INFO or talkative:
+                _say(level, text)
+    try:
+        append(run)
+    except (OSError, Timeout, ValueError) as error:
+        with contextlib.suppress(Error):
+            log.layer("tremula").debug("the run ledger was not written: %s", error)
+
+
+def _say(level: int, text: str) -> None:
+    """One line of our log, whatever its level: who wants none sets TREMULA_SUMMARY=0."""
+    try:
+        layer = log.layer("tremula")
+        layer.handle(layer.makeRecord(layer.name, level, __file__, 0, text, (), None))
+    except (Error, OSError, ValueError):  # an unreadable log level, a closed stderr
+        return
+
+
+def _program_name() -> str:
+    program = sys.argv[0] if sys.argv and sys.argv[0] else "(interactive)"
+    return program[:MAX_TEXT]

@@ -1,0 +1,108 @@
+"""A small program as flat lists, for tests that need no capture."""
+
+from __future__ import annotations
+
+from tremula.program.loops import Loops
+from tremula.program.op import Op, Phase
+from tremula.program.program import Program
+from tremula.program.tensor import Role, Tensor
+from tremula.program.work import Elementwise, MatMul, Work
+
+_ONCE = Loops()
+
+
+def layered(
+    layers: int = 4,
+    *,
+    stages: int = 1,
+    training: bool = True,
+    loops: Loops = _ONCE,
+    rows: int = 16,
+    width: int = 64,
+    checkpoints: bool = False,
+) -> Program:
+    """A stack of linear layers with ReLU as flat lists, spread over `stages` IPUs."""
+    tensors: list[Tensor] = []
+    ops: list[Op] = []
+    last = stages - 1
+
+    def tensor(name: str, elements: int, kind: Role = Role.ACTIVATION, ipu: int = 0) -> int:
+        tensors.append(Tensor(name, elements, 4 * elements, kind, len(tensors), -1, ipu, ("net", name)))
+        return len(tensors) - 1
+
+    def op(
+        name: str,
+        phase: Phase,
+        layer: int,
+        work: Work | None,
+        inputs: tuple[int, ...],
+        output: int,
+        checkpoint: bool = False,
+    ) -> int:
+        ipu = layer * stages // layers
+        stage = {Phase.FORWARD: ipu, Phase.BACKWARD: 2 * last - ipu}.get(phase, 0)
+        works = () if work is None else (work,)
+        tensors[output].ipu = ipu
+        if tensors[output].producer < 0 and tensors[output].kind is Role.ACTIVATION:
+            tensors[output].producer = len(ops)
+        ops.append(
+            Op(
+                name,
+                name,
+                phase,
+                works,
+                inputs,
+                (output,),
+                ipu,
+                stage,
+                scope=("net", f"layer{layer}"),
+                checkpoint=checkpoint,
+            )
+        )
+        return output
+
+    relu = Elementwise("relu", rows * width)
+    product = MatMul(rows, width, width)
+    gradient = MatMul(width, rows, width, role="weight_gradient")
+    x = inputs = tensor("x", rows * width, Role.INPUT)
+    weights = [tensor(f"w{n}", width * width, Role.PARAMETER, n * stages // layers) for n in range(layers)]
+    kept = [x]
+    for n in range(layers):
+        y = op(f"mm{n}", Phase.FORWARD, n, product, (x, weights[n]), tensor(f"y{n}", rows * width))
+        marked = checkpoints and n % 2 == 1
+        x = op(f"relu{n}", Phase.FORWARD, n, relu, (y,), tensor(f"a{n}", rows * width), marked)
+        kept.append(x)
+    gradients = []
+    if training:
+        back = x
+        for n in reversed(range(layers)):
+            back = op(
+                f"drelu{n}", Phase.BACKWARD, n, relu, (back, kept[n + 1]), tensor(f"dy{n}", rows * width)
+            )
+            made = tensor(f"dw{n}", width * width)
+            gradients.append(op(f"dw{n}", Phase.BACKWARD, n, gradient, (kept[n], back), made))
+            back = op(
+                f"dx{n}", Phase.BACKWARD, n, product, (back, weights[n]), tensor(f"dx{n}", rows * width)
+            )
+        gradients.reverse()
+    carried = [
+        tensor(f"acc{n}", width * width, Role.ACCUMULATOR, n * stages // layers)
+        for n in range(len(gradients))
+    ]
+    update = Elementwise("scaled_add", width * width, operands=2, in_place=True)
+    for n, gradient_of in enumerate(gradients):
+        op(f"acc{n}", Phase.ACCUMULATE, n, update, (carried[n], gradient_of), carried[n])
+    for n, accumulator in enumerate(carried):
+        op(f"sgd{n}", Phase.UPDATE, n, update, (weights[n], accumulator), weights[n])
+    return Program(
+        ops,
+        tensors,
+        training,
+        loops,
+        inputs=(inputs,),
+        outputs=(kept[-1],),
+        trained=tuple(weights) if training else (),
+        gradients=tuple(gradients),
+        carried=tuple(carried),
+        samples=rows,
+    )
