@@ -53,7 +53,7 @@ def environment() -> dict[str, str]:
     """The suite's environment: this interpreter first in PATH, virtual hardware, our custom ops."""
     env = dict(os.environ)
     env["PATH"] = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{env.get('PATH', '')}"
-    paths = [str(AIDS), str(HERE.parent / "tests" / "ops"), env.get("PYTHONPATH", "")]
+    paths = [str(AIDS), str(HERE.parent / "tests" / "frontends" / "torch" / "ops"), env.get("PYTHONPATH", "")]
     env["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     env.setdefault("OMP_NUM_THREADS", "1")
     env.setdefault("TREMULA_VIRTUAL_IPUS", "64")
