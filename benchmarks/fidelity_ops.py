@@ -7,9 +7,9 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tremula.hardware.chip import item_bytes
 from tremula.plan.cost import Cost, Superstep
 from tremula.program import work
+from tremula.program.dtypes import item_bytes
 from tremula.schedule.links import exchange
 
 from .fidelity_cases import Case

@@ -1,4 +1,4 @@
-"""A small program as flat lists, for tests that need no capture."""
+"""A small program, for tests that need no capture."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def layered(
     width: int = 64,
     checkpoints: bool = False,
 ) -> Program:
-    """A stack of linear layers with ReLU as flat lists, spread over `stages` IPUs."""
+    """A stack of linear layers with ReLU, spread over `stages` IPUs."""
     tensors: list[Tensor] = []
     ops: list[Op] = []
     last = stages - 1
 
-    def tensor(name: str, elements: int, kind: Role = Role.ACTIVATION, ipu: int = 0) -> int:
-        tensors.append(Tensor(name, elements, 4 * elements, kind, len(tensors), -1, ipu, ("net", name)))
+    def tensor(name: str, elements: int, role: Role = Role.ACTIVATION, ipu: int = 0) -> int:
+        tensors.append(Tensor(name, (elements,), "fp32", role, ipu=ipu, scope=("net", name)))
         return len(tensors) - 1
 
     def op(
@@ -43,7 +43,7 @@ def layered(
         stage = {Phase.FORWARD: ipu, Phase.BACKWARD: 2 * last - ipu}.get(phase, 0)
         works = () if work is None else (work,)
         tensors[output].ipu = ipu
-        if tensors[output].producer < 0 and tensors[output].kind is Role.ACTIVATION:
+        if tensors[output].producer < 0 and tensors[output].role is Role.ACTIVATION:
             tensors[output].producer = len(ops)
         ops.append(
             Op(

@@ -2,9 +2,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tremula.hardware.catalogue import chip
-from tremula.hardware.chip import item_bytes
 from tremula.plan.cast import cast_cycles
 from tremula.plan.planner import Planner
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Cast
 
 MK2 = chip("mk2")

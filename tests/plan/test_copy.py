@@ -2,10 +2,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tremula.hardware.catalogue import chip
-from tremula.hardware.chip import item_bytes
 from tremula.plan.copy import fill_cycles
 from tremula.plan.planner import Planner
 from tremula.plan.rearrange import rearrange_cycles
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Copy, Fill
 
 MK2 = chip("mk2")

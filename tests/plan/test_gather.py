@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tremula.hardware.catalogue import chip
-from tremula.hardware.chip import item_bytes
 from tremula.plan.planner import Planner
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Gather, Scatter
 
 PLANNER = Planner(chip("bow"))

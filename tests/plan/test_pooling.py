@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tremula.hardware.catalogue import chip
-from tremula.hardware.chip import item_bytes
 from tremula.plan.planner import Planner
 from tremula.plan.pooling import output_field
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Pool
 
 PLANNER = Planner(chip("bow"))

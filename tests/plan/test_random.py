@@ -2,9 +2,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tremula.hardware.catalogue import chip
-from tremula.hardware.chip import item_bytes
 from tremula.plan.planner import Planner
 from tremula.plan.random import random_cycles, set_seed_cycles
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Random
 
 MK2 = chip("mk2")

@@ -3,9 +3,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tremula.hardware.catalogue import chip
-from tremula.hardware.chip import item_bytes
 from tremula.plan.planner import Planner
 from tremula.plan.reduction_vertices import contiguous_cycles, partials_type, strided_cycles
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Reduction
 
 MK2 = chip("mk2")

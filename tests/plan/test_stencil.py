@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from tremula.errors import Error
 from tremula.hardware.catalogue import chip
-from tremula.hardware.chip import item_bytes
 from tremula.plan.cost import Cost
 from tremula.plan.planner import Planner
 from tremula.plan.stencil import cycles_per_vector
 from tremula.plan.stencil_partition import candidate_partitions, even, factorisations, partition
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Stencil
 
 MK1, MK2 = Planner(chip("mk1")), Planner(chip("mk2"))

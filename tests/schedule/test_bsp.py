@@ -20,9 +20,8 @@ from tremula.schedule.bsp import FREE, Cycles, CycleSum, op_costs, rearrangement
 
 def _program(*ops: tuple[Work | None, tuple[int, ...], int], tensors: int) -> Program:
     """Ops as (work, tensors read, tensor made); tensor 0 is a weight, all have 64 x 64 elements."""
-    size = 64 * 64
     made = [
-        Tensor(f"t{n}", size, 4 * size, Role.PARAMETER if n == 0 else Role.ACTIVATION) for n in range(tensors)
+        Tensor(f"t{n}", (64, 64), role=Role.PARAMETER if n == 0 else Role.ACTIVATION) for n in range(tensors)
     ]
     flat = [
         Op(f"op{n}", "op", Phase.FORWARD, () if work is None else (work,), read, (out,))

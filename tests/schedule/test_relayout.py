@@ -196,7 +196,7 @@ def test_accumulation_and_update_name_their_parameter() -> None:
     pieces, _ = _flat("mlp", True, None)
     for number in pieces.trained:
         owned = [t for t in pieces.tensors if t.owner == number]
-        assert sorted(t.kind.value for t in owned) == [
+        assert sorted(t.role.value for t in owned) == [
             "gradient accumulators",
             "optimizer state",
             "optimizer state",

@@ -111,7 +111,7 @@ def operations(found: Estimate, unsupported: Sequence[UnknownOp] = ()) -> Looks:
         for op in unsupported
     ]  # fmt: skip
     host = [op for op in found.program.ops if op.host]
-    for target, module, group in _grouped([(op.target, op.module, op) for op in host]):
+    for target, module, group in _grouped([(op.kind, op.module, op) for op in host]):
         lines = tuple(dict.fromkeys(op.source for op in group if op.source is not None))
         looks.append(
             Look("host", target, module, lines, len(group), 0.0, "the host computes it", _REMEDIES["host"])

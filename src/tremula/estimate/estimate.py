@@ -158,7 +158,7 @@ class Estimate:
         return tuple(
             OpTime(
                 name=op.name,
-                target=op.target,
+                target=op.kind,
                 phase=op.phase.value,
                 ipu=op.ipu,
                 stage=op.stage,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tremula.program.dtypes import item_bytes
+
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
@@ -84,15 +86,3 @@ class Chip:
     def with_tiles(self, tiles: int) -> Chip:
         """The same chip with some of its tiles set aside."""
         return replace(self, tiles=tiles)
-
-
-#: bytes of one element, by the names of types that plans use
-ITEM_BYTES = {
-    "fp8": 1, "fp16": 2, "bf16": 2, "fp32": 4,
-    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8,
-}  # fmt: skip
-
-
-def item_bytes(dtype: str) -> int:
-    """Bytes of one element of `dtype`."""
-    return ITEM_BYTES[dtype]

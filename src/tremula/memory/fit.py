@@ -163,10 +163,10 @@ def _lasting(program: Program, deployment: Deployment) -> dict[int, list[tuple[i
         Role.ACCUMULATOR: deployment.accumulators,
     }
     for number, tensor in enumerate(program.tensors):
-        if tensor.kind not in _CATEGORIES or tensor.storage != number:
+        if tensor.role not in _CATEGORIES or tensor.storage != number:
             continue
         size = resident_bytes(
-            tensor.bytes, tensor.elements, locations.get(tensor.kind, Location()), program.loops.replicas
+            tensor.bytes, tensor.elements, locations.get(tensor.role, Location()), program.loops.replicas
         )
         if size:
             found[tensor.ipu].append((number, size))
@@ -204,7 +204,7 @@ def _ipu_memory(
         shares[scope, "" if scope else known.name, category] += size
 
     for number, size in lasting:
-        note(_CATEGORIES[program.tensors[number].kind], number, size)
+        note(_CATEGORIES[program.tensors[number].role], number, size)
     for storage, size in alive.stashes.get(ipu, {}).items():
         note(Category.STASHES, storage, size)
     live = alive.live.get(ipu, np.zeros(1, dtype=np.int64))

@@ -203,11 +203,11 @@ class _Walk:
 
     def _touch(self, storage: int, position: int, ipu: int, backward: bool, stage: int) -> None:
         tensor = self._program.tensors[storage]
-        at_home = tensor.ipu == ipu or tensor.kind in (Role.SCALAR, Role.CONSTANT)
-        if at_home and tensor.kind in LASTING and not self._comes_and_goes(tensor.kind, tensor.elements):
+        at_home = tensor.ipu == ipu or tensor.role in (Role.SCALAR, Role.CONSTANT)
+        if at_home and tensor.role in LASTING and not self._comes_and_goes(tensor.role, tensor.elements):
             return
         version = self._version(storage, stage) if backward else 0
-        if tensor.kind is Role.INPUT and tensor.ipu == ipu and not version:
+        if tensor.role is Role.INPUT and tensor.ipu == ipu and not version:
             return  # in the buffer that the host fills
         key = (storage, version, ipu)
         known = self._alive.get(key)
@@ -219,7 +219,7 @@ class _Walk:
     def _version(self, storage: int, stage: int) -> int:
         """Which of the lives of a storage the backward pass of forward stage `stage` sees."""
         tensor = self._program.tensors[storage]
-        if tensor.kind is Role.PARAMETER:
+        if tensor.role is Role.PARAMETER:
             return 1  # off the chip between its uses
         if not self._made_forward(storage):
             return 0
@@ -235,7 +235,7 @@ class _Walk:
     def _made_forward(self, storage: int) -> bool:
         tensor = self._program.tensors[storage]
         if tensor.producer < 0:
-            return tensor.kind is Role.INPUT
+            return tensor.role is Role.INPUT
         return self._program.ops[tensor.producer].phase is Phase.FORWARD
 
     def _comes_and_goes(self, kind: Role, elements: int) -> bool:
@@ -256,7 +256,7 @@ class _Walk:
             return tensor.bytes
         producer = tensor.producer
         in_update = producer >= 0 and self._program.ops[producer].phase is Phase.UPDATE
-        if tensor.kind is Role.STATE or in_update:
+        if tensor.role is Role.STATE or in_update:
             return -(-tensor.bytes // self._program.loops.replicas)
         return tensor.bytes
 

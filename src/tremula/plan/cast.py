@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tremula.hardware.chip import Chip, item_bytes
+from tremula.hardware.chip import Chip
 from tremula.plan.codelets import compute_set_bytes
 from tremula.plan.cost import Cost, Superstep, Why
 from tremula.plan.elementwise import nothing_to_do
 from tremula.plan.spread import ceil_div, spread
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Cast
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _SPECIAL = {
 
 def cast_cycles(elements: int, dtype: str, output_dtype: str, chip: Chip) -> float:
     """Cycles of one tile that converts `elements`."""
-    source, target = ("fp16" if t == "bf16" else t for t in (dtype, output_dtype))
+    source, target = dtype, output_dtype
     per_worker = ceil_div(elements, chip.worker_contexts)
     if target == "int64":
         worker: float = 3 + per_worker * (5 if source.startswith("int") else 4)

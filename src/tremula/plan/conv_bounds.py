@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tremula.hardware.chip import item_bytes
 from tremula.plan.conv_exchange import input_extent
 from tremula.plan.conv_grid import ChannelsOnTile, FieldOnTile, Grid, Target, channels_on_tile, field_points
 from tremula.plan.conv_transforms import Transformed, rearranged
@@ -23,6 +22,7 @@ from tremula.plan.vertices.kind import Loops, VertexKind
 from tremula.plan.vertices.outer_product import OuterProduct
 from tremula.plan.vertices.slic import WINDOW, Slic
 from tremula.plan.vertices.vmac import Vmac
+from tremula.program.dtypes import item_bytes
 
 
 @functools.lru_cache(maxsize=256)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tremula.hardware.chip import item_bytes
 from tremula.plan.conv_exchange import received_cycles, shared_cycles, without_own
 from tremula.plan.conv_grid import Elements, Grid, Target, elements
 from tremula.plan.conv_moves import Moves, Turns, Zeros, moves, turns, zeros
@@ -21,6 +20,7 @@ from tremula.plan.conv_reduce import Reduced, reduction
 from tremula.plan.partition import Integers
 from tremula.plan.vertices.arrays import Array
 from tremula.plan.vertices.kind import Loops
+from tremula.program.dtypes import item_bytes
 
 
 @dataclass(frozen=True)

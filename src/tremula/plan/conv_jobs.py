@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tremula.hardware.chip import item_bytes
 from tremula.plan.conv_grid import Target
 from tremula.plan.conv_shape import ConvShape
 from tremula.plan.conv_transforms import Transformed, rearranged
@@ -20,6 +19,7 @@ from tremula.plan.vertices.kind import Loops, VertexKind
 from tremula.plan.vertices.outer_product import outer_product_kinds
 from tremula.plan.vertices.slic import WINDOW, Slic, slic_kinds
 from tremula.plan.vertices.vmac import vmac_kinds
+from tremula.program.dtypes import item_bytes
 
 
 @dataclass(frozen=True)

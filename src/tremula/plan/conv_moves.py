@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tremula.hardware.chip import item_bytes
 from tremula.plan.conv_exchange import Copied, rearrangement, received_cycles, regrouping, shared_cycles
 from tremula.plan.conv_grid import Elements, Grid, Target
 from tremula.plan.conv_transforms import rearranged
@@ -17,6 +16,7 @@ from tremula.plan.vertices.amp import Amp, weights_per_unit
 from tremula.plan.vertices.arrays import Array, ceil_div
 from tremula.plan.vertices.reduce import accumulate_cycles, cast_cycles, slice_cycles
 from tremula.plan.vertices.slic import WINDOW, Slic
+from tremula.program.dtypes import item_bytes
 
 
 @dataclass(frozen=True)

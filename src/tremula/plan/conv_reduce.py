@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tremula.hardware.chip import Chip, item_bytes
+from tremula.hardware.chip import Chip
 from tremula.plan.conv_exchange import received_cycles
 from tremula.plan.vertices.arrays import Array, Flags, ceil_div
 from tremula.plan.vertices.reduce import cast_cycles, reduce_cycles
+from tremula.program.dtypes import item_bytes
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tremula.hardware.chip import item_bytes
 from tremula.plan.conv_bounds import grid_of
 from tremula.plan.conv_cost import Candidates, evaluate
 from tremula.plan.conv_grid import Grid, Target
@@ -24,6 +23,7 @@ from tremula.plan.conv_shape import ConvShape
 from tremula.plan.conv_transforms import Transformed, worthwhile
 from tremula.plan.partition import Integers
 from tremula.plan.vertices.kind import VertexKind
+from tremula.program.dtypes import item_bytes
 
 #: of a job's candidates, those with the best bounds are evaluated first, so that most others need not be
 FIRST_BATCH = 512

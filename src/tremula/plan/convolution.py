@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tremula.plan.planner import Planner
 
 #: types as the vertices know them; whole numbers take the path of fp32
-_TYPES = {"fp8": "fp8", "fp16": "fp16", "bf16": "fp16"}
+_TYPES = {"fp8": "fp8", "fp16": "fp16"}
 
 
 def plan_product(work: Convolution | MatMul, planner: Planner) -> Cost:
@@ -25,9 +25,7 @@ def plan_product(work: Convolution | MatMul, planner: Planner) -> Cost:
     dtype = _TYPES.get(work.dtype, "fp32")
     if dtype == "fp8" and not chip.conv_units("fp8", "fp16"):
         dtype = "fp16"  # cast on the way in
-    partials = {"fp32": "fp32", "fp8": "fp16"}.get(
-        dtype, "fp16" if work.partials in ("fp16", "bf16") else "fp32"
-    )
+    partials = {"fp32": "fp32", "fp8": "fp16"}.get(dtype, "fp16" if work.partials == "fp16" else "fp32")
     target = Target(
         chip, Pass(isinstance(work, MatMul), work.role), dtype, "fp32" if dtype == "fp32" else "fp16"
     )

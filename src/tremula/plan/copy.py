@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tremula.hardware.chip import Chip, item_bytes
+from tremula.hardware.chip import Chip
 from tremula.plan import exchange, rearrange
 from tremula.plan.codelets import compute_set_bytes
 from tremula.plan.cost import Alternative, Cost, Superstep, Why
@@ -18,6 +18,7 @@ from tremula.plan.elementwise import nothing_to_do
 from tremula.plan.exchange import exchange_code_bytes, exchange_cycles
 from tremula.plan.rearrange import rearrange_cycles
 from tremula.plan.spread import Share, ceil_div, spread
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Copy, Fill
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from tremula.hardware.chip import Chip, item_bytes
+from tremula.hardware.chip import Chip
 from tremula.plan import elementwise_table as table
 from tremula.plan import elementwise_vertices as vertices
 from tremula.plan.codelets import compute_set_bytes
@@ -20,6 +20,7 @@ from tremula.plan.cost import Bytes, Cost, Superstep, Why
 from tremula.plan.exchange import exchange_code_bytes, exchange_cycles
 from tremula.plan.rearrange import rearrange_cycles
 from tremula.plan.spread import Share, ceil_div, spread
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Elementwise
 
 if TYPE_CHECKING:

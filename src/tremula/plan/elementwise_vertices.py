@@ -114,7 +114,7 @@ def outer_cycles(operation: str, rows: int, columns: int, dtype: str, chip: Chip
     """`rows` rows of `columns` elements, each row with a scalar of its own: by rows or by columns."""
     turn = loop(operation, dtype, scalar=True)
     workers = chip.worker_contexts
-    if operation in ("add", "sub", "mul") and dtype in ("fp32", "fp16", "bf16"):
+    if operation in ("add", "sub", "mul") and dtype in ("fp32", "fp16"):
         # rows that begin amid a vector would cost 18 more
         start, per_row = 15, 7
     else:

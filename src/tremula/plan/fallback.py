@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tremula.hardware.chip import item_bytes
 from tremula.plan.cost import Bytes, Cost, Superstep, Why
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Unknown
 
 if TYPE_CHECKING:

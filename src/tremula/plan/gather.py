@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.hardware.chip import Chip, item_bytes
+from tremula.hardware.chip import Chip
 from tremula.plan.cost import Bytes, Cost, Why
 from tremula.plan.partition import Integers
 from tremula.plan.table_split import Evaluated, Floats, Stage, TableSplits, candidates, cheapest
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Gather, Scatter
 
 if TYPE_CHECKING:

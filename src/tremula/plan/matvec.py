@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tremula.hardware.chip import Chip, item_bytes
+from tremula.hardware.chip import Chip
 from tremula.plan.cost import Alternative, Why
 from tremula.plan.spread import ceil_div
+from tremula.program.dtypes import item_bytes
 
 SOURCE = "graphcore/examples tutorials/poplar/tut6_matrix_vector_opt"
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tremula.hardware.chip import item_bytes
 from tremula.plan.codelets import compute_set_bytes
 from tremula.plan.cost import Alternative, Bytes, Cost, Superstep, Why
 from tremula.plan.exchange import exchange_code_bytes, exchange_cycles
 from tremula.plan.partition import Integers, part_size, product, splits
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Pool
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tremula.hardware.chip import item_bytes
 from tremula.plan.cost import Alternative, Bytes, Cost, Superstep, Why, in_sequence
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Elementwise, MatMul, Recurrent
 
 if TYPE_CHECKING:

@@ -13,13 +13,14 @@ from bisect import bisect_left
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from tremula.hardware.chip import Chip, item_bytes
+from tremula.hardware.chip import Chip
 from tremula.plan.codelets import compute_set_bytes
 from tremula.plan.cost import Alternative, Cost, Superstep, Why
 from tremula.plan.elementwise import nothing_to_do
 from tremula.plan.exchange import exchange_code_bytes, exchange_cycles
 from tremula.plan.reduction_vertices import SOURCE, contiguous_cycles, partials_type, strided_cycles
 from tremula.plan.spread import ceil_div
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Reduction
 
 if TYPE_CHECKING:

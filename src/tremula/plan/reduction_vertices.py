@@ -24,17 +24,17 @@ _JOIN_SETUP = 40
 
 def partials_type(operation: str, dtype: str) -> str:
     """The type in which partial results travel."""
-    return "fp32" if operation in WIDENED and dtype in ("fp16", "bf16", "fp8") else dtype
+    return "fp32" if operation in WIDENED and dtype in ("fp16", "fp8") else dtype
 
 
 def width(dtype: str, chip: Chip) -> int:
     """Elements that a worker reduces per cycle: a word of the data path."""
-    return chip.vector_width(dtype) if dtype in ("fp32", "fp16", "bf16") else 1
+    return chip.vector_width(dtype) if dtype in ("fp32", "fp16") else 1
 
 
 def contiguous_cycles(outputs: int, depth: int, dtype: str, operation: str, chip: Chip) -> float:
     """`outputs` runs of `depth` elements each, every run to one value."""
-    if operation not in FAST or dtype not in ("fp32", "fp16", "bf16") or operation == "log_add":
+    if operation not in FAST or dtype not in ("fp32", "fp16") or operation == "log_add":
         return general_cycles(outputs, depth, dtype, operation, chip)
     workers = chip.worker_contexts
     lanes = width(dtype, chip)
@@ -47,7 +47,7 @@ def contiguous_cycles(outputs: int, depth: int, dtype: str, operation: str, chip
 
 def strided_cycles(outputs: int, depth: int, dtype: str, operation: str, chip: Chip) -> float:
     """`depth` rows of `outputs` elements, reduced down the rows."""
-    if operation not in FAST or dtype not in ("fp32", "fp16", "bf16"):
+    if operation not in FAST or dtype not in ("fp32", "fp16"):
         return general_cycles(outputs, depth, dtype, operation, chip)
     workers = chip.worker_contexts
     lanes = width(dtype, chip)

@@ -12,10 +12,11 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tremula.hardware.chip import Chip, item_bytes
+from tremula.hardware.chip import Chip
 from tremula.plan.codelets import compute_set_bytes
 from tremula.plan.cost import Alternative, Bytes, Cost, Superstep, Why
 from tremula.plan.exchange import exchange_code_bytes, exchange_cycles
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import MatMul, Scan, Sort
 
 if TYPE_CHECKING:

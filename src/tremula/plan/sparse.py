@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tremula.hardware.chip import Chip, item_bytes
+from tremula.hardware.chip import Chip
 from tremula.plan.codelets import compute_set_bytes
 from tremula.plan.cost import Alternative, Bytes, Cost, Superstep, Why
 from tremula.plan.exchange import exchange_code_bytes
 from tremula.plan.partition import Integers
 from tremula.plan.sparse_vertices import Floats, block_cycles, element_cycles, reduce_cycles, zero_cycles
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import SparseMatMul
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tremula.hardware.chip import Chip, item_bytes
+from tremula.hardware.chip import Chip
+from tremula.program.dtypes import item_bytes
 
 #: bytes below which a tensor is not spread further
 LEAST_BYTES_PER_TILE = 128

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tremula.errors import Error
-from tremula.hardware.chip import Chip, item_bytes
+from tremula.hardware.chip import Chip
 from tremula.plan.cost import Alternative, Bytes, Cost, Superstep, Why
 from tremula.plan.exchange import control_cycles, exchange_code_bytes, exchange_cycles
 from tremula.plan.stencil_partition import Partition, Pieces, Shape, candidate_partitions, partition
+from tremula.program.dtypes import item_bytes
 from tremula.program.work import Stencil
 
 if TYPE_CHECKING:

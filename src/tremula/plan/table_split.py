@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.hardware.chip import Chip, item_bytes
+from tremula.hardware.chip import Chip
 from tremula.plan.codelets import compute_set_bytes
 from tremula.plan.cost import Alternative, Cost, Superstep, Why
 from tremula.plan.exchange import exchange_code_bytes
 from tremula.plan.partition import Integers, part_size, product, splits
+from tremula.program.dtypes import item_bytes
 
 Floats = NDArray[np.float64]
 #: passes over the lookups that are tried

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
 
 from tremula.program.work import Work
+
+#: shared by all ops without attributes
+NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 
 
 class Phase(enum.Enum):
@@ -44,7 +50,8 @@ class Op:
     """An op with its work. `stage` counts pipeline stages after differentiation: backward ones follow."""
 
     name: str
-    target: str
+    #: what its framework calls it
+    kind: str
     phase: Phase
     works: tuple[Work, ...]
     inputs: tuple[int, ...] = ()
@@ -63,5 +70,7 @@ class Op:
     unknown: bool = False
     #: whether the host does it while the device waits
     host: bool = False
-    #: number of the parameter that an op of accumulation or update belongs to; -1: to none
+    #: number of the parameter that an op of accumulation or update belongs to; -1: none
     owner: int = -1
+    #: what else the front end noted: plain numbers, texts and lists of them
+    attributes: Mapping[str, Any] = field(default_factory=lambda: NO_ATTRIBUTES)

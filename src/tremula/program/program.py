@@ -1,19 +1,22 @@
-"""The program as flat lists: ops and tensors by number, in the order in which a step runs them.
+"""A program of no framework: ops and tensors by number, in the order in which a step runs them.
 
-Schedule and memory go over tens of thousands of ops several times; numbers and tuples keep that linear and
-quick. Here the three graphs of a program become one: the step's gradients are what accumulation reads, its
-accumulators are what the update reads. Views and in-place results name the tensor whose storage they share,
-and the ops of accumulation and update go to the IPU of the parameter that they change.
+Every front end makes one, and the chip model reads it. Schedule and memory go over tens of thousands of ops several
+times; numbers and tuples keep that linear and quick. Views and in-place results name the tensor whose storage they
+share. Programs that say more than one step after the other have a control tree (control.py); those that place their
+own data and vertices have tile mappings (tiles.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from tremula.program.control import Control
 from tremula.program.loops import Loops
 from tremula.program.op import Op, Phase
 from tremula.program.tensor import Tensor
+from tremula.program.tiles import TileInterval, Vertex
 
 
 @dataclass
@@ -34,7 +37,15 @@ class Program:
     carried: tuple[int, ...] = ()
     #: samples in a micro-batch
     samples: int = 1
-    _by_phase: dict[Phase, list[int]] | None = field(default=None, repr=False)
+    #: the order in which ops run, if it is not simply that of the list; `functions` are what it calls
+    control: Control | None = None
+    functions: Mapping[str, Control] = field(default_factory=dict)
+    #: where the elements of a tensor lie, by the tensor's number, if the program says so
+    mappings: Mapping[int, tuple[TileInterval, ...]] = field(default_factory=dict)
+    vertices: tuple[Vertex, ...] = ()
+    #: what the front end's executor needs to run it; of no interest to anybody else, and never in a file
+    payload: Any = field(default=None, repr=False, compare=False)
+    _by_phase: dict[Phase, list[int]] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for number, tensor in enumerate(self.tensors):
@@ -50,7 +61,7 @@ class Program:
             storage = tensors[gradient].storage
             source = tensors[storage]
             tensors[accumulator] = replace(
-                tensors[accumulator], kind=source.kind, bytes=0, storage=storage, producer=source.producer
+                tensors[accumulator], role=source.role, bytes=0, storage=storage, producer=source.producer
             )
         return replace(
             self,

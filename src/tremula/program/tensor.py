@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
+
+from tremula.program.dtypes import ITEM_BYTES
 
 
 class Role(enum.Enum):
-    """What a tensor is for, which decides how long and where it lives."""
+    """What a tensor is for; it decides how long and where the tensor lives."""
 
     PARAMETER = "weights"
     BUFFER = "buffers"
@@ -22,7 +25,7 @@ class Role(enum.Enum):
     __hash__ = object.__hash__  # members are single objects; the default goes through their names
 
 
-#: kinds of tensors that keep their value from step to step
+#: roles of tensors that keep their value from step to step
 LASTING = frozenset({Role.PARAMETER, Role.BUFFER, Role.CONSTANT, Role.STATE, Role.ACCUMULATOR, Role.SCALAR})
 
 
@@ -31,17 +34,26 @@ class Tensor:
     """A tensor. `storage` is the number of the tensor in whose bytes it lies: its own unless it is a view."""
 
     name: str
-    elements: int
-    bytes: int
-    kind: Role = Role.ACTIVATION
+    shape: tuple[int, ...]
+    #: the device's name of its type, see dtypes.py
+    dtype: str = "fp32"
+    role: Role = Role.ACTIVATION
     storage: int = -1
     #: the op that makes it; -1: it is there before the step begins
     producer: int = -1
-    #: where it lives: that of its producer, or of the first op that reads it
+    #: where it lives: on the IPU of its producer, or of the first op that reads it
     ipu: int = 0
     #: name of the user's module
     scope: tuple[str, ...] = ()
     #: its dotted path
     module: str = ""
-    #: number of the parameter that it accumulates for or is the state of; -1: of none
+    #: number of the parameter that it accumulates for or is the state of; -1: none
     owner: int = -1
+    #: bytes in memory, by default those of all elements; 0: it only exists within a fused pass
+    bytes: int = -1
+    elements: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.elements = math.prod(self.shape)
+        if self.bytes < 0:
+            self.bytes = self.elements * ITEM_BYTES[self.dtype]

@@ -74,11 +74,9 @@ class Layouts:
         flat = self.subject.flat(variant, self.subject.parts.deployment(None))
         digest = hashlib.sha256(VERSION.encode())
         for op in flat.ops:
-            digest.update(
-                f"{op.target} {op.phase} {op.works} {op.inputs} {op.outputs} {op.module}\n".encode()
-            )
+            digest.update(f"{op.kind} {op.phase} {op.works} {op.inputs} {op.outputs} {op.module}\n".encode())
         for tensor in flat.tensors:
-            digest.update(f"{tensor.bytes} {tensor.kind} {tensor.storage}\n".encode())
+            digest.update(f"{tensor.bytes} {tensor.role} {tensor.storage}\n".encode())
         rest = (
             flat.inputs, flat.outputs, sorted(question.stages), question.device_iterations, question.precision,
             question.recompute, self.subject.loops, self.subject.training, self._own,

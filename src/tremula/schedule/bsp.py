@@ -77,7 +77,7 @@ def _lay_out(program: Program, op: Op, number: int, layouts: list[int]) -> int:
         read = {
             tensors[n].storage: tensors[n].bytes
             for n in op.inputs
-            if tensors[n].elements == size and tensors[tensors[n].storage].kind not in LASTING
+            if tensors[n].elements == size and tensors[tensors[n].storage].role not in LASTING
         }
         layout = _ROWS if isinstance(first, _BY_ROWS) else next((layouts[storage] for storage in read), -1)
         if op.phase in _STEP:

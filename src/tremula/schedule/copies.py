@@ -38,7 +38,7 @@ def crossings(program: Program, *, pipelined: bool) -> list[Crossing]:
     ipu_of = _ipu_of_stage(program)
     for storage, places in readers.items():
         tensor = program.tensors[storage]
-        if tensor.kind in (Role.SCALAR, Role.CONSTANT):
+        if tensor.role in (Role.SCALAR, Role.CONSTANT):
             continue
         if not pipelined or tensor.producer < 0:
             # the host writes inputs to the IPU that reads them first

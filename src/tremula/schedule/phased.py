@@ -69,9 +69,9 @@ def _by_ipu(program: Program, storages: set[int], deployment: Deployment) -> dic
 def _moved(program: Program, storage: int, deployment: Deployment) -> int:
     """Bytes of a tensor that lives in streaming memory between phases; 0 if it stays on the chip."""
     tensor = program.tensors[storage]
-    if tensor.kind is Role.PARAMETER:
+    if tensor.role is Role.PARAMETER:
         location = deployment.weights
-    elif tensor.kind is Role.ACTIVATION:
+    elif tensor.role is Role.ACTIVATION:
         location = deployment.activations
     else:
         return 0

@@ -58,7 +58,7 @@ def _check_streaming_memory(program: Program, deployment: Deployment, system: Sy
     }
     needed = 0
     for number, tensor in enumerate(program.tensors):
-        location = locations.get(tensor.kind)
+        location = locations.get(tensor.role)
         if location is None or location.on_chip or tensor.storage != number:
             continue
         needed += tensor.bytes // (program.loops.replicas if location.sharded else 1)

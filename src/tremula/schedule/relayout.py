@@ -1,7 +1,7 @@
 """A flat program that was captured in segments, laid over IPUs: what a capture with blocks at those places gives.
 
 Nothing is captured or lowered again, so a search for a split can try one every few hundredths of a second. The
-rules are those of flatten.py: backward ops mirror their forward stage, what is there before the step lives with
+rules are those of the capture: backward ops mirror their forward stage, what is there before the step lives with
 the first op that reads it, accumulation and update go with their parameter. One thing is not known here: an op
 whose memory proportion the user set to just that of IPU 0 is taken for one that has it from there.
 """
@@ -115,8 +115,9 @@ class Relayout:
 
     def _moved(self, op: Op, ipu: int, stage: int) -> Op:
         return Op(
-            op.name, op.target, op.phase, self._works(op.works, ipu), op.inputs, op.outputs, ipu, stage,
+            op.name, op.kind, op.phase, self._works(op.works, ipu), op.inputs, op.outputs, ipu, stage,
             op.execution_phase, op.scope, op.module, op.source, op.checkpoint, op.unknown, op.host, op.owner,
+            op.attributes,
         )  # fmt: skip
 
     def _works(self, works: tuple[Work, ...], ipu: int) -> tuple[Work, ...]:
@@ -140,6 +141,6 @@ def _with_proportion(work: Work, before: float, now: float) -> Work:
 
 def _living(tensor: Tensor, ipu: int) -> Tensor:
     return Tensor(
-        tensor.name, tensor.elements, tensor.bytes, tensor.kind, tensor.storage, tensor.producer, ipu,
-        tensor.scope, tensor.module, tensor.owner,
+        tensor.name, tensor.shape, tensor.dtype, tensor.role, tensor.storage, tensor.producer, ipu,
+        tensor.scope, tensor.module, tensor.owner, tensor.bytes,
     )  # fmt: skip

@@ -157,12 +157,12 @@ def _state_traffic(
     locations = {Role.STATE: deployment.optimizer_state, Role.ACCUMULATOR: deployment.accumulators}
     turns = {Role.STATE: 1, Role.ACCUMULATOR: program.loops.gradient_accumulation}
     for number, tensor in enumerate(program.tensors):
-        location = locations.get(tensor.kind)
+        location = locations.get(tensor.role)
         if location is None or location.on_chip or tensor.storage != number:
             continue
         if tensor.elements >= location.smallest_elements:
             share = program.loops.replicas if location.sharded else 1
-            sizes[tensor.ipu] += turns[tensor.kind] * -(-tensor.bytes // share)
+            sizes[tensor.ipu] += turns[tensor.role] * -(-tensor.bytes // share)
     total = sum(sizes.values())
     return streaming_cycles(sizes, sizes, program, deployment, system, why), total
 

@@ -1,22 +1,26 @@
-"""The dtypes a device tensor may have, and how host dtypes are narrowed to them.
-
-The device has no 64-bit numbers: int64 becomes int32 and float64 float32 on the way in and out; bfloat16
-inputs become float32. Source: PopTorch's public documentation of supported types.
-"""
+"""torch's dtypes on the device: the table of program/dtypes.py in torch's words."""
 
 from __future__ import annotations
 
 import torch
 
 from tremula.errors import Error
+from tremula.program.dtypes import ON_DEVICE, ON_HOST
 
 HALF_OR_FLOAT = frozenset({torch.float16, torch.float32})
 
-_NARROWED = {
-    torch.int64: torch.int32,
-    torch.float64: torch.float32,
-    torch.bfloat16: torch.float32,
+#: torch's dtype -> the device's name of the type that holds it
+_NAMES: dict[torch.dtype, str] = {
+    getattr(torch, host): device for host, device in ON_DEVICE.items() if hasattr(torch, host)
 }
+_NARROWED: dict[torch.dtype, torch.dtype] = {
+    dtype: getattr(torch, ON_HOST[name]) for dtype, name in _NAMES.items() if name in ON_HOST
+}
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """The device's name of the type that holds numbers of `dtype`."""
+    return _NAMES.get(dtype, "int32")
 
 
 def device_dtype(dtype: torch.dtype) -> torch.dtype:

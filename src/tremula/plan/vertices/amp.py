@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tremula.hardware.chip import Chip, item_bytes
+from tremula.hardware.chip import Chip
 from tremula.plan.vertices.arrays import (
     Array,
     Numbers,
@@ -22,6 +22,7 @@ from tremula.plan.vertices.arrays import (
     slowest_worker,
 )
 from tremula.plan.vertices.kind import Loops, Points, VertexKind, zero_cycles
+from tremula.program.dtypes import item_bytes
 
 #: bytes of weights that one unit holds
 UNIT_WEIGHT_BYTES = 32

@@ -183,13 +183,13 @@ def _resident(
     accumulates = program.loops.gradient_accumulation > 1
     found = np.zeros(count)
     for number, tensor in enumerate(program.tensors):
-        if tensor.kind not in LASTING or tensor.storage != number:
+        if tensor.role not in LASTING or tensor.storage != number:
             continue
-        if tensor.kind is Role.ACCUMULATOR and not accumulates:
+        if tensor.role is Role.ACCUMULATOR and not accumulates:
             continue
         home = int(layout.homes[number])
         found[piece_of_op[home] if home >= 0 else 0] += resident_bytes(
-            tensor.bytes, tensor.elements, locations.get(tensor.kind, Location()), program.loops.replicas
+            tensor.bytes, tensor.elements, locations.get(tensor.role, Location()), program.loops.replicas
         )
     return found
 
@@ -230,7 +230,7 @@ def _inbound(program: Program, piece_of_op: NDArray[np.int64], count: int) -> Fl
             span[1] = max(span[1], piece)
     for storage, (first, last) in reads.items():
         tensor = program.tensors[storage]
-        if tensor.kind in LASTING:
+        if tensor.role in LASTING:
             continue
         made = int(piece_of_op[tensor.producer]) if tensor.producer >= 0 else first
         if last > made:  # crosses every cut from the one after its maker to its last reader
@@ -270,7 +270,7 @@ def _shared(program: Program, piece_of_op: NDArray[np.int64]) -> tuple[Shared, .
     for number in program.of_phase(Phase.FORWARD):
         for operand in program.ops[number].inputs:
             storage = program.tensors[operand].storage
-            if program.tensors[storage].kind is Role.PARAMETER:
+            if program.tensors[storage].role is Role.PARAMETER:
                 readers[storage].add(int(piece_of_op[number]))
     return tuple(
         Shared(program.tensors[storage].name, program.tensors[storage].bytes, tuple(sorted(pieces)))

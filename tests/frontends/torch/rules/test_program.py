@@ -81,7 +81,7 @@ def test_every_tensor_has_one_storage(trained: Program) -> None:
 
 
 def test_views_and_in_place_results_share(trained: Program) -> None:
-    made_by = {op.target: op.outputs for op in trained.ops if op.phase is Phase.FORWARD}
+    made_by = {op.kind: op.outputs for op in trained.ops if op.phase is Phase.FORWARD}
     for target in ("aten::view", "aten::transpose", "aten::split_with_sizes", "aten::relu_"):
         for made in made_by[target]:
             assert trained.tensors[made].storage != made, target
@@ -89,7 +89,7 @@ def test_views_and_in_place_results_share(trained: Program) -> None:
 
 def test_kinds_and_bytes(trained: Program) -> None:
     sizes = {
-        kind: sum(t.bytes for n, t in enumerate(trained.tensors) if t.kind is kind and t.storage == n)
+        kind: sum(t.bytes for n, t in enumerate(trained.tensors) if t.role is kind and t.storage == n)
         for kind in Role
     }
     weights = 4 * (8 * 8 + 8 + 8 + 8 + 8)  # tied weights are one
@@ -98,11 +98,11 @@ def test_kinds_and_bytes(trained: Program) -> None:
     assert sizes[Role.INPUT] == 2 * 4 * 4 * 8
     assert sizes[Role.BUFFER] == 4 * (8 + 8 + 1)  # the count of batches has 32 bits on the device
     # of the constants only the mask is there, not what it was made from
-    assert [t.elements for t in trained.tensors if t.kind is Role.CONSTANT and t.bytes > 4] == [32]
+    assert [t.elements for t in trained.tensors if t.role is Role.CONSTANT and t.bytes > 4] == [32]
 
 
 def test_state_belongs_to_its_parameter(trained: Program) -> None:
-    owned = [t for t in trained.tensors if t.kind is Role.STATE]
+    owned = [t for t in trained.tensors if t.role is Role.STATE]
     assert len(owned) == 2 * len(trained.trained) == 10
     names = sorted(t.name for t in owned)
     assert names == sorted(2 * [f"state of {trained.tensors[n].name}" for n in trained.trained])
@@ -110,11 +110,11 @@ def test_state_belongs_to_its_parameter(trained: Program) -> None:
 
 
 def test_gradients_are_carried_by_accumulators(trained: Program) -> None:
-    assert all(trained.tensors[n].kind is Role.ACCUMULATOR for n in trained.carried)
+    assert all(trained.tensors[n].role is Role.ACCUMULATOR for n in trained.carried)
     straight = trained.without_accumulation()
     assert straight.carried == straight.gradients
     assert not straight.of_phase(Phase.ACCUMULATE)
-    assert not any(t.kind is Role.ACCUMULATOR for t in straight.tensors)
+    assert not any(t.role is Role.ACCUMULATOR for t in straight.tensors)
     for number, op in enumerate(straight.ops):
         assert all(straight.tensors[made].producer == number for made in op.outputs)
         assert all(straight.tensors[read].producer < number for read in op.inputs)

@@ -11,12 +11,9 @@ from torch import fx
 
 from tremula.frontends.torch.graphs.program import RECORD, Record, TorchProgram, tensors_of
 from tremula.program.op import Phase
+from tremula.program.verify import InvalidProgram
 
 _ORDER = {Phase.FORWARD: 0, Phase.BACKWARD: 1, Phase.ACCUMULATE: 2, Phase.UPDATE: 3}
-
-
-class InvalidProgram(Exception):
-    """A captured program breaks an invariant."""
 
 
 def verify(program: TorchProgram) -> None:

@@ -25,7 +25,7 @@ from tremula.frontends.torch.graphs.program import (
     TorchProgram,
     tensors_of,
 )
-from tremula.frontends.torch.graphs.verify import InvalidProgram, verify
+from tremula.frontends.torch.graphs.verify import verify
 from tremula.frontends.torch.package import allowed_ops
 from tremula.frontends.torch.package.container import BadData
 from tremula.frontends.torch.package.plain_data import (
@@ -41,6 +41,7 @@ from tremula.frontends.torch.package.plain_data import (
 )
 from tremula.program.loops import Loops
 from tremula.program.op import Phase, Placement, SourceLine
+from tremula.program.verify import InvalidProgram
 
 _LAYOUTS = {"strided": torch.strided}
 _MEMORY_FORMATS = {

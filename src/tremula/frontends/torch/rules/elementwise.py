@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from torch import fx
 
 from tremula.frontends.torch.rules.call import Call
-from tremula.frontends.torch.rules.operand import FLOATS, Operand
+from tremula.frontends.torch.rules.operand import Operand
 from tremula.frontends.torch.rules.rearrangement import rearranged, same_order
+from tremula.program.dtypes import FLOATS
 from tremula.program.lowered import Lowered
 from tremula.program.work import Cast, Elementwise, Random, Work
 

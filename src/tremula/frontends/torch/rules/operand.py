@@ -1,8 +1,4 @@
-"""Tensors as lowering sees them: extents, strides and the device's name of the type.
-
-The device has no 64-bit numbers, so int64 is int32 here and float64 fp32; bfloat16, which it lacks too, is
-counted as the other two-byte float.
-"""
+"""Tensors as lowering sees them: extents, strides and the device's name of the type."""
 
 from __future__ import annotations
 
@@ -12,34 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import fx
 
-_NAMES = {
-    torch.float32: "fp32",
-    torch.float64: "fp32",
-    torch.float16: "fp16",
-    torch.bfloat16: "fp16",
-    torch.bool: "bool",
-    torch.int8: "int8",
-    torch.uint8: "uint8",
-    torch.int16: "int16",
-    torch.uint16: "uint16",
-    torch.int32: "int32",
-    torch.int64: "int32",
-    torch.uint32: "uint32",
-    torch.uint64: "uint32",
-    torch.complex64: "fp32",
-    torch.complex128: "fp32",
-    torch.float8_e4m3fn: "fp8",
-    torch.float8_e5m2: "fp8",
-    torch.float8_e4m3fnuz: "fp8",
-    torch.float8_e5m2fnuz: "fp8",
-}
-
-FLOATS = frozenset({"fp32", "fp16", "fp8"})
-
-
-def dtype_name(dtype: torch.dtype) -> str:
-    """The planners' name of a torch type."""
-    return _NAMES.get(dtype, "int32")
+from tremula.frontends.torch.dtypes import dtype_name
 
 
 @dataclass(frozen=True, slots=True, eq=False)

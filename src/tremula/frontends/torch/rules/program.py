@@ -1,28 +1,28 @@
-"""From a captured program and its lowering to flat lists (see flat.py): three graphs become one.
+"""From captured graphs and their lowering to the program that the chip model reads: three graphs become one.
 
-The device has no 64-bit numbers, so those are counted at 32 bits. Ops that the capture could not tie to a line
-of forward (the seed of the backward pass) belong to the last stage. The ops of accumulation and update carry
-no placement: they go to the IPU of the parameter that they belong to.
+The step's gradients are what accumulation reads, and its accumulators are what the update reads. Ops that the
+capture could not tie to a line of forward (the seed of the backward pass) belong to the last stage. The ops of
+accumulation and update carry no placement: they go to the IPU of the parameter that they change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import getitem
 from typing import Any
 
 import torch
 from torch import fx
 
+from tremula.frontends.torch.dtypes import dtype_name
 from tremula.frontends.torch.graphs.listing import tensor_name
 from tremula.frontends.torch.graphs.program import Record, TorchProgram, record_of, tensors_of
 from tremula.frontends.torch.rules.lower import LoweredOp, lower
 from tremula.program.lowered import Lowered, LoweringSettings
-from tremula.program.op import Op, Phase, Placement
+from tremula.program.op import NO_ATTRIBUTES, Op, Phase, Placement
 from tremula.program.program import Program
 from tremula.program.tensor import Role, Tensor
 
-_DEVICE_BYTES = {torch.int64: 4, torch.uint64: 4, torch.float64: 4}
 _NOTHING = Lowered((), "hint")
 
 
@@ -97,6 +97,7 @@ class _Flattening:
             gradients=tuple(gradients),
             carried=tuple(carried),
             samples=samples if samples is not None else self._samples(model_inputs),
+            payload=program,
         )
 
     def _samples(self, inputs: Iterable[int]) -> int:
@@ -161,7 +162,7 @@ class _Flattening:
         """Constants that only other constants are made from are never on the device."""
         read = {self._tensors[n].storage for op in self._ops if op.works for n in op.inputs}
         for number, tensor in enumerate(self._tensors):
-            if tensor.kind is Role.CONSTANT and tensor.storage == number and number not in read:
+            if tensor.role is Role.CONSTANT and tensor.storage == number and number not in read:
                 tensor.bytes = 0
 
     # -- accumulation and update -------------------------------------------------------------------------
@@ -224,7 +225,7 @@ class _Flattening:
                 self._add_constant(node, module)
             if node.op == "placeholder" and node in owners:
                 tensor = self._tensors[self._numbers[node][0]]
-                if tensor.kind is Role.STATE:
+                if tensor.role is Role.STATE:
                     parameter = self._tensors[owners[node]]
                     tensor.ipu, tensor.scope = parameter.ipu, parameter.scope
                     tensor.module, tensor.owner = parameter.module, owners[node]
@@ -302,7 +303,7 @@ class _Flattening:
         self._ops.append(
             Op(
                 name=node.name,
-                target=_target(node),
+                kind=_target(node),
                 phase=record.phase,
                 works=lowered.works,
                 inputs=tuple(n for name in lowered.reads if (n := self._names.get(name, -1)) >= 0),
@@ -316,6 +317,7 @@ class _Flattening:
                 checkpoint=record.annotation.attributes.get("kind") == "recomputation_checkpoint",
                 unknown=lowered.unknown,
                 host=lowered.kind == "host",
+                attributes=_attributes(record.annotation.attributes),
             )
         )
 
@@ -338,17 +340,25 @@ class _Flattening:
         self,
         name: str,
         tensor: torch.Tensor,
-        kind: Role,
+        role: Role,
         ipu: int = 0,
         scope: tuple[str, ...] = (),
         producer: int = -1,
         module: str = "",
     ) -> int:
-        elements = tensor.numel()
-        size = elements * _DEVICE_BYTES.get(tensor.dtype, tensor.dtype.itemsize)
         number = len(self._tensors)
-        self._tensors.append(Tensor(name, elements, size, kind, number, producer, ipu, scope, module))
+        dtype, shape = dtype_name(tensor.dtype), tuple(tensor.shape)
+        if tensor.is_complex():
+            shape = (*shape, 2)
+        self._tensors.append(Tensor(name, shape, dtype, role, number, producer, ipu, scope, module))
         return number
+
+
+def _attributes(noted: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What can be written down of the attributes of an op."""
+    if not noted:
+        return NO_ATTRIBUTES
+    return {name: value for name, value in noted.items() if isinstance(value, str | int | float | bool)}
 
 
 def _target(node: fx.Node) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from tremula.frontends.torch.rules.call import Call
 from tremula.frontends.torch.rules.elementwise import element_passes
-from tremula.frontends.torch.rules.operand import FLOATS, Operand
+from tremula.frontends.torch.rules.operand import Operand
+from tremula.program.dtypes import FLOATS
 from tremula.program.lowered import Lowered
 from tremula.program.op import Phase
 from tremula.program.work import Cast, Elementwise, Reduction, Scan, Softmax, Sort, Work

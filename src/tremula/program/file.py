@@ -1,0 +1,243 @@
+"""Programs in files: a zip archive of one JSON document and one array per column, and nothing else.
+
+A file holds what the chip model reads: ops with their work, tensors, loops, the control tree, tile mappings and
+vertices, plus what the caller adds. It holds no framework's graph and no weights, so it can be read without the
+framework that made it. Nothing in it is executed; sizes, names, types and references are checked before a program
+is made.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from tremula.atomic_files import whole_path
+from tremula.checked_json import BadValue, decode
+from tremula.errors import Error
+from tremula.program import control as tree
+from tremula.program.columns import decode_columns, encode
+from tremula.program.control import Control
+from tremula.program.loops import Loops
+from tremula.program.program import Program
+from tremula.program.tiles import TileInterval, Vertex
+from tremula.program.verify import DEEPEST, InvalidProgram, verify
+
+FORMAT = "tremula program"
+FORMAT_VERSION = 1
+DOCUMENT = "program.json"
+#: unpacked bytes of a file: a program of a million ops has about 300 MB
+LARGEST_BYTES = 2**30
+_PACKING = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+#: the same date in every entry, so that equal programs give equal files
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+_NODES: dict[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (
+        tree.Execute,
+        tree.CopyTensor,
+        tree.Call,
+        tree.Sequence,
+        tree.Repeat,
+        tree.While,
+        tree.Branch,
+    )
+}
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What a program is besides its ops and tensors."""
+
+    training: bool
+    loops: Loops
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    trained: tuple[int, ...]
+    gradients: tuple[int, ...]
+    carried: tuple[int, ...]
+    samples: int
+    mappings: Mapping[int, tuple[TileInterval, ...]]
+    vertices: tuple[Vertex, ...]
+
+
+def save_program(program: Program, path: str | Path, about: Mapping[str, Any] | None = None) -> None:
+    """Write `program`; an old file stays until the new one is complete.
+
+    Args:
+        program: its payload is left out.
+        path: the file.
+        about: more to keep with it, as plain data for JSON.
+
+    Raises:
+        Error: the file cannot be written.
+    """
+    tables, arrays = encode(program.ops, program.tensors)
+    head = {name: getattr(program, name) for name in _Head.__dataclass_fields__}
+    document = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "program": asdict(_Head(**head)),
+        "control": None if program.control is None else _encode_tree(program.control),
+        "functions": {name: _encode_tree(body) for name, body in program.functions.items()},
+        "tables": tables,
+        "about": dict(about or {}),
+    }
+    try:
+        with (
+            whole_path(Path(path)) as draft,
+            zipfile.ZipFile(draft, "x", zipfile.ZIP_DEFLATED, compresslevel=3) as archive,
+        ):
+            text = json.dumps(document, allow_nan=False)
+            archive.writestr(_entry(DOCUMENT), text.encode("utf-8"))
+            for name, array in arrays.items():
+                buffer = io.BytesIO()
+                npy.write_array(buffer, array, allow_pickle=False)
+                archive.writestr(_entry(f"{name}.npy"), buffer.getvalue())
+    except OSError as problem:
+        raise Error(f"{path} cannot be written: {problem.strerror}. Choose another place.") from None
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _DATE)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
+def is_program_file(path: str | Path) -> bool:
+    """Whether `path` looks like a saved program."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return DOCUMENT in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def load_program(path: str | Path) -> tuple[Program, dict[str, Any]]:
+    """The program in a file, and what was kept with it, which is the caller's to check.
+
+    Raises:
+        Error: there is none, it is of another version, or it is damaged.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            document, arrays = _read(archive, path)
+        return _decode(document, arrays), document["about"]
+    except FileNotFoundError:
+        raise Error(f"{path} does not exist.") from None
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as problem:
+        raise Error(f"{path} is not a saved program: {problem}.") from None
+    except (
+        BadValue,
+        InvalidProgram,
+        KeyError,
+        TypeError,
+        ValueError,
+        RecursionError,
+        NotImplementedError,
+    ) as problem:
+        raise Error(f"{path} is damaged: {str(problem)[:300]}. Save the program again.") from None
+
+
+def _read(archive: zipfile.ZipFile, path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    entries = archive.infolist()
+    names = [entry.filename for entry in entries]
+    if DOCUMENT not in names:
+        raise Error(f"{path} is not a saved program.")
+    if len(set(names)) != len(names) or any(n != DOCUMENT and not n.endswith(".npy") for n in names):
+        raise BadValue("it holds something that does not belong there")
+    if any(entry.flag_bits & 1 or entry.compress_type not in _PACKING for entry in entries):
+        raise BadValue("it is encrypted, or packed in another way than a saved program")
+    size = sum(entry.file_size for entry in entries)
+    if size > LARGEST_BYTES:
+        raise Error(f"{path} unpacks to {size:,} bytes, more than a saved program has. Is it another file?")
+    document = json.loads(_bytes(archive, DOCUMENT))
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise Error(f"{path} is not a saved program.")
+    if document.get("version") != FORMAT_VERSION:
+        raise Error(
+            f"{path} has version {str(document.get('version'))[:20]} of the file format; this version of Tremula reads "
+            f"version {FORMAT_VERSION}. Save the program again."
+        )
+    arrays = {}
+    for name in names:
+        if name != DOCUMENT:
+            arrays[name.removesuffix(".npy")] = npy.read_array(
+                io.BytesIO(_bytes(archive, name)), allow_pickle=False, max_header_size=1000
+            )
+    return document, arrays
+
+
+def _bytes(archive: zipfile.ZipFile, name: str) -> bytes:
+    """An entry, of which no more is unpacked than it says it has."""
+    size = archive.getinfo(name).file_size
+    with archive.open(name) as entry:
+        data = entry.read(size + 1)
+    if len(data) != size:
+        raise BadValue(f"{name} has another size than it says")
+    return data
+
+
+def _decode(document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Program:
+    ops, tensors = decode_columns(document["tables"], arrays)
+    head = decode(_Head, document["program"])
+    functions = document["functions"]
+    if not isinstance(functions, dict) or not isinstance(document["about"], dict):
+        raise BadValue("functions and about must be objects")
+    program = Program(
+        ops,
+        tensors,
+        control=None if document["control"] is None else _decode_tree(document["control"]),
+        functions={str(name): _decode_tree(body) for name, body in functions.items()},
+        **vars(head),
+    )
+    verify(program)
+    return program
+
+
+def _encode_tree(node: Control) -> list[Any]:
+    """A node as its class name and its fields in order."""
+    fields = (getattr(node, name) for name in type(node).__dataclass_fields__)
+    return [type(node).__name__, *(_encode_field(value) for value in fields)]
+
+
+def _encode_field(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_encode_tree(each) for each in value]
+    return value if value is None or isinstance(value, int | str) else _encode_tree(value)
+
+
+def _decode_tree(data: Any, depth: int = 0) -> Control:
+    if depth > DEEPEST:
+        raise BadValue("the control tree is nested too deeply")
+    if type(data) is not list or not data or data[0] not in _NODES:
+        raise BadValue(f"{str(data)[:40]!r} is no node of a control tree")
+    kind, given = _NODES[data[0]], data[1:]
+    names = list(kind.__dataclass_fields__)
+    if len(given) != len(names):
+        raise BadValue(f"{data[0]} has {len(given)} fields, not {len(names)}")
+    return kind(  # type: ignore[no-any-return]
+        **{name: _decode_field(name, value, depth) for name, value in zip(names, given, strict=True)}
+    )
+
+
+def _decode_field(name: str, value: Any, depth: int) -> Any:
+    if name in ("steps", "cases"):
+        if type(value) is not list:
+            raise BadValue(f"{name} is no list")
+        return tuple(_decode_tree(each, depth + 1) for each in value)
+    if name in ("body", "condition"):
+        return _decode_tree(value, depth + 1)
+    wanted = (str,) if name == "function" else (int, type(None)) if name == "expected" else (int,)
+    if type(value) not in wanted:
+        raise BadValue(f"{name} is {str(value)[:40]!r}")
+    return value
