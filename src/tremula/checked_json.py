@@ -18,7 +18,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
 from tremula.errors import Error
 
 #: more bytes than this is not one of our documents
@@ -40,7 +40,7 @@ def write_document(path: str | Path, kind: str, version: int, content: Mapping[s
         Error: the file cannot be written.
     """
     try:
-        with whole_file(Path(path)) as file:
+        with atomic_open(Path(path)) as file:
             document = {"format": kind, "version": version, **content}
             json.dump(document, file, indent=1, ensure_ascii=False, allow_nan=False)
             file.write("\n")

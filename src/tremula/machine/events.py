@@ -13,7 +13,7 @@ import os
 import sys
 from pathlib import Path
 
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
 from tremula.formatting import plain
 from tremula.settings.environment import env
 
@@ -46,7 +46,7 @@ def record(severity: str, description: str, ipus: list[int], partition: str) -> 
         "partition": partition,
         "description": description,
     }
-    with contextlib.suppress(OSError), whole_file(path) as file:  # a record must not hide the fault itself
+    with contextlib.suppress(OSError), atomic_open(path) as file:  # a record must not hide the fault itself
         json.dump(entry, file, indent=1)
 
 

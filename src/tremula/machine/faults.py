@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tremula import log
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
 from tremula.errors import Error, RecoverableError, UnrecoverableError
 from tremula.machine import events
 from tremula.machine.occupancy import Occupancy, enter
@@ -215,7 +215,7 @@ def _file(room: Occupancy) -> Path:
 
 
 def _write(room: Occupancy, fired: Fired) -> None:
-    with whole_file(_file(room)) as file:
+    with atomic_open(_file(room)) as file:
         json.dump(vars(fired), file)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tremula import log
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
 from tremula.errors import Error
 from tremula.machine.state_directory import folder_of
 from tremula.machine.systems import VirtualSystem
@@ -202,7 +202,7 @@ def _changing(system: VirtualSystem) -> Iterator[list[Partition]]:
             before = list(made)
             yield made
             if made != before:
-                with whole_file(path) as file:
+                with atomic_open(path) as file:
                     json.dump({"partitions": [asdict(each) for each in made]}, file, indent=1)
     except Timeout:
         raise Error(f"Another process has been changing {path} for five seconds; try again.") from None

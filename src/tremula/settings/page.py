@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tremula.atomic_files import write_text_atomically
 from tremula.settings.engine_options import ENGINE_OPTIONS
 from tremula.settings.environment import VARIABLES, Variable
 from tremula.settings.popart_options import OPTIONS
@@ -77,19 +76,8 @@ def render() -> str:
 
 
 def write(path: Path) -> None:
-    """Put the page at `path`, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(render())
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    """Put the page at `path`, as a whole."""
+    write_text_atomically(path, render())
 
 
 if __name__ == "__main__":
