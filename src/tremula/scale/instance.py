@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tremula.atomic_files import write_text_atomically
-from tremula.distributed import launched
+from tremula.distributed import launch_environment
 from tremula.errors import Error
 from tremula.frontends.torch.factory import load, made_on_host, subject_of
 from tremula.frontends.torch.subject import Subject
@@ -29,7 +29,7 @@ def main(words: list[str]) -> int:
     """Measure; the words are those of `tremula.scale.measure`."""
     folder, asked, *subject = words
     settings = json.loads(asked)
-    index, count = launched.instance(), launched.instances()
+    index, count = launch_environment.instance(), launch_environment.instances()
 
     def measured(model: Subject) -> dict[str, Any]:
         found = train_together(model, index, count, settings["steps"])
