@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tremula.distributed import protocol
+from tremula import stack_layers
 from tremula.distributed.collectives import Group
 from tremula.distributed.missing_ranks import named
 from tremula.errors import Error
@@ -45,7 +45,7 @@ def require_same(group: Group, description: Mapping[str, Any]) -> None:
         f"The instances do not train the same model: {named(others)} {'differs' if len(others) == 1 else 'differ'} "
         f"from instance {usual}. {_difference(one, other, usual, others[0])} All instances must make the same "
         "model, with the same options and optimizer, and compile their training models in the same order.",
-        type=protocol.ERROR_TYPE,
+        type=stack_layers.INSTANCE_ERROR,
     )
 
 

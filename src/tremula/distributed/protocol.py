@@ -41,6 +41,3 @@ NOTE_ADVICE = "advice"
 NOTE_DISTRIBUTED = "popdist"
 #: characters of a note
 LONGEST_NOTE = 200
-
-#: the type of errors between instances
-ERROR_TYPE = "popdist_error"

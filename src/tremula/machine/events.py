@@ -1,7 +1,7 @@
 """The application event record: the last fault that a program met, in a file that monitoring programs look at.
 
 It is kept when IPU_APP_EVENT_RECORD_PATH names a folder. A record gives way only to one that is as severe. The
-keys are those of the vendor's gcipuinfo library.
+keys are those of the vendor's library of device information.
 """
 
 from __future__ import annotations

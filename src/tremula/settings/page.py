@@ -17,7 +17,7 @@ from tremula.settings.popart_options import OPTIONS
 _INTRODUCTION = """\
 # Settings
 
-Everything that can be set from outside a program, or by name below `poptorch.Options`. *Honoured* settings
+Everything that can be set from outside a program, or by name in a program's options. *Honoured* settings
 do what they do on the real stack. *Recorded* ones do not change results: they are kept for the chip model.
 The others are accepted, and one warning per process says that they have no effect here, and why.
 
@@ -68,7 +68,7 @@ def render() -> str:
             engine,
             "\n## Options of the PopART layer\n",
             "Set with `Options._Popart.set(name, value)`; those with an underscore in their name come from",
-            "methods of `poptorch.Options`. Other names are refused when a model is compiled.\n",
+            "methods of the options object. Other names are refused when a model is compiled.\n",
             popart,
             "",
         )
