@@ -177,7 +177,10 @@ def _plain(kind: Any, value: Any, where: str, lenient: bool) -> Any:
         except ValueError:
             raise BadValue(f"{where} is {str(value)[:40]!r}, which is no {kind.__name__}") from None
     if kind is float:
-        number = float(_of(value, where, int, float))
+        try:
+            number = float(_of(value, where, int, float))
+        except OverflowError:
+            number = math.inf
         if not math.isfinite(number):
             raise BadValue(f"{where} is {number}, which is no figure")
         return number

@@ -20,6 +20,7 @@ import safetensors.torch
 import torch
 
 from tremula.atomic_files import atomic_open_binary
+from tremula.checked_json import BadValue
 from tremula.errors import Error
 
 FORMAT = "tremula-executable"
@@ -35,13 +36,12 @@ _JSON_LIMIT = 512 << 20
 _ENCRYPTED = 0x1
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # entries carry no time: equal contents make equal files
 
+#: contents that cannot be those of a file which `write` made
+BadData = BadValue
+
 
 class OtherVersion(Error):
     """A file is sound, but of a version that this one does not read."""
-
-
-class BadData(ValueError):
-    """Contents that cannot be those of a file which `write` made."""
 
 
 def write(path: str, documents: Mapping[str, Any], tensors: Mapping[str, Mapping[str, torch.Tensor]]) -> None:
