@@ -72,6 +72,7 @@ def test_what_is_written_comes_back(whole: Whole) -> None:
         ({"parts": [{"name": "a"}]}, "Whole.parts lacks share"),
         ({"parts": [{"name": "a", "share": "1"}]}, r"Whole.parts.share is '1'"),
         ({"parts": [{"name": "a", "share": float("inf")}]}, "no figure"),
+        ({"parts": [{"name": "a", "share": 10**400}]}, "no figure"),
         ({"pair": [1]}, "has 1 items, not 2"),
         ({"colour": "green"}, "no Colour"),
         ({"mode": "both"}, "not one of weak, strong"),

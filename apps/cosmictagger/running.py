@@ -82,7 +82,7 @@ def _run(config: Config, given: list[str]) -> int:
 
     from cosmictagger.data.layout import BadEventFile
     from cosmictagger.training.checkpoints import BadCheckpoint
-    from tremula.atomic_files import whole_text
+    from tremula.atomic_files import write_text_atomically
     from cosmictagger.training.interruption import Interrupted
     from cosmictagger.training.logs import close_log, open_log
     from cosmictagger.training.ranks import Ranks
@@ -101,7 +101,7 @@ def _run(config: Config, given: list[str]) -> int:
         logger.info("Dumping launch arguments.")
         logger.info(str(["cosmictagger", *given]))
         if ranks.first:
-            _describe(config, folder, events.files, whole_text)
+            _describe(config, folder, events.files, write_text_atomically)
         with _deterministic(config):
             _by_mode(config, ranks, folder, logger, events)
         return 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tremula.atomic_files import whole_path
+from tremula.atomic_files import atomic_path
 
 FORMAT = 1
 BEST = "best.pt"
@@ -48,7 +48,7 @@ def save(folder: Path, state: dict[str, Any], *, keep: int, best: bool) -> Path:
     state = {"format": FORMAT, **state}
     path = folder / f"step-{state['step']:08d}.pt"
     for place in (path, folder / BEST) if best else (path,):
-        with whole_path(place) as draft:
+        with atomic_path(place) as draft:
             torch.save(state, draft)
     for old in numbered(folder)[: -max(1, keep)]:
         old.unlink(missing_ok=True)

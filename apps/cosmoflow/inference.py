@@ -16,7 +16,7 @@ from cosmoflow import checkpoints
 from cosmoflow.data.generate import physical
 from cosmoflow.data.layout import Parameters
 from cosmoflow.data.sources import needed, parameters_of, source_of
-from tremula.atomic_files import whole_path
+from tremula.atomic_files import atomic_path
 from cosmoflow.evaluation import Predictions, predict
 from cosmoflow.on_device import EvaluatedModel, load_weights
 from cosmoflow.processes import Processes
@@ -70,7 +70,7 @@ def infer(
     for line in result.lines():
         tell(line)
     _write_predictions(folder / "predictions.csv", found, parameters)
-    with whole_path(folder / "scores.json") as draft:
+    with atomic_path(folder / "scores.json") as draft:
         draft.write_text(json.dumps(result.as_dict(), indent=1) + "\n", encoding="utf-8")
     facts = {
         "network": f"{config.network.variant}, {config.variant.size}³ × 4",
@@ -97,5 +97,5 @@ def _write_predictions(path: Path, found: Predictions, parameters: Parameters) -
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([f"{value:.7g}" for value in row] for row in zip(*columns.values(), strict=True))
-    with whole_path(path) as draft:
+    with atomic_path(path) as draft:
         draft.write_text(text.getvalue(), encoding="utf-8")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cosmoflow import __version__
 from cosmoflow.data.layout import Parameters
-from tremula.atomic_files import whole_path
+from tremula.atomic_files import atomic_path
 from cosmoflow.evaluation import Predictions
 from cosmoflow.plots import COLOURS, history_plot, residual_plot, truth_plot
 from cosmoflow.scores import Figure, Score
@@ -76,9 +76,9 @@ def write_report(
     if course is not None:
         plots["history"] = ("Training", "Mean absolute error on the validation samples.", course)
     for name, (_, _, picture) in plots.items():
-        with whole_path(folder / f"{name}.png") as draft:
+        with atomic_path(folder / f"{name}.png") as draft:
             draft.write_bytes(picture)
-    with whole_path(folder / "report.html") as draft:
+    with atomic_path(folder / "report.html") as draft:
         draft.write_text(_page(result, parameters, plots, facts), encoding="utf-8")
     return folder / "report.html"
 

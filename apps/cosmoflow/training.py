@@ -24,7 +24,7 @@ import torch
 from cosmoflow import checkpoints
 from cosmoflow.data.dataset import Source, sample_loader
 from cosmoflow.data.sources import needed, source_of
-from tremula.atomic_files import whole_path
+from tremula.atomic_files import atomic_path
 from cosmoflow.evaluation import predict
 from cosmoflow.network import REACH, TARGETS, parameter_count
 from cosmoflow.on_device import EvaluatedModel, TrainedModel
@@ -276,7 +276,7 @@ class Trainer:
 
     def _write(self, name: str, text: str) -> None:
         if self.processes.first:
-            with whole_path(self.folder / name) as draft:
+            with atomic_path(self.folder / name) as draft:
                 draft.write_text(text, encoding="utf-8")
 
     @contextmanager

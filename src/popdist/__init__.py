@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from tremula.distributed import launched
+from tremula.distributed import launch_environment, protocol
 from tremula.errors import Error
 
 if TYPE_CHECKING:
@@ -52,47 +52,47 @@ _communicators: dict[str, tuple[int, ...]] = {}
 
 def isPopdistEnvSet() -> bool:
     """Whether the program was started by a launcher that says how the run is distributed."""
-    return launched.is_launched()
+    return launch_environment.is_launched()
 
 
 def getNumTotalReplicas() -> int:
     """Number of replicas of the model in the whole run."""
-    return launched.total_replicas()
+    return launch_environment.total_replicas()
 
 
 def getNumLocalReplicas() -> int:
     """Number of replicas that this instance drives."""
-    return launched.local_replicas()
+    return launch_environment.local_replicas()
 
 
 def getNumIpusPerReplica() -> int:
     """Number of IPUs of each replica."""
-    return launched.ipus_per_replica()
+    return launch_environment.ipus_per_replica()
 
 
 def getReplicaIndexOffset() -> int:
     """Index, in the whole run, of the first replica of this instance."""
-    return launched.replica_offset()
+    return launch_environment.replica_offset()
 
 
 def getLocalInstanceIndex() -> int:
     """Index of this instance among those on the same host."""
-    return launched.local_instance()
+    return launch_environment.local_instance()
 
 
 def getNumInstances() -> int:
     """Number of instances of the run."""
-    return launched.instances()
+    return launch_environment.instances()
 
 
 def getInstanceIndex() -> int:
     """Index of this instance in the run."""
-    return launched.instance()
+    return launch_environment.instance()
 
 
 def checkNumIpusPerReplica(ipusPerReplica: int) -> bool:
     """Whether the launcher, if there is one, was told this number of IPUs per replica."""
-    return not launched.is_launched() or ipusPerReplica == launched.ipus_per_replica()
+    return not launch_environment.is_launched() or ipusPerReplica == launch_environment.ipus_per_replica()
 
 
 def getDeviceId(ipusPerReplica: int = 0) -> int:
@@ -106,10 +106,10 @@ def getDeviceId(ipusPerReplica: int = 0) -> int:
     """
     if ipusPerReplica:
         _require_ipus_per_replica(ipusPerReplica)
-    parent = launched.node_device()
+    parent = launch_environment.node_device()
     if parent is None:
         raise Error(
-            f"No device is reserved: {launched.NODE_DEVICE} is not set. Let the program pick one, or start it with "
+            f"No device is reserved: {protocol.NODE_DEVICE} is not set. Let the program pick one, or start it with "
             "poprun."
         )
     # here, for most programs do without
@@ -122,7 +122,7 @@ def _require_ipus_per_replica(ipus: int) -> None:
     if not checkNumIpusPerReplica(ipus):
         raise Error(
             f"The program uses {ipus} IPUs per replica, but was started with {getNumIpusPerReplica()} "
-            f"({launched.IPUS_PER_REPLICA}). Make the two agree: poprun --ipus-per-replica."
+            f"({protocol.IPUS_PER_REPLICA}). Make the two agree: poprun --ipus-per-replica."
         )
 
 
@@ -136,11 +136,11 @@ def init() -> None:
         Error: one did not within `target.hostSyncTimeout` (POPLAR_RUNTIME_OPTIONS).
     """
     global _initialised
-    if launched.instances() > 1:
-        from tremula.distributed.meeting import leave_note
+    if launch_environment.instances() > 1:
+        from tremula.distributed.rendezvous import write_note
 
-        leave_note("popdist")
-        _group(range(launched.instances()))
+        write_note(protocol.NOTE_DISTRIBUTED)
+        _group(range(launch_environment.instances()))
     _initialised = True
 
 
@@ -159,7 +159,7 @@ def finalizeBackend() -> None:
     global _initialised
     _initialised = False
     _communicators.clear()
-    if launched.instances() > 1:
+    if launch_environment.instances() > 1:
         from tremula.distributed.collectives import close_all
 
         close_all()
@@ -241,7 +241,7 @@ def execute_on_instances(
     members = _checked(instances)
     if getInstanceIndex() not in members:
         return None
-    if launched.instances() == 1:
+    if launch_environment.instances() == 1:
         return func(*args, **kwargs)
     from tremula.distributed.collectives import restricted_to
 
@@ -251,10 +251,10 @@ def execute_on_instances(
 
 def _checked(instances: Iterable[int]) -> tuple[int, ...]:
     members = tuple(sorted(set(instances)))
-    unknown = [index for index in members if not 0 <= index < launched.instances()]
+    unknown = [index for index in members if not 0 <= index < launch_environment.instances()]
     if unknown or not members:
         raise Error(
-            f"There is no instance {unknown[0]}: the run has {launched.instances()}, the first is 0."
+            f"There is no instance {unknown[0]}: the run has {launch_environment.instances()}, the first is 0."
             if unknown
             else "An empty set of instances: name at least one."
         )
@@ -266,7 +266,7 @@ def _members(communicator_id: str) -> tuple[int, ...]:
         if communicator_id not in _communicators:
             raise Error(f"There is no communicator {communicator_id}: registerCommunicator makes one.")
         return _communicators[communicator_id]
-    everybody = tuple(range(launched.instances()))
+    everybody = tuple(range(launch_environment.instances()))
     if len(everybody) == 1:
         return everybody
     from tremula.distributed.collectives import restriction
@@ -276,6 +276,8 @@ def _members(communicator_id: str) -> tuple[int, ...]:
 
 def _group(members: Iterable[int]) -> Group:
     from tremula.distributed import collectives
-    from tremula.distributed.instances import patience
+    from tremula.distributed.instances import sync_timeout
 
-    return collectives.among(tuple(members), launched.instance(), launched.instances(), patience())
+    return collectives.among(
+        tuple(members), launch_environment.instance(), launch_environment.instances(), sync_timeout()
+    )

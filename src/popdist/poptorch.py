@@ -8,8 +8,8 @@ import popdist
 import poptorch
 from poptorch._options_impl import OptionsDict
 from poptorch.options import _DistributedOptions
-from tremula.distributed import launched
-from tremula.distributed.meeting import leave_note
+from tremula.distributed import launch_environment, protocol
+from tremula.distributed.rendezvous import write_note
 
 __all__ = ["Options"]
 
@@ -61,12 +61,12 @@ class Options(poptorch.Options):
         super().__init__()
         self._distributed = _LauncherDistributed(popdist.getInstanceIndex(), popdist.getNumInstances())
         super().replicationFactor(popdist.getNumLocalReplicas())
-        if launched.node_device() is not None:
+        if launch_environment.node_device() is not None:
             super().useIpuId(popdist.getDeviceId())
-        cache = launched.executable_cache()
+        cache = launch_environment.executable_cache()
         if cache is not None:
             self.enableExecutableCaching(cache)
-        leave_note("popdist")
+        write_note(protocol.NOTE_DISTRIBUTED)
 
     def useIpuId(self, ipu_id: int) -> NoReturn:
         """Not possible here: raises RuntimeError."""

@@ -278,7 +278,11 @@ class CompilingExecutor(ExecutorState):
                 "Leave out useIpuModel, POPTORCH_IPU_MODEL and TREMULA_VIRTUAL_IPUS=0, or logCycleCount."
             )
         ipus = attach.ipus_needed(
-            self._ipus_used(stages), round_up=options.auto_round_num_ipus, hardware=hardware
+            self._ipus_used(stages),
+            round_up=options.auto_round_num_ipus,
+            hardware=hardware,
+            stack="PopTorch",
+            round_up_option="poptorch.Options().autoRoundNumIPUs(True)",
         )
         return ipus, hardware
 

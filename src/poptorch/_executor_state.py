@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tremula import log
-from tremula.distributed import independence
+from tremula.distributed import independent_models
 from tremula.frontends.torch.data import wait_time
 from tremula.frontends.torch.optimize.adopt import adopt, host_step_message
 from tremula.frontends.torch.session import Session
@@ -54,7 +54,7 @@ def _returns_plain_module(method: Callable[..., Any]) -> Callable[..., Any]:
             "module: calling what it returns runs on the host. Convert the module before it is wrapped, and keep "
             "the object that trainingModel or inferenceModel returned.",
         )
-        independence.converted()
+        independent_models.add_conversion()
         return method(*args, **kwargs)
 
     return convert
@@ -121,7 +121,12 @@ class ExecutorState:
             self.PoptorchBuffer = self._wrapping.buffer_class
             self._wrapping.put_on(self._user_model)
             processes = self._options.Distributed.numProcesses
-            independence.wrapped(self._ledger.model, processes, self._options.replication_factor)
+            independent_models.add_model(
+                self._ledger.model,
+                processes,
+                self._options.replication_factor,
+                advice="options = popdist.poptorch.Options()  # instead of poptorch.Options()",
+            )
 
     @staticmethod
     def _own_options(options: Options | None) -> Options:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tremula.distributed import launched
-from tremula.distributed.instances import Instances, patience
+from tremula.distributed import launch_environment
+from tremula.distributed.instances import Instances, sync_timeout
 from tremula.errors import Error
 from tremula.frontends.torch.execute.choice import ExecutionSettings
 from tremula.frontends.torch.execute.device_state import ReplicaGrouping
@@ -82,9 +82,11 @@ def instances_of(options: Options) -> Instances:
     if processes == 1 or options.connection_type == enums.ConnectionType.Never:
         return Instances()
     index = options.Distributed.processId
-    if launched.instances() == processes:
-        index = launched.instance()  # options that were read from a file are those of who saved them
-    return Instances(index, processes, patience(engine_options(options)))
+    if launch_environment.instances() == processes:
+        index = (
+            launch_environment.instance()
+        )  # options that were read from a file are those of who saved them
+    return Instances(index, processes, sync_timeout(engine_options(options)))
 
 
 def cache_folder(options: Options) -> str | None:

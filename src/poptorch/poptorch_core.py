@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from tremula import log
 from tremula.errors import Error, RecoverableError, UnrecoverableError
 from tremula.frontends.torch.capture import context
 from tremula.machine import attach, systems
@@ -80,4 +81,5 @@ def isCompilingWithDispatcher() -> bool:
 def _validateOptions(options: dict[str, Any]) -> None:
     from tremula.settings import popart_options
 
-    popart_options.validate(options)
+    logger = log.layer("poptorch:cpp")
+    popart_options.validate(options, lambda line: logger.debug("poptorch.Options %s", line))

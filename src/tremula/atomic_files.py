@@ -1,50 +1,149 @@
-"""Files that are there whole or not at all: written beside their place, flushed to disk, renamed."""
+"""Atomic file writes: a file is written under a temporary name, flushed to disk and renamed when it is complete.
+
+A reader sees the old file or the new one, never a part. A writer that fails removes its temporary file; one that is
+killed leaves it behind, and the old file as it was.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
+
+#: how the name of an unfinished file ends
+SUFFIX = ".part"
+
+
+class PendingFile:
+    """A file under a temporary name in the folder of `path`, whose name it takes on `commit`.
+
+    For writers that are open for long; the functions below are contexts.
+
+    Attributes:
+        path: the final name.
+        temporary: the name while it is written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], label: str = "") -> None:
+        """`label` becomes part of the temporary name, for instance to find the writer."""
+        self.path = Path(path)
+        parts = (self.path.name, label, secrets.token_hex(8))
+        self.temporary = self.path.with_name(f".{'.'.join(filter(None, parts))}{SUFFIX}")
+
+    def create(self, permissions: int | None = None) -> BinaryIO:
+        """Create the temporary file, with exactly these permission bits if they are given.
+
+        Raises:
+            OSError: it cannot be created.
+        """
+        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(self.temporary, flags, 0o666 if permissions is None else permissions)
+        if permissions is not None and hasattr(os, "fchmod"):
+            os.fchmod(descriptor, permissions)  # whatever the umask says
+        return os.fdopen(descriptor, "wb")
+
+    def commit(self) -> None:
+        """Flush the closed file to disk and give it its final name."""
+        with open(self.temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        self.publish()
+
+    def publish(self, replace: bool = True) -> None:
+        """Give a file that is on disk its final name.
+
+        Raises:
+            FileExistsError: there is one and `replace` is False.
+        """
+        if replace:
+            os.replace(self.temporary, self.path)
+        else:
+            self._link()
+        flush_directory(self.path.parent)
+
+    def discard(self) -> None:
+        """Remove the temporary file, if it is still there."""
+        with contextlib.suppress(OSError):
+            self.temporary.unlink()
+
+    def _link(self) -> None:
+        try:
+            os.link(self.temporary, self.path)  # unlike a rename, fails if another process was faster
+        except FileExistsError:
+            raise
+        except (OSError, AttributeError, NotImplementedError):
+            # A file system without hard links. Two processes that get here at once: the last one wins.
+            if self.path.exists():
+                raise FileExistsError(self.path) from None
+            os.replace(self.temporary, self.path)
 
 
 @contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[TextIO]:
-    """A text file that takes the place of `path` when the context ends well; else what was there stays.
+def atomic_open_binary(
+    path: Path, *, permissions: int | None = None, replace: bool = True, parents: bool = True
+) -> Iterator[BinaryIO]:
+    """A binary file that gets the name `path` when the context ends without an error.
+
+    Args:
+        path: the final name.
+        permissions: exact permission bits; otherwise those of any new file.
+        replace: whether it may replace a file.
+        parents: make missing folders.
 
     Raises:
-        OSError: it cannot be written; nothing is left behind.
+        FileExistsError: there is one and `replace` is False.
+        OSError: it cannot be written; the old file stays and no temporary file is left.
     """
-    with whole_path(path) as draft, open(draft, "x", encoding="utf-8", newline="\n") as file:
-        yield file
+    if parents:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    pending = PendingFile(path)
+    try:
+        with pending.create(permissions) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if os.name != "nt":  # while it is open, so that a lock on it holds until it has its name
+                pending.publish(replace)
+        if os.name == "nt":  # there, an open file cannot be renamed
+            pending.publish(replace)
+    finally:
+        pending.discard()
 
 
 @contextlib.contextmanager
-def whole_path(path: Path) -> Iterator[Path]:
-    """A path to write a file at, for libraries that open it themselves; see `whole_file`."""
+def atomic_open(path: Path) -> Iterator[TextIO]:
+    """The same for a text file: UTF-8, lines that end in a line feed."""
+    with atomic_open_binary(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
+        try:
+            yield text
+        finally:
+            text.detach()
+
+
+@contextlib.contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """A path to write a file at, for libraries that open it themselves; see `atomic_open_binary`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    pending = PendingFile(path)
     try:
-        yield draft
-        with open(draft, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(draft, path)
+        yield pending.temporary
+        pending.commit()
     finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-    flush_folder(path.parent)
+        pending.discard()
 
 
-def whole_text(path: Path, text: str) -> None:
-    """Write a text file whole; see `whole_file`."""
-    with whole_file(path) as file:
+def write_text_atomically(path: Path, text: str) -> None:
+    """Write a text file; see `atomic_open`."""
+    with atomic_open(path) as file:
         file.write(text)
 
 
-def flush_folder(folder: Path) -> None:
-    """Make the new name durable, where the system lets a folder be flushed."""
+def flush_directory(folder: Path) -> None:
+    """Flush a folder, so that a new name in it survives a crash; where the system can do that."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

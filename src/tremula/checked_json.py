@@ -18,7 +18,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
 from tremula.errors import Error
 
 #: more bytes than this is not one of our documents
@@ -40,7 +40,7 @@ def write_document(path: str | Path, kind: str, version: int, content: Mapping[s
         Error: the file cannot be written.
     """
     try:
-        with whole_file(Path(path)) as file:
+        with atomic_open(Path(path)) as file:
             document = {"format": kind, "version": version, **content}
             json.dump(document, file, indent=1, ensure_ascii=False, allow_nan=False)
             file.write("\n")
@@ -177,7 +177,10 @@ def _plain(kind: Any, value: Any, where: str, lenient: bool) -> Any:
         except ValueError:
             raise BadValue(f"{where} is {str(value)[:40]!r}, which is no {kind.__name__}") from None
     if kind is float:
-        number = float(_of(value, where, int, float))
+        try:
+            number = float(_of(value, where, int, float))
+        except OverflowError:
+            number = math.inf
         if not math.isfinite(number):
             raise BadValue(f"{where} is {number}, which is no figure")
         return number

@@ -1,4 +1,4 @@
-"""The exceptions that the engine raises and the shims hand to the user.
+"""The exceptions that the engine raises and the shims pass on to the user.
 
 Class names and attributes (`message`, `type`, `location`, `recovery_action`) are those that programs
 written for the real stack catch and read; the texts are ours.
@@ -6,13 +6,15 @@ written for the real stack catch and read; the texts are ours.
 
 from __future__ import annotations
 
+from tremula import stack_layers
+
 
 class Error(Exception):
-    """Something in the emulated stack refused to go on.
+    """A failure in the emulated stack.
 
     Attributes:
         message: what happened, without the origin.
-        type: the layer of the stack that speaks, such as `poptorch_py_error`.
+        type: the layer of the stack that raises it (`stack_layers`).
         location: the context stack inside that layer, or an empty string.
     """
 
@@ -20,7 +22,7 @@ class Error(Exception):
         self,
         message: str = "",
         *,
-        type: str = "poptorch_py_error",  # the public attribute has this name
+        type: str = stack_layers.TOP_ERROR,  # the public attribute has this name
         location: str = "",
     ) -> None:
         self.message = message

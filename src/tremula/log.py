@@ -1,9 +1,8 @@
-"""Log lines of all layers of the emulated stack: who may speak, how loud, in which layout and where to.
+"""Log lines of all layers of the emulated stack: their levels, layouts and destinations.
 
-Two layouts exist in the real stack and programs grep for both: PopTorch's
-`[HH:MM:SS.mmm] [name] [level] text` and that of the layers below,
-`<UTC time> <module> <pid>.<thread> <letter>: text`. A layer's group (poptorch, popart, poplar, poplibs,
-tremula) decides its level and destination.
+The real stack has two layouts, and programs search for both: that of the top layer,
+`[HH:MM:SS.mmm] [name] [level] text`, and that of the layers below,
+`<UTC time> <module> <pid>.<thread> <letter>: text`. A layer's group (`stack_layers`) decides its level and destination.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TextIO
 
+from tremula import stack_layers
 from tremula.settings.environment import env
 
 TRACE = 5
@@ -34,8 +34,6 @@ LEVELS: dict[str, tuple[int, int]] = {
     "OFF": (6, OFF),
 }
 
-_GROUPS = ("poptorch", "popart", "poplar", "poplibs", "tremula")
-_SHORT_NAMES = {"PO": "poplar", "PL": "poplibs"}
 _WORDS = {TRACE: "trace"}
 _LETTERS = {
     TRACE: "T",
@@ -55,7 +53,7 @@ _COLOURS = {
     logging.CRITICAL: "\033[1;31m",
 }
 
-_said: set[str] = set()
+_logged: set[str] = set()
 _level_words: dict[str, str] = {}
 _layers: dict[str, Layer] = {}
 _files: dict[str, TextIO] = {}
@@ -118,7 +116,7 @@ class StreamFinder(logging.Handler):
 
 
 class Layer(logging.Logger):
-    """The logger of one module of the stack; knows the TRACE level."""
+    """The logger of one module of the stack, with a TRACE level."""
 
     def __init__(self, name: str, group: str) -> None:
         super().__init__(name)
@@ -126,7 +124,7 @@ class Layer(logging.Logger):
 
     def isEnabledFor(self, level: int) -> bool:  # noqa: N802 (overrides)
         """Whether a line of that level is written."""
-        # The base class keeps answers in a cache which is only cleared for loggers that its manager knows.
+        # The base class caches the answers and clears them only for loggers that its manager lists.
         return self.level <= level and self.manager.disable < level
 
     def trace(self, message: str, *args: object) -> None:
@@ -138,9 +136,9 @@ class Layer(logging.Logger):
 def group_of(name: str) -> str:
     """The group of a layer's name: its first word, or what the two-letter prefixes stand for."""
     first = name.partition(":")[0]
-    group = _SHORT_NAMES.get(first, first)
-    if group not in _GROUPS:
-        raise ValueError(f"no layer group called {group!r}; there are {', '.join(_GROUPS)}")
+    group = stack_layers.SHORT_NAMES.get(first, first)
+    if group not in stack_layers.LOG_GROUPS:
+        raise ValueError(f"no layer group called {group!r}; there are {', '.join(stack_layers.LOG_GROUPS)}")
     return group
 
 
@@ -153,7 +151,7 @@ def stderr() -> TextIO | None:
 
 
 def _destination(group: str) -> TextIO | None:
-    where = "stderr" if group == "tremula" else env.get(f"{group.upper()}_LOG_DEST")
+    where = "stderr" if group == stack_layers.OWN else env.get(f"{group.upper()}_LOG_DEST")
     if where == "stderr":
         return stderr()
     if where == "stdout":
@@ -175,11 +173,11 @@ def _destination(group: str) -> TextIO | None:
 
 def formatter_of(group: str) -> logging.Formatter:
     """The layout that the lines of `group` have."""
-    return BracketFormatter() if group in ("poptorch", "tremula") else ModuleFormatter()
+    return BracketFormatter() if group in stack_layers.BRACKETED else ModuleFormatter()
 
 
 def layer(name: str) -> Layer:
-    """The logger of the layer `name`: `poptorch:cpp`, `popart:session`, `PO:ENGINE`, `tremula`, ..."""
+    """The logger of the layer `name`, such as `popart:session`, `PO:ENGINE` or `tremula`."""
     found = _layers.get(name)
     if found is None:
         group = group_of(name)
@@ -195,15 +193,15 @@ def level(group: str) -> str:
     chosen = _level_words.get(group)
     if chosen is not None:
         return chosen
-    if group == "tremula":
+    if group == stack_layers.OWN:
         own: str | None = env.get("TREMULA_LOG_LEVEL")
-        return own or level("poptorch")
+        return own or level(stack_layers.TOP)
     word: str = env.get(f"{group.upper()}_LOG_LEVEL")
     return word
 
 
 def set_level(group: str, word: str) -> None:
-    """Set the level of all layers of `group`; ours follow PopTorch's unless they have one of their own.
+    """Set the level of all layers of `group`; ours follow the top layer's unless they have one of their own.
 
     Raises:
         KeyError: `word` is not a level.
@@ -213,12 +211,12 @@ def set_level(group: str, word: str) -> None:
     for each in _layers.values():
         if each.group == group:
             each.setLevel(numeric)
-        elif each.group == "tremula":
-            each.setLevel(LEVELS[level("tremula")][1])
+        elif each.group == stack_layers.OWN:
+            each.setLevel(LEVELS[level(stack_layers.OWN)][1])
 
 
 def add_line_hook(hook: Callable[[], None]) -> None:
-    """Call `hook` before each line from now on: for what else draws on the terminal and has to make way."""
+    """Call `hook` before each line from now on: for other output on the terminal that must be cleared first."""
     if hook not in _line_hooks:
         _line_hooks.append(hook)
 
@@ -253,15 +251,15 @@ def recorded(option: str, purpose: str = "the chip model") -> bool:
 
 def forget_once() -> None:
     """Let every once-only line come again (for tests and long-lived servers)."""
-    _said.clear()
+    _logged.clear()
 
 
 def _once(numeric: int, key: str, message: str) -> bool:
-    logger = layer("tremula")
-    # A line that the level hides has not been said: it may still come after the level changes.
-    if key in _said or not logger.isEnabledFor(numeric):
+    logger = layer(stack_layers.OWN)
+    # A line that the level hides may still come after the level changes.
+    if key in _logged or not logger.isEnabledFor(numeric):
         return False
-    _said.add(key)
+    _logged.add(key)
     logger.log(numeric, "%s", message)
     return True
 

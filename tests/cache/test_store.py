@@ -272,7 +272,7 @@ def test_an_entry_that_was_renewed_meanwhile_stays(store: Store) -> None:
 
 def draft(store: Store, age: float) -> Path:
     store.root.mkdir(exist_ok=True, mode=0o700)
-    path = store.root / eviction.draft_name(KEY, "0123")
+    path = store.root / f".{KEY}.popef.0123.part"
     path.write_bytes(b"half")
     os.utime(path, (time.time() - age,) * 2)
     return path

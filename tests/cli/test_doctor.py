@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tremula.cli import doctor, neighbours
+from tremula.cli import conflicts, doctor
 from tremula.cli.main import main
 from tremula.settings import VARIABLES
 from tremula.telemetry import ledger
@@ -51,7 +51,7 @@ def test_a_missing_torch_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_real_sdk_is_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POPLAR_SDK_ENABLED", "/opt/poplar_sdk")
-    finding = next(doctor.check_neighbours())
+    finding = next(doctor.check_conflicts())
     assert finding.level == "warning"
     assert "/opt/poplar_sdk" in finding.text
 
@@ -63,20 +63,20 @@ def test_a_foreign_poptorch_in_front_of_ours_is_a_problem(
     (tmp_path / "poptorch" / "__init__.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "poptorch", raising=False)
-    [found] = [each for each in neighbours.foreign_packages() if each.name == "poptorch"]
-    assert found.in_the_way
+    [found] = [each for each in conflicts.foreign_packages() if each.name == "poptorch"]
+    assert found.shadows_ours
     assert found.where == str(tmp_path / "poptorch")
-    assert "problem" in levels(doctor.check_neighbours())
+    assert "problem" in levels(doctor.check_conflicts())
     assert main(["demo"]) == 1
-    assert "another PopTorch" in capsys.readouterr().err
+    assert "finds another package" in capsys.readouterr().err
 
 
 def test_a_package_that_we_do_not_ship_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "popart.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
-    [found] = [each for each in neighbours.foreign_packages() if each.name == "popart"]
-    assert not found.in_the_way
-    assert "problem" not in levels(doctor.check_neighbours())
+    [found] = [each for each in conflicts.foreign_packages() if each.name == "popart"]
+    assert not found.shadows_ours
+    assert "problem" not in levels(doctor.check_conflicts())
 
 
 def test_a_value_that_cannot_be_read_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:

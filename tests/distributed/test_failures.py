@@ -53,9 +53,9 @@ def test_instances_that_fail_or_are_killed_are_named_by_the_others(run: Any) -> 
 
 def test_an_instance_that_hangs_is_named_after_the_timeout(run: Any) -> None:
     script = """
-    from tremula.distributed import meeting
+    from tremula.distributed import rendezvous
     index = popdist.getInstanceIndex()
-    store = meeting.store(index, 2, 100.0)
+    store = rendezvous.connect(index, 2, 100.0)
     store.set(f"here/{index}", "1")
     store.wait(["here/0", "here/1"])  # imports take as long as they take
     os.environ["POPLAR_RUNTIME_OPTIONS"] = '{"target.hostSyncTimeout": "3"}'
@@ -96,8 +96,8 @@ def test_who_trains_alone_and_who_never_comes_is_known(run: Any) -> None:
 def test_a_wrapper_that_a_conversion_lost_is_told_while_the_program_runs(run: Any) -> None:
     finished = run(
         """
-        from tremula.distributed import independence
-        independence._PATIENCE_SECONDS = 0.2
+        from tremula.distributed import independent_models
+        independent_models._FIRST_CALL_SECONDS = 0.2
         model = poptorch.trainingModel(Dense(), poptorch.Options()).to("cpu")
         store = next(torch.distributed.rendezvous("env://"))[0]
         store.get(f"tremula/independent/{popdist.getInstanceIndex()}")  # waits for it

@@ -7,8 +7,8 @@ import socket
 
 import pytest
 
-from tremula.distributed import interface, meeting
-from tremula.distributed.instances import patience
+from tremula.distributed import network_interface, rendezvous
+from tremula.distributed.instances import sync_timeout
 from tremula.distributed.missing_ranks import named
 from tremula.errors import Error
 
@@ -21,26 +21,26 @@ def no_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_instances_wait_five_minutes_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert patience() == 300.0
-    assert patience({"target.hostSyncTimeout": "20"}) == 20.0
+    assert sync_timeout() == 300.0
+    assert sync_timeout({"target.hostSyncTimeout": "20"}) == 20.0
     monkeypatch.setenv("POPLAR_RUNTIME_OPTIONS", '{"target.hostSyncTimeout": "2.5"}')
-    assert patience({"target.hostSyncTimeout": "20"}) == 2.5
+    assert sync_timeout({"target.hostSyncTimeout": "20"}) == 2.5
     monkeypatch.setenv("POPLAR_RUNTIME_OPTIONS", '{"target.hostSyncTimeout": 0}')
-    assert patience() > 1e7
+    assert sync_timeout() > 1e7
 
 
 @pytest.mark.parametrize("value", ['"soon"', "-1", "null", '"inf"'])
 def test_a_time_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("POPLAR_RUNTIME_OPTIONS", f'{{"target.hostSyncTimeout": {value}}}')
     with pytest.raises(Error, match=r"target\.hostSyncTimeout is set to"):
-        patience()
+        sync_timeout()
 
 
 def test_instances_of_one_host_use_the_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
     monkeypatch.setenv("MASTER_ADDR", "a-host-that-nobody-knows.invalid")
-    assert interface.own_address() == "127.0.0.1"
+    assert network_interface.own_address() == "127.0.0.1"
 
 
 def test_others_use_the_address_from_which_the_meeting_point_is_reached(
@@ -59,7 +59,7 @@ def test_others_use_the_address_from_which_the_meeting_point_is_reached(
             return ("10.1.2.9", 40000)
 
     monkeypatch.setattr("socket.socket", Probe)
-    assert interface.own_address() == "10.1.2.9"
+    assert network_interface.own_address() == "10.1.2.9"
 
 
 def test_a_loopback_of_a_run_on_several_hosts_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def test_a_loopback_of_a_run_on_several_hosts_is_not_taken(monkeypatch: pytest.M
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
     monkeypatch.setenv("MASTER_PORT", "29500")
-    assert interface.own_address() is None
+    assert network_interface.own_address() is None
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,6 @@ def test_a_note_that_nobody_can_hear_holds_nothing_up(monkeypatch: pytest.Monkey
         listener.bind(("127.0.0.1", 0))
         monkeypatch.setenv("MASTER_PORT", str(listener.getsockname()[1]))
         monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
-        monkeypatch.setattr(meeting, "_NOTE_SECONDS", 0.3)
-        meeting.leave_note("popdist")
-    meeting.forget()
+        monkeypatch.setattr(rendezvous, "_NOTE_SECONDS", 0.3)
+        rendezvous.write_note("popdist")
+    rendezvous.disconnect()

@@ -13,13 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from tremula.launch.check import MARK
+from tremula.distributed.protocol import LAUNCHER
 
 
 @pytest.fixture(autouse=True)
 def no_launcher_around(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests may be run by anything; poprun is to find an ordinary environment."""
-    for name in (MARK, "TREMULA_RESERVATION", "TREMULA_SYSTEM", "TREMULA_VIRTUAL_IPUS", "POPTORCH_IPU_MODEL"):
+    for name in (
+        LAUNCHER,
+        "TREMULA_RESERVATION",
+        "TREMULA_SYSTEM",
+        "TREMULA_VIRTUAL_IPUS",
+        "POPTORCH_IPU_MODEL",
+    ):
         monkeypatch.delenv(name, raising=False)
     for name in (
         "IPUOF_VIPU_API_PARTITION_ID",

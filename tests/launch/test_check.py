@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tremula.distributed.protocol import LAUNCHER
 from tremula.launch import mpi_arguments
-from tremula.launch.check import MARK, Plan, plan
+from tremula.launch.check import Plan, plan
 from tremula.launch.command_line import parse
 
 
@@ -191,5 +192,5 @@ def test_mpirun_is_found_where_it_may_be(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_poprun_inside_poprun(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(MARK, "4711")
+    monkeypatch.setenv(LAUNCHER, "4711")
     assert "inside an instance of another poprun (process 4711)" in only_problem("true")

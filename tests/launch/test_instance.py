@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tremula.launch import instance
-from tremula.launch.supervision import WRAPPER
+from tremula.launch.run import WRAPPER
 
 
 def wrapped(*words: str, **more: str) -> subprocess.CompletedProcess[str]:

@@ -16,7 +16,7 @@ from tremula.launch.command_line import parse
 from tremula.launch.environment import variables
 from tremula.launch.logger import Logger
 from tremula.launch.mpi_arguments import arguments, find_mpirun
-from tremula.launch.outlet import Outlet
+from tremula.launch.output_stream import OutputStream
 from tremula.launch.reservation import Devices
 
 installed = pytest.mark.skipif(find_mpirun() is None, reason="Open MPI is not installed (openmpi-bin)")
@@ -39,7 +39,7 @@ def words_of(*words: str) -> list[list[str]]:
     found, problems = plan(settings)
     assert problems == []
     assert isinstance(found, Plan)
-    devices = Devices(found, Logger(Outlet(-1), 0))
+    devices = Devices(found, Logger(OutputStream(-1), 0))
     instances = found.layout.instances
     given = [variables(found, instance, devices, ("10.0.0.1", 4711)) for instance in instances]
     line = arguments(

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from tremula.launch import output
 from tremula.launch.mpi_output import Account, TaggedOutput
-from tremula.launch.outlet import Outlet
 from tremula.launch.output import LAST_LINES, Lines, Pump, Tail
+from tremula.launch.output_stream import OutputStream
 
 
-class Paper(Outlet):
-    """An outlet that keeps what is written."""
+class Paper(OutputStream):
+    """An stream that keeps what is written."""
 
     def __init__(self) -> None:
         super().__init__(-1)
@@ -153,13 +153,13 @@ def test_the_pump_reads_until_nothing_is_left() -> None:
 
 def test_a_reader_that_goes_away_is_noticed() -> None:
     reader, writer = os.pipe()
-    outlet = Outlet(writer)
-    outlet.write(b"heard\n", None)
+    stream = OutputStream(writer)
+    stream.write(b"heard\n", None)
     assert os.read(reader, 100) == b"heard\n"
     os.close(reader)
-    outlet.write(b"unheard\n", None)
-    assert outlet.broken
-    outlet.write(b"nothing happens\n", None)
+    stream.write(b"unheard\n", None)
+    assert stream.broken
+    stream.write(b"nothing happens\n", None)
     os.close(writer)
 
 

@@ -224,6 +224,7 @@ import os, sys, time
 from torch import distributed
 store = distributed.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
 notes = distributed.PrefixStore("tremula", store)
+notes.set("advice/" + os.environ["RANK"], "options = popdist.poptorch.Options()")
 notes.set("independent/" + os.environ["RANK"], "UResNet\\x1b[31m")
 if os.environ["RANK"] == "0":
     print("told", flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from poptorch.poptorch_core import _validateOptions
 from tremula import log
 from tremula.errors import Error
 from tremula.settings.popart_options import (
@@ -84,7 +85,7 @@ def test_what_is_refused(options):
 
 
 def test_every_option_is_logged_when_it_is_read(debug_level, capfd):
-    validate(
+    _validateOptions(
         {
             "enableOutlining": True,
             "autoRecomputation": 1,

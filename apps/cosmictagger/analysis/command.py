@@ -136,12 +136,12 @@ def _console() -> Console:
 
 
 def _write(options: argparse.Namespace, results: Sequence[Result], rows) -> None:  # type: ignore[no-untyped-def]
-    from tremula.atomic_files import whole_text
+    from tremula.atomic_files import write_text_atomically
 
     if options.json:
-        whole_text(options.json, as_json(results, rows))
+        write_text_atomically(options.json, as_json(results, rows))
     if options.csv:
-        whole_text(options.csv, as_csv(results, rows))
+        write_text_atomically(options.csv, as_csv(results, rows))
     if options.plots:
         # matplotlib takes a second to import
         from cosmictagger.analysis.plots import write_plots

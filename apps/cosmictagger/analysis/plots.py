@@ -21,7 +21,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from cosmictagger.analysis.report import short_name, speed
 from cosmictagger.analysis.results import Result
 from cosmictagger.analysis.scaling import Row
-from tremula.atomic_files import whole_path
+from tremula.atomic_files import atomic_path
 
 _COLOURS = {
     "step": "#222831",
@@ -82,7 +82,7 @@ def _file_name(name: str, taken: set[str]) -> str:
 def _saved(path: Path, figure: Figure) -> Iterator[Path]:
     for ending, extra in (("png", {"dpi": 130}), ("svg", {"metadata": {"Date": None}})):
         target = path.with_name(f"{path.name}.{ending}")
-        with whole_path(target) as draft:
+        with atomic_path(target) as draft:
             figure.savefig(draft, format=ending, **extra)  # type: ignore[arg-type]
         yield target
 

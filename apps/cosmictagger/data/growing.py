@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
-from tremula.atomic_files import flush_folder
+from tremula.atomic_files import PendingFile
 
 from cosmictagger.data import layout
 from cosmictagger.data.events import PLANES, Event, Truth
@@ -126,23 +125,19 @@ class TableGroup:
 
 
 class Draft:
-    """An HDF5 file beside its place, which it takes when all went well."""
+    """An HDF5 file under a temporary name, which takes its final name when it is complete."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.part")
-        self.file = h5py.File(self._draft, "x", locking="best-effort")
+        self._pending = PendingFile(self.path)
+        self.file = h5py.File(self._pending.temporary, "x", locking="best-effort")
 
     def keep(self) -> None:
         self.file.close()
-        with open(self._draft, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(self._draft, self.path)
-        flush_folder(self.path.parent)
+        self._pending.commit()
 
     def discard(self) -> None:
         with contextlib.suppress(Exception):
             self.file.close()
-        with contextlib.suppress(OSError):
-            self._draft.unlink()
+        self._pending.discard()

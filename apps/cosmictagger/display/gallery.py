@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tremula.atomic_files import whole_text
+from tremula.atomic_files import write_text_atomically
 
 _STYLE = """
 :root { color-scheme: dark; }
@@ -106,7 +106,7 @@ def gallery(
 
 def write_gallery(path: Path, text: str) -> None:
     """Write the page whole."""
-    whole_text(path, text)
+    write_text_atomically(path, text)
 
 
 def _tables(metrics: Mapping[str, str], events: Sequence[Shown], order: str) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from tremula.atomic_files import whole_path, whole_text
+from tremula.atomic_files import atomic_path, write_text_atomically
 
 FORMAT = "cosmictagger-checkpoint-1"
 BEST = "best.safetensors"
@@ -99,7 +99,7 @@ class Checkpoints:
         path = self.folder / BEST if best else self.path(checkpoint.position.step)
         write(path, checkpoint)
         if not best:
-            whole_text(self.folder / LATEST, f"latest: {path.name}\n")
+            write_text_atomically(self.folder / LATEST, f"latest: {path.name}\n")
             for step in self.steps()[: -self.keep]:
                 with contextlib.suppress(OSError):
                     self.path(step).unlink()
@@ -137,7 +137,7 @@ def write(path: Path, checkpoint: Checkpoint) -> None:
         "precision": checkpoint.precision,
         "compute_mode": checkpoint.compute_mode,
     }
-    with whole_path(path) as draft:
+    with atomic_path(path) as draft:
         save_file(tensors, draft, metadata={"format": FORMAT, "about": json.dumps(about)})
 
 

@@ -25,7 +25,7 @@ from cosmictagger.metrics.report import Report, make_report
 from cosmictagger.metrics.summary import Totals
 from cosmictagger.training import building
 from cosmictagger.training.checkpoints import Checkpoints
-from tremula.atomic_files import whole_text
+from tremula.atomic_files import write_text_atomically
 from cosmictagger.training.evaluation import MeanLoss, batches, evaluation, weights_of
 from cosmictagger.training.logs import LOGGED
 from cosmictagger.training.ranks import Ranks
@@ -93,8 +93,8 @@ def run_inference(
     for line in lines(report, found.loss / count):
         logger.info(line)
     about = {"checkpoint": str(path), "step": step, "loss": found.loss / count}
-    whole_text(folder / "inference.json", json.dumps(about | report.to_plain(), indent=2) + "\n")
-    whole_text(folder / "inference.csv", _table(found.counts, truths, dataset))
+    write_text_atomically(folder / "inference.json", json.dumps(about | report.to_plain(), indent=2) + "\n")
+    write_text_atomically(folder / "inference.csv", _table(found.counts, truths, dataset))
     if mode.gallery:
         logger.info(f"Gallery: {_gallery(config, folder, found.counts, dataset, report, path)}")
     return report

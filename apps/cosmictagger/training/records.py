@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from tremula.atomic_files import whole_text
+from tremula.atomic_files import write_text_atomically
 
 
 class Records:
@@ -71,7 +71,7 @@ class Records:
         kept = [row for row in rows[1:] if len(row) == len(columns) and _before(row[at], step)]
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([columns, *kept])
-        whole_text(path, text.getvalue())
+        write_text_atomically(path, text.getvalue())
         self._columns[kind] = columns
 
     def _keep_lines(self, step: int) -> None:
@@ -86,7 +86,7 @@ class Records:
                 continue  # cut off when a run was killed
             if isinstance(values, dict) and _before(values.get("step"), step):
                 kept.append(line)
-        whole_text(path, "".join(f"{line}\n" for line in kept))
+        write_text_atomically(path, "".join(f"{line}\n" for line in kept))
 
 
 def _number(value: float) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import h5py
 import numpy as np
-from tremula.atomic_files import whole_path
+from tremula.atomic_files import atomic_path
 
 from cosmoflow.data.layout import Parameters
 from cosmoflow.data.reader import Sample
@@ -41,7 +41,7 @@ def write_samples(
         ValueError: there are fewer or more samples, or they differ in shape; no file is left.
     """
     path = Path(path)
-    with whole_path(path) as draft, h5py.File(draft, "w") as file:
+    with atomic_path(path) as draft, h5py.File(draft, "w") as file:
         written = 0
         for counts, targets in samples:
             if written == 0:
@@ -81,7 +81,7 @@ def write_folder(
     written = []
     for number, (counts, targets) in enumerate(samples):
         path = Path(folder) / f"{prefix}_{number:06d}.hdf5"
-        with whole_path(path) as draft, h5py.File(draft, "w") as file:
+        with atomic_path(path) as draft, h5py.File(draft, "w") as file:
             file["x"], file["y"] = counts, targets.astype(np.float32)
             if parameters is not None:
                 file.attrs["parameters"] = list(parameters.names)

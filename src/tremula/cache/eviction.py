@@ -14,9 +14,9 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tremula.atomic_files import SUFFIX
 from tremula.cache import keys
 
-PART = ".part"
 #: a draft younger than this may have a writer that has not locked it yet, in seconds
 GRACE = 10.0
 #: where drafts cannot be locked, one this old has no writer any more, in seconds
@@ -53,11 +53,6 @@ class Removed:
     drafts: int = 0
 
 
-def draft_name(key: str, token: str) -> str:
-    """The name of a file while it is written."""
-    return f".{keys.file_name(key)}.{token}{PART}"
-
-
 def list_folder(root: Path) -> Listing:
     """What is in the folder `root`; an absent folder is empty.
 
@@ -91,7 +86,7 @@ def list_folder(root: Path) -> Listing:
 
 def _is_draft(name: str) -> bool:
     return (
-        name.startswith(".") and name.endswith(PART) and keys.key_in(name[1:].rsplit(".", 2)[0]) is not None
+        name.startswith(".") and name.endswith(SUFFIX) and keys.key_in(name[1:].rsplit(".", 2)[0]) is not None
     )
 
 

@@ -12,6 +12,7 @@ import secrets
 import shlex
 from pathlib import Path
 
+from tremula.atomic_files import atomic_open_binary
 from tremula.cache import trust
 from tremula.cache.trust import Untrusted
 
@@ -74,22 +75,9 @@ def _read(path: Path) -> bytes | None:
 
 
 def _create(path: Path) -> None:
-    draft = path.parent / f".{path.name}.{secrets.token_hex(8)}.part"
-    descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(LENGTH))
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(draft, path)  # unlike a rename, fails if somebody else was faster
-        except FileExistsError:
-            return
-        except (OSError, AttributeError, NotImplementedError):
-            # No hard links here. If two processes get to this point at once, entries signed by the loser
-            # do not verify later and are made again.
-            if not path.exists():
-                os.replace(draft, path)
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(draft)
+    # Without hard links, two processes may both get here: entries signed by the first do not verify and are made again.
+    with (
+        contextlib.suppress(FileExistsError),  # another process was faster
+        atomic_open_binary(path, permissions=0o600, replace=False, parents=False) as file,
+    ):
+        file.write(secrets.token_bytes(LENGTH))

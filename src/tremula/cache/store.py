@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tremula import log
-from tremula.atomic_files import flush_folder
+from tremula.atomic_files import atomic_open_binary
 from tremula.cache import entry_file, eviction, keys, locks, secret, trust
 from tremula.cache.entry_file import BadEntry, Entry
 from tremula.cache.eviction import Removed
@@ -126,7 +125,7 @@ class Store:
                 self._not_kept(f"size {key}", f"an entry of {size:,} bytes is more than the limit allows")
                 return False
             trust.make_directory(self.root)
-            self._write(path, key, pieces)
+            self._write(path, pieces)
         except BadKey as problem:
             self._no_key(problem)
             return False
@@ -259,29 +258,10 @@ class Store:
             data = file.read(size + 1)
         return entry_file.decode(key, data, secret.load(self._private))
 
-    def _write(self, path: Path, key: str, pieces: list[bytes]) -> None:
-        draft = self.root / eviction.draft_name(key, secrets.token_hex(8))
-        flags = (
-            os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-        )
-        descriptor = os.open(draft, flags, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                eviction.lock_draft(descriptor)
-                if hasattr(os, "fchmod"):
-                    os.fchmod(descriptor, 0o600)  # whatever the umask says
-                file.writelines(pieces)
-                file.flush()
-                os.fsync(descriptor)
-                if os.name != "nt":  # there, an open file cannot be renamed
-                    os.replace(draft, path)
-            if os.name == "nt":
-                os.replace(draft, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(draft)
-            raise
-        flush_folder(self.root)
+    def _write(self, path: Path, pieces: list[bytes]) -> None:
+        with atomic_open_binary(path, permissions=0o600, parents=False) as file:
+            eviction.lock_draft(file.fileno())
+            file.writelines(pieces)
 
     def _make_room(self, keep: str) -> None:
         try:

@@ -23,9 +23,10 @@ from pathlib import Path
 
 from filelock import Timeout
 
-from tremula.cli import neighbours
+from tremula.cli import conflicts
 from tremula.cli.command import Command, CommandError
 from tremula.formatting import plain
+from tremula.settings.shims import MAIN_SHIM
 from tremula.telemetry import ledger
 
 #: what `tremula[apps]` brings
@@ -144,10 +145,10 @@ def _report_line(line: str) -> str | None:
 
 
 def _refuse_if_unready(folder: Path) -> None:
-    for neighbour in neighbours.foreign_packages():
-        if neighbour.name == "poptorch" and neighbour.in_the_way:
+    for other in conflicts.foreign_packages():
+        if other.name == MAIN_SHIM and other.shadows_ours:
             raise CommandError(
-                f"`import poptorch` finds another PopTorch at {neighbour.where}, so the demo would not run "
+                f"`import {MAIN_SHIM}` finds another package at {other.where}, so the demo would not run "
                 "on Tremula. Use an environment without it."
             )
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]

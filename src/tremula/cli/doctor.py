@@ -26,11 +26,12 @@ from rich.table import Table
 
 from tremula import __version__
 from tremula.cache.trust import default_root, directory_distrust
-from tremula.cli import neighbours
+from tremula.cli import conflicts
 from tremula.cli.command import Command
 from tremula.errors import Error
 from tremula.machine import systems
 from tremula.settings import VARIABLES, env
+from tremula.settings.shims import MAIN_SHIM
 from tremula.telemetry import ledger
 
 _STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "problem": "bold red"}
@@ -91,27 +92,27 @@ def pinned_torch() -> str | None:
 
 
 def check_import() -> Iterator[Finding]:
-    """What a new Python process gets from `import poptorch`."""
-    script = "import poptorch; print(poptorch.__file__)"
+    """What a new Python process gets when it imports the main shim."""
+    script, title = f"import {MAIN_SHIM}; print({MAIN_SHIM}.__file__)", f"import {MAIN_SHIM}"
     try:
         done = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield Finding("problem", "import poptorch", f"could not be tried: {error}")
+        yield Finding("problem", title, f"could not be tried: {error}")
         return
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        yield Finding("problem", "import poptorch", f"fails: {last}")
+        yield Finding("problem", title, f"fails: {last}")
     elif done.stdout.strip() == "None":
-        yield Finding("problem", "import poptorch", "finds a folder without code; reinstall tremula.")
+        yield Finding("problem", title, "finds a folder without code; reinstall tremula.")
     else:
-        yield Finding("ok", "import poptorch", f"works, from {done.stdout.strip()}")
+        yield Finding("ok", title, f"works, from {done.stdout.strip()}")
 
 
-def check_neighbours() -> Iterator[Finding]:
+def check_conflicts() -> Iterator[Finding]:
     """A real SDK, or foreign packages under the names that programs import."""
-    sdk = neighbours.poplar_sdk()
+    sdk = conflicts.poplar_sdk()
     if sdk:
         yield Finding(
             "warning",
@@ -121,13 +122,13 @@ def check_neighbours() -> Iterator[Finding]:
         )
     else:
         yield Finding("ok", "Poplar SDK", "none here, so nothing competes with Tremula")
-    for neighbour in neighbours.foreign_packages():
-        if neighbour.in_the_way:
-            text = f"is not Tremula's but {neighbour.where}; programs get that one. Use a clean environment."
-            yield Finding("problem", neighbour.name, text)
+    for other in conflicts.foreign_packages():
+        if other.shadows_ours:
+            text = f"is not Tremula's but {other.where}; programs get that one. Use a clean environment."
+            yield Finding("problem", other.name, text)
         else:
-            text = f"from elsewhere ({neighbour.where}); Tremula does not ship it and leaves it alone."
-            yield Finding("note", neighbour.name, text)
+            text = f"from elsewhere ({other.where}); Tremula does not ship it and leaves it alone."
+            yield Finding("note", other.name, text)
 
 
 def check_compiler() -> Iterator[Finding]:
@@ -220,7 +221,7 @@ def _program_name(run: ledger.Run) -> str:
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     check_python,
     check_torch,
-    check_neighbours,
+    check_conflicts,
     check_import,
     check_compiler,
     check_settings,

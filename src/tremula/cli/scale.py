@@ -222,7 +222,7 @@ def _files_of_module(name: str) -> list[Path]:
 
 def _write(study: ScalingStudy, folder: Path, *, plots: bool) -> list[Path]:
     """The files of a study beside its document; what could not be drawn is told."""
-    from tremula.atomic_files import whole_text
+    from tremula.atomic_files import write_text_atomically
     from tremula.errors import Error
     from tremula.scale.making import DOCUMENT
     from tremula.scale.page import write_page
@@ -231,7 +231,7 @@ def _write(study: ScalingStudy, folder: Path, *, plots: bool) -> list[Path]:
 
     page, table = folder / "scale.html", folder / "scale.csv"
     write_page(study, page)
-    whole_text(table, as_csv(study))
+    write_text_atomically(table, as_csv(study))
     drawn: list[Path] = []
     if plots:
         try:

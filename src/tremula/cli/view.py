@@ -9,7 +9,7 @@ import argparse
 import json
 from pathlib import Path
 
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
 from tremula.cli.command import Command, CommandError
 from tremula.profile import Profile
 
@@ -53,7 +53,7 @@ def _write_trace(profile: Profile, path: Path) -> int:
     from tremula.view.perfetto import write_trace
 
     try:
-        with whole_file(path) as file:
+        with atomic_open(path) as file:
             return write_trace(profile, file)
     except OSError as error:
         raise CommandError(f"the trace {path} cannot be written: {error.strerror or error}") from error

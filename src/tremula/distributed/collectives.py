@@ -21,8 +21,8 @@ from typing import Any
 import torch
 from torch._C._distributed_c10d import BroadcastOptions, PrefixStore, ProcessGroupGloo
 
-from tremula import log
-from tremula.distributed import interface, meeting
+from tremula import log, stack_layers
+from tremula.distributed import network_interface, rendezvous
 from tremula.distributed.missing_ranks import RollCall, named
 from tremula.errors import Error
 
@@ -54,7 +54,7 @@ class Group:
         self._seconds = seconds
         self._pending: list[Any] = []
         self._broken: Error | None = None
-        whole = meeting.store(instance, size, seconds)
+        whole = rendezvous.connect(instance, size, seconds)
         # what a group that was closed has left in the store is of no use to the next one
         _formed[self.members] += 1
         name = f"group-{'-'.join(map(str, self.members))}/{_formed[self.members]}"
@@ -86,14 +86,14 @@ class Group:
                 f"{holder!r}). A process that an instance starts, to load data for example, has no part in the run: "
                 "put what the program does under `if __name__ == '__main__':`, so that such a process does not do it "
                 "again.",
-                type="popdist_error",
+                type=stack_layers.INSTANCE_ERROR,
             )
 
     def _form(self) -> None:
         options = ProcessGroupGloo._Options()  # type: ignore[attr-defined]
         options._timeout = datetime.timedelta(seconds=self._seconds)
         try:
-            options._devices = [interface.device()]
+            options._devices = [network_interface.device()]
             own = PrefixStore("gloo", self.store)
             own.set_timeout(options._timeout)
             self._gloo = ProcessGroupGloo(own, self.rank, self.size, options)
@@ -111,14 +111,14 @@ class Group:
             if late:
                 return Error(
                     f"Instance {self.instance} waited {self._seconds:g} s for {named(late)} of {self.run_size}, in "
-                    "vain. Has every instance started, and does each one train a model with popdist.poptorch.Options "
-                    "or call popdist.init()? A longer wait: target.hostSyncTimeout in POPLAR_RUNTIME_OPTIONS.",
-                    type="popdist_error",
+                    "vain. Has every instance started, and does each one train a distributed model or call init()? "
+                    "A longer wait: target.hostSyncTimeout in POPLAR_RUNTIME_OPTIONS.",
+                    type=stack_layers.INSTANCE_ERROR,
                 )
         return Error(
             f"The instances cannot talk to each other: {_first_line(problem)}. Each host must reach the others; "
             "GLOO_SOCKET_IFNAME names the network interface to use.",
-            type="popdist_error",
+            type=stack_layers.INSTANCE_ERROR,
         )
 
     # -- talking -----------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ class Group:
                 f"{named(self.members)} would have to talk to each other here, but this is inside of "
                 f"execute_on_instances for {named(_among)} only. A training model needs all instances: compile and "
                 "call it outside.",
-                type="popdist_error",
+                type=stack_layers.INSTANCE_ERROR,
             )
         if self._gloo is None:
             raise Error("The instances do not talk to each other any more: the backend was finalised.")
@@ -195,7 +195,7 @@ class Group:
                 f"Instance {self.instance} of {self.run_size} waits for the others in vain: {absent}. Look at the "
                 "first message of that instance. An instance that is only slow gets more time with "
                 f"target.hostSyncTimeout in POPLAR_RUNTIME_OPTIONS (seconds; now {self._seconds:g}).",
-                type="popdist_error",
+                type=stack_layers.INSTANCE_ERROR,
             )
         return self._broken
 
@@ -226,7 +226,7 @@ def among(members: Sequence[int], instance: int, size: int, seconds: float) -> G
             raise Error(
                 f"This process talks to the others as instance {found.instance} of {found.run_size}, and cannot be "
                 f"instance {instance} of {size} as well: Options.Distributed of its models must agree.",
-                type="popdist_error",
+                type=stack_layers.INSTANCE_ERROR,
             )
     return found
 

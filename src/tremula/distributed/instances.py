@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tremula.errors import Error
 from tremula.settings.environment import env
 
-_TIMEOUT = "target.hostSyncTimeout"
+_OPTION = "target.hostSyncTimeout"
 _DEFAULT_SECONDS = 300.0
 #: stands for no limit: gloo wants a number of milliseconds
 _FOREVER_SECONDS = 10.0 * 365 * 24 * 3600
@@ -21,15 +21,15 @@ class Instances:
     Attributes:
         index: of this one.
         count: of all that train the model together.
-        patience: seconds after which an instance that does not arrive counts as hung.
+        timeout: seconds after which an instance that does not arrive counts as hung.
     """
 
     index: int = 0
     count: int = 1
-    patience: float = _DEFAULT_SECONDS
+    timeout: float = _DEFAULT_SECONDS
 
 
-def patience(engine_options: Mapping[str, str] | None = None) -> float:
+def sync_timeout(engine_options: Mapping[str, str] | None = None) -> float:
     """How long (seconds) instances wait for each other: `target.hostSyncTimeout`; 0 there means for ever.
 
     Args:
@@ -43,11 +43,11 @@ def patience(engine_options: Mapping[str, str] | None = None) -> float:
         **(engine_options or {}),
         **env.get("POPLAR_RUNTIME_OPTIONS"),
     }
-    given = options.get(_TIMEOUT, _DEFAULT_SECONDS)
+    given = options.get(_OPTION, _DEFAULT_SECONDS)
     try:
         seconds = float(given)
     except (TypeError, ValueError):
         seconds = -1.0
     if not 0.0 <= seconds < float("inf"):
-        raise Error(f"{_TIMEOUT} is set to {given!r}: expected a number of seconds; 0 means no limit.")
+        raise Error(f"{_OPTION} is set to {given!r}: expected a number of seconds; 0 means no limit.")
     return min(seconds, _FOREVER_SECONDS) or _FOREVER_SECONDS

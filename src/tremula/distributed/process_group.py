@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from tremula.distributed import agreement, collectives, independence, meeting
+from tremula.distributed import collectives, consistency, independent_models, protocol, rendezvous
 from tremula.distributed.instances import Instances
 from tremula.distributed.reduction import GradientReduction
 
@@ -22,9 +22,9 @@ class ProcessGroup:
     """
 
     def __init__(self, instances: Instances) -> None:
-        meeting.leave_note("popdist")
-        self._group = collectives.whole(instances.index, instances.count, instances.patience)
-        independence.joined()
+        rendezvous.write_note(protocol.NOTE_DISTRIBUTED)
+        self._group = collectives.whole(instances.index, instances.count, instances.timeout)
+        independent_models.add_distributed_compilation()
 
     def agree_on_model(
         self,
@@ -39,7 +39,7 @@ class ProcessGroup:
         Raises:
             Error: on all of them, saying which differ and where.
         """
-        agreement.require_agreement(
+        consistency.require_same(
             self._group,
             {
                 "model": label,
@@ -56,15 +56,15 @@ class ProcessGroup:
         Raises:
             Error: on all of them, saying which differ.
         """
-        agreement.require_agreement(self._group, {"gradients, as they are computed": names})
+        consistency.require_same(self._group, {"gradients, as they are computed": names})
 
     def share(self, tensors: Sequence[torch.Tensor]) -> None:
         """Overwrite weights and buffers with those of instance 0."""
-        agreement.share(self._group, tensors)
+        consistency.broadcast_tensors(self._group, tensors)
 
     def common_seed(self, own: int) -> int:
         """The seed of instance 0."""
-        return agreement.shared_number(self._group, own)
+        return consistency.broadcast_number(self._group, own)
 
     def reduction(self) -> GradientReduction:
         """What sums gradients over the instances."""

@@ -55,7 +55,7 @@ def system(name: str) -> System:
 
 
 def chip_of_version(version: str) -> Chip:
-    """The chip for an architecture as PopTorch names it: ipu1, ipu2 (Mk2; Bow too) or ipu21 (C600)."""
+    """The chip for an architecture as programs name it: ipu1, ipu2 (Mk2; Bow too) or ipu21 (C600)."""
     if version not in _CHIP_OF_VERSION:
         raise Error(f"There is no IPU version {version!r}; known: {', '.join(_CHIP_OF_VERSION)}.")
     return chip(_CHIP_OF_VERSION[version])

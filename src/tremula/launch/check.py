@@ -8,6 +8,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from tremula.distributed.protocol import LAUNCHER
 from tremula.errors import Error
 from tremula.formatting import plain
 from tremula.launch import hosts as host_lists
@@ -18,9 +19,6 @@ from tremula.launch.options import Settings
 from tremula.launch.placement import Layout, default_link_domains, rounded_up
 from tremula.machine import systems
 from tremula.machine.occupancy import Occupancy, enter, too_few
-
-#: set in every instance; holds the launcher's process
-MARK = "TREMULA_POPRUN"
 
 
 @dataclass(frozen=True)
@@ -49,10 +47,10 @@ class Plan:
 def plan(settings: Settings) -> tuple[Plan | None, list[str]]:
     """The run that the settings describe, or what is wrong with them, one sentence each."""
     problems: list[str] = []
-    if MARK in os.environ:
+    if LAUNCHER in os.environ:
         problems.append(
-            f"poprun was started inside an instance of another poprun (process {plain(os.environ[MARK], 20)}). "
-            f"Instances cannot have instances; unset {MARK} to start a run that has nothing to do with it."
+            f"poprun was started inside an instance of another poprun (process {plain(os.environ[LAUNCHER], 20)}). "
+            f"Instances cannot have instances; unset {LAUNCHER} to start a separate run."
         )
     hosts = _hosts(settings, problems)
     layout = _layout(settings, hosts, problems)

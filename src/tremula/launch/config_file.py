@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
 from tremula.formatting import plain
 from tremula.launch.command_line import BadValueError, checked_number, value_of
 from tremula.launch.options import BY_NAME, COUNT, FLAG, INDEX, OPTIONS, SWITCH, Option, Settings
@@ -61,7 +61,7 @@ def export(settings: Settings, path: Path) -> list[str]:
     if path.exists() and not settings.overwrite_config:
         return [f"--export-config: {shown} is there already; --overwrite-config yes replaces it."]
     try:
-        with whole_file(path) as file:
+        with atomic_open(path) as file:
             json.dump(as_json(settings), file, indent=1)
             file.write("\n")
     except (OSError, UnicodeError) as problem:

@@ -1,36 +1,39 @@
-"""The environment variables that each instance is started with: what PopDist, V-IPU and torch read."""
+"""The environment variables of each instance: what the distributed run, V-IPU and torch read."""
 
 from __future__ import annotations
 
 import os
 
-from tremula.launch.check import MARK, Plan
+from tremula.distributed import protocol
+from tremula.launch.check import Plan
 from tremula.launch.placement import Instance
 from tremula.launch.reservation import Devices
 
 
-def variables(plan: Plan, instance: Instance, devices: Devices, meeting: tuple[str, int]) -> dict[str, str]:
+def variables(
+    plan: Plan, instance: Instance, devices: Devices, store_address: tuple[str, int]
+) -> dict[str, str]:
     """What one instance is given.
 
     Args:
         plan: the run.
         instance: which one.
         devices: what the run holds.
-        meeting: address and port of the store at which instances meet.
+        store_address: address and port of the run's key-value store.
     """
     settings, layout = plan.settings, plan.layout
     given = {
-        "POPDIST_NUM_TOTAL_REPLICAS": str(layout.num_replicas),
-        "POPDIST_NUM_IPUS_PER_REPLICA": str(layout.ipus_per_replica),
-        "POPDIST_NUM_LOCAL_REPLICAS": str(instance.replicas),
-        "POPDIST_UNIFORM_REPLICAS_PER_INSTANCE": "1",
+        protocol.TOTAL_REPLICAS: str(layout.num_replicas),
+        protocol.IPUS_PER_REPLICA: str(layout.ipus_per_replica),
+        protocol.LOCAL_REPLICAS: str(instance.replicas),
+        protocol.UNIFORM: "1",
     }
     if devices.parent is not None:
-        given["POPDIST_NODE_DEVICE_ID"] = str(devices.parent)
+        given[protocol.NODE_DEVICE] = str(devices.parent)
     if settings.executable_cache_path:
-        given["POPDIST_EXECUTABLE_CACHE_PATH"] = os.path.expanduser(settings.executable_cache_path)
-    given["POPDIST_REPLICA_INDEX_OFFSET"] = str(instance.first_replica)
-    given["POPDIST_LOCAL_INSTANCE_INDEX"] = str(instance.local_index)
+        given[protocol.EXECUTABLE_CACHE] = os.path.expanduser(settings.executable_cache_path)
+    given[protocol.REPLICA_OFFSET] = str(instance.first_replica)
+    given[protocol.LOCAL_INSTANCE] = str(instance.local_index)
     if plan.room is not None:
         given |= _server(plan, instance)
     if "IPUOF_LOG_LEVEL" not in os.environ:
@@ -38,27 +41,27 @@ def variables(plan: Plan, instance: Instance, devices: Devices, meeting: tuple[s
     if devices.target_options:
         given["POPLAR_TARGET_OPTIONS"] = devices.target_options
     given |= {
-        "RANK": str(instance.index),
-        "WORLD_SIZE": str(layout.num_instances),
-        "LOCAL_RANK": str(instance.local_index),
-        "LOCAL_WORLD_SIZE": str(layout.instances_per_host),
-        "MASTER_ADDR": meeting[0],
-        "MASTER_PORT": str(meeting[1]),
-        "TORCHELASTIC_USE_AGENT_STORE": "True",
-        MARK: str(os.getpid()),
+        protocol.RANK: str(instance.index),
+        protocol.WORLD_SIZE: str(layout.num_instances),
+        protocol.LOCAL_RANK: str(instance.local_index),
+        protocol.LOCAL_WORLD_SIZE: str(layout.instances_per_host),
+        protocol.STORE_ADDRESS: store_address[0],
+        protocol.STORE_PORT: str(store_address[1]),
+        protocol.STORE_OF_LAUNCHER: "True",
+        protocol.LAUNCHER: str(os.getpid()),
     }
     if devices.token and instance.host == plan.here:
-        given["TREMULA_RESERVATION"] = devices.token
+        given[protocol.RESERVATION] = devices.token
     return given
 
 
 def as_mpirun_sets(plan: Plan, instance: Instance) -> dict[str, str]:
     """What mpirun itself would set, for instances that are started without it."""
     return {
-        "OMPI_COMM_WORLD_RANK": str(instance.index),
-        "OMPI_COMM_WORLD_SIZE": str(plan.layout.num_instances),
-        "OMPI_COMM_WORLD_LOCAL_RANK": str(instance.local_index),
-        "OMPI_COMM_WORLD_LOCAL_SIZE": str(plan.layout.instances_per_host),
+        protocol.MPI_RANK: str(instance.index),
+        protocol.MPI_SIZE: str(plan.layout.num_instances),
+        protocol.MPI_LOCAL_RANK: str(instance.local_index),
+        protocol.MPI_LOCAL_SIZE: str(plan.layout.instances_per_host),
     }
 
 

@@ -26,13 +26,13 @@ def ending(code: int) -> str:
     return f"was ended by {name}{aside}"
 
 
-def tell(voice: Logger, instance: int, code: int, tail: Tail | None, stopped: int = 0) -> None:
+def report(logger: Logger, instance: int, code: int, tail: Tail | None, stopped: int = 0) -> None:
     """Say which instance failed and how, show its last lines, and how many others were stopped for it."""
     aside = f"; {stopped} other(s) stopped because of it" if stopped else ""
     lines = tail.lines() if tail is not None else []
     text = f"Instance {instance} {ending(code)}{aside}."
     if not lines:
-        voice.error(f"{text} It had written nothing.")
+        logger.error(f"{text} It had written nothing.")
         return
     shown = "\n".join(f"    | {plain(line, 500, lines=False)}" for line in lines)
-    voice.error(f"{text} Its last lines:\n{shown}")
+    logger.error(f"{text} Its last lines:\n{shown}")

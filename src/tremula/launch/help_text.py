@@ -8,6 +8,7 @@ import textwrap
 
 from tremula import __version__
 from tremula.launch.options import CONFIGURATION, FLAG, GENERIC, OPTIONS, OUTPUT, SWITCH, Option
+from tremula.settings.shims import DISTRIBUTED_SHIM
 
 _LEFT = 36
 _WIDTH = 110
@@ -45,7 +46,7 @@ def version_text(form: str) -> str:
         return f"poprun (Tremula) {__version__}"
     import importlib.metadata  # slow to load, and rarely needed
 
-    versions = {"poprun": __version__, "popdist": __version__, "python": platform.python_version()}
+    versions = {"poprun": __version__, DISTRIBUTED_SHIM: __version__, "python": platform.python_version()}
     for package in ("torch", "numpy"):
         try:
             versions[package] = importlib.metadata.version(package)

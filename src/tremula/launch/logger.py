@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 
-from tremula.launch.outlet import Outlet
+from tremula.launch.output_stream import OutputStream
 
 DEBUG, INFO, WARNING, ERROR = "D", "I", "W", "E"
 _VERBOSITY = {DEBUG: 2, INFO: 1, WARNING: 0, ERROR: 0}
@@ -15,12 +15,12 @@ class Logger:
     """Writes lines that are loud enough.
 
     Args:
-        outlet: where to.
+        stream: where to.
         verbosity: 0 for warnings and errors, 1 for what is done, 2 for details.
     """
 
-    def __init__(self, outlet: Outlet, verbosity: int) -> None:
-        self._outlet = outlet
+    def __init__(self, stream: OutputStream, verbosity: int) -> None:
+        self._stream = stream
         self._verbosity = verbosity
 
     def debug(self, text: str) -> None:
@@ -44,4 +44,4 @@ class Logger:
             return
         now = datetime.datetime.now()
         stamp = f"{now:%H:%M:%S}.{now.microsecond // 1000:03d} {os.getpid()} POPRUN [{letter}]"
-        self._outlet.write(f"{stamp} {text}\n".encode(errors="backslashreplace"), self)
+        self._stream.write(f"{stamp} {text}\n".encode(errors="backslashreplace"), self)

@@ -19,23 +19,23 @@ from tremula.launch.command_line import parse
 from tremula.launch.instance import allowed_cores
 from tremula.launch.logger import Logger
 from tremula.launch.options import OPTIONS, Settings
-from tremula.launch.outlet import Outlet, standard_outlets
+from tremula.launch.output_stream import OutputStream, standard_streams
 from tremula.launch.reservation import Devices
-from tremula.launch.supervision import Run
+from tremula.launch.run import Run
 
 USAGE_ERROR = 2
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run `poprun`; gives back its exit code."""
-    out, err = standard_outlets()
+    out, err = standard_streams()
     try:
         return _main(list(sys.argv[1:] if words is None else words), out, err)
     except KeyboardInterrupt:
         return 130
 
 
-def _main(words: list[str], out: Outlet, err: Outlet) -> int:
+def _main(words: list[str], out: OutputStream, err: OutputStream) -> int:
     settings, problems = parse(words)
     if settings.help:
         return _print(out, help_text.help_text())
@@ -43,7 +43,7 @@ def _main(words: list[str], out: Outlet, err: Outlet) -> int:
         return _print(out, help_text.version_text(settings.version_format))
     if settings.import_config:
         problems += config_file.import_into(settings, Path(settings.import_config))
-    voice = Logger(err, settings.verbosity)
+    logger = Logger(err, settings.verbosity)
     try:
         found, more = plan(settings)
     except Error as error:
@@ -53,22 +53,22 @@ def _main(words: list[str], out: Outlet, err: Outlet) -> int:
         problems += config_file.export(settings, Path(settings.export_config))
     if problems or found is None:
         for problem in problems:
-            voice.error(problem)
-        voice.error("Nothing was started.")
+            logger.error(problem)
+        logger.error("Nothing was started.")
         return USAGE_ERROR
-    _remark(settings, found, voice)
+    _remark(settings, found, logger)
     if settings.print_topology or settings.verbosity:
         _print(out, topology.table(found.layout))
     if not settings.command:
         return 0
     try:
-        return _start(found, voice, out, err)
+        return _start(found, logger, out, err)
     except Error as error:
-        voice.error(f"{error.message}\nNothing was started.")
+        logger.error(f"{error.message}\nNothing was started.")
         return 1
 
 
-def _start(found: Plan, voice: Logger, out: Outlet, err: Outlet) -> int:
+def _start(found: Plan, logger: Logger, out: OutputStream, err: OutputStream) -> int:
     settings = found.settings
     if settings.executable_cache_path:
         folder = Path(settings.executable_cache_path).expanduser()
@@ -76,58 +76,58 @@ def _start(found: Plan, voice: Logger, out: Outlet, err: Outlet) -> int:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise Error(f"--executable-cache-path: {folder} cannot be made: {problem.strerror}.") from problem
-    with Devices(found, voice) as devices:
-        current = Run(found, devices, voice, out, err)
-        _tell_threads(found, voice)
+    with Devices(found, logger) as devices:
+        current = Run(found, devices, logger, out, err)
+        _log_threads(found, logger)
         if found.mpirun is not None:
             from tremula.launch import mpi_run
 
             return mpi_run.run(current, found.mpirun)
-        voice.info(f"Running command: {shlex.join(settings.command)}")
-        voice.info(f"Starting {found.layout.num_instances} instance(s)")
+        logger.info(f"Running command: {shlex.join(settings.command)}")
+        logger.info(f"Starting {found.layout.num_instances} instance(s)")
         from tremula.launch import local_run
 
         return local_run.run(current)
 
 
-def _tell_threads(found: Plan, voice: Logger) -> None:
+def _log_threads(found: Plan, logger: Logger) -> None:
     """Say how the cores of a host are divided, as the wrapper of each instance does it."""
     each = found.layout.instances_per_host
     if each > 1 and "OMP_NUM_THREADS" not in os.environ:
         cores = len(allowed_cores())
-        voice.info(
+        logger.info(
             f"{each} instances share {cores} core(s): {max(1, cores // each)} thread(s) each "
             "(OMP_NUM_THREADS, which wins where it is set)"
         )
 
 
-def _remark(settings: Settings, found: Plan, voice: Logger) -> None:
+def _remark(settings: Settings, found: Plan, logger: Logger) -> None:
     """Say which options change nothing, and what else the user should know before the run."""
     reasons: dict[str, list[str]] = {}
     for option in OPTIONS:
         if option.no_effect and option.name in settings.given:
             reasons.setdefault(option.no_effect, []).append(f"--{option.name}")
     for reason, names in reasons.items():
-        voice.warn(f"{', '.join(names)}: no effect here, because {reason}.")
+        logger.warn(f"{', '.join(names)}: no effect here, because {reason}.")
     if settings.vipu_partition and found.room is None:
-        voice.warn("--vipu-partition: no effect here, because no virtual IPUs are used.")
+        logger.warn("--vipu-partition: no effect here, because no virtual IPUs are used.")
     if os.environ.get("POPLAR_TARGET_OPTIONS"):
-        voice.warn(
+        logger.warn(
             "POPLAR_TARGET_OPTIONS: no effect here, because virtual IPUs have no links; it is handed on."
         )
     if "executable-cache-path" in settings.given and not settings.executable_cache_path:
-        voice.warn("--executable-cache-path is empty: the instances get no folder for compiled programs.")
+        logger.warn("--executable-cache-path is empty: the instances get no folder for compiled programs.")
     if settings.host_subnet and len(found.layout.hosts) < 2:
-        voice.debug("No hosts specified; ignoring host-subnet setting")
+        logger.debug("No hosts specified; ignoring host-subnet setting")
     if found.mpirun is None and found.asked.anything:
-        voice.info("mpirun is not installed; the options for it are followed without it")
+        logger.info("mpirun is not installed; the options for it are followed without it")
     if settings.only_output_from_instance is not None and settings.num_instances > 1:
         shown = plain(str(settings.only_output_from_instance))
-        voice.warn(
+        logger.warn(
             f"Only instance {shown} is shown; what the others say, errors too, is hidden unless one fails."
         )
 
 
-def _print(out: Outlet, text: str) -> int:
+def _print(out: OutputStream, text: str) -> int:
     out.write(f"{text}\n".encode(errors="backslashreplace"), out)
     return 0

@@ -10,8 +10,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 
-from tremula.launch.outlet import Outlet
 from tremula.launch.output import Lines, Tail
+from tremula.launch.output_stream import OutputStream
 
 _TAG = re.compile(rb"\[\d+,(\d+)\]<(stdout|stderr)>:")
 #: the end of what was read may be the beginning of a tag
@@ -44,17 +44,17 @@ class TaggedOutput:
     """One of mpirun's two streams.
 
     Args:
-        outlet: where it goes.
+        stream: where it goes.
         account: who keeps what was said last.
         shows: whether a stream of an instance is shown.
     """
 
-    def __init__(self, outlet: Outlet, account: Account, shows: Callable[..., bool]) -> None:
-        self._outlet = outlet
+    def __init__(self, stream: OutputStream, account: Account, shows: Callable[..., bool]) -> None:
+        self._stream = stream
         self._account = account
         self._shows = shows
         self._lines: dict[bytes, Lines] = {}
-        self._own = Lines(b"", outlet, shown=True, tail=account.own)
+        self._own = Lines(b"", stream, shown=True, tail=account.own)
         self._current = self._own
         self._held = b""
 
@@ -103,7 +103,7 @@ class TaggedOutput:
         if found is None:
             index = int(tag[1])
             shown = self._shows(index, stdout=tag[2] == b"stdout")
-            found = Lines(tag[0], self._outlet, shown=shown, tail=self._account.tails[index])
+            found = Lines(tag[0], self._stream, shown=shown, tail=self._account.tails[index])
             self._lines[tag[0]] = found
         return found
 

@@ -14,25 +14,25 @@ import subprocess
 import sys
 import time
 
+from tremula.distributed.rendezvous_server import RendezvousServer
 from tremula.errors import Error
 from tremula.launch import environment, failure, hosts, mpi_arguments, processes
-from tremula.launch.independence import IndependenceWatch
-from tremula.launch.interrupts import Interrupts
+from tremula.launch.independent_models import IndependentModelsWarning
 from tremula.launch.mpi_output import Account, TaggedOutput
 from tremula.launch.output import Pump
-from tremula.launch.rendezvous import Rendezvous
-from tremula.launch.supervision import BROKEN_PIPE, GRACE_SECONDS, POLL_SECONDS, WRAPPER, Run
+from tremula.launch.run import BROKEN_PIPE, GRACE_SECONDS, POLL_SECONDS, WRAPPER, Run
+from tremula.launch.signals import SignalHandler
 
 
 def run(current: Run, mpirun: str) -> int:
     """Start mpirun and wait for its end; gives back the exit code."""
-    plan, voice = current.plan, current.voice
-    rendezvous = Rendezvous(_meeting_place(current), plan.layout.num_instances)
+    plan, logger = current.plan, current.logger
+    rendezvous = RendezvousServer(_store_address(current), plan.layout.num_instances)
     words = _command(current, mpirun, rendezvous)
-    voice.info(f"Running command: {words[0]} {' '.join(shlex.quote(word) for word in words[1:])}")
+    logger.info(f"Running command: {words[0]} {' '.join(shlex.quote(word) for word in words[1:])}")
     processes.adopt_orphans()
-    interrupts = Interrupts(kill=lambda: None)
-    interrupts.listen()
+    signals = SignalHandler(kill=lambda: None)
+    signals.install()
     # orderly where it can be: mpirun tells the other hosts when the launcher is killed
     wrapper = [
         *(sys.executable, "-I", "-S", str(WRAPPER)),
@@ -43,30 +43,30 @@ def run(current: Run, mpirun: str) -> int:
             [*wrapper, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
         )
     except OSError as problem:
-        voice.error(f"mpirun cannot be started: {problem.strerror}.")
+        logger.error(f"mpirun cannot be started: {problem.strerror}.")
         return 126
-    voice.info(f"Waiting for mpirun (PID {process.pid})")
+    logger.info(f"Waiting for mpirun (PID {process.pid})")
     assert process.stdout is not None
     assert process.stderr is not None
     account = Account()
     pump = Pump(
         [
-            (os.dup(pipe.fileno()), TaggedOutput(outlet, account, current.shows))
-            for pipe, outlet in ((process.stdout, current.out), (process.stderr, current.err))
+            (os.dup(pipe.fileno()), TaggedOutput(stream, account, current.shows))
+            for pipe, stream in ((process.stdout, current.out), (process.stderr, current.err))
         ]
     )
     pump.start()
-    watch = IndependenceWatch(rendezvous, plan.layout.num_instances, voice)
-    code = _supervise(current, process, interrupts, watch)
-    current.clear_up(pump, interrupts)
+    warning = IndependentModelsWarning(rendezvous, plan.layout.num_instances, logger)
+    code = _supervise(current, process, signals, warning)
+    current.clear_up(pump, signals)
     process.stdout.close()
     process.stderr.close()
-    watch.conclude()
-    interrupts.over()
-    return _conclude(current, process, code, interrupts, account)
+    warning.finish()
+    signals.ignore()
+    return _conclude(current, process, code, signals, account)
 
 
-def _meeting_place(current: Run) -> str:
+def _store_address(current: Run) -> str:
     """The address at which all hosts reach the store.
 
     Raises:
@@ -84,58 +84,58 @@ def _meeting_place(current: Run) -> str:
             else "that other hosts could reach"
         )
         raise Error(f"This machine has no address {where}: {', '.join(hosts.own_addresses())}.")
-    current.voice.debug(f"Default network/RNIC for host communication: {found}")
+    current.logger.debug(f"Default network/RNIC for host communication: {found}")
     return found
 
 
-def _command(current: Run, mpirun: str, rendezvous: Rendezvous) -> list[str]:
+def _command(current: Run, mpirun: str, rendezvous: RendezvousServer) -> list[str]:
     plan = current.plan
-    meeting = rendezvous.address, rendezvous.port
+    store_address = rendezvous.address, rendezvous.port
     instances = plan.layout.instances
     return mpi_arguments.arguments(
         mpirun,
         plan.layout,
         plan.settings,
         plan.asked,
-        [environment.variables(plan, instance, current.devices, meeting) for instance in instances],
+        [environment.variables(plan, instance, current.devices, store_address) for instance in instances],
         # 1: whoever started it, which on other hosts is no process of ours
         [current.wrapped(instance, parent=1, stdin=instance.index == 0) for instance in instances],
     )
 
 
 def _supervise(
-    current: Run, process: subprocess.Popen[bytes], interrupts: Interrupts, watch: IndependenceWatch
+    current: Run, process: subprocess.Popen[bytes], signals: SignalHandler, warning: IndependentModelsWarning
 ) -> int:
-    asked_at: float | None = None
+    stop_requested_at: float | None = None
     while True:
         code = process.poll()
         if code is not None:
             return code
-        if asked_at is None and (interrupts.first is not None or current.out.broken):
-            asked_at = time.monotonic()
+        if stop_requested_at is None and (signals.first is not None or current.out.broken):
+            stop_requested_at = time.monotonic()
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGTERM)
-        if asked_at is not None and time.monotonic() - asked_at > GRACE_SECONDS:
+        if stop_requested_at is not None and time.monotonic() - stop_requested_at > GRACE_SECONDS:
             process.kill()
         processes.reap_adopted((process.pid,))
-        watch.look()
+        warning.poll()
         time.sleep(POLL_SECONDS)
 
 
 def _conclude(
-    current: Run, process: subprocess.Popen[bytes], code: int, interrupts: Interrupts, account: Account
+    current: Run, process: subprocess.Popen[bytes], code: int, signals: SignalHandler, account: Account
 ) -> int:
-    voice = current.voice
+    logger = current.logger
     handed_on = failure.exit_code(code)
-    voice.info(f"mpirun (PID {process.pid}) terminated with exit code {handed_on}")
-    if interrupts.first is not None:
-        voice.warn(f"{interrupts.first.name} received: all instances were stopped.")
-        return 128 + int(interrupts.first)
+    logger.info(f"mpirun (PID {process.pid}) terminated with exit code {handed_on}")
+    if signals.first is not None:
+        logger.warn(f"{signals.first.name} received: all instances were stopped.")
+        return 128 + int(signals.first)
     if current.out.broken:
         return BROKEN_PIPE
     if code and account.failed is not None:
         as_process = 128 - code if code > 128 else code
-        failure.tell(voice, account.failed, as_process, account.tails.get(account.failed))
+        failure.report(logger, account.failed, as_process, account.tails.get(account.failed))
     elif code:
-        voice.error(f"mpirun failed with exit code {handed_on}; its own lines above say why.")
+        logger.error(f"mpirun failed with exit code {handed_on}; its own lines above say why.")
     return handed_on

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from typing import Protocol
 
-from tremula.launch.outlet import Outlet
+from tremula.launch.output_stream import OutputStream
 
 #: lines of a failing instance that are shown again
 LAST_LINES = 20
@@ -68,14 +68,14 @@ class Lines:
 
     Args:
         tag: what stands before each line; may be empty.
-        outlet: where it goes.
+        stream: where it goes.
         shown: False for an instance whose output was not asked for.
         tail: who keeps the last lines.
     """
 
-    def __init__(self, tag: bytes, outlet: Outlet, *, shown: bool, tail: Tail) -> None:
+    def __init__(self, tag: bytes, stream: OutputStream, *, shown: bool, tail: Tail) -> None:
         self._tag = tag
-        self._outlet = outlet
+        self._stream = stream
         self._shown = shown
         self._tail = tail
         self._pending = b""
@@ -97,7 +97,7 @@ class Lines:
             self._waiting_since = time.monotonic()
             self._tail.add(whole)
             if self._shown:
-                self._outlet.write(self._tagged(whole[:-1]) + b"\n", self)
+                self._stream.write(self._tagged(whole[:-1]) + b"\n", self)
         if len(self._pending) > _MAX_PENDING:
             self.show_unfinished(force=True)
 
@@ -110,15 +110,15 @@ class Lines:
         beginning = self._pending.removesuffix(held)
         self._pending = held
         if self._shown:
-            self._outlet.write(self._tagged(beginning), self, finished=False)
+            self._stream.write(self._tagged(beginning), self, finished=False)
 
     def finish(self) -> None:
         """Nothing more comes."""
         if self._pending:
             self._tail.add(self._pending + b"\n")
             self.show_unfinished(force=True)
-        if self._outlet.left_open_by(self):
-            self._outlet.end_line()
+        if self._stream.left_open_by(self):
+            self._stream.end_line()
 
     def _tagged(self, text: bytes) -> bytes:
         tag = self._tag
@@ -126,7 +126,7 @@ class Lines:
             text = text.replace(b"\n", b"\n" + tag)
             if b"\r" in text:
                 text = _REDRAW.sub(lambda _: b"\r" + tag, text)
-        return text if self._outlet.left_open_by(self) else tag + text
+        return text if self._stream.left_open_by(self) else tag + text
 
 
 class Pump:

@@ -25,9 +25,9 @@ class Devices:
         target_options: how its IPUs are linked, as JSON; empty without IPUs.
     """
 
-    def __init__(self, plan: Plan, voice: Logger) -> None:
+    def __init__(self, plan: Plan, logger: Logger) -> None:
         self._plan = plan
-        self._voice = voice
+        self._logger = logger
         self._reservation: Reservation | None = None
         self.parent: int | None = None
         self.token = ""
@@ -39,19 +39,19 @@ class Devices:
         Raises:
             Error: none is free; the message says who holds them.
         """
-        plan, voice, layout = self._plan, self._voice, self._plan.layout
+        plan, logger, layout = self._plan, self._logger, self._plan.layout
         ipus = layout.ipus_per_host
         if plan.settings.offline_mode:
-            voice.info("Offline mode: no IPU is reserved and none is attached to")
+            logger.info("Offline mode: no IPU is reserved and none is attached to")
             return self
         room = plan.room
         if room is None:
-            voice.info("There are no virtual IPUs: the instances get an IPU model, and nothing is reserved")
+            logger.info("There are no virtual IPUs: the instances get an IPU model, and nothing is reserved")
             self.parent = numbering.of_size(ipus, ipus)[0].id
             return self
-        self._tell_partition(room)
+        self._log_partition(room)
         found = room.candidates(ipus)
-        voice.debug(f"Found {len(found)} devices with {ipus} IPUs")
+        logger.debug(f"Found {len(found)} devices with {ipus} IPUs")
         if plan.here is None:
             self.parent = found[0].id
         else:
@@ -64,12 +64,12 @@ class Devices:
                 for child in numbering.of_size(each, room.partition.size)
                 if set(child.ipus) <= set(numbering.device(parent, room.partition.size).ipus)
             ]
-            voice.debug(
+            logger.debug(
                 f"Found {len(children)} children (expected {layout.instances_per_host}) of device {parent} "
                 f"with {each} IPUs each"
             )
-        voice.info(f"Preparing parent device {parent}")
-        voice.debug(f"Using target options: {self.target_options}")
+        logger.info(f"Preparing parent device {parent}")
+        logger.debug(f"Using target options: {self.target_options}")
         return self
 
     def __exit__(
@@ -87,17 +87,17 @@ class Devices:
         if self._reservation is not None:
             self.parent = self._reservation.device.id
             self.token = self._reservation.token
-            self._voice.debug(f"Attached to device {self.parent}")
+            self._logger.debug(f"Attached to device {self.parent}")
 
-    def _tell_partition(self, room: Occupancy) -> None:
-        partition, voice = room.partition, self._voice
+    def _log_partition(self, room: Occupancy) -> None:
+        partition, logger = room.partition, self._logger
         if not self._plan.settings.vipu_partition and not os.environ.get("IPUOF_VIPU_API_PARTITION_ID"):
-            voice.info(f"Using V-IPU partition {partition.name} as it is the only one available")
-        voice.info(f"Partition {partition.name} already exists and is in state: PS_ACTIVE")
+            logger.info(f"Using V-IPU partition {partition.name} as it is the only one available")
+        logger.info(f"Partition {partition.name} already exists and is in state: PS_ACTIVE")
         if partition.reconfigurable:
-            voice.debug(f"The reconfigurable partition {partition.name} is OK")
+            logger.debug(f"The reconfigurable partition {partition.name} is OK")
         own = _from_environment()
-        voice.debug(f"Target options from environment: {_compact(own)}")
+        logger.debug(f"Target options from environment: {_compact(own)}")
         options = {
             "ipuLinkDomainSize": str(min(partition.size, IPUS_PER_LINK_DOMAIN)),
             "ipuLinkConfiguration": "slidingWindow" if partition.size >= IPUS_PER_LINK_DOMAIN else "default",
@@ -105,7 +105,7 @@ class Devices:
             "gatewayMode": "true",
             "instanceSize": str(max(1, partition.size // self._plan.layout.num_instances)),
         }
-        voice.debug(f"Target options from V-IPU partition: {_compact(options)}")
+        logger.debug(f"Target options from V-IPU partition: {_compact(options)}")
         self.target_options = _compact({**options, **own})
 
 

@@ -1,7 +1,7 @@
-"""Taking virtual IPUs: which device a program gets, waiting for one, and giving it back.
+"""Attaches a program to virtual IPUs: chooses a device, waits for it, and releases it.
 
-A device is held by one process at a time, whoever else of the user's processes wants it. It comes free when the
-program detaches and however its process ends. Without IPUs (an IPU model, offline compilation) nothing is held.
+One process at a time holds a device. The device is free again when the program detaches or its process ends, in
+whatever way. Without IPUs (an IPU model, offline compilation) nothing is held.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import time
 from dataclasses import replace
 
-from tremula import log
+from tremula import log, stack_layers
 from tremula.errors import Error
 from tremula.machine import faults
 from tremula.machine.counters import Meter, usage_of_this_process
@@ -26,8 +26,26 @@ MAX_IPUS_PER_PROCESS = 64
 _POLL_SECONDS = 0.2
 
 
-def ipus_needed(ipus: int, *, round_up: bool, hardware: bool) -> int:
-    """IPUs to reserve for a program that uses `ipus`: hardware hands out powers of two."""
+def ipus_needed(
+    ipus: int,
+    *,
+    round_up: bool,
+    hardware: bool,
+    stack: str = "the stack",
+    round_up_option: str = "the option for it",
+) -> int:
+    """IPUs to reserve for a program that uses `ipus`: hardware has devices of powers of two.
+
+    Args:
+        ipus: that the program uses.
+        round_up: whether the user allows more.
+        hardware: whether IPUs are shown as hardware.
+        stack: the front end's name, for the message.
+        round_up_option: how its users allow more, for the message.
+
+    Raises:
+        Error: it is not a power of two, or too many.
+    """
     rounded = 1 << (ipus - 1).bit_length() if ipus > 0 else 1
     if rounded == ipus or not hardware:
         needed = ipus
@@ -35,16 +53,16 @@ def ipus_needed(ipus: int, *, round_up: bool, hardware: bool) -> int:
         needed = rounded
     else:
         raise Error(
-            f"The model specifies the use of {ipus} IPUs, however PopTorch must reserve a minimum of {rounded} "
+            f"The model specifies the use of {ipus} IPUs, however {stack} must reserve a minimum of {rounded} "
             "(IPUs are handed out in powers of two). Use another number of stages or replicas, or have it rounded up "
-            "with poptorch.Options().autoRoundNumIPUs(True).",
-            type="poptorch_cpp_error",
+            f"with {round_up_option}.",
+            type=stack_layers.COMPILED_ERROR,
         )
     if hardware and needed > MAX_IPUS_PER_PROCESS:
         raise Error(
             f"Too many IPUs requested ({needed}). Experiments that need more than {MAX_IPUS_PER_PROCESS} IPUs "
             "must be distributed over several processes (poprun).",
-            type="poptorch_cpp_error",
+            type=stack_layers.COMPILED_ERROR,
         )
     return needed
 
@@ -81,7 +99,7 @@ class Attachment:
         """Take a free device, or the one that the user named; wait for it if the user asked to.
 
         Raises:
-            Error: none is to be had; the message says who holds them.
+            Error: none is free; the message says which processes hold them.
         """
         if self._room is not None:
             self._take(self._room)
@@ -99,7 +117,7 @@ class Attachment:
         self.meter = None
 
     def about_to_run(self) -> None:
-        """Fail if a fault of the device was asked for (GCDA_OPTIONS) and it is time for it.
+        """Raise a fault of the device that GCDA_OPTIONS asks for, when it is due.
 
         Raises:
             Error: recoverable or not, as on hardware.
@@ -108,25 +126,25 @@ class Attachment:
             self._injector.on_use(self.device.ipus)
 
     def _take(self, found: Occupancy) -> None:
-        limit = _patience()
+        limit = _timeout()
         deadline = None if limit is None else time.monotonic() + limit
-        collected = told = False
+        collected = logged = False
         while True:
             for device in self._candidates():
                 ipus = found.ipus_of(device)
                 if found.holds.take(ipus, admitted=admitted_by()):
                     self._begin(found, device, ipus)
                     return
-            if not collected:  # models that nobody can reach any more still hold theirs
+            if not collected:  # unreachable models still hold their devices
                 gc.collect()
                 collected = True
                 continue
             if deadline is not None and time.monotonic() >= deadline:
                 raise self._busy(found)
-            if not told:
-                told = True
+            if not logged:
+                logged = True
                 who = holders_text(found, list(range(found.partition.size))).strip()
-                log.layer("poptorch:cpp").warning(
+                log.layer(stack_layers.DEVICE).warning(
                     "No IPU available, sleeping until %d IPU(s) are free:\n  %s", self._ipus, who
                 )
             time.sleep(_POLL_SECONDS)
@@ -163,7 +181,7 @@ class Attachment:
         else:
             ids = f"{there[0].id} to {there[-1].id}" if len(there) > 1 else str(there[0].id)
             why = f"device {self._device_id} does not have that many IPUs; those that do have the ids {ids}"
-        raise Error(f"Failed to acquire {self._ipus} IPU(s): {why}.", type="poptorch_cpp_error")
+        raise Error(f"Failed to acquire {self._ipus} IPU(s): {why}.", type=stack_layers.COMPILED_ERROR)
 
     def _busy(self, found: Occupancy) -> Error:
         candidates = self._candidates()
@@ -176,7 +194,7 @@ class Attachment:
             f"Failed to acquire {self._ipus} IPU(s): {what}.\n{holders_text(found, ipus)}"
             "POPTORCH_WAIT_FOR_IPU=1 waits until one is free; a larger system has more "
             f"(`tremula system`; this is {found.system.name} with {found.system.ipus} IPU(s)).",
-            type="poptorch_cpp_error",
+            type=stack_layers.COMPILED_ERROR,
         )
 
 
@@ -188,7 +206,7 @@ def available(ipus: int) -> bool:
     return False
 
 
-def _patience() -> float | None:
+def _timeout() -> float | None:
     """Seconds to wait for a device; None: as long as it takes."""
     return None if env.get("POPTORCH_WAIT_FOR_IPU") else 0.0
 

@@ -1,7 +1,7 @@
 """The application event record: the last fault that a program met, in a file that monitoring programs look at.
 
 It is kept when IPU_APP_EVENT_RECORD_PATH names a folder. A record gives way only to one that is as severe. The
-keys are those of the vendor's gcipuinfo library.
+keys are those of the vendor's library of device information.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 from pathlib import Path
 
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
 from tremula.formatting import plain
 from tremula.settings.environment import env
 
@@ -46,7 +46,7 @@ def record(severity: str, description: str, ipus: list[int], partition: str) -> 
         "partition": partition,
         "description": description,
     }
-    with contextlib.suppress(OSError), whole_file(path) as file:  # a record must not hide the fault itself
+    with contextlib.suppress(OSError), atomic_open(path) as file:  # a record must not hide the fault itself
         json.dump(entry, file, indent=1)
 
 

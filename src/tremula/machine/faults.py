@@ -17,10 +17,10 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tremula import log
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
+from tremula.checked_json import decode
 from tremula.errors import Error, RecoverableError, UnrecoverableError
 from tremula.machine import events
 from tremula.machine.occupancy import Occupancy, enter
@@ -215,7 +215,7 @@ def _file(room: Occupancy) -> Path:
 
 
 def _write(room: Occupancy, fired: Fired) -> None:
-    with whole_file(_file(room)) as file:
+    with atomic_open(_file(room)) as file:
         json.dump(vars(fired), file)
 
 
@@ -223,21 +223,8 @@ def _read(room: Occupancy) -> Fired | None:
     """The last fault; None if there was none, or the file is not one of ours."""
     try:
         with open(_file(room), "rb") as file:
-            return _parsed(json.loads(file.read(_MAX_BYTES)))
-    except (OSError, ValueError, TypeError, KeyError):
+            fired = decode(Fired, json.loads(file.read(_MAX_BYTES)))
+    except (OSError, ValueError, RecursionError):
         return None
-
-
-def _parsed(value: Any) -> Fired | None:
-    errors, ipus = tuple(value["errors"]), tuple(value["ipus"])
-    sound = (
-        all(name in SOC_ERRORS for name in errors)
-        and all(type(ipu) is int and 0 <= ipu < _MAX_IPUS for ipu in ipus)
-        and isinstance(value["setting"], str)
-        and type(value["pid"]) is int
-    )
-    if not sound:
-        return None
-    return Fired(
-        value["setting"], errors, ipus, value["pid"], float(value["at"]), present=value["present"] is True
-    )
+    known = all(name in SOC_ERRORS for name in fired.errors)
+    return fired if known and all(0 <= ipu < _MAX_IPUS for ipu in fired.ipus) else None

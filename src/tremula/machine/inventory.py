@@ -1,4 +1,4 @@
-"""What is known of each virtual IPU, as the strings that gc-info, gc-inventory and gcipuinfo show.
+"""What is known of each virtual IPU, as the strings that the vendor's tools and library show.
 
 Keys are those of the vendor's tools. Serial numbers and addresses have the known form, and are plainly not real:
 serial numbers come from the host's name, addresses from the range that is set aside for documentation (192.0.2.x).

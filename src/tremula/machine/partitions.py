@@ -10,12 +10,13 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tremula import log
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
+from tremula.checked_json import decode
 from tremula.errors import Error
 from tremula.machine.state_directory import folder_of
 from tremula.machine.systems import VirtualSystem
@@ -202,7 +203,7 @@ def _changing(system: VirtualSystem) -> Iterator[list[Partition]]:
             before = list(made)
             yield made
             if made != before:
-                with whole_file(path) as file:
+                with atomic_open(path) as file:
                     json.dump({"partitions": [asdict(each) for each in made]}, file, indent=1)
     except Timeout:
         raise Error(f"Another process has been changing {path} for five seconds; try again.") from None
@@ -221,20 +222,15 @@ def _read(system: VirtualSystem) -> list[Partition]:
         raise Error(f"The list of partitions, {path}, cannot be read: {problem.strerror}.") from problem
     try:
         return [_parsed(each, system) for each in json.loads(data)["partitions"]]
-    except (ValueError, TypeError, KeyError, AttributeError) as problem:
+    except (ValueError, TypeError, KeyError, RecursionError) as problem:
         raise Error(f"{path} is no list of partitions ({problem}); remove it to begin anew.") from problem
 
 
 def _parsed(value: Any, system: VirtualSystem) -> Partition:
-    numbers = [value[key] for key in ("first_ipu", "size", "gcds")]
-    if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
-        raise ValueError("a number is none")
-    first, size, gcds = numbers
-    texts = [value[key] for key in ("name", "allocation", "sync_type")]
-    if not all(isinstance(text, str) and len(text) <= 64 and text.isprintable() for text in texts):
-        raise ValueError("a text is none")
-    name, allocation, sync_type = texts
-    _check(system, name, size, gcds, sync_type)
-    if not 0 <= first <= system.ipus - size:
-        raise ValueError(f"{name} lies outside of the system")
-    return Partition(name, first, size, value["reconfigurable"] is True, gcds, allocation, sync_type)
+    found = decode(Partition, value, lenient=True)
+    _check(system, found.name, found.size, found.gcds, found.sync_type)
+    if len(found.allocation) > 64 or not found.allocation.isprintable():
+        raise ValueError("the allocation is no name")
+    if not 0 <= found.first_ipu <= system.ipus - found.size:
+        raise ValueError(f"{found.name} lies outside of the system")
+    return replace(found, made_by_user=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import platformdirs
 
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
 from tremula.errors import Error
 from tremula.hardware.catalogue import smallest_system, target
 from tremula.hardware.system import System
@@ -88,7 +88,7 @@ def choose(name: str) -> System:
     system = _checked(target(name, 1), name)
     path = config_file()
     try:
-        with whole_file(path) as file:
+        with atomic_open(path) as file:
             file.write("# the virtual IPUs of this machine; written by `tremula system use`\n")
             file.write(f"system = {_quoted(name)}\n")
     except OSError as problem:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import socket
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -20,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from tremula import __version__
-from tremula.atomic_files import flush_folder
+from tremula.atomic_files import PendingFile
 from tremula.errors import Error
 from tremula.profile.model import Row
 from tremula.profile.rows import Digest, Values, digest_of, to_file
@@ -87,17 +86,15 @@ class ProfileWriter:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.meta: dict[str, str] = {}
-        self._temporary: Path | None = None
+        self._pending = PendingFile(self.path, f"{_host()}.{os.getpid()}")
 
     def __enter__(self) -> ProfileWriter:
         folder = self.path.parent
         try:
             folder.mkdir(parents=True, exist_ok=True)
             remove_leftovers(self.path)
-            name = f".{self.path.name}.{_host()}.{os.getpid()}.{secrets.token_hex(4)}.part"
-            self._temporary = folder / name
-            os.close(os.open(self._temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
-            self._connection = sqlite3.connect(self._temporary, isolation_level=None)
+            self._pending.create().close()
+            self._connection = sqlite3.connect(self._pending.temporary, isolation_level=None)
             for pragma in ("journal_mode=OFF", "synchronous=OFF", "page_size=4096"):
                 self._connection.execute(f"PRAGMA {pragma}")
             self._sink = RowSink(self._connection)
@@ -134,7 +131,6 @@ class ProfileWriter:
             raise
 
     def _publish(self) -> None:
-        assert self._temporary is not None
         self._sink.finish(
             {
                 "format": "tremula profile",
@@ -144,28 +140,18 @@ class ProfileWriter:
             }
         )
         self._connection.close()
-        descriptor = os.open(self._temporary, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(self._temporary, self.path)
-        self._temporary = None
-        flush_folder(self.path.parent)
+        self._pending.commit()
 
     def _discard(self) -> None:
         if hasattr(self, "_connection"):
             self._connection.close()
-        if self._temporary is not None:
-            with contextlib.suppress(OSError):
-                self._temporary.unlink()
-            self._temporary = None
+        self._pending.discard()
 
 
 def remove_leftovers(path: Path) -> None:
     """Remove unfinished files of writers of `path` on this host that are not alive any more."""
     pattern = re.compile(
-        rf"\.{re.escape(path.name)}\.{re.escape(_host())}\.(\d{{1,10}})\.[0-9a-f]{{8}}\.part"
+        rf"\.{re.escape(path.name)}\.{re.escape(_host())}\.(\d{{1,10}})\.[0-9a-f]{{8,16}}\.part"
     )
     for entry in os.listdir(path.parent):
         found = pattern.fullmatch(entry)

@@ -20,7 +20,7 @@ from typing import Any
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from tremula.atomic_files import whole_path
+from tremula.atomic_files import atomic_path
 from tremula.checked_json import BadValue, decode
 from tremula.errors import Error
 from tremula.program import control as tree
@@ -94,7 +94,7 @@ def save_program(program: Program, path: str | Path, about: Mapping[str, Any] | 
     }
     try:
         with (
-            whole_path(Path(path)) as draft,
+            atomic_path(Path(path)) as draft,
             zipfile.ZipFile(draft, "x", zipfile.ZIP_DEFLATED, compresslevel=3) as archive,
         ):
             text = json.dumps(document, allow_nan=False)

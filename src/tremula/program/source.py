@@ -6,16 +6,17 @@ import sys
 from types import FrameType
 
 from tremula.program.op import SourceLine
+from tremula.settings.shims import MAIN_SHIM
 
 #: packages whose frames are never "the user's line"
-_NOT_USER = ("torch.", "tremula.", "poptorch.", "contextlib", "functools")
-_NOT_USER_EITHER = frozenset({"torch", "tremula", "poptorch"})
+_OTHER_PACKAGES = frozenset({"torch", "tremula", MAIN_SHIM})
+_OTHER_MODULES = (*(f"{name}." for name in sorted(_OTHER_PACKAGES)), "contextlib", "functools")
 
 
 def is_users(frame: FrameType) -> bool:
     """Whether a frame runs code of the user's: neither torch's nor ours, and from a file."""
     module = frame.f_globals.get("__name__", "")
-    if module in _NOT_USER_EITHER or module.startswith(_NOT_USER):
+    if module in _OTHER_PACKAGES or module.startswith(_OTHER_MODULES):
         return False
     return not frame.f_code.co_filename.startswith("<")
 

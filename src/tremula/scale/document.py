@@ -12,7 +12,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
 from tremula.errors import Error
 from tremula.scale.row import DataRate, HostRun, Layout, Measured, Row, ScalingStudy
 from tremula.study.finding import Figure
@@ -38,7 +38,7 @@ def save(study: ScalingStudy, path: Path, *, complete: bool = True) -> None:
         Error: the file cannot be written.
     """
     try:
-        with whole_file(path) as file:
+        with atomic_open(path) as file:
             json.dump(plain(study, complete=complete), file, indent=1, ensure_ascii=False, allow_nan=False)
             file.write("\n")
     except OSError as problem:

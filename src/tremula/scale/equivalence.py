@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from tremula.distributed import collectives
-from tremula.distributed.instances import Instances, patience
+from tremula.distributed.instances import Instances, sync_timeout
 from tremula.errors import Error
 from tremula.frontends.torch.capture.state import StateSlots
 from tremula.frontends.torch.optimize.named import named_spec
@@ -69,7 +69,7 @@ def train_together(subject: Subject, instance: int, instances: int, steps: int) 
     batches = _micro_batches(subject, instance, instances)
     each = subject.loops.gradient_accumulation
     mine = batches[instance * each : (instance + 1) * each]
-    everybody = Instances(instance, instances, patience())
+    everybody = Instances(instance, instances, sync_timeout())
     together = _train(subject, mine, everybody, steps, start)
     summed = alone = None
     if instances > 1 and not together.random:
@@ -91,7 +91,7 @@ def _micro_batches(subject: Subject, instance: int, instances: int) -> list[Micr
     inputs = [tensor.contiguous() for tensor in subject.parts.inputs]
     given = [[tensor] for tensor in inputs]
     if instances > 1:
-        talk = collectives.whole(instance, instances, patience())
+        talk = collectives.whole(instance, instances, sync_timeout())
         # as bytes: not every type can be sent
         given = [
             [part.view(t.dtype).reshape(t.shape) for part in talk.gather(t.reshape(-1).view(torch.uint8))]
@@ -198,7 +198,7 @@ def _spread(weights: dict[str, torch.Tensor], instances: Instances) -> float:
     """The largest difference between any two processes' weights."""
     if instances.count == 1:
         return 0.0
-    talk = collectives.whole(instances.index, instances.count, instances.patience)
+    talk = collectives.whole(instances.index, instances.count, instances.timeout)
     largest = 0.0
     for tensor in weights.values():
         first, *others = talk.gather(tensor.reshape(-1).contiguous().view(torch.uint8))

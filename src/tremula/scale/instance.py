@@ -13,8 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tremula.atomic_files import whole_text
-from tremula.distributed import launched
+from tremula.atomic_files import write_text_atomically
+from tremula.distributed import launch_environment
 from tremula.errors import Error
 from tremula.frontends.torch.factory import load, made_on_host, subject_of
 from tremula.frontends.torch.subject import Subject
@@ -29,7 +29,7 @@ def main(words: list[str]) -> int:
     """Measure; the words are those of `tremula.scale.measure`."""
     folder, asked, *subject = words
     settings = json.loads(asked)
-    index, count = launched.instance(), launched.instances()
+    index, count = launch_environment.instance(), launch_environment.instances()
 
     def measured(model: Subject) -> dict[str, Any]:
         found = train_together(model, index, count, settings["steps"])
@@ -45,10 +45,10 @@ def main(words: list[str]) -> int:
     except Error as problem:
         sys.stderr.write(f"tremula: {problem.message}\n")
         if index == 0:
-            whole_text(Path(folder) / FIGURES, json.dumps({"problem": problem.message}))
+            write_text_atomically(Path(folder) / FIGURES, json.dumps({"problem": problem.message}))
         return 1
     if index == 0:
-        whole_text(Path(folder) / FIGURES, json.dumps(figures))
+        write_text_atomically(Path(folder) / FIGURES, json.dumps(figures))
     sys.stdout.flush()
     # the program was left in the middle: its threads and workers are not waited for
     sys.stderr.flush()

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tremula.atomic_files import whole_path
+from tremula.atomic_files import atomic_path
 from tremula.errors import Error
 from tremula.scale.row import ScalingStudy
 from tremula.scale.sentences import headline, named
@@ -76,7 +76,7 @@ def draw(study: ScalingStudy, folder: str | Path) -> list[Path]:
             drawn.append((Path(folder) / f"{name}.svg", _svg(drawing)))
     for path, content in drawn:
         try:
-            with whole_path(path) as draft:
+            with atomic_path(path) as draft:
                 draft.write_bytes(content)
         except OSError as problem:
             raise Error(

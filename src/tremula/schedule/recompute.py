@@ -4,7 +4,7 @@ Kept for the backward pass are weights, inputs of a stage, and results that the 
 else that a gradient reads is computed again from those. A pipeline's last stage goes straight on to its
 gradients, so nothing is forgotten there unless the user marked a result in it. `norms` forgets only the
 results of normalisations and of element-wise ops: what is cheap to make again. Source: PopART's
-recomputation types; facts in PopTorch's documentation of pipelined execution.
+recomputation types; facts in the vendor's documentation of pipelined execution.
 """
 
 from __future__ import annotations

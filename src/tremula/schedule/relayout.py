@@ -1,9 +1,9 @@
 """A flat program that was captured in segments, laid over IPUs: what a capture with blocks at those places gives.
 
 Nothing is captured or lowered again, so a search for a split can try one every few hundredths of a second. The
-rules are those of the capture: backward ops mirror their forward stage, what is there before the step lives with
-the first op that reads it, accumulation and update go with their parameter. One thing is not known here: an op
-whose memory proportion the user set to just that of IPU 0 is taken for one that has it from there.
+rules are those of a capture: backward ops mirror their forward stage, and `program.homes` places the rest. One thing
+is not known here: an op whose memory proportion the user set to just that of IPU 0 is taken for one that has it from
+there.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.program.homes import STEP, homes
 from tremula.program.op import Op, Phase
 from tremula.program.program import Program
 from tremula.program.tensor import Tensor
 from tremula.program.work import Work
 
-_STEP = (Phase.FORWARD, Phase.BACKWARD)
 _DEFAULT = -1
 
 
@@ -48,30 +48,16 @@ class Relayout:
         self._program = program
         ops, tensors = program.ops, program.tensors
         last = program.forward_stages - 1
-        first_reader: dict[int, int] = {}
-        for number, op in enumerate(ops):
-            if op.phase in _STEP:
-                for operand in op.inputs:
-                    first_reader.setdefault(tensors[operand].storage, number)
-
-        def home_of(number: int) -> int:
-            """The op whose IPU a tensor lives on; -1: IPU 0, as nobody of the step reads it."""
-            tensor = tensors[number]
-            if tensor.producer >= 0:
-                return tensor.producer
-            return first_reader.get(number if tensor.owner < 0 else tensor.owner, -1)
-
-        self._homes = np.array([home_of(number) for number in range(len(tensors))], dtype=np.int64)
+        found = homes(ops, tensors)
+        self._homes = np.array(found.tensors, dtype=np.int64)
         self._segments = np.array(
             [op.stage if op.phase is Phase.FORWARD else 2 * last - op.stage for op in ops], dtype=np.int64
         )
         self._forward = np.array([op.phase is Phase.FORWARD for op in ops], dtype=bool)
         #: backward ops that the capture could not tie to a line: with the last stage, unless a block has them
         self._loose = np.array([op.phase is Phase.BACKWARD and op.source is None for op in ops], dtype=bool)
-        self._late = np.array([op.phase not in _STEP for op in ops], dtype=bool)
-        self._owners = np.array(
-            [-1 if op.owner < 0 else first_reader.get(op.owner, -1) for op in ops], dtype=np.int64
-        )
+        self._late = np.array([op.phase not in STEP for op in ops], dtype=bool)
+        self._owners = np.array(found.ops, dtype=np.int64)
         self._proportions = proportions if len(set((proportions or {}).values())) > 1 else None
         #: works with another proportion, by the identity of those that the program holds
         self._reworked: dict[tuple[int, float], tuple[Work, ...]] = {}

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from tremula import stack_layers
 from tremula.errors import Error
 from tremula.settings.values import BadValueError
 from tremula.settings.variables import VARIABLES, Variable
@@ -24,7 +25,7 @@ class Environment:
         self._source = source
 
     def variable(self, name: str) -> Variable:
-        """The row of `name`; KeyError for a variable that nobody declared."""
+        """The row of `name`; KeyError for a variable that is not declared."""
         return self._variables[name]
 
     def raw(self, name: str) -> str | None:
@@ -54,7 +55,7 @@ class Environment:
             raise Error(
                 f"The environment variable {name} is set to {text!r}: {problem}. "
                 f"Correct it or unset it. ({variable.meaning})",
-                type="poptorch_cpp_error",
+                type=stack_layers.COMPILED_ERROR,
             ) from None
 
 

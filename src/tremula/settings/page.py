@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tremula.atomic_files import write_text_atomically
 from tremula.settings.engine_options import ENGINE_OPTIONS
 from tremula.settings.environment import VARIABLES, Variable
 from tremula.settings.popart_options import OPTIONS
@@ -18,7 +17,7 @@ from tremula.settings.popart_options import OPTIONS
 _INTRODUCTION = """\
 # Settings
 
-Everything that can be set from outside a program, or by name below `poptorch.Options`. *Honoured* settings
+Everything that can be set from outside a program, or by name in a program's options. *Honoured* settings
 do what they do on the real stack. *Recorded* ones do not change results: they are kept for the chip model.
 The others are accepted, and one warning per process says that they have no effect here, and why.
 
@@ -69,7 +68,7 @@ def render() -> str:
             engine,
             "\n## Options of the PopART layer\n",
             "Set with `Options._Popart.set(name, value)`; those with an underscore in their name come from",
-            "methods of `poptorch.Options`. Other names are refused when a model is compiled.\n",
+            "methods of the options object. Other names are refused when a model is compiled.\n",
             popart,
             "",
         )
@@ -77,19 +76,8 @@ def render() -> str:
 
 
 def write(path: Path) -> None:
-    """Put the page at `path`, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(render())
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    """Put the page at `path`, as a whole."""
+    write_text_atomically(path, render())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The options of the PopART layer (and PopTorch's own that travel with them), by name and type.
+"""The options of the PopART layer, and those of the front end that are passed with them, by name and type.
 
 Names and types are public interface: programs set them with `Options._Popart.set`. The ranges of the
 enumerations are those of PopART's public headers. `validate` refuses what the layer does not know.
@@ -7,11 +7,11 @@ enumerations are those of PopART's public headers. `validate` refuses what the l
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tremula import log
+from tremula import stack_layers
 from tremula.errors import Error
 from tremula.settings import engine_options
 
@@ -22,7 +22,7 @@ _CODE = "no effect: no code is made for tiles, so there is nothing to merge, out
 _STREAMS = "no effect: data passes in memory; there are no streams to a device"
 _DUMPS = "no effect: the graph is not drawn; see the profile instead"
 _CHECKS = "no effect: it checks the compiler of the real stack"
-_DERIVED = "no effect: it follows from other options of poptorch.Options, which decide"
+_DERIVED = "no effect: it follows from other options, which decide"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def _rows(kind: str, effect: str, names: str) -> tuple[PopartOption, ...]:
 BOOL, UINT, DOUBLE, STRING, CONTAINER = "bool", "uint64", "floating point", "string", "set / vector / map"
 
 OPTIONS: tuple[PopartOption, ...] = (
-    # PopTorch's own
+    # the front end's own
     *_rows(
         BOOL,
         HONOURED,
@@ -165,7 +165,7 @@ OPTIONS: tuple[PopartOption, ...] = (
         _DERIVED,
         "enableReplicatedGraphs enableGradientAccumulation enableDistributedReplicatedGraphs",
     ),
-    *_rows(STRING, "no effect: use poptorch.Options.logDir instead", "logDir"),
+    *_rows(STRING, "no effect: use Options.logDir instead", "logDir"),
     *_rows(
         STRING,
         "no effect: weights are never exported to a file of their own",
@@ -238,16 +238,16 @@ def is_default(name: str, value: object) -> bool:
     return value is False and name in _SWITCHES
 
 
-def validate(options: Mapping[str, Any]) -> None:
-    """Check a dictionary of options and log each at DEBUG, as the real stack does when it reads them.
+def validate(options: Mapping[str, Any], log_line: Callable[[str], None] = lambda _line: None) -> None:
+    """Check a dictionary of options.
 
     Args:
-        options: what `poptorch.Options.toDict()` gives.
+        options: by name.
+        log_line: called with a line for each option, as the real stack logs them when it reads them.
 
     Raises:
         Error: an unknown option, a value of the wrong type, or one out of range.
     """
-    logger = log.layer("poptorch:cpp")
     for name, value in options.items():
         if name in _NOT_PARSED:
             continue
@@ -257,24 +257,24 @@ def validate(options: Mapping[str, Any]) -> None:
                     raise _error(
                         f"Unknown option {key} for tensor location {name}.{_nearest(key, _LOCATION_KEYS)}"
                     )
-                logger.debug("poptorch.Options set %s[%s] to %s", name, key, number)
+                log_line(f"set {name}[{key}] to {number}")
         elif name == "available_memory_proportion":
             for ipu, share in _entries(name, value):
-                logger.debug("poptorch.Options set %s[%s] to %s", name, ipu, share)
+                log_line(f"set {name}[{ipu}] to {share}")
         elif name == "patterns":
             _validate_patterns(options, value)
         elif isinstance(value, dict):
             _container(name, value)
             pairs = engine_options.validate(value, "engineOptions") if name == "engineOptions" else value
             for key, entry in pairs.items():
-                logger.debug("poptorch.Options set %s[%s] to %s", name, key, entry)
+                log_line(f"set {name}[{key}] to {entry}")
         elif isinstance(value, (set, frozenset, list, tuple)):
             _container(name, value)
             for entry in value:
-                logger.debug("poptorch.Options added %s to %s", entry, name)
+                log_line(f"added {entry} to {name}")
         else:
             _validate_scalar(name, value)
-            logger.debug("poptorch.Options set %s to value %s", name, _shown(value))
+            log_line(f"set {name} to value {_shown(value)}")
 
 
 def _validate_scalar(name: str, value: Any) -> None:
@@ -354,4 +354,4 @@ def _nearest(name: str, names: Any) -> str:
 
 
 def _error(message: str) -> Error:
-    return Error(message, type="poptorch_cpp_error")
+    return Error(message, type=stack_layers.COMPILED_ERROR)

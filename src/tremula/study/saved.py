@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
 from tremula.errors import Error
 from tremula.study.finding import Finding, from_plain, to_plain
 
@@ -26,7 +26,7 @@ def save(findings: Sequence[Finding], path: str | Path) -> None:
     """
     data = {"format": FORMAT, "version": FORMAT_VERSION, "findings": [to_plain(each) for each in findings]}
     try:
-        with whole_file(Path(path)) as file:
+        with atomic_open(Path(path)) as file:
             json.dump(data, file, indent=1, ensure_ascii=False)
             file.write("\n")
     except OSError as problem:

@@ -22,6 +22,7 @@ import platformdirs
 from filelock import FileLock, Timeout
 
 from tremula import log
+from tremula.atomic_files import write_text_atomically
 from tremula.errors import Error
 from tremula.settings import env
 from tremula.telemetry.run_record import MAX_TEXT, Entry, Run, parsed
@@ -106,15 +107,7 @@ def append(run: Run, path: Path | None = None) -> None:
     with FileLock(target.with_suffix(".lock"), timeout=1):
         runs = [*read(target)[-(MAX_RUNS - 1) :], run]
         text = "".join(f"{each.as_line()}\n" for each in runs)
-        draft = target.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            with open(draft, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, target)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_text_atomically(target, text)
 
 
 def _at_exit(run: Run) -> None:

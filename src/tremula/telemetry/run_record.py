@@ -7,16 +7,14 @@ it is read back; fields that older records lack have their defaults.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
+
+from tremula.checked_json import decode
 
 #: how many models one run's record (and its end-of-run lines) may name
 MAX_MODELS = 20
 MAX_TEXT = 200
-
-_T = TypeVar("_T")
 
 
 class FormReport(Protocol):
@@ -193,43 +191,12 @@ class Run:
 def parsed(line: bytes) -> Run | None:
     """The run that `line` describes, or None unless every field is of the right type."""
     try:
-        value = json.loads(line)
-        return Run(
-            program=_text(value, "program"),
-            pid=_integer(value, "pid"),
-            started=_number(value, "started"),
-            ended=_number(value, "ended"),
-            threads=_integer(value, "threads"),
-            models=[_entry(model) for model in value["models"][:MAX_MODELS]],
-            data_wait=_later(_number, value, "data_wait", 0.0),
-            items=_later(_integer, value, "items", 0),
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        run = decode(Run, json.loads(line), lenient=True)
+    except (ValueError, RecursionError):
         return None
-
-
-def _entry(model: Mapping[str, Any]) -> Entry:
-    return Entry(
-        kind=_text(model, "kind"),
-        model=_text(model, "model"),
-        calls=_integer(model, "calls"),
-        samples=_integer(model, "samples"),
-        compiles=_integer(model, "compiles"),
-        compile_seconds=_number(model, "compile_seconds"),
-        ipus=_integer(model, "ipus"),
-        failures=_integer(model, "failures"),
-        capture_seconds=_later(_number, model, "capture_seconds", 0.0),
-        seconds=_later(_number, model, "seconds", 0.0),
-        first_calls=_later(_integer, model, "first_calls", 0),
-        first_samples=_later(_integer, model, "first_samples", 0),
-        first_seconds=_later(_number, model, "first_seconds", 0.0),
-        compiler_seconds=_later(_number, model, "compiler_seconds", 0.0),
-        compiled_from=_later(_integer, model, "compiled_from", 0),
-        speedup=_later(_number, model, "speedup", 0.0),
-        cache=_later(_text, model, "cache", ""),
-        why_quick=_later(_text, model, "why_quick", ""),
-        modelled=_later(_text, model, "modelled", ""),
-    )
+    run.models = run.models[:MAX_MODELS]
+    sound = all(_is_sound(value) for part in (run, *run.models) for value in vars(part).values())
+    return run if sound else None
 
 
 def one_line(text: str) -> str:
@@ -239,32 +206,9 @@ def one_line(text: str) -> str:
     return joined if len(joined) <= MAX_TEXT else joined[: MAX_TEXT - 3] + "..."
 
 
-def _later(
-    read: Callable[[Mapping[str, Any], str], _T], value: Mapping[str, Any], key: str, default: _T
-) -> _T:
-    """A field that records did not always have."""
-    return read(value, key) if key in value else default
-
-
-def _text(value: Mapping[str, Any], key: str) -> str:
-    text = value[key]
-    # a record must not be able to move the cursor or colour the terminal of whoever reads it
-    if not isinstance(text, str) or len(text) > MAX_TEXT or not text.isprintable():
-        raise ValueError(key)
-    return text
-
-
-def _integer(value: Mapping[str, Any], key: str) -> int:
-    number = value[key]
-    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 1 << 63:
-        raise ValueError(key)
-    return number
-
-
-def _number(value: Mapping[str, Any], key: str) -> float:
-    number = value[key]
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        raise ValueError(key)
-    if not (math.isfinite(number) and 0 <= number < 1e12):
-        raise ValueError(key)
-    return float(number)
+def _is_sound(value: object) -> bool:
+    if isinstance(value, str):  # a control character would act on the reader's terminal
+        return len(value) <= MAX_TEXT and value.isprintable()
+    if isinstance(value, int | float):
+        return 0 <= value < (1 << 63 if isinstance(value, int) else 1e12)
+    return True

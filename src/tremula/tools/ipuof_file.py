@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tremula.atomic_files import whole_file
+from tremula.atomic_files import atomic_open
 from tremula.errors import Error
 from tremula.machine import inventory
 from tremula.machine.occupancy import Occupancy
@@ -57,7 +57,7 @@ def write(room: Occupancy) -> list[Path]:
     paths = []
     for gcd in range(room.partition.gcds):
         path = path_of(room, gcd)
-        with whole_file(path) as file:
+        with atomic_open(path) as file:
             json.dump(content(room, gcd), file, indent=2)
             file.write("\n")
         paths.append(path)

@@ -17,7 +17,7 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 
-from tremula.atomic_files import whole_text
+from tremula.atomic_files import write_text_atomically
 from tremula.errors import Error
 
 #: where an asset is: (package, name of the file in its folder `assets`)
@@ -67,7 +67,7 @@ def save_page(text: str, path: str | os.PathLike[str], *, type: str = "profile_e
     """
     target = Path(path)
     try:
-        whole_text(target, text)
+        write_text_atomically(target, text)
     except OSError as error:
         raise Error(
             f"The page {target} could not be written: {error.strerror or error}. Choose another place for it.",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,7 +19,8 @@ import safetensors
 import safetensors.torch
 import torch
 
-from tremula.atomic_files import flush_folder
+from tremula.atomic_files import atomic_open_binary
+from tremula.checked_json import BadValue
 from tremula.errors import Error
 
 FORMAT = "tremula-executable"
@@ -36,13 +36,12 @@ _JSON_LIMIT = 512 << 20
 _ENCRYPTED = 0x1
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # entries carry no time: equal contents make equal files
 
+#: contents that cannot be those of a file which `write` made
+BadData = BadValue
+
 
 class OtherVersion(Error):
     """A file is sound, but of a version that this one does not read."""
-
-
-class BadData(ValueError):
-    """Contents that cannot be those of a file which `write` made."""
 
 
 def write(path: str, documents: Mapping[str, Any], tensors: Mapping[str, Mapping[str, torch.Tensor]]) -> None:
@@ -51,23 +50,9 @@ def write(path: str, documents: Mapping[str, Any], tensors: Mapping[str, Mapping
     Raises:
         Error: a tensor cannot be stored, or the file cannot be written; what was there before is kept.
     """
-    folder, name = os.path.split(os.path.abspath(path))
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.part")
     try:
-        descriptor = os.open(
-            temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666
-        )
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                _write_entries(file, documents, tensors)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        flush_folder(Path(folder))
+        with atomic_open_binary(Path(path), parents=False) as file:
+            _write_entries(file, documents, tensors)
     except OSError as problem:
         raise Error(f"The compiled model cannot be written to {path}: {problem}.") from problem
 

@@ -16,6 +16,7 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+from tremula import checked_json
 from tremula.errors import Error
 from tremula.frontends.torch.graphs.program import (
     RECORD,
@@ -253,15 +254,11 @@ def _decode_interface(data: Any) -> Interface:
 
 def decode_loops(data: Any) -> Loops:
     """What `encode_loops` was given."""
-    fields = Fields(data, "the loops of its program")
-    counts = ("device_iterations", "gradient_accumulation", "replicas", "input_group_size")
-    values = {name: fields.take(name, int) for name in counts}
-    if not all(1 <= value < 1 << 32 for value in values.values()):
+    loops = checked_json.decode(Loops, data)
+    if not all(1 <= value < 1 << 32 for value in vars(loops).values() if value is not False):
         raise BadData("the loops of its program are out of range")
-    if values["replicas"] % values["input_group_size"]:
+    if loops.replicas % loops.input_group_size:
         raise BadData("the loops of its program do not fit together")
-    loops = Loops(**values, consecutive_groups=fields.take("consecutive_groups", bool))
-    fields.done()
     return loops
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+from tremula import checked_json
 from tremula.frontends.torch.execute.device_state import ReplicaGrouping
 from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.frontends.torch.optimize.spec import (
@@ -277,20 +278,9 @@ def _decode_spec(data: Any) -> OptimizerSpec | None:
         groups=tuple(groups),
         loss_scaling=_decode_hyper(fields.take("loss_scaling")),
         max_grad_norm=max_grad_norm,
-        automatic_loss_scaling=None if scaling is None else _loss_scale_settings(scaling),
+        automatic_loss_scaling=None if scaling is None else checked_json.decode(LossScaleSettings, scaling),
     )
     dtypes = {name: read_dtype(fields.take(name, str)) for name in _DTYPES}
     flags = {name: fields.take(name, bool) for name in _FLAGS}
     fields.done()
     return replace(spec, **dtypes, **flags)  # type: ignore[arg-type]
-
-
-def _loss_scale_settings(values: Any) -> LossScaleSettings:
-    fields = Fields(values, "the loss scaling of its optimizer")
-    settings = LossScaleSettings(
-        bin_edge_location=fields.take("bin_edge_location", float),
-        threshold_upper_count_proportion=fields.take("threshold_upper_count_proportion", float),
-        update_period=fields.take("update_period", int),
-    )
-    fields.done()
-    return settings

@@ -2,7 +2,7 @@
 
 The step's gradients are what accumulation reads, and its accumulators are what the update reads. Ops that the
 capture could not tie to a line of forward (the seed of the backward pass) belong to the last stage. The ops of
-accumulation and update carry no placement: they go to the IPU of the parameter that they change.
+accumulation and update carry no placement; `tremula.program.homes` places them with their parameter.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tremula.frontends.torch.dtypes import dtype_name
 from tremula.frontends.torch.graphs.listing import tensor_name
 from tremula.frontends.torch.graphs.program import Record, TorchProgram, record_of, tensors_of
 from tremula.frontends.torch.rules.lower import LoweredOp, lower
+from tremula.program.homes import place
 from tremula.program.lowered import Lowered, LoweringSettings
 from tremula.program.op import NO_ATTRIBUTES, Op, Phase, Placement
 from tremula.program.program import Program
@@ -77,12 +78,12 @@ class _Flattening:
         gradients = outputs[len(outputs) - len(named.gradients) :] if named.gradients else []
         parameters = dict(zip(named.parameters, range(len(named.parameters)), strict=True))
         trained = [parameters[name] for name in named.gradients]
-        self._place_parameters()
         carried = list(gradients)
         if program.accumulate is not None:
             carried = self._add_accumulate(program.accumulate, trained, gradients)
         if program.update is not None:
             self._add_update(program.update, trained, carried)
+        place(self._ops, self._tensors)
         self._drop_folded()
         first = len(named.parameters) + len(named.buffers)
         model_inputs = inputs[first : first + len(named.inputs)]
@@ -147,17 +148,6 @@ class _Flattening:
             placement, stage = self._last_placement, self._last_stage
         return placement, 2 * self._last_stage - stage
 
-    def _place_parameters(self) -> None:
-        """What is there before the step lives on the IPU of the first op that reads it."""
-        placed: set[int] = set()
-        tensors = self._tensors
-        for op in self._ops:
-            for number in op.inputs:
-                storage = tensors[number].storage
-                if tensors[storage].producer < 0 and storage not in placed:
-                    placed.add(storage)
-                    tensors[storage].ipu = op.ipu
-
     def _drop_folded(self) -> None:
         """Constants that only other constants are made from are never on the device."""
         read = {self._tensors[n].storage for op in self._ops if op.works for n in op.inputs}
@@ -180,8 +170,7 @@ class _Flattening:
                 f"Accum___{owner.name}",
                 tensors_of(node)[0],
                 Role.ACCUMULATOR,
-                owner.ipu,
-                owner.scope,
+                scope=owner.scope,
                 module=owner.module,
             )
             accumulators.append(number)
@@ -227,15 +216,13 @@ class _Flattening:
                 tensor = self._tensors[self._numbers[node][0]]
                 if tensor.role is Role.STATE:
                     parameter = self._tensors[owners[node]]
-                    tensor.ipu, tensor.scope = parameter.ipu, parameter.scope
-                    tensor.module, tensor.owner = parameter.module, owners[node]
+                    tensor.scope, tensor.module = parameter.scope, parameter.module
+                    tensor.owner = owners[node]
                     tensor.name = f"state of {parameter.name}"
             if node.op == "call_function":
-                ipu, scope = 0, ()  # type: int, tuple[str, ...]
-                if node in owners:
-                    ipu, scope = self._tensors[owners[node]].ipu, self._tensors[owners[node]].scope
+                scope = self._tensors[owners[node]].scope if node in owners else ()
                 before = len(self._ops)
-                self._add_node(node, Placement(ipu=ipu), 0, scope)
+                self._add_node(node, Placement(), 0, scope)
                 for op in self._ops[before:]:  # none for a part of a result
                     op.owner = owners.get(node, -1)
 

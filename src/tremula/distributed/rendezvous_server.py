@@ -1,7 +1,7 @@
-"""The store at which the instances of a run meet; the launcher holds it, so no two runs ever want the same port.
+"""The key-value store of a run, as the launcher serves it, so that no two runs need the same port.
 
-It listens before anything is started, at an address that all hosts reach, or at the loopback address where there is
-one host only. Instances leave notes in it for the launcher.
+It listens before an instance starts, at an address that all hosts reach, or at the loopback address where there is
+one host only. Instances write notes for the launcher into it.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import socket
 
 from torch._C._distributed_c10d import PrefixStore, TCPStore
 
-_PREFIX = "tremula"
-_LONGEST_NOTE = 200
+from tremula.distributed import protocol
+
 _TIMEOUT = datetime.timedelta(seconds=30)
 
 
-class Rendezvous:
+class RendezvousServer:
     """A store that is open while the run lasts.
 
     Args:
         address: where to listen.
-        instances: how many will come.
+        instances: how many will connect.
 
     Raises:
         OSError: the address is not one of this machine.
@@ -31,7 +31,7 @@ class Rendezvous:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         with socket.create_server((address, 0), family=family, backlog=4096) as listener:
             self.address, self.port = address, int(listener.getsockname()[1])
-            # the store takes the socket over as it is: another one could not take its port in between
+            # the store takes over this socket, so that no other process can take the port in between
             self._store = TCPStore(
                 address,
                 self.port,
@@ -40,15 +40,17 @@ class Rendezvous:
                 timeout=_TIMEOUT,
                 master_listen_fd=listener.detach(),
             )
-        self._notes = PrefixStore(_PREFIX, self._store)
+        self._notes = PrefixStore(protocol.STORE_PREFIX, self._store)
         self._instances = instances
 
-    def independent(self) -> dict[int, str]:
-        """Instances that train a model of their own, each with the name of its class."""
+    def notes(self, name: str) -> dict[int, str]:
+        """The notes with this name: what each instance wrote that wrote one."""
         found = {}
         for rank in range(self._instances):
-            key = f"independent/{rank}"
+            key = f"{name}/{rank}"
             if self._notes.check([key]):
                 text = self._notes.get(key).decode(errors="replace")
-                found[rank] = "".join(letter for letter in text if letter.isprintable())[:_LONGEST_NOTE]
+                found[rank] = "".join(letter for letter in text if letter.isprintable())[
+                    : protocol.LONGEST_NOTE
+                ]
         return found

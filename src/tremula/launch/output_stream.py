@@ -1,6 +1,6 @@
 """The two streams that a run speaks through: whole lines, whoever they come from, and a reader that may go away.
 
-Where stdout and stderr are the same terminal or file, they are one outlet, so that an unfinished line of one (a
+Where stdout and stderr are the same terminal or file, they are one stream, so that an unfinished line of one (a
 progress bar, a prompt) is ended before the other writes.
 """
 
@@ -11,7 +11,7 @@ import select
 import threading
 
 
-class Outlet:
+class OutputStream:
     """A stream to write to.
 
     Attributes:
@@ -55,16 +55,16 @@ class Outlet:
                 self.broken = True
 
 
-def standard_outlets() -> tuple[Outlet, Outlet]:
+def standard_streams() -> tuple[OutputStream, OutputStream]:
     """stdout and stderr; the same one twice where they are the same place."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:  # closed: before something else takes its number, nothing takes its place
             os.open(os.devnull, os.O_RDWR)
-    out = Outlet(1)
+    out = OutputStream(1)
     try:
         same = os.path.samestat(os.fstat(1), os.fstat(2))
     except OSError:
         same = False
-    return out, out if same else Outlet(2)
+    return out, out if same else OutputStream(2)

@@ -1,8 +1,8 @@
-"""Which of the host's network addresses the instances talk over.
+"""The network address over which the instances communicate.
 
-By default gloo takes the address that the host's name resolves to, which fails on a machine without a network or
-with a name that nobody knows. Instances of one host talk over the loopback; others over the address from which the
-meeting point is reached.
+By default gloo takes the address that the host's name resolves to. That fails on a machine without a network or with
+a name that does not resolve. Instances of one host use the loopback address; others use the address from which packets
+reach the store.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 
 from torch._C._distributed_c10d import ProcessGroupGloo
 
-from tremula.distributed import launched
+from tremula.distributed import launch_environment, protocol
 
 _LOOPBACK = "127.0.0.1"
 
 
 def device() -> Any:
-    """The gloo device to talk over. GLOO_SOCKET_IFNAME names an interface, as it does for torch."""
+    """The gloo device. GLOO_SOCKET_IFNAME names an interface, as it does for torch."""
     named = os.environ.get("GLOO_SOCKET_IFNAME", "").split(",")[0].strip()
     if named:
         return ProcessGroupGloo.create_device(interface=named)
@@ -31,15 +31,17 @@ def device() -> Any:
 
 
 def own_address() -> str | None:
-    """The address to listen on; None if it cannot be told."""
-    if launched.on_one_host():
+    """The address to listen on; None if it is unknown."""
+    if launch_environment.on_one_host():
         return _LOOPBACK
-    address = _source_for(os.environ.get("MASTER_ADDR", "localhost"), os.environ.get("MASTER_PORT", "1"))
+    address = _source_for(
+        os.environ.get(protocol.STORE_ADDRESS, "localhost"), os.environ.get(protocol.STORE_PORT, "1")
+    )
     if address is None or not _is_loopback(address):
         return address
-    # A meeting point on the loopback is for this host alone. A host's own name may also resolve to it, though,
-    # and then other hosts cannot use it.
-    return _LOOPBACK if launched.number("LOCAL_WORLD_SIZE", 0) == 0 else None
+    # A store on the loopback serves this host alone. But a host's own name may also resolve to the loopback, and then
+    # other hosts cannot use the address.
+    return _LOOPBACK if launch_environment.number(protocol.LOCAL_WORLD_SIZE, 0) == 0 else None
 
 
 def _source_for(host: str, port: str) -> str | None:

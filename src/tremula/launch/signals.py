@@ -9,7 +9,7 @@ from types import FrameType
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Interrupts:
+class SignalHandler:
     """Notes which signal came first.
 
     Args:
@@ -21,24 +21,24 @@ class Interrupts:
         self._hangup_ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN  # nohup
         self.first: signal.Signals | None = None
 
-    def listen(self) -> None:
+    def install(self) -> None:
         """Handle signals from now on, whoever else wanted to."""
         for number in SIGNALS:
             ignored = number == signal.SIGHUP and self._hangup_ignored
-            signal.signal(number, signal.SIG_IGN if ignored else self._note)
+            signal.signal(number, signal.SIG_IGN if ignored else self._handle)
         signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
-    def over(self) -> None:
+    def ignore(self) -> None:
         """Nothing is left to interrupt: a signal that comes now changes nothing about how the run ended."""
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
-    def note(self, number: signal.Signals) -> None:
+    def record(self, number: signal.Signals) -> None:
         """Take a signal that somebody else received."""
         if self.first is None:
             self.first = number
         else:
             self._kill()
 
-    def _note(self, number: int, _frame: FrameType | None) -> None:
-        self.note(signal.Signals(number))
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        self.record(signal.Signals(number))

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from tremula import stack_layers
 from tremula.distributed.collectives import Group
 from tremula.distributed.missing_ranks import named
 from tremula.errors import Error
@@ -22,7 +23,7 @@ from tremula.errors import Error
 _PACKED_BYTES = 64 << 20
 
 
-def require_agreement(group: Group, description: Mapping[str, Any]) -> None:
+def require_same(group: Group, description: Mapping[str, Any]) -> None:
     """Compare a description (plain JSON values) with those of the other instances.
 
     Raises:
@@ -39,12 +40,12 @@ def require_agreement(group: Group, description: Mapping[str, Any]) -> None:
     most = collections.Counter(digests).most_common(1)[0][0]
     usual = group.members[digests.index(most)]
     others = [member for member, each in zip(group.members, digests, strict=True) if each != most]
-    told = [json.loads(group.store.get(f"{key}/{member}")) for member in (usual, others[0])]
+    one, other = (json.loads(group.store.get(f"{key}/{member}")) for member in (usual, others[0]))
     raise Error(
         f"The instances do not train the same model: {named(others)} {'differs' if len(others) == 1 else 'differ'} "
-        f"from instance {usual}. {_difference(told[0], told[1], usual, others[0])} All instances must make the same "
+        f"from instance {usual}. {_difference(one, other, usual, others[0])} All instances must make the same "
         "model, with the same options and optimizer, and compile their training models in the same order.",
-        type="popdist_error",
+        type=stack_layers.INSTANCE_ERROR,
     )
 
 
@@ -65,7 +66,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:200]}..."
 
 
-def share(group: Group, tensors: Sequence[torch.Tensor]) -> None:
+def broadcast_tensors(group: Group, tensors: Sequence[torch.Tensor]) -> None:
     """Overwrite tensors, alike on all instances, with those of the first one."""
     batch: list[torch.Tensor] = []
     size = 0
@@ -73,13 +74,13 @@ def share(group: Group, tensors: Sequence[torch.Tensor]) -> None:
         batch.append(tensor)
         size += tensor.numel() * tensor.element_size()
         if size >= _PACKED_BYTES:
-            _share_packed(group, batch)
+            _broadcast_packed(group, batch)
             batch, size = [], 0
-    _share_packed(group, batch)
+    _broadcast_packed(group, batch)
 
 
 @torch.no_grad()
-def _share_packed(group: Group, tensors: Sequence[torch.Tensor]) -> None:
+def _broadcast_packed(group: Group, tensors: Sequence[torch.Tensor]) -> None:
     filled = [tensor for tensor in tensors if tensor.numel()]
     if not filled:
         return
@@ -94,7 +95,7 @@ def _share_packed(group: Group, tensors: Sequence[torch.Tensor]) -> None:
         torch.Tensor.copy_(tensor.detach(), value)
 
 
-def shared_number(group: Group, number: int) -> int:
+def broadcast_number(group: Group, number: int) -> int:
     """The first instance's number, of up to 63 bits."""
     value = torch.tensor([number], dtype=torch.int64)
     group.broadcast(value)

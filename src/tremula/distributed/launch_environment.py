@@ -1,54 +1,45 @@
-"""What the launcher of a run tells each of its instances, in environment variables.
+"""Reads the environment variables that the launcher sets for each instance.
 
-A program that was started without a launcher is a run of one instance with one replica. Nothing heavy is imported
-here: programs ask these questions before they do anything else.
+A program that was started without a launcher is a run of one instance with one replica. This imports nothing heavy:
+programs call it before they do anything else.
 """
 
 from __future__ import annotations
 
 import os
 
+from tremula.distributed import protocol
 from tremula.errors import Error
-
-#: says that there is a launcher, and how many replicas the run has
-TOTAL_REPLICAS = "POPDIST_NUM_TOTAL_REPLICAS"
-LOCAL_REPLICAS = "POPDIST_NUM_LOCAL_REPLICAS"
-IPUS_PER_REPLICA = "POPDIST_NUM_IPUS_PER_REPLICA"
-REPLICA_OFFSET = "POPDIST_REPLICA_INDEX_OFFSET"
-LOCAL_INSTANCE = "POPDIST_LOCAL_INSTANCE_INDEX"
-UNIFORM = "POPDIST_UNIFORM_REPLICAS_PER_INSTANCE"
-NODE_DEVICE = "POPDIST_NODE_DEVICE_ID"
-EXECUTABLE_CACHE = "POPDIST_EXECUTABLE_CACHE_PATH"
 
 
 def is_launched() -> bool:
     """Whether a launcher says how the run is distributed."""
-    return TOTAL_REPLICAS in os.environ
+    return protocol.TOTAL_REPLICAS in os.environ
 
 
 def total_replicas() -> int:
     """Replicas of the whole run."""
-    return number(TOTAL_REPLICAS, 1, at_least=1)
+    return number(protocol.TOTAL_REPLICAS, 1, at_least=1)
 
 
 def local_replicas() -> int:
     """Replicas of this instance."""
-    return number(LOCAL_REPLICAS, 1, at_least=1)
+    return number(protocol.LOCAL_REPLICAS, 1, at_least=1)
 
 
 def ipus_per_replica() -> int:
     """IPUs of each replica."""
-    return number(IPUS_PER_REPLICA, 1, at_least=1)
+    return number(protocol.IPUS_PER_REPLICA, 1, at_least=1)
 
 
 def replica_offset() -> int:
     """Index, in the whole run, of this instance's first replica."""
-    return number(REPLICA_OFFSET, 0)
+    return number(protocol.REPLICA_OFFSET, 0)
 
 
 def local_instance() -> int:
     """Index of this instance among those on the same host."""
-    return number(LOCAL_INSTANCE, 0)
+    return number(protocol.LOCAL_INSTANCE, 0)
 
 
 def instances() -> int:
@@ -56,8 +47,8 @@ def instances() -> int:
     if not is_launched():
         return 1
     if not _is_uniform():
-        return number("OMPI_COMM_WORLD_SIZE", 1, at_least=1)
-    return _shared_out(TOTAL_REPLICAS, total_replicas())
+        return number(protocol.MPI_SIZE, 1, at_least=1)
+    return _shared_out(protocol.TOTAL_REPLICAS, total_replicas())
 
 
 def instance() -> int:
@@ -65,24 +56,24 @@ def instance() -> int:
     if not is_launched():
         return 0
     if not _is_uniform():
-        return number("OMPI_COMM_WORLD_RANK", 0)
-    return _shared_out(REPLICA_OFFSET, replica_offset())
+        return number(protocol.MPI_RANK, 0)
+    return _shared_out(protocol.REPLICA_OFFSET, replica_offset())
 
 
 def on_one_host() -> bool:
     """Whether all instances are on this host."""
-    size = number("WORLD_SIZE", instances(), at_least=1)
-    return number("LOCAL_WORLD_SIZE", number("OMPI_COMM_WORLD_LOCAL_SIZE", 0)) == size
+    size = number(protocol.WORLD_SIZE, instances(), at_least=1)
+    return number(protocol.LOCAL_WORLD_SIZE, number(protocol.MPI_LOCAL_SIZE, 0)) == size
 
 
 def node_device() -> int | None:
     """The device that the launcher reserved on this host, of which each instance has a part."""
-    return number(NODE_DEVICE, 0) if NODE_DEVICE in os.environ else None
+    return number(protocol.NODE_DEVICE, 0) if protocol.NODE_DEVICE in os.environ else None
 
 
 def executable_cache() -> str | None:
     """The folder for compiled programs that the launcher was given."""
-    return os.environ.get(EXECUTABLE_CACHE) or None
+    return os.environ.get(protocol.EXECUTABLE_CACHE) or None
 
 
 def number(name: str, default: int, at_least: int = 0) -> int:
@@ -104,14 +95,14 @@ def number(name: str, default: int, at_least: int = 0) -> int:
 
 
 def _is_uniform() -> bool:
-    return number(UNIFORM, 1) != 0
+    return number(protocol.UNIFORM, 1) != 0
 
 
 def _shared_out(name: str, replicas: int) -> int:
     count, rest = divmod(replicas, local_replicas())
     if rest:
         raise Error(
-            f"{name} is {replicas}, which is no multiple of {LOCAL_REPLICAS} ({local_replicas()}), although all "
-            "instances are said to have as many replicas."
+            f"{name} is {replicas}, which is no multiple of {protocol.LOCAL_REPLICAS} ({local_replicas()}), "
+            "although all instances are said to have as many replicas."
         )
     return count

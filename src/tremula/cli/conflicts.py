@@ -1,7 +1,6 @@
-"""What else in this environment answers to the names that Tremula ships.
+"""Finds other packages in this environment with the names that Tremula ships.
 
-Tremula works by being the package that is imported. A real Poplar SDK, or an unrelated distribution that
-happens to be called `popart`, may be found first; then Tremula says so and steps aside.
+A real Poplar SDK, or an unrelated distribution of the same name, may be imported instead of Tremula.
 """
 
 from __future__ import annotations
@@ -15,18 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tremula
-
-#: import packages of the real stack that user programs name
-STACK_NAMES = ("poptorch", "popdist", "popart", "popxl", "poplar", "pva", "gcipuinfo")
+from tremula.settings.shims import STACK_PACKAGES
 
 
 @dataclass(frozen=True)
-class Neighbour:
-    """A package or an SDK that is not ours."""
+class OtherPackage:
+    """A package that Tremula did not install."""
 
     name: str
     where: str
-    in_the_way: bool  # programs would get it instead of Tremula
+    shadows_ours: bool  # programs import it instead of Tremula's
 
 
 def home() -> Path:
@@ -48,20 +45,20 @@ def find_package(name: str) -> Path | None:
     return Path(locations[0]).resolve() if locations else None
 
 
-def foreign_packages() -> list[Neighbour]:
+def foreign_packages() -> list[OtherPackage]:
     """Packages under names of the stack that were not installed with Tremula."""
     found = []
     shipped = home()
-    for name in STACK_NAMES:
+    for name in STACK_PACKAGES:
         folder = find_package(name)
         version = _distribution_version(name)
         ours = folder is not None and folder == shipped / name
         if folder is not None and not ours:
             # a name that we do not ship hides nothing of ours
-            found.append(Neighbour(name, str(folder), in_the_way=(shipped / name).is_dir()))
+            found.append(OtherPackage(name, str(folder), shadows_ours=(shipped / name).is_dir()))
         elif ours and version is not None:
             where = f"{folder} (the distribution {name} {version} was installed over Tremula's files)"
-            found.append(Neighbour(name, where, in_the_way=True))
+            found.append(OtherPackage(name, where, shadows_ours=True))
     return found
 
 

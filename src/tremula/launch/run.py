@@ -8,12 +8,12 @@ from pathlib import Path
 
 from tremula.launch import processes
 from tremula.launch.check import Plan
-from tremula.launch.interrupts import Interrupts
 from tremula.launch.logger import Logger
-from tremula.launch.outlet import Outlet
 from tremula.launch.output import Pump
+from tremula.launch.output_stream import OutputStream
 from tremula.launch.placement import Instance
 from tremula.launch.reservation import Devices
+from tremula.launch.signals import SignalHandler
 
 #: how long instances may take to end when they are asked to; then they are killed
 GRACE_SECONDS = 3.0
@@ -33,9 +33,9 @@ class Run:
 
     plan: Plan
     devices: Devices
-    voice: Logger
-    out: Outlet
-    err: Outlet
+    logger: Logger
+    out: OutputStream
+    err: OutputStream
 
     def wrapped(self, instance: Instance, *, parent: int, stdin: bool) -> list[str]:
         """The words that start an instance: the wrapper, what it needs to know, and the program."""
@@ -60,12 +60,12 @@ class Run:
             return instance == settings.only_stdout_from_instance
         return True
 
-    def clear_up(self, pump: Pump, interrupts: Interrupts) -> None:
+    def clear_up(self, pump: Pump, signals: SignalHandler) -> None:
         """End what instances left behind, and show the last of their output, for as long as its reader takes."""
-        left = processes.end_descendants(at_once=interrupts.first is not None)
+        left = processes.end_descendants(at_once=signals.first is not None)
         if left:
-            self.voice.info(f"Ended {left} process(es) that instances had left behind")
+            self.logger.info(f"Ended {left} process(es) that instances had left behind")
         while not pump.finish(POLL_SECONDS):
-            if interrupts.first is not None:  # in a hurry
+            if signals.first is not None:  # in a hurry
                 pump.finish(_LAST_OUTPUT_SECONDS)
                 return

@@ -1,7 +1,7 @@
-"""Where the instances of a run meet: the key-value store whose address the launcher gives to each of them.
+"""The key-value store through which the instances of a run find each other, as an instance sees it.
 
-It is torch's own rendezvous (MASTER_ADDR and MASTER_PORT), so programs started by torch's launcher meet in the same
-way. Under a prefix of its own an instance also leaves notes there for the launcher; these never hold a program up.
+It is torch's own rendezvous (MASTER_ADDR and MASTER_PORT), so it also works under torch's launcher. An instance also
+writes notes for the launcher there, under our own prefix; a note never delays the program for long.
 """
 
 from __future__ import annotations
@@ -14,26 +14,23 @@ from torch._C._distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
 from tremula import log
-from tremula.distributed import launched
+from tremula.distributed import launch_environment, protocol
 from tremula.errors import Error
 
-#: what all keys of ours begin with
-PREFIX = "tremula"
-#: a note is not worth waiting for
+#: how long a note may take
 _NOTE_SECONDS = 3.0
-_LONGEST_NOTE = 200
 
 _lock = threading.Lock()
 _stores: dict[tuple[int, int, str], Store] = {}
-_left: set[str] = set()
+_notes: set[str] = set()
 
 
 def has_address() -> bool:
-    """Whether the environment says where to meet."""
-    return bool(os.environ.get("MASTER_ADDR") and os.environ.get("MASTER_PORT"))
+    """Whether the environment gives the address of the store."""
+    return bool(os.environ.get(protocol.STORE_ADDRESS) and os.environ.get(protocol.STORE_PORT))
 
 
-def store(rank: int, size: int, seconds: float) -> Store:
+def connect(rank: int, size: int, seconds: float) -> Store:
     """The store of the run, under the prefix of ours.
 
     Args:
@@ -50,17 +47,17 @@ def store(rank: int, size: int, seconds: float) -> Store:
             "MASTER_PORT are not set. Start the program with poprun, which sets them, or set them to a host and a free "
             "port, the same for all instances. Options.Distributed.disable() makes each instance work for itself."
         )
-    address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+    address = f"{os.environ[protocol.STORE_ADDRESS]}:{os.environ[protocol.STORE_PORT]}"
     with _lock:
         found = _stores.get((rank, size, address))
         if found is None:
-            found = PrefixStore(PREFIX, _connected(rank, size, seconds, address))
+            found = PrefixStore(protocol.STORE_PREFIX, _open_store(rank, size, seconds, address))
             _stores[rank, size, address] = found
         found.set_timeout(datetime.timedelta(seconds=seconds))
     return found
 
 
-def _connected(rank: int, size: int, seconds: float, address: str) -> Store:
+def _open_store(rank: int, size: int, seconds: float, address: str) -> Store:
     timeout = datetime.timedelta(seconds=seconds)
     try:
         found: Store = next(rendezvous("env://", rank=rank, world_size=size, timeout=timeout))[0]
@@ -73,24 +70,24 @@ def _connected(rank: int, size: int, seconds: float, address: str) -> Store:
     return found
 
 
-def leave_note(name: str, text: str = "1") -> None:
-    """Tell the launcher something about this instance, once; without a launcher that listens nothing happens."""
-    if name in _left or launched.instances() <= 1 or not has_address():
+def write_note(name: str, text: str = "1") -> None:
+    """Write a note about this instance for the launcher, once; without a launcher nothing happens."""
+    if name in _notes or launch_environment.instances() <= 1 or not has_address():
         return
-    _left.add(name)
-    line = "".join(c if c.isprintable() else "?" for c in text)[:_LONGEST_NOTE]
+    _notes.add(name)
+    line = "".join(c if c.isprintable() else "?" for c in text)[: protocol.LONGEST_NOTE]
     try:
-        rank = launched.instance()
-        store(rank, launched.instances(), _NOTE_SECONDS).set(f"{name}/{rank}", line)
+        rank = launch_environment.instance()
+        connect(rank, launch_environment.instances(), _NOTE_SECONDS).set(f"{name}/{rank}", line)
     except (Error, RuntimeError) as problem:
-        log.layer("tremula").debug("the launcher cannot be told about %s: %s", name, problem)
+        log.layer("tremula").debug("the note %s for the launcher was not written: %s", name, problem)
 
 
-def forget() -> None:
-    """Drop the connections; the next use connects anew."""
+def disconnect() -> None:
+    """Drop the connections; the next use connects again."""
     with _lock:
         _stores.clear()
-    _left.clear()
+    _notes.clear()
 
 
 def _first_line(problem: BaseException) -> str:

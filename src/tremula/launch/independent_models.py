@@ -1,0 +1,58 @@
+"""Warns when instances that should train one model together train one each.
+
+Such a run looks like data parallelism but is not. Instances write a note when they wrap a model that is not
+distributed, or at their end.
+"""
+
+from __future__ import annotations
+
+import time
+
+from tremula.distributed import protocol
+from tremula.distributed.rendezvous_server import RendezvousServer
+from tremula.launch.logger import Logger
+
+_POLL_SECONDS = 0.5
+
+
+class IndependentModelsWarning:
+    """Reads the notes of the instances from time to time."""
+
+    def __init__(self, rendezvous: RendezvousServer, instances: int, logger: Logger) -> None:
+        self._rendezvous = rendezvous
+        self._instances = instances
+        self._logger = logger
+        self._next = 0.0
+        self._seen = False
+
+    def poll(self, *, now: bool = False) -> None:
+        """Read the notes if it is time to, and warn about the first ones."""
+        if self._seen or self._instances < 2 or (not now and time.monotonic() < self._next):
+            return
+        self._next = time.monotonic() + _POLL_SECONDS
+        try:
+            found = self._rendezvous.notes(protocol.NOTE_INDEPENDENT)
+            advice = self._rendezvous.notes(protocol.NOTE_ADVICE)
+        except RuntimeError:
+            return  # the store has failed; the run does not depend on these notes
+        if not found:
+            return
+        self._seen = True
+        rank, model = min(found.items())
+        self._logger.warn(
+            f"The {self._instances} instances train {self._instances} INDEPENDENT models: instance {rank} wrapped "
+            f"{model or 'a model'} with options that are not distributed, or wrapped it and went on with the plain "
+            "module. Nothing is reduced between the instances, so their throughput must not be added up as data "
+            "parallelism. To train one model on all replicas, call the wrapped model, with the options of a "
+            f"distributed run{f':{chr(10)}    {advice[rank]}' if rank in advice else '.'}"
+        )
+
+    def finish(self) -> None:
+        """Repeat the warning in one line at the end; or give it now, if it has not been given."""
+        said = self._seen
+        self.poll(now=True)
+        if said:
+            self._logger.warn(
+                f"These were {self._instances} independent trainings, not one data-parallel training "
+                "(see the warning above)."
+            )
