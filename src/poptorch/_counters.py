@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tremula.frontends.torch.execute.executable import TurnTimes
+from tremula.execute.executable import TurnTimes
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import TurnTime

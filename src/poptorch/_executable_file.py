@@ -25,6 +25,8 @@ from tremula.frontends.torch.package.saved_program import (
     encode_saved,
     encode_structure,
 )
+from tremula.frontends.torch.restoring import restore as restore_session
+from tremula.frontends.torch.restoring import saved_program
 from tremula.frontends.torch.session import Session
 from tremula.frontends.torch.structure import flattenTensorStructure
 
@@ -62,7 +64,7 @@ def save(executor: PoplarExecutor, filename: str, export_model: bool, save_rng_s
     except NotData as problem:
         raise Error(f"The compiled model cannot be saved: {problem}, which is not plain data.") from problem
     try:
-        documents["program"] = encode_saved(session.saved(), tensors["program"])
+        documents["program"] = encode_saved(saved_program(session), tensors["program"])
     except NotData as problem:
         # Python code of the user takes part in the program: whoever loads the file captures it anew.
         tensors["program"] = {}
@@ -245,7 +247,7 @@ def _put_program(executor: PoplarExecutor, opened: Package, manifest: _Manifest)
         spec = executor._optimizer_spec() if executor._training else None
         _wrapping.unwrap_model(executor._model)
         try:
-            return Session.restore(settings, spec, executor._model, micro_batch, saved)
+            return restore_session(settings, spec, executor._model, micro_batch, saved)
         except Error as problem:
             raise Error(f"{opened.path}: {problem.message}") from problem
         finally:

@@ -16,9 +16,9 @@ from tremula.cache.keys import key_of
 from tremula.cache.store import Store
 from tremula.cache.trust import usable_root
 from tremula.errors import Error
+from tremula.execute.settings import ReplicaGrouping
 from tremula.frontends.torch.capture.stages import StageSummary
 from tremula.frontends.torch.dtypes import device_dtype
-from tremula.frontends.torch.execute.device_state import ReplicaGrouping
 from tremula.frontends.torch.session import Session
 from tremula.frontends.torch.structure import flattenTensorStructure, reconstructTensorStructure
 from tremula.machine import attach, systems

@@ -17,9 +17,9 @@ import torch
 
 from tremula import log
 from tremula.errors import Error
+from tremula.execute.executable import TurnTimes
+from tremula.execute.outputs import returned_turns
 from tremula.frontends.torch.capture.explain import located
-from tremula.frontends.torch.execute.executable import TurnTimes
-from tremula.frontends.torch.execute.outputs import returned_turns
 from tremula.frontends.torch.execute.whole import op_count
 from tremula.frontends.torch.optimize.adopt import mark_stepped
 from tremula.frontends.torch.session import Session

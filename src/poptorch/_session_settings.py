@@ -10,10 +10,9 @@ import torch
 from tremula.distributed import launched
 from tremula.distributed.instances import Instances, patience
 from tremula.errors import Error
-from tremula.frontends.torch.execute.choice import ExecutionSettings
-from tremula.frontends.torch.execute.device_state import ReplicaGrouping
-from tremula.frontends.torch.execute.outputs import OutputRule
-from tremula.frontends.torch.session import SessionSettings
+from tremula.execute.outputs import OutputRule
+from tremula.execute.settings import ExecutionSettings, ReplicaGrouping
+from tremula.frontends.torch.settings import SessionSettings
 from tremula.program.loops import Loops
 
 from . import enums

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-from tremula.frontends.torch.execute.device_state import ReplicaGrouping
+from tremula.execute.settings import ReplicaGrouping
 from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.frontends.torch.optimize.spec import (
     GroupSpec,
