@@ -1,4 +1,4 @@
-"""From poptorch's options to the settings of an engine session."""
+"""From poptorch's options to the settings of the engine: of a session, and of the device that runs it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tremula.device.settings import Connection, DeviceSettings, effective_engine_options
 from tremula.distributed import launched
 from tremula.distributed.instances import Instances, patience
 from tremula.errors import Error
@@ -16,11 +17,15 @@ from tremula.frontends.torch.settings import SessionSettings
 from tremula.program.loops import Loops
 
 from . import enums
-from ._profile import engine_options
 
 if TYPE_CHECKING:
     from .options import Options
 
+_CONNECTIONS = {
+    enums.ConnectionType.Always: Connection.ALWAYS,
+    enums.ConnectionType.OnDemand: Connection.ON_DEMAND,
+    enums.ConnectionType.Never: Connection.NEVER,
+}
 _MODES = {
     enums.OutputMode.Final: "final",
     enums.OutputMode.EveryN: "every_n",
@@ -75,6 +80,37 @@ def session_settings(
     )
 
 
+def device_settings(options: Options, training: bool, label: str) -> DeviceSettings:
+    """Settings for the device of a model called `label`."""
+
+    def chosen(name: str) -> Any:
+        return getattr(options, name) if options.exists(name) else None
+
+    return DeviceSettings(
+        kind="trainingModel" if training else "inferenceModel",
+        label=label,
+        training=training,
+        name=chosen("model_name") or "",
+        replicas=options.replication_factor,
+        connection=_CONNECTIONS[options.connection_type],
+        device_id=chosen("ipu_id"),
+        use_model=chosen("use_model"),
+        round_up=options.auto_round_num_ipus,
+        count_cycles=bool(options._Popart.options["instrumentWithHardwareCycleCounter"]),
+        cache_folder=cache_folder(options),
+        instance=options.Distributed.processId,
+        instances=options.Distributed.numProcesses,
+        engine_options=own_engine_options(options),
+        seed=chosen("random_seed"),
+    )
+
+
+def own_engine_options(options: Options) -> Mapping[str, str]:
+    """Poplar's engine options as the program has set them."""
+    own: Mapping[str, str] = options._Popart.options.get("engineOptions", {})
+    return own
+
+
 def instances_of(options: Options) -> Instances:
     """Who trains a model with these options together; nobody else if it is only compiled."""
     processes = options.Distributed.numProcesses
@@ -83,7 +119,7 @@ def instances_of(options: Options) -> Instances:
     index = options.Distributed.processId
     if launched.instances() == processes:
         index = launched.instance()  # options that were read from a file are those of who saved them
-    return Instances(index, processes, patience(engine_options(options)))
+    return Instances(index, processes, patience(effective_engine_options(own_engine_options(options))))
 
 
 def cache_folder(options: Options) -> str | None:
