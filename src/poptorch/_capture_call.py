@@ -124,6 +124,21 @@ def as_device(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.contiguous()
 
 
-def synthetic(tensor: torch.Tensor) -> torch.Tensor:
-    """Data that does not come from the host: random for floating point, zeros otherwise."""
-    return torch.randn_like(tensor) if tensor.is_floating_point() else torch.zeros_like(tensor)
+def _register(hooks: dict[int, Callable[[], Any]], hook: Callable[[], Any]) -> Any:
+    handle = torch.utils.hooks.RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+def registerPreCompileHook(hook: Callable[[], Any]) -> Any:
+    """Call `hook()` before every compilation; the handle that is returned takes it off again."""
+    if not callable(hook):
+        raise RuntimeError("Pre-compile hook must be callable")
+    return _register(PRECOMPILE_HOOKS, hook)
+
+
+def registerPostCompileHook(hook: Callable[[], Any]) -> Any:
+    """Call `hook()` after every compilation; the handle that is returned takes it off again."""
+    if not callable(hook):
+        raise RuntimeError("Post-compile hook must be callable")
+    return _register(POSTCOMPILE_HOOKS, hook)

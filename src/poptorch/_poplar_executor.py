@@ -11,7 +11,6 @@ import datetime
 import functools
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,44 +18,44 @@ import torch
 
 from tremula import log
 from tremula.device import counters
-from tremula.device.lifecycle import Acquire, Advance, CompileSteps, DeviceProgram
+from tremula.device.lifecycle import DeviceProgram
 from tremula.distributed import independence
 from tremula.errors import Error
 from tremula.execute.outputs import returned_turns
 from tremula.execute.settings import ReplicaGrouping
 from tremula.frontends.torch.capture.explain import located
-from tremula.frontends.torch.capture.stages import StageSummary
 from tremula.frontends.torch.data import wait_time
 from tremula.frontends.torch.dialect import program_log
 from tremula.frontends.torch.dialect.device_words import DEVICE_LAYER, WORDS
-from tremula.frontends.torch.execute.whole import op_count
 from tremula.frontends.torch.session import Session
 from tremula.frontends.torch.settings import SessionSettings
-from tremula.frontends.torch.structure import flattenTensorStructure
 from tremula.program.source import user_line
-from tremula.study.listeners import is_asked
 from tremula.telemetry import ledger
 
 from . import (
     _args_parser,
     _capture_call,
-    _deployment,
+    _compile_steps,
     _executable_file,
+    _executor_options,
     _impl,
     _printing,
     _session_settings,
-    enums,
     optim,
-    poptorch_core,
     profiling,
 )
-from ._capture_call import _OverwriteContextManager, as_device
+from ._capture_call import (
+    _OverwriteContextManager,
+    as_device,
+    registerPostCompileHook,
+    registerPreCompileHook,
+)
 from ._device_optimizer import DeviceOptimizer
 from ._host_weights import GroupableParameter, HostWeights
 from ._logging import logger
 from ._steady_call import SteadyCall
-from ._wrapping import Wrapping, plain_class, unwrap_model
-from .options import Options, PipelinedExecution, ShardedExecution
+from ._wrapping import CONVERSIONS, Wrapping, plain_class, returns_plain_module, unwrap_model
+from .options import Options
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import ModelledRun
@@ -73,11 +72,6 @@ ledger.count_data_wait(lambda: (wait_time.waited_seconds(), wait_time.items()))
 
 NO_EXECUTABLE_ERR = WORDS.not_compiled
 
-#: methods of a module that return it, so that `model = wrapped.half()` would lose the wrapper
-_CONVERSIONS = frozenset(
-    {"to", "half", "float", "double", "bfloat16", "type", "cpu", "cuda", "ipu", "to_empty"}
-)
-
 _BACKWARD_ERR = (
     "backward() cannot be called explicitly on outputs of a PopTorch model. A call of a trainingModel has already "
     "run the backward pass and updated the weights: remove backward() and optimizer.step(). An inferenceModel has "
@@ -87,22 +81,6 @@ _BACKWARD_ERR = (
 
 def _backward_refused(*_args: Any, **_kwargs: Any) -> None:
     raise located(_impl.createPoptorchError(_BACKWARD_ERR), user_line())
-
-
-def _returns_plain_module(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def convert(*args: Any, **kwargs: Any) -> Any:
-        line = user_line()
-        log.warn_once(
-            f"conversion {line}",
-            f"{method.__name__}() of a wrapped model{f', at {line},' if line else ''} converts and returns the plain "
-            "module: calling what it returns runs on the host. Convert the module before it is wrapped, and keep "
-            "the object that trainingModel or inferenceModel returned.",
-        )
-        independence.converted()
-        return method(*args, **kwargs)
-
-    return convert
 
 
 class PoplarExecutor:
@@ -123,10 +101,11 @@ class PoplarExecutor:
         # `model` is called and may be a wrapper of ours; `user_model` is what the user handed over.
         self._user_model = user_model or model
         self._model = model
-        self._options = self._own_options(options)
+        self._options = _executor_options.own_options(options)
         self._training = training
         self._poptorch_version = poptorch_version
-        self._resolve_output_mode(optimizer)
+        assert training or optimizer is None, "an inference model has no optimizer"
+        _executor_options.resolve_output_modes(self._options, training)
         # Before the module changes class: afterwards its forward would be a wrapper's.
         self._args_parser = _args_parser.ArgsParser(model)
         self._executable_inputs: _args_parser.ArgsParser.Args | None = None
@@ -143,10 +122,6 @@ class PoplarExecutor:
         )
         self._weights = HostWeights(model)
         self._trainer = DeviceOptimizer(self._options, self._weights, self._device) if training else None
-        for anchor in self._options.anchored_tensors.values():
-            if anchor[1]:  # the anchor follows the model's output mode
-                anchor[2] = self._options.output_mode
-                anchor[3] = self._options.output_return_period
         if training:
             self.setOptimizer(optimizer or optim.SGD(self._user_model.parameters(), lr=0.01))
         self._options._freeze()
@@ -157,35 +132,6 @@ class PoplarExecutor:
             self._wrapping.put_on(self._user_model)
             processes = self._options.Distributed.numProcesses
             independence.wrapped(label, processes, self._options.replication_factor)
-
-    @staticmethod
-    def _own_options(options: Options | None) -> Options:
-        if options is None:
-            return Options()
-        if not isinstance(options, Options):
-            raise _impl.createPoptorchError(
-                f"options must be a poptorch.Options, not a {type(options).__name__}"
-            )
-        options._freeze()
-        return options.clone()
-
-    def _resolve_output_mode(self, optimizer: torch.optim.Optimizer | None) -> None:
-        options = self._options
-        if options.defaultOutputMode():
-            options.outputMode(enums.OutputMode.Final if self._training else enums.OutputMode.All)
-        if self._training:
-            return
-        assert optimizer is None, "an inference model has no optimizer"
-        if options.Training.gradient_accumulation == 1:
-            return
-        text = (
-            "You must set poptorch.Options().Training.gradientAccumulation to 1 for inference, which has no gradients "
-            f"to accumulate; it is {options.Training.gradient_accumulation}."
-        )
-        strategy = options._execution_strategy
-        if isinstance(strategy, PipelinedExecution) and not isinstance(strategy, ShardedExecution):
-            text += " A pipeline is kept full by poptorch.Options().deviceIterations."
-        raise _impl.createPoptorchError(text)
 
     # -- looking at it -----------------------------------------------------------------------------------
 
@@ -233,8 +179,8 @@ class PoplarExecutor:
         if attr == "_user_model":  # not set yet, as in a half-built object
             raise AttributeError(attr)
         value = getattr(self._user_model, attr)
-        if attr in _CONVERSIONS and isinstance(self._user_model, torch.nn.Module):
-            return _returns_plain_module(value)
+        if attr in CONVERSIONS and isinstance(self._user_model, torch.nn.Module):
+            return returns_plain_module(value)
         if isinstance(value, torch.nn.Parameter):
             return GroupableParameter(value, attr, self.per_replica_params)
         return value
@@ -331,61 +277,8 @@ class PoplarExecutor:
 
         With `ahead`, compiled code is in the cache when this returns.
         """
-
-        def capture(advance: Advance, acquire: Acquire) -> tuple[Session, list[torch.Tensor]]:
-            poptorch_core._validateOptions(self._options.toDict())
-            self._options._report_options_without_effect()
-            micro_batch, call = self._micro_batch(bound)
-            advance(10)
-            if restore is None:
-                session = self._capture(micro_batch, call, advance, acquire)
-            else:
-                session = restore(micro_batch)
-                acquire(_ipus(session.stages()))
-            self._executable_inputs = bound.clone()
-            return session, micro_batch
-
-        def answer() -> None:
-            if restore is None and is_asked():
-                # imported here, because it takes a moment and most programs do not need it
-                from . import _study
-
-                _study.answer(self, bound)
-
-        steps = CompileSteps(
-            capture=capture,
-            model=self._described,
-            load=self._load_state,
-            answer=answer,
-            announce=program_log.log_program,
-            identity=lambda: repr(self._model),
-        )
         with self._profiling.tracepoint("modelCompilation"):
-            self._device.compile(steps, ahead=ahead)
-
-    def _capture(
-        self, micro_batch: list[torch.Tensor], call: Any, advance: Advance, acquire: Acquire
-    ) -> Session:
-        started = perf_counter()
-        settings = self._session_settings()
-        self._check_updatable_buffers()
-        session = Session(settings, self._optimizer_spec())
-        names = ["input" if not i else f"input/{i}" for i in range(len(micro_batch))]
-        advance(20)
-        with self._ready_for_capture():
-            session.compile(
-                self._model,
-                call,
-                micro_batch,
-                names,
-                flattenTensorStructure,
-                lambda stages: acquire(_ipus(stages)),
-            )
-        advance(40)
-        program = session.program
-        graphs = [graph for graph in (program.step, program.accumulate, program.update) if graph is not None]
-        self._device.captured(perf_counter() - started, sum(map(op_count, graphs)))
-        return session
+            self._device.compile(_compile_steps.compile_steps(self, bound, restore), ahead=ahead)
 
     def _session_settings(self) -> SessionSettings:
         label = self._device.settings.label
@@ -401,39 +294,8 @@ class PoplarExecutor:
             self._model, self._user_model, self._options._execution_strategy
         )
 
-    def _described(self, session: Session) -> ModelledRun:
-        """The program as the chip model sees it, with the replicas of all instances."""
-        # imported here, because it takes a moment and `import poptorch` does not need it
-        from tremula.device.chip_model import ModelledRun
-        from tremula.frontends.torch.rules.program import program_of
-
-        deployment = _deployment.deployment_of(self._options, session.stages(), self._training)
-        program = session.program
-        replicas = program.loops.replicas * self._device.settings.instances
-        program = replace(program, loops=replace(program.loops, replicas=replicas))
-        return ModelledRun(
-            lambda: program_of(program, deployment.lowering),
-            deployment,
-            replicas=replicas,
-            ops=sum(1 for _ in program.nodes()),
-        )
-
     def _groupings(self) -> dict[str, ReplicaGrouping]:
-        parameters = dict(self._model.named_parameters())
-        return {
-            name: _session_settings.grouping_of(
-                name, parameters[name], self._options.replication_factor, setting
-            )
-            for name, setting in self.per_replica_params.items()
-        }
-
-    def _check_updatable_buffers(self) -> None:
-        names = self._options._Popart.options.get("updatableNamedBuffers") or ()
-        unknown = sorted(set(names) - set(dict(self._model.named_buffers())))
-        if unknown:
-            raise _impl.createPoptorchError(
-                f"updatableNamedBuffers lists {', '.join(unknown)}, which the model does not have as buffers."
-            )
+        return _session_settings.groupings_of(self._model, self._options, self.per_replica_params)
 
     # -- device ------------------------------------------------------------------------------------------
 
@@ -497,7 +359,7 @@ class PoplarExecutor:
             trainer.write(self.copyWeightsToHostIfNeeded)
         device.about_to_run()
         with self._profiling.tracepoint("modelExecution"):
-            outputs, anchors = self._run(steady, tensors, given)
+            outputs, anchors = steady.run(tensors, given, synthetic=self._synthetic)
         if anchors:
             self._anchor_memory.update(zip(self._options.anchored_tensors, anchors, strict=True))
         for output in outputs:
@@ -537,19 +399,6 @@ class PoplarExecutor:
         self._steady.learn(self._args_parser, args, kwargs)
         tensors = list(bound.asPackedFlatTuple(compiled_for))
         return self._steady, tensors, [as_device(tensor) for tensor in tensors]
-
-    def _run(
-        self, steady: SteadyCall, tensors: list[torch.Tensor], given: list[torch.Tensor]
-    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        if self._synthetic:  # nothing travels between host and device
-            outputs, anchors = steady.session.run([_capture_call.synthetic(tensor) for tensor in given])
-            return [torch.zeros_like(output) for output in outputs], anchors
-        outputs, anchors = steady.session.run(given)
-        for index in steady.mutated_inputs:
-            if given[index] is not tensors[index]:
-                with torch.no_grad():
-                    tensors[index].copy_(given[index])
-        return outputs, anchors
 
     @functools.cached_property
     def _synthetic(self) -> bool:
@@ -672,28 +521,3 @@ class PoplarExecutor:
     def getIpuHostLatency(self) -> counters.Latency:
         """(least, most, mean) seconds for the outputs to arrive, modelled."""
         return counters.latency(self.getPerfCounters(), "output", min, "output_complete", max)
-
-
-def _ipus(stages: StageSummary | None) -> int:
-    """IPUs that each replica needs."""
-    return 1 if stages is None else stages.ipus_per_replica
-
-
-def _register(hooks: dict[int, Callable[[], Any]], hook: Callable[[], Any]) -> Any:
-    handle = torch.utils.hooks.RemovableHandle(hooks)
-    hooks[handle.id] = hook
-    return handle
-
-
-def registerPreCompileHook(hook: Callable[[], Any]) -> Any:
-    """Call `hook()` before every compilation; the handle that is returned takes it off again."""
-    if not callable(hook):
-        raise RuntimeError("Pre-compile hook must be callable")
-    return _register(_capture_call.PRECOMPILE_HOOKS, hook)
-
-
-def registerPostCompileHook(hook: Callable[[], Any]) -> Any:
-    """Call `hook()` after every compilation; the handle that is returned takes it off again."""
-    if not callable(hook):
-        raise RuntimeError("Post-compile hook must be callable")
-    return _register(_capture_call.POSTCOMPILE_HOOKS, hook)

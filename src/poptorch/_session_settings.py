@@ -133,6 +133,17 @@ def _is_running(options: Options) -> bool:
     return bool(strategy == enums.MeanReductionStrategy.Running)
 
 
+def groupings_of(
+    model: torch.nn.Module, options: Options, settings: Mapping[str, tuple[Any, int, Any]]
+) -> dict[str, ReplicaGrouping]:
+    """The replica groupings that the user set for parameters of `model`, by name."""
+    parameters = dict(model.named_parameters())
+    replicas = options.replication_factor
+    return {
+        name: grouping_of(name, parameters[name], replicas, setting) for name, setting in settings.items()
+    }
+
+
 def grouping_of(
     name: str, parameter: torch.Tensor, replicas: int, setting: tuple[Any, int, Any]
 ) -> ReplicaGrouping:
