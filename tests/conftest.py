@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -48,12 +49,19 @@ def layered() -> Callable[..., Any]:
     return builder
 
 
+@pytest.fixture(scope="session")
+def numpy_front_end() -> Any:
+    """A front end without a framework: `NumpyExecutable` and `NumpyProgram` of tests/numpy_executable.py."""
+    return _beside("numpy_executable")
+
+
 def _beside(name: str) -> Any:
     """A module in the folder of tests, which is no package."""
     spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
+from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.context import annotated
 from tremula.frontends.torch.capture.placement import PlacementRule, SingleIpu
 from tremula.frontends.torch.capture.segments import Segments
@@ -26,7 +27,7 @@ from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.frontends.torch.ops.vendor_schemas import identity_loss
 from tremula.frontends.torch.optimize.named import named_spec
 from tremula.frontends.torch.optimize.spec import OptimizerSpec
-from tremula.frontends.torch.session import Session, SessionSettings
+from tremula.frontends.torch.settings import SessionSettings
 from tremula.program.loops import Loops
 
 from . import build
@@ -106,9 +107,6 @@ def _capture(recipe: Recipe, segments: Segments | None = None) -> Capture:
     with torch.device("meta"):
         module = build(recipe.model, dict(recipe.arguments))
     module = module.to(DTYPES[recipe.dtype]).train(recipe.training)
-    if any(isinstance(each, nn.modules.conv._ConvNd) for each in module.modules()):
-        # the session reorders convolutions' weights, which takes memory; it is never written
-        module = module.to_empty(device="cpu")
     sample: dict[str, torch.Tensor] = module.sample(recipe.batch, recipe.training)
     rule = segments or _rule(recipe)
     following = segments.following(module) if segments is not None else contextlib.nullcontext()
@@ -119,7 +117,7 @@ def _capture(recipe: Recipe, segments: Segments | None = None) -> Capture:
         loops=Loops(gradient_accumulation=many if recipe.training else 1, device_iterations=64),
         rule=rule,
     )
-    session = Session(settings, optimizer_spec(module, recipe) if recipe.training else None)
+    spec = optimizer_spec(module, recipe) if recipe.training else None
 
     def call(inputs: list[torch.Tensor]) -> Any:
         result = module(*inputs)
@@ -129,8 +127,8 @@ def _capture(recipe: Recipe, segments: Segments | None = None) -> Capture:
 
     with following, _annotated_from_outside(module, recipe, rule), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        program = session.capture(
-            module, call, list(sample.values()), list(sample), _tensors, lambda _stages: None
+        program = capture_program(
+            settings, spec, module, call, list(sample.values()), list(sample), _tensors
         ).program
     return Capture(program, rule, time.perf_counter() - began)
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tremula.frontends.torch.capture.stages import Mode, StageSummary
-from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.schedule.deployment import Deployment, Location
 
 from . import enums
-from ._profile import engine_options
 
 if TYPE_CHECKING:
     from .options import Options
@@ -46,19 +43,6 @@ def deployment_of(options: Options, stages: StageSummary | None, training: bool)
         synthetic_data=bool(popart.get("syntheticDataMode", 0)),
         returned_share=_returned_share(options, training),
     )
-
-
-def of_all_instances(program: TorchProgram, options: Options) -> TorchProgram:
-    """The program with the replicas of all instances of the run, whose figures are those of the whole run."""
-    instances = options.Distributed.numProcesses
-    if instances == 1:
-        return program
-    return replace(program, loops=replace(program.loops, replicas=program.loops.replicas * instances))
-
-
-def allows_out_of_memory(options: Options) -> bool:
-    """Whether a program that does not fit may be compiled; Poplar's engine option, the environment's first."""
-    return str(engine_options(options).get("debug.allowOutOfMemory", "true")).lower() != "false"
 
 
 def _execution(stages: StageSummary | None) -> str:

@@ -25,10 +25,13 @@ from tremula.frontends.torch.package.saved_program import (
     encode_saved,
     encode_structure,
 )
+from tremula.frontends.torch.restoring import restore as restore_session
+from tremula.frontends.torch.restoring import saved_program
 from tremula.frontends.torch.session import Session
 from tremula.frontends.torch.structure import flattenTensorStructure
 
-from . import _args_parser, _blocks, _executable_data, _session_settings, _wrapping, enums
+from . import _args_parser, _blocks, _executable_data, enums
+from ._capture_call import unwrapped
 from ._logging import logger
 from ._version import __version__
 from .options import Options
@@ -62,7 +65,7 @@ def save(executor: PoplarExecutor, filename: str, export_model: bool, save_rng_s
     except NotData as problem:
         raise Error(f"The compiled model cannot be saved: {problem}, which is not plain data.") from problem
     try:
-        documents["program"] = encode_saved(session.saved(), tensors["program"])
+        documents["program"] = encode_saved(saved_program(session), tensors["program"])
     except NotData as problem:
         # Python code of the user takes part in the program: whoever loads the file captures it anew.
         tensors["program"] = {}
@@ -107,19 +110,19 @@ def _add_model(
     optimizer = executor._optimizer
     if isinstance(optimizer, torch.optim.Optimizer):
         optimizer.state_dict()  # reads the device's state, if it is newer
-    _wrapping.unwrap_model(model)
     try:
-        documents["model"] = encode_module(model, tensors["model"], encode_hook=_encode_block)
-        left_out = [item for module in documents["model"]["modules"] for item in module["left_out"]]
-        if optimizer is not None:
-            keys = {id(tensor): key for key, tensor in tensors["model"].items()}
-            documents["optimizer"] = _executable_data.encode_optimizer(optimizer, keys, tensors["optimizer"])
-            _add_device_state(executor, tensors["optimizer"])
+        with unwrapped(model):
+            documents["model"] = encode_module(model, tensors["model"], encode_hook=_encode_block)
+            if optimizer is not None:
+                keys = {id(tensor): key for key, tensor in tensors["model"].items()}
+                documents["optimizer"] = _executable_data.encode_optimizer(
+                    optimizer, keys, tensors["optimizer"]
+                )
+                _add_device_state(executor, tensors["optimizer"])
+            tensors["model"] = {key: tensor.detach() for key, tensor in tensors["model"].items()}
     except NotData as problem:
         raise Error(f"The model cannot be saved: {problem}. Save it with export_model=False.") from problem
-    finally:
-        tensors["model"] = {key: tensor.detach() for key, tensor in tensors["model"].items()}
-        _wrapping.rewrap_model(model)
+    left_out = [item for module in documents["model"]["modules"] for item in module["left_out"]]
     if left_out:
         logger.warning(
             "The file will hold the compiled program and the weights, but not all of the model: %s cannot be "
@@ -240,16 +243,12 @@ def _put_program(executor: PoplarExecutor, opened: Package, manifest: _Manifest)
     saved = decode_saved(opened.document("program"), opened.tensors("program"))
 
     def restore(micro_batch: list[torch.Tensor]) -> Session:
-        options = executor._options
-        settings = _session_settings.session_settings(options, executor._training, executor._groupings())
-        spec = executor._optimizer_spec() if executor._training else None
-        _wrapping.unwrap_model(executor._model)
+        settings, spec = executor._session_settings(), executor._optimizer_spec()
         try:
-            return Session.restore(settings, spec, executor._model, micro_batch, saved)
+            with unwrapped(executor._model):
+                return restore_session(settings, spec, executor._model, micro_batch, saved)
         except Error as problem:
             raise Error(f"{opened.path}: {problem.message}") from problem
-        finally:
-            _wrapping.rewrap_model(executor._model)
 
     executor._compile(inputs, restore)
 

@@ -1,7 +1,8 @@
 """`PoplarExecutor`: the object that `trainingModel` and `inferenceModel` return.
 
-What it does when it is called, and what can be asked of it afterwards. Its state is in `_executor_state`,
-compiling and devices in `_executor_compile`.
+It checks and converts what the user gives, and drives the engine: `tremula.device` for the program's life on a
+device, a torch session for the program itself. The device holds its own copies of the weights: uploads when a
+model is compiled or attached, downloads when somebody looks.
 """
 
 from __future__ import annotations
@@ -9,27 +10,55 @@ from __future__ import annotations
 import datetime
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from tremula import log
+from tremula.device import counters
+from tremula.device.lifecycle import DeviceProgram
+from tremula.distributed import independent_models
 from tremula.errors import Error
+from tremula.execute.outputs import returned_turns
+from tremula.execute.settings import ReplicaGrouping
 from tremula.frontends.torch.capture.explain import located
-from tremula.frontends.torch.execute.executable import TurnTimes
-from tremula.frontends.torch.execute.outputs import returned_turns
-from tremula.frontends.torch.execute.whole import op_count
-from tremula.frontends.torch.optimize.adopt import mark_stepped
+from tremula.frontends.torch.data import wait_time
+from tremula.frontends.torch.dialect import program_log
+from tremula.frontends.torch.dialect.device_words import DEVICE_LAYER, WORDS
 from tremula.frontends.torch.session import Session
+from tremula.frontends.torch.settings import SessionSettings
 from tremula.program.source import user_line
+from tremula.telemetry import ledger
 
-from . import _counters, _device_log, _executable_file, _impl, enums, optim
-from ._executor_compile import CompilingExecutor, _OverwriteContextManager, as_device
-from ._executor_state import NO_EXECUTABLE_ERR
+from . import (
+    _args_parser,
+    _capture_call,
+    _compile_steps,
+    _executable_file,
+    _executor_options,
+    _impl,
+    _printing,
+    _session_settings,
+    optim,
+    profiling,
+)
+from ._capture_call import (
+    _OverwriteContextManager,
+    as_device,
+    registerPostCompileHook,
+    registerPreCompileHook,
+)
+from ._device_optimizer import DeviceOptimizer
+from ._host_weights import GroupableParameter, HostWeights
 from ._logging import logger
 from ._steady_call import SteadyCall
+from ._wrapping import CONVERSIONS, Wrapping, plain_class, returns_plain_module, unwrap_model
+from .options import Options
+
+if TYPE_CHECKING:
+    from tremula.device.chip_model import ModelledRun
 
 __all__ = [
     "NO_EXECUTABLE_ERR",
@@ -38,6 +67,10 @@ __all__ = [
     "registerPostCompileHook",
     "registerPreCompileHook",
 ]
+
+ledger.count_data_wait(lambda: (wait_time.waited_seconds(), wait_time.items()))
+
+NO_EXECUTABLE_ERR = WORDS.not_compiled
 
 _BACKWARD_ERR = (
     "backward() cannot be called explicitly on outputs of a PopTorch model. A call of a trainingModel has already "
@@ -50,19 +83,275 @@ def _backward_refused(*_args: Any, **_kwargs: Any) -> None:
     raise located(_impl.createPoptorchError(_BACKWARD_ERR), user_line())
 
 
-class PoplarExecutor(CompilingExecutor):
+class PoplarExecutor:
     """A model wrapped for the device. Use `trainingModel` or `inferenceModel` to make one."""
+
+    _precompile_hooks = _capture_call.PRECOMPILE_HOOKS
+    _postcompile_hooks = _capture_call.POSTCOMPILE_HOOKS
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        options: Options | None,
+        training: bool,
+        poptorch_version: str,
+        optimizer: torch.optim.Optimizer | None = None,
+        user_model: torch.nn.Module | None = None,
+    ) -> None:
+        # `model` is called and may be a wrapper of ours; `user_model` is what the user handed over.
+        self._user_model = user_model or model
+        self._model = model
+        self._options = _executor_options.own_options(options)
+        self._training = training
+        self._poptorch_version = poptorch_version
+        assert training or optimizer is None, "an inference model has no optimizer"
+        _executor_options.resolve_output_modes(self._options, training)
+        # Before the module changes class: afterwards its forward would be a wrapper's.
+        self._args_parser = _args_parser.ArgsParser(model)
+        self._executable_inputs: _args_parser.ArgsParser.Args | None = None
+        self._steady: SteadyCall | None = None
+        self._anchor_memory: dict[str, torch.Tensor] = {}
+        self.per_replica_params: dict[str, tuple[Any, int, Any]] = {}
+        label = plain_class(self._user_model).__name__
+        settings = _session_settings.device_settings(self._options, training, label)
+        bar = self._options._progress_bar if self._options._show_compilation_progress_bar else None
+        self._device: DeviceProgram[Session] = DeviceProgram(settings, WORDS, bar)
+        self._profiling = profiling.Channel(f"poptorch.{settings.kind}")
+        self._profiling.instrument(
+            self, "copyWeightsToHost", "copyWeightsToDevice", "setOptimizer", "compile", "destroy"
+        )
+        self._weights = HostWeights(model)
+        self._trainer = DeviceOptimizer(self._options, self._weights, self._device) if training else None
+        if training:
+            self.setOptimizer(optimizer or optim.SGD(self._user_model.parameters(), lr=0.01))
+        self._options._freeze()
+        if training:
+            self._wrapping = Wrapping(self)
+            self.PoptorchParameter = self._wrapping.parameter_class
+            self.PoptorchBuffer = self._wrapping.buffer_class
+            self._wrapping.put_on(self._user_model)
+            processes = self._options.Distributed.numProcesses
+            independent_models.add_model(
+                label,
+                processes,
+                self._options.replication_factor,
+                advice="options = popdist.poptorch.Options()  # instead of poptorch.Options()",
+            )
+
+    # -- looking at it -----------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> torch.nn.Module:
+        """The user's module."""
+        return self._user_model
+
+    @property
+    def options(self) -> Options:
+        """The (frozen) options."""
+        return self._options
+
+    @property
+    def training(self) -> bool:
+        """Whether `forward` of the user's module runs in training mode, as on any module."""
+        return self._user_model.training if isinstance(self._user_model, torch.nn.Module) else self._training
+
+    @property
+    def _session(self) -> Session | None:
+        return self._device.program
+
+    _executable = _session
+
+    @property
+    def _modelled(self) -> ModelledRun | None:
+        return self._device.modelled
+
+    @property
+    def _ledger(self) -> ledger.Entry:
+        return self._device.ledger
+
+    @property
+    def _optimizer(self) -> torch.optim.Optimizer | None:
+        return None if self._trainer is None else self._trainer.optimizer
+
+    @property
+    def _host_weights_version(self) -> int:
+        return self._weights.version
+
+    def __repr__(self) -> str:
+        return _printing.module_repr(self._user_model)
+
+    def __getattr__(self, attr: str) -> Any:
+        if attr == "_user_model":  # not set yet, as in a half-built object
+            raise AttributeError(attr)
+        value = getattr(self._user_model, attr)
+        if attr in CONVERSIONS and isinstance(self._user_model, torch.nn.Module):
+            return returns_plain_module(value)
+        if isinstance(value, torch.nn.Parameter):
+            return GroupableParameter(value, attr, self.per_replica_params)
+        return value
+
+    def isCompiled(self) -> bool:
+        """Whether there is a compiled program."""
+        return self._device.program is not None
+
+    def isAttachedToDevice(self) -> bool:
+        """Whether the program is loaded on a device."""
+        return self._device.attached
+
+    @property
+    def _is_attached(self) -> bool:
+        return self._device.attached
+
+    def _compiled(self) -> Session:
+        return self._device.compiled
+
+    # -- weights and optimizer -----------------------------------------------------------------------------
+
+    def copyWeightsToHostIfNeeded(self) -> bool:
+        """Copy the weights to the host if a training call has changed them since; says whether it did."""
+        if not self._weights.outdated:
+            return False
+        logger.debug("Implicit copyWeightsToHost()")
+        self.copyWeightsToHost()
+        return True
+
+    def copyWeightsToHost(self) -> None:
+        """Copy parameters and buffers from the device into the user's module."""
+        self._weights.to_host(self._compiled().executable)
+
+    def copyWeightsToDevice(self) -> None:
+        """Copy parameters and buffers from the user's module to the device."""
+        session = self._compiled()
+        self._weights.outdated = False
+        if self._optimizer is not None:
+            self._optimizer.state_dict()
+        log.layer(DEVICE_LAYER).debug("Writing weights from host to IPU memory")
+        self._weights.to_device(session.executable)
+
+    def copyNamedBuffersToDevice(self) -> None:
+        """Copy the buffers named with `Options.updatableNamedBuffers` to the device."""
+        session = self._compiled()
+        names = self._options._Popart.options.get("updatableNamedBuffers")
+        if names is None:
+            raise _impl.createPoptorchError(
+                "this model was compiled without buffers that may be updated by name: list them with "
+                "poptorch.Options().updatableNamedBuffers([...]) before it is compiled."
+            )
+        self._weights.to_device(session.executable, names)
+
+    def load_state_dict(self, state_dict: Mapping[str, torch.Tensor], strict: bool = True) -> Any:
+        """Load a checkpoint into the user's module and, if attached, into the device."""
+        result = self._user_model.load_state_dict(state_dict, strict)
+        if self.isAttachedToDevice():
+            logger.debug("load_state_dict: implicit copyWeightsToDevice()")
+            self.copyWeightsToDevice()
+        return result
+
+    def setOptimizer(self, optimizer: torch.optim.Optimizer) -> None:
+        """Use `optimizer`, or the changed values of the one in use, from the next call on."""
+        if self._trainer is None:
+            raise _impl.createPoptorchError("An optimizer can only be set on a training model.")
+        self._trainer.set(optimizer)
+        if self.isAttachedToDevice():
+            self._trainer.write_values()
+            self._trainer.write(self.copyWeightsToHostIfNeeded)
+
+    def _optimizer_spec(self) -> Any:
+        return None if self._trainer is None else self._trainer.spec()
+
+    # -- compiling ---------------------------------------------------------------------------------------
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile for these arguments (those of `forward`) without running."""
+        bound = self._args_parser(args, kwargs, False)
+        if self.isCompiled():
+            logger.warning(
+                "compile() does nothing here: this model is compiled already; destroy() it first to compile anew"
+            )
+            return
+        self._compile(bound, ahead=self._device.settings.cache_folder is not None)
+
+    def _compile(
+        self,
+        bound: Any,
+        restore: Callable[[list[torch.Tensor]], Session] | None = None,
+        *,
+        ahead: bool = False,
+    ) -> None:
+        """Compile for `bound`, or load what `restore` makes for one micro-batch of it.
+
+        With `ahead`, compiled code is in the cache when this returns.
+        """
+        with self._profiling.tracepoint("modelCompilation"):
+            self._device.compile(_compile_steps.compile_steps(self, bound, restore), ahead=ahead)
+
+    def _session_settings(self) -> SessionSettings:
+        label = self._device.settings.label
+        return _session_settings.session_settings(self._options, self._training, self._groupings(), label)
+
+    def _micro_batch(self, bound: Any) -> tuple[list[torch.Tensor], Callable[[list[torch.Tensor]], Any]]:
+        """One micro-batch of the inputs in device dtypes, and how to call the model with its tensors."""
+        return _capture_call.micro_batch_of(bound, _session_settings.loops_of(self._options), self._model)
+
+    def _ready_for_capture(self) -> Any:
+        """While inside, the model is a plain one, with what extensions and the strategy do around a capture."""
+        return _capture_call.ready_for_capture(
+            self._model, self._user_model, self._options._execution_strategy
+        )
+
+    def _groupings(self) -> dict[str, ReplicaGrouping]:
+        return _session_settings.groupings_of(self._model, self._options, self.per_replica_params)
+
+    # -- device ------------------------------------------------------------------------------------------
+
+    def _load_state(self) -> None:
+        self.copyWeightsToDevice()
+        if self._trainer is not None:
+            self._trainer.load(self.copyWeightsToHostIfNeeded)
+
+    def _save_state(self) -> None:
+        if self._trainer is not None:
+            self.copyWeightsToHostIfNeeded()
+            self._trainer.read()
+
+    def attachToDevice(self) -> None:
+        """Load the compiled program on a device again."""
+        self._compiled()
+        assert not self._device.settings.offline, WORDS.offline
+        self._device.attach(self._load_state)
+
+    def detachFromDevice(self) -> None:
+        """Give the device back after reading weights, optimizer state and random state from it."""
+        self._device.detach(self._save_state)
+
+    def destroy(self) -> None:
+        """Release the device and the program. A training model's module is unwrapped, its weights up to date."""
+        self._steady = None  # it holds the program
+        if not self.isCompiled():
+            return
+        if self._training:
+            self.copyWeightsToHostIfNeeded()
+            if self._optimizer is not None:
+                self._optimizer.state_dict()
+        self._device.destroy()
+        if not self._training:
+            return
+        if not _impl.isWrapped(self._user_model):
+            raise _impl.createPoptorchError(
+                "this module is not wrapped any more: was it destroyed through another executor?"
+            )
+        unwrap_model(self._user_model, remember=False)
 
     # -- running -----------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run one combined batch; compiles on the first call."""
         started = perf_counter()
-        steady = self._steady
+        device, steady = self._device, self._steady
         if (
             steady is None
-            or steady.session is not self._session
-            or not self.isAttachedToDevice()
+            or steady.session is not device.program
+            or not device.attached
             or (tensors := steady.recognised(args, kwargs)) is None
         ):
             steady, tensors, given = self._admit(args, kwargs)
@@ -70,17 +359,20 @@ class PoplarExecutor(CompilingExecutor):
             if not self._training:
                 self._follow_training()
             given = steady.as_device(tensors)
-        if self._training:
-            self._write_optimizer_state_if_needed()
-        assert self._attachment is not None
-        self._attachment.about_to_run()
+        trainer = self._trainer
+        if trainer is not None:
+            trainer.write(self.copyWeightsToHostIfNeeded)
+        device.about_to_run()
         with self._profiling.tracepoint("modelExecution"):
-            outputs, anchors = self._run(steady, tensors, given)
+            outputs, anchors = steady.run(tensors, given, synthetic=self._synthetic)
         if anchors:
             self._anchor_memory.update(zip(self._options.anchored_tensors, anchors, strict=True))
         for output in outputs:
             output.backward = _backward_refused
-        self._after_run(tensors, outputs, started)
+        device.ran(tensors, outputs, started)
+        if trainer is not None:
+            self._weights.outdated = True
+            trainer.stepped()
         return steady.as_returned(outputs)
 
     def _admit(self, args: Any, kwargs: Any) -> tuple[SteadyCall, list[torch.Tensor], list[torch.Tensor]]:
@@ -89,12 +381,12 @@ class PoplarExecutor(CompilingExecutor):
         Returns:
             What later calls like this one need not do again, the tensors, and these as the device takes them.
         """
-        assert self._options.connection_type != enums.ConnectionType.Never, (
+        assert not self._device.settings.offline, (
             "Trying to run a model on an offline device (ConnectionType.Never): use model.compile(inputs) instead "
             "of model(inputs)"
         )
         bound = self._args_parser(args, kwargs, self.isCompiled())
-        if self._session is None:
+        if not self.isCompiled():
             self._compile(bound)
         if not self.isAttachedToDevice():
             self.attachToDevice()
@@ -113,52 +405,12 @@ class PoplarExecutor(CompilingExecutor):
         tensors = list(bound.asPackedFlatTuple(compiled_for))
         return self._steady, tensors, [as_device(tensor) for tensor in tensors]
 
-    def _run(
-        self, steady: SteadyCall, tensors: list[torch.Tensor], given: list[torch.Tensor]
-    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        if self._synthetic:  # nothing travels between host and device
-            outputs, anchors = steady.session.run([_synthetic(tensor) for tensor in given])
-            return [torch.zeros_like(output) for output in outputs], anchors
-        outputs, anchors = steady.session.run(given)
-        for index in steady.mutated_inputs:
-            if given[index] is not tensors[index]:
-                with torch.no_grad():
-                    tensors[index].copy_(given[index])
-        return outputs, anchors
-
-    @functools.cached_property
-    def _counts_cycles(self) -> bool:
-        """Whether each run is to log its cycles."""
-        wanted = self._options._Popart.options["instrumentWithHardwareCycleCounter"]
-        return bool(wanted) and self._modelled is not None
-
     @functools.cached_property
     def _synthetic(self) -> bool:
         mode = self._options._Popart.options.get(
             "syntheticDataMode", 0
         )  # frozen, as all options of an executor
         return bool(int(mode))
-
-    def _after_run(self, tensors: list[torch.Tensor], outputs: list[torch.Tensor], started: float) -> None:
-        samples = tensors[0].shape[0] if tensors and tensors[0].dim() else 1
-        seconds = perf_counter() - started
-        self._ledger.executed(1, samples, seconds)
-        if self._meter is not None:
-            self._meter.called(seconds, samples, tensors, outputs)
-        if not self._calls_since_compile:
-            self._ledger.first_call(samples, seconds)
-            log.layer("tremula").info("%s: first call in %.2f s", self._label, seconds)
-        self._calls_since_compile += 1
-        if self._counts_cycles:
-            log.layer("poptorch:cpp").info("Total number of IPU cycles: %d", self.cycleCount())
-        self._random_words = None
-        if self._training:
-            self._dirty_host_weights = True
-            optimizer = self._optimizer
-            if isinstance(optimizer, optim.Optimizer):
-                optimizer.host_state_is_dirty = True
-            if optimizer is not None:
-                mark_stepped(optimizer)
 
     def _follow_training(self) -> None:
         """Take over weights that a training model of the same module has produced meanwhile."""
@@ -168,37 +420,10 @@ class PoplarExecutor(CompilingExecutor):
             return
         model.copyWeightsToHostIfNeeded()
         version = model._host_weights_version
-        if self._host_weights_version != version:
+        if self._weights.version != version:
             logger.debug("Implicit copyWeightsToDevice()")
             self.copyWeightsToDevice()
-            self._host_weights_version = version
-
-    # -- what is written down about it ---------------------------------------------------------------------
-
-    def _compile(self, *args: Any, **kwargs: Any) -> None:
-        super()._compile(*args, **kwargs)
-        self._ledger.follow(self._compiled().executable.choice.report)
-
-    def _capture(self, *args: Any, **kwargs: Any) -> Session:
-        started = perf_counter()
-        session = super()._capture(*args, **kwargs)
-        seconds = perf_counter() - started
-        self._ledger.captured(seconds)
-        program = session.program
-        graphs = [graph for graph in (program.step, program.accumulate, program.update) if graph is not None]
-        log.layer("tremula").info(
-            "%s: captured in %.2f s (%d ops)", self._label, seconds, sum(map(op_count, graphs))
-        )
-        return session
-
-    @property
-    def _label(self) -> str:
-        return f"{self._ledger.kind} {self._ledger.model}"
-
-    def destroy(self) -> None:
-        """Release the device and the program. A training model's module is unwrapped, its weights up to date."""
-        self._steady = None  # it holds the program
-        super().destroy()
+            self._weights.version = version
 
     # -- files -------------------------------------------------------------------------------------------
 
@@ -226,30 +451,16 @@ class PoplarExecutor(CompilingExecutor):
     @property
     def rng_state(self) -> list[int] | None:
         """Seed and state of the device's random number generators; before the first run the seed, if one is set."""
-        session = self._compiled()
-        if self._random_words is None and self._calls_since_compile:
-            log.layer("poptorch:cpp").debug("Reading random seed")
-            log.layer("poptorch:cpp").debug("Reading RNG state")
-            self._random_words = session.executable.random.words()
-        return self._random_words
+        return self._device.random_words
 
     @rng_state.setter
     def rng_state(self, state: list[int]) -> None:
-        session = self._compiled()
-        self._random_words = list(state)
-        if self.isAttachedToDevice():
-            self._write_random_state(session, self._random_words)
-
-    def _write_random_state(self, session: Session, words: list[int]) -> None:
-        log.layer("poptorch:cpp").debug("Setting random seed to %d", words[0])
-        if len(words) > 1:
-            log.layer("poptorch:cpp").debug("Setting RNG state")
-        session.executable.random.restore(words)
+        self._device.random_words = state
 
     def getTensorNames(self) -> list[str]:
         """Names of all tensors of the compiled program."""
-        assert self._session is not None, "Model must be compiled before calling getTensorNames"
-        return self._session.tensor_names()
+        assert self.isCompiled(), "Model must be compiled before calling getTensorNames"
+        return self._compiled().tensor_names()
 
     def getAnchoredTensor(self, short_name: str) -> torch.Tensor:
         """Value of a tensor anchored with `Options.anchorTensor`, from the last call."""
@@ -259,7 +470,7 @@ class PoplarExecutor(CompilingExecutor):
         return self._anchor_memory[short_name]
 
     def _debugGetPopartIR(self) -> str:
-        return json.dumps(_device_log.program_as_ir(self._compiled()), separators=(",", ":"))
+        return json.dumps(program_log.program_as_ir(self._compiled()), separators=(",", ":"))
 
     def cycleCount(self) -> int:
         """Modelled cycles of a call: all of its device iterations, without the host's part."""
@@ -267,21 +478,11 @@ class PoplarExecutor(CompilingExecutor):
             raise _impl.createPoptorchError(
                 "Cycle count logging is disabled. Please set option logCycleCount to True to enable."
             )
-        if not self.isCompiled() or not self._calls_since_compile:
+        if not self.isCompiled() or not self._device.calls:
             raise _impl.createPoptorchError(
                 "Please run the model at least once before obtaining cycle count."
             )
-        modelled = self._modelled
-        if modelled is None:
-            raise _impl.createPoptorchError(
-                "Cycles are modelled, and TREMULA_CHIP_MODEL=off turns the model off. Unset it to get them."
-            )
-        found = modelled.estimate
-        log.info_once(
-            "modelled cycles",
-            f"cycleCount() is modelled for {found.chip.title}, not measured; times on hardware were {found.time_band}",
-        )
-        return modelled.cycles_per_call()
+        return self._device.cycles()
 
     def compilationTime(self) -> datetime.timedelta:
         """How long the compilation took on this host."""
@@ -291,7 +492,7 @@ class PoplarExecutor(CompilingExecutor):
             raise _impl.createPoptorchError(
                 "Please set showCompilationProgressBar option to obtain compilation time."
             )
-        return datetime.timedelta(seconds=self._compile_seconds)
+        return datetime.timedelta(seconds=self._device.compile_seconds)
 
     def getPerfCounters(self) -> dict[str, list[list[float]]]:
         """Times (seconds) of the transfers of the last call, per event, tensor and transfer.
@@ -299,55 +500,29 @@ class PoplarExecutor(CompilingExecutor):
         They are modelled, and count from the beginning of the call; without the chip model (TREMULA_CHIP_MODEL=off)
         they are those of the host's clock.
         """
-        if self._session is None:
-            return _counters.no_ticks()
-        program = self._session.program
-        counted = self._calls_since_compile and not self._synthetic  # synthetic data is not transferred
-        times = self._session.executable.times if counted else TurnTimes()
-        tensors = len(program.interface.inputs), len(program.interface.outputs)
-        returned = returned_turns(self._session.settings.outputs, program.loops) if counted else 0
-        modelled = self._modelled
-        if modelled is None:
-            return _counters.ticks(times, *tensors, returned)
-        return _counters.modelled_ticks(modelled.turn_time(), len(times.started), *tensors, returned)
+        if not self.isCompiled():
+            return counters.no_ticks()
+        session = self._compiled()
+        program = session.program
+        returned = None
+        if self._device.calls and not self._synthetic:  # synthetic data is not transferred
+            returned = returned_turns(session.settings.outputs, program.loops)
+        return self._device.perf_counters(
+            len(program.interface.inputs), len(program.interface.outputs), returned
+        )
 
-    def getLatency(self) -> _counters.Latency:
+    def getLatency(self) -> counters.Latency:
         """(least, most, mean) seconds from the request of the inputs to the last output, modelled."""
-        return _counters.latency(self.getPerfCounters(), "input", min, "output_complete", max)
+        return counters.latency(self.getPerfCounters(), "input", min, "output_complete", max)
 
-    def getHostIpuLatency(self) -> _counters.Latency:
+    def getHostIpuLatency(self) -> counters.Latency:
         """(least, most, mean) seconds for the inputs to arrive, modelled."""
-        return _counters.latency(self.getPerfCounters(), "input", min, "input_complete", max)
+        return counters.latency(self.getPerfCounters(), "input", min, "input_complete", max)
 
-    def getComputeLatency(self) -> _counters.Latency:
+    def getComputeLatency(self) -> counters.Latency:
         """(least, most, mean) seconds from the last input to the last output, modelled."""
-        return _counters.latency(self.getPerfCounters(), "input_complete", max, "output", max)
+        return counters.latency(self.getPerfCounters(), "input_complete", max, "output", max)
 
-    def getIpuHostLatency(self) -> _counters.Latency:
+    def getIpuHostLatency(self) -> counters.Latency:
         """(least, most, mean) seconds for the outputs to arrive, modelled."""
-        return _counters.latency(self.getPerfCounters(), "output", min, "output_complete", max)
-
-
-def _synthetic(tensor: torch.Tensor) -> torch.Tensor:
-    """Data that never left the host: random for floating point, zeros otherwise."""
-    return torch.randn_like(tensor) if tensor.is_floating_point() else torch.zeros_like(tensor)
-
-
-def _register(hooks: dict[int, Callable[[], Any]], hook: Callable[[], Any]) -> Any:
-    handle = torch.utils.hooks.RemovableHandle(hooks)
-    hooks[handle.id] = hook
-    return handle
-
-
-def registerPreCompileHook(hook: Callable[[], Any]) -> Any:
-    """Call `hook()` before every compilation; the handle that is returned takes it off again."""
-    if not callable(hook):
-        raise RuntimeError("Pre-compile hook must be callable")
-    return _register(PoplarExecutor._precompile_hooks, hook)
-
-
-def registerPostCompileHook(hook: Callable[[], Any]) -> Any:
-    """Call `hook()` after every compilation; the handle that is returned takes it off again."""
-    if not callable(hook):
-        raise RuntimeError("Post-compile hook must be callable")
-    return _register(PoplarExecutor._postcompile_hooks, hook)
+        return counters.latency(self.getPerfCounters(), "output", min, "output_complete", max)

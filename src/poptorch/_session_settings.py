@@ -1,4 +1,4 @@
-"""From poptorch's options to the settings of an engine session."""
+"""From poptorch's options to the settings of the engine: of a session, and of the device that runs it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tremula.device.settings import Connection, DeviceSettings, effective_engine_options
 from tremula.distributed import launch_environment
 from tremula.distributed.instances import Instances, sync_timeout
 from tremula.errors import Error
-from tremula.frontends.torch.execute.choice import ExecutionSettings
-from tremula.frontends.torch.execute.device_state import ReplicaGrouping
-from tremula.frontends.torch.execute.outputs import OutputRule
-from tremula.frontends.torch.session import SessionSettings
+from tremula.execute.outputs import OutputRule
+from tremula.execute.settings import ExecutionSettings, ReplicaGrouping
+from tremula.frontends.torch.settings import SessionSettings
 from tremula.program.loops import Loops
 
 from . import enums
-from ._profile import engine_options
 
 if TYPE_CHECKING:
     from .options import Options
 
+_CONNECTIONS = {
+    enums.ConnectionType.Always: Connection.ALWAYS,
+    enums.ConnectionType.OnDemand: Connection.ON_DEMAND,
+    enums.ConnectionType.Never: Connection.NEVER,
+}
 _MODES = {
     enums.OutputMode.Final: "final",
     enums.OutputMode.EveryN: "every_n",
@@ -76,6 +80,37 @@ def session_settings(
     )
 
 
+def device_settings(options: Options, training: bool, label: str) -> DeviceSettings:
+    """Settings for the device of a model called `label`."""
+
+    def chosen(name: str) -> Any:
+        return getattr(options, name) if options.exists(name) else None
+
+    return DeviceSettings(
+        kind="trainingModel" if training else "inferenceModel",
+        label=label,
+        training=training,
+        name=chosen("model_name") or "",
+        replicas=options.replication_factor,
+        connection=_CONNECTIONS[options.connection_type],
+        device_id=chosen("ipu_id"),
+        use_model=chosen("use_model"),
+        round_up=options.auto_round_num_ipus,
+        count_cycles=bool(options._Popart.options["instrumentWithHardwareCycleCounter"]),
+        cache_folder=cache_folder(options),
+        instance=options.Distributed.processId,
+        instances=options.Distributed.numProcesses,
+        engine_options=own_engine_options(options),
+        seed=chosen("random_seed"),
+    )
+
+
+def own_engine_options(options: Options) -> Mapping[str, str]:
+    """Poplar's engine options as the program has set them."""
+    own: Mapping[str, str] = options._Popart.options.get("engineOptions", {})
+    return own
+
+
 def instances_of(options: Options) -> Instances:
     """Who trains a model with these options together; nobody else if it is only compiled."""
     processes = options.Distributed.numProcesses
@@ -83,10 +118,10 @@ def instances_of(options: Options) -> Instances:
         return Instances()
     index = options.Distributed.processId
     if launch_environment.instances() == processes:
-        index = (
-            launch_environment.instance()
-        )  # options that were read from a file are those of who saved them
-    return Instances(index, processes, sync_timeout(engine_options(options)))
+        # options that were read from a file are those of the process that saved them
+        index = launch_environment.instance()
+    timeout = sync_timeout(effective_engine_options(own_engine_options(options)))
+    return Instances(index, processes, timeout)
 
 
 def cache_folder(options: Options) -> str | None:
@@ -98,6 +133,17 @@ def cache_folder(options: Options) -> str | None:
 def _is_running(options: Options) -> bool:
     strategy = options.Training.meanAccumulationAndReplicationReductionStrategy
     return bool(strategy == enums.MeanReductionStrategy.Running)
+
+
+def groupings_of(
+    model: torch.nn.Module, options: Options, settings: Mapping[str, tuple[Any, int, Any]]
+) -> dict[str, ReplicaGrouping]:
+    """The replica groupings that the user set for parameters of `model`, by name."""
+    parameters = dict(model.named_parameters())
+    replicas = options.replication_factor
+    return {
+        name: grouping_of(name, parameters[name], replicas, setting) for name, setting in settings.items()
+    }
 
 
 def grouping_of(

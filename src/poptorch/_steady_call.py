@@ -117,3 +117,25 @@ class SteadyCall:
         for position, dtype in self._narrowed:
             given[position] = given[position].to(dtype)
         return given
+
+    def run(
+        self, tensors: list[torch.Tensor], given: list[torch.Tensor], *, synthetic: bool
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Outputs and anchored tensors of a call with `tensors`, which the device takes as `given`.
+
+        With `synthetic`, nothing travels between host and device.
+        """
+        if synthetic:
+            outputs, anchors = self.session.run([_synthetic(tensor) for tensor in given])
+            return [torch.zeros_like(output) for output in outputs], anchors
+        outputs, anchors = self.session.run(given)
+        for index in self.mutated_inputs:
+            if given[index] is not tensors[index]:
+                with torch.no_grad():
+                    tensors[index].copy_(given[index])
+        return outputs, anchors
+
+
+def _synthetic(tensor: torch.Tensor) -> torch.Tensor:
+    """Data that does not come from the host: random for floating point, zeros otherwise."""
+    return torch.randn_like(tensor) if tensor.is_floating_point() else torch.zeros_like(tensor)

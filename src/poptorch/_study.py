@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from tremula.frontends.torch.capture.stages import StageSummary
     from tremula.schedule.deployment import Deployment
 
-    from ._executor_compile import CompilingExecutor
+    from ._poplar_executor import PoplarExecutor
 
 
-def subject_of(executor: CompilingExecutor, *args: Any, **kwargs: Any) -> Subject:
+def subject_of(executor: PoplarExecutor, *args: Any, **kwargs: Any) -> Subject:
     """A wrapped model with the arguments of a call (a whole combined batch), compiled or not."""
     return subject_of_bound(executor, executor._args_parser(args, kwargs, False))
 
 
-def subject_of_bound(executor: CompilingExecutor, bound: Any) -> Subject:
+def subject_of_bound(executor: PoplarExecutor, bound: Any) -> Subject:
     """The same with arguments that are bound to forward's already."""
     options, training = executor._options, executor._training
     inputs, call = executor._micro_batch(bound)
@@ -49,7 +49,7 @@ def subject_of_bound(executor: CompilingExecutor, bound: Any) -> Subject:
     )
 
 
-def answer(executor: CompilingExecutor, bound: Any) -> None:
+def answer(executor: PoplarExecutor, bound: Any) -> None:
     """Tell about the model, before it is compiled, whoever asks; that may end the program."""
     subject = subject_of_bound(executor, bound)
     who = listeners.listener()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import copy
 import copyreg
+import functools
 import itertools
 import weakref
 from collections.abc import Callable
@@ -17,7 +18,15 @@ from typing import Any
 
 import torch
 
+from tremula import log
+from tremula.distributed import independent_models
 from tremula.errors import Error
+from tremula.program.source import user_line
+
+#: methods of a module that return it, so that `model = wrapped.half()` would lose the wrapper
+CONVERSIONS = frozenset(
+    {"to", "half", "float", "double", "bfloat16", "type", "cpu", "cuda", "ipu", "to_empty"}
+)
 
 
 class _IdentityMap:
@@ -228,9 +237,6 @@ def _model_class(base: type, owner: weakref.ref[Any]) -> type:
 
 def _note_moved_model(model: torch.nn.Module) -> None:
     """`.to()`, `.half()`, `.float()` on a module that is already wrapped does not reach the device."""
-    from tremula import log
-    from tremula.program.source import user_line
-
     line, name = user_line(), plain_class(model).__name__
     log.warn_once(
         f"moved {name}",
@@ -238,3 +244,21 @@ def _note_moved_model(model: torch.nn.Module) -> None:
         f"wrapped{f', at {line}' if line else ''}. The compiled model keeps the types it was compiled with: "
         "convert the model before you wrap it, or call destroy() and wrap it again.",
     )
+
+
+def returns_plain_module(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A conversion that warns: what it returns is not the wrapped model."""
+
+    @functools.wraps(method)
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        line = user_line()
+        log.warn_once(
+            f"conversion {line}",
+            f"{method.__name__}() of a wrapped model{f', at {line},' if line else ''} converts and returns the plain "
+            "module: calling what it returns runs on the host. Convert the module before it is wrapped, and keep "
+            "the object that trainingModel or inferenceModel returned.",
+        )
+        independent_models.add_conversion()
+        return method(*args, **kwargs)
+
+    return convert

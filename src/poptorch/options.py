@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import torch
 
+from tremula.device.progress import ProgressBar
 from tremula.errors import Error
 from tremula.settings import env
 
@@ -27,7 +28,6 @@ from ._options_groups import (
     _TensorLocationOptions,
     _TrainingOptions,
 )
-from ._options_progress import ProgressBar
 from ._options_text import ConfigFileError
 from ._strategies import (
     ParallelPhasedExecution,

@@ -95,7 +95,7 @@ def test_buckets_are_summed_in_their_order_the_last_layers_first(training: Calla
     session = wrapped._compiled()
     sizes = [flat.numel() for flat in session.executable._state.buckets.flat]
     assert len(sizes) > 1
-    assert session._team.echo.begun == sizes
+    assert session.process_group.echo.begun == sizes
     first = session.executable._state.buckets.members[0]
     names = session.program.interface.gradients
     assert {names[i].split(".")[1] for i in first} <= {"2", "3"}
@@ -121,7 +121,7 @@ def test_the_compiled_form_ends_with_the_same_update(training: Callable[..., Any
     compiled._compiled().executable.choice.form = _compiled_form(compiled)
     for wrapped in (quick, compiled):
         wrapped(*batches(4, 2)[1])
-    begun = [wrapped._compiled()._team.echo.begun for wrapped in (quick, compiled)]
+    begun = [wrapped._compiled().process_group.echo.begun for wrapped in (quick, compiled)]
     assert begun[0] == begun[1]
     for name, value in _weights(quick).items():
         assert torch.equal(_weights(compiled)[name], value), name
@@ -140,21 +140,21 @@ def test_a_trial_says_nothing_to_the_others(training: Callable[..., Any]) -> Non
     wrapped = training(Wide, 2)
     session = wrapped._compiled()
     choice = session.executable.choice
-    before, begun = _weights(wrapped), len(session._team.echo.begun)
+    before, begun = _weights(wrapped), len(session.process_group.echo.begun)
     chunks = [[tensor] for tensor in batches(4, 1)[0]]
     chunks[1] = [chunks[1][0].int()]
     with torch.no_grad():
         verdict = tried(choice._around, choice._quick, _compiled_form(wrapped), chunks)
     assert verdict.equal
-    assert len(session._team.echo.begun) == begun
+    assert len(session.process_group.echo.begun) == begun
     assert all(torch.equal(_weights(wrapped)[name], value) for name, value in before.items())
 
 
 def test_after_an_interrupted_update_nothing_goes_on_in_secret(training: Callable[..., Any]) -> None:
     wrapped = training(Dense, 2)
-    wrapped._compiled()._team.echo.interrupted = True
+    wrapped._compiled().process_group.echo.interrupted = True
     with pytest.raises(KeyboardInterrupt):
         wrapped(*batches(4, 1)[0])
-    wrapped._compiled()._team.echo.interrupted = False
+    wrapped._compiled().process_group.echo.interrupted = False
     with pytest.raises(Error, match="interrupted in the middle of an update"):
         wrapped(*batches(4, 1)[0])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tremula.errors import Error
 from tremula.estimate import Estimate, estimate
+from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.context import annotated
 from tremula.frontends.torch.capture.placement import PlacementRule, SingleIpu
 from tremula.frontends.torch.capture.stages import AutoStages, Mode
@@ -21,7 +22,7 @@ from tremula.frontends.torch.ops.vendor_schemas import identity_loss
 from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
 from tremula.frontends.torch.optimize.spec import Kind as OptimizerKind
 from tremula.frontends.torch.rules.program import program_of
-from tremula.frontends.torch.session import Session, SessionSettings
+from tremula.frontends.torch.settings import SessionSettings
 from tremula.frontends.torch.structure import flattenTensorStructure
 from tremula.hardware.catalogue import system
 from tremula.memory.categories import Category
@@ -62,9 +63,11 @@ def _captured(*, training: bool, pipelined: bool = False, loops: Loops = _ONCE) 
     }
     group = GroupSpec(tuple(name for name, _ in module.named_parameters()), values)
     spec = OptimizerSpec(OptimizerKind.ADAM, (group,)) if training else None
-    session = Session(SessionSettings(training, loops=loops, rule=rule), spec)
+    settings = SessionSettings(training, loops=loops, rule=rule)
     inputs = [torch.zeros(32, 96), torch.zeros(32, 10)]
-    return session.capture(module, lambda v: module(*v), inputs, ["x", "y"], flattenTensorStructure).program
+    return capture_program(
+        settings, spec, module, lambda v: module(*v), inputs, ["x", "y"], flattenTensorStructure
+    ).program
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 import poptorch
-from poptorch._counters import latency
 from poptorch._deployment import deployment_of
 from tremula.device.chip_model import estimate_of
+from tremula.device.counters import latency
 from tremula.schedule.deployment import Location
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.placement import PlacementRule
 from tremula.frontends.torch.capture.segments import Segments
 from tremula.frontends.torch.capture.stages import AutoStages, Mode
@@ -18,7 +19,7 @@ from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, Optimiz
 from tremula.frontends.torch.optimize.spec import Kind as OptimizerKind
 from tremula.frontends.torch.rules.lower import lower
 from tremula.frontends.torch.rules.program import flatten
-from tremula.frontends.torch.session import Session, SessionSettings
+from tremula.frontends.torch.settings import SessionSettings
 from tremula.frontends.torch.structure import flattenTensorStructure
 from tremula.program.loops import Loops
 from tremula.program.lowered import LoweringSettings
@@ -139,10 +140,16 @@ def _flat(
         rule = AutoStages(Mode.PIPELINED, same_as_ipu=False)
         around = _blocks(module, rule, cuts)
     settings = SessionSettings(training, loops=Loops(gradient_accumulation=9, device_iterations=9), rule=rule)
-    session = Session(settings, _spec(module) if training else None)
+    spec = _spec(module) if training else None
     with around:
-        program = session.capture(
-            module, lambda v: module(*v), [torch.zeros(x), torch.zeros(y)], ["x", "y"], flattenTensorStructure
+        program = capture_program(
+            settings,
+            spec,
+            module,
+            lambda v: module(*v),
+            [torch.zeros(x), torch.zeros(y)],
+            ["x", "y"],
+            flattenTensorStructure,
         ).program
     lowered = lower(program, LoweringSettings(proportions=PROPORTIONS))
     places = [(cut.segment, cut.module) for cut in rule.cuts(program)] if isinstance(rule, Segments) else []

@@ -1,8 +1,8 @@
 """The chip model beside a program that runs: when it looks, what it says by itself, what is asked of it.
 
 Looking takes a moment, so small programs are looked at when they are compiled and large ones when somebody
-asks, unless TREMULA_CHIP_MODEL says otherwise. Numbers never depend on it: what goes wrong in the model is
-told and the program runs on, except where running out of memory was asked to be an error.
+asks, unless TREMULA_CHIP_MODEL says otherwise. Numbers never depend on it: an error of the model is reported and
+the program runs on, except where running out of memory was asked to be an error.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class ModelledRun:
 
 
 def estimate_of(wrapped: object) -> Estimate:
-    """All modelled figures of a wrapped model (what `poptorch.trainingModel` and `inferenceModel` return).
+    """All modelled figures of a wrapped model.
 
     Raises:
         Error: it is not compiled, or the chip model is off.

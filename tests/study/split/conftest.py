@@ -9,10 +9,11 @@ import pytest
 import torch
 from torch import nn
 
+from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.segments import Segments
 from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
 from tremula.frontends.torch.optimize.spec import Kind as OptimizerKind
-from tremula.frontends.torch.session import Session, SessionSettings
+from tremula.frontends.torch.settings import SessionSettings
 from tremula.frontends.torch.structure import flattenTensorStructure
 from tremula.program.loops import Loops
 from tremula.schedule.deployment import Deployment
@@ -44,13 +45,14 @@ def in_segments() -> Callable[..., Segmented]:
     ) -> Segmented:
         segments = Segments()
         settings = SessionSettings(training, loops=loops, rule=segments)
-        session = Session(settings, _spec(module) if training else None)
 
         def call(values: list[torch.Tensor]) -> Any:
             return module(*values)
 
         with segments.following(module):
-            program = session.capture(
+            program = capture_program(
+                settings,
+                _spec(module) if training else None,
                 module.train(training),
                 call,
                 list(inputs),

@@ -25,7 +25,7 @@ from tremula.frontends.torch.capture.stages import StageSummary
 from tremula.frontends.torch.dtypes import device_dtype
 from tremula.frontends.torch.ops.vendor_schemas import identity_loss
 from tremula.frontends.torch.optimize.named import name_of, named_spec
-from tremula.frontends.torch.session import SessionSettings
+from tremula.frontends.torch.settings import SessionSettings
 from tremula.frontends.torch.subject import Parts, Subject, Variant
 from tremula.program.loops import Loops
 from tremula.schedule.deployment import Deployment

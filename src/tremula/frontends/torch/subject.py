@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from tremula.errors import Error
+from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.placement import PlacementRule
 from tremula.frontends.torch.capture.segments import Cut, Segments
 from tremula.frontends.torch.capture.stages import StageSummary
@@ -25,7 +26,7 @@ from tremula.frontends.torch.dtypes import device_dtype
 from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.frontends.torch.optimize.spec import OptimizerSpec
 from tremula.frontends.torch.rules.program import program_of
-from tremula.frontends.torch.session import Session, SessionSettings
+from tremula.frontends.torch.settings import SessionSettings
 from tremula.program.loops import Loops
 from tremula.program.op import Placement
 from tremula.program.program import Program
@@ -164,13 +165,19 @@ class Subject:
             input_group_size=1,
         )
         placed = rule if variant.own_blocks else segments
-        settings = replace(parts.settings, rule=placed, loops=loops, anchors={})
-        session = Session(settings, parts.spec)
+        settings = replace(parts.settings, rule=placed, loops=loops)
         try:
             with parts.around(), segments.following(parts.module), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                program = session.capture(
-                    parts.module, parts.call, inputs, parts.input_names, parts.flatten, dtype_of=dtype_of
+                program = capture_program(
+                    settings,
+                    parts.spec,
+                    parts.module,
+                    parts.call,
+                    inputs,
+                    parts.input_names,
+                    parts.flatten,
+                    dtype_of=dtype_of,
                 ).program
         except Exception as problem:  # forward is the user's: another size may be anything to it
             if variant.micro_batch is None and variant.precision is None:

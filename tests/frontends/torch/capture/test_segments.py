@@ -7,19 +7,26 @@ from typing import Any
 import torch
 from torch import nn
 
+from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.segments import Cut, Segments
 from tremula.frontends.torch.graphs.program import TorchProgram, record_of
-from tremula.frontends.torch.session import Session, SessionSettings
+from tremula.frontends.torch.settings import SessionSettings
 from tremula.frontends.torch.structure import flattenTensorStructure
 from tremula.program.op import Phase
 
 
 def _captured(module: nn.Module, width: int = 4) -> tuple[TorchProgram, Segments]:
     segments = Segments()
-    session = Session(SessionSettings(training=False, rule=segments))
+    settings = SessionSettings(training=False, rule=segments)
     with segments.following(module):
-        program = session.capture(
-            module.eval(), lambda v: module(*v), [torch.zeros(2, width)], ["x"], flattenTensorStructure
+        program = capture_program(
+            settings,
+            None,
+            module.eval(),
+            lambda v: module(*v),
+            [torch.zeros(2, width)],
+            ["x"],
+            flattenTensorStructure,
         ).program
     return program, segments
 
@@ -97,9 +104,10 @@ def test_backward_ops_belong_to_the_segment_they_differentiate() -> None:
     group = GroupSpec(
         tuple(n for n, _ in model.named_parameters()), values | {"learningRate": HyperValue(0.1)}
     )
-    session = Session(SessionSettings(training=True, rule=segments), OptimizerSpec(Kind.SGD, (group,)))
     with segments.following(model):
-        program = session.capture(
+        program = capture_program(
+            SessionSettings(training=True, rule=segments),
+            OptimizerSpec(Kind.SGD, (group,)),
             model,
             lambda v: nn.functional.mse_loss(model(*v), v[0]),
             [torch.zeros(2, 4)],

@@ -4,7 +4,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tremula.frontends.torch.execute.outputs import OutputCollector, OutputRule, returned_turns
+from tremula.execute.outputs import OutputRule, returned_turns
+from tremula.frontends.torch.execute.outputs import OutputCollector
 from tremula.program.loops import Loops
 
 LOOPS = st.builds(

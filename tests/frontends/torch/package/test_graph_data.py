@@ -17,7 +17,9 @@ from tremula.frontends.torch.graphs.program import record_of
 from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, Kind, OptimizerSpec
 from tremula.frontends.torch.package.container import BadData
 from tremula.frontends.torch.package.saved_program import decode_saved, encode_saved
-from tremula.frontends.torch.session import Session, SessionSettings
+from tremula.frontends.torch.restoring import restore, saved_program
+from tremula.frontends.torch.session import Session
+from tremula.frontends.torch.settings import SessionSettings
 from tremula.frontends.torch.structure import flattenTensorStructure
 from tremula.program.loops import Loops
 
@@ -70,7 +72,7 @@ def _compiled(module: torch.nn.Module, training: bool) -> Session:
 
 def _through_file(session: Session) -> tuple[Any, dict[str, torch.Tensor]]:
     tensors: dict[str, torch.Tensor] = {}
-    return json.loads(json.dumps(encode_saved(session.saved(), tensors), allow_nan=False)), tensors
+    return json.loads(json.dumps(encode_saved(saved_program(session), tensors), allow_nan=False)), tensors
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -79,7 +81,7 @@ def test_a_restored_program_computes_the_same(training: bool) -> None:
     session = _compiled(module, training)
     saved = decode_saved(*_through_file(session))
     spec = _spec() if training else None
-    other = Session.restore(_settings(training), spec, module, _INPUTS, saved)
+    other = restore(_settings(training), spec, module, _INPUTS, saved)
     batch = [torch.cat([tensor, tensor + 1]) if training else tensor for tensor in _INPUTS]
     for _ in range(3):
         first, second = session.run(batch)[0], other.run(batch)[0]
@@ -92,7 +94,7 @@ def test_a_restored_program_computes_the_same(training: bool) -> None:
 def test_names_records_and_nesting_come_back() -> None:
     session = _compiled(Net(), True)
     saved = decode_saved(*_through_file(session))
-    other = Session.restore(_settings(True), _spec(), Net(), _INPUTS, saved)
+    other = restore(_settings(True), _spec(), Net(), _INPUTS, saved)
     assert other.tensor_names() == session.tensor_names()
     assert list(other.result) == ["pair", "loss"]
     assert type(other.result["pair"]) is tuple
@@ -111,7 +113,7 @@ def test_anchors_are_not_part_of_the_file_but_can_be_set_anew() -> None:
     first.compile(module, lambda v: module(*v), _INPUTS, ["input", "input/1"], flattenTensorStructure)
     saved = decode_saved(*_through_file(first))
     assert saved.program.interface.anchors == ()
-    second = Session.restore(anchored, None, module, _INPUTS, saved)
+    second = restore(anchored, None, module, _INPUTS, saved)
     assert torch.equal(first.run(_INPUTS)[1][0], second.run(_INPUTS)[1][0])
 
 
@@ -122,7 +124,7 @@ def test_the_order_of_the_optimizers_tensors_is_that_of_the_compilation() -> Non
     group = _spec().groups[0]
     turned = OptimizerSpec(Kind.ADAM, (GroupSpec(group.parameters[::-1], group.values),))
     saved = decode_saved(*_through_file(session))
-    other = Session.restore(_settings(True), turned, module, _INPUTS, saved)
+    other = restore(_settings(True), turned, module, _INPUTS, saved)
     batch = [torch.cat([tensor, tensor]) for tensor in _INPUTS]
     for _ in range(3):
         session.run(batch)
@@ -150,7 +152,7 @@ def test_what_does_not_fit_is_listed(change: dict[str, Any], message: str) -> No
     given: dict[str, Any] = {"settings": _settings(True), "spec": _spec(), "module": Net(), "inputs": _INPUTS}
     given.update(change)
     with pytest.raises(Error, match=message):
-        Session.restore(saved=saved, **given)
+        restore(saved=saved, **given)
 
 
 _SAVED = _through_file(_compiled(Net(), True))
@@ -212,7 +214,7 @@ def test_any_change_is_refused_or_leaves_a_sound_program(place: tuple[Any, ...],
     holder[place[-1]] = junk
     try:
         saved = decode_saved(data, _SAVED[1])
-        Session.restore(_settings(True), _spec(), Net(), _INPUTS, saved)
+        restore(_settings(True), _spec(), Net(), _INPUTS, saved)
     except (BadData, Error):
         pass
 

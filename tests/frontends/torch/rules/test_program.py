@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 import torch
 
+from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.placement import SingleIpu
 from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
 from tremula.frontends.torch.optimize.spec import Kind as OptimizerKind
 from tremula.frontends.torch.rules.lower import lower
 from tremula.frontends.torch.rules.program import flatten
-from tremula.frontends.torch.session import Session, SessionSettings
+from tremula.frontends.torch.settings import SessionSettings
 from tremula.frontends.torch.structure import flattenTensorStructure
 from tremula.program.loops import Loops
 from tremula.program.op import Phase
@@ -55,11 +56,15 @@ def _flat(training: bool, accumulation: int = 2, samples: int | None = None) -> 
     spec = OptimizerSpec(OptimizerKind.LAMB, (group,)) if training else None
     settings = SessionSettings(training, loops=Loops(gradient_accumulation=accumulation), rule=SingleIpu())
     inputs = [torch.zeros(4, 8), torch.zeros(4, 8)]
-    program = (
-        Session(settings, spec)
-        .capture(module.train(training), lambda v: module(*v), inputs, ["x", "y"], flattenTensorStructure)
-        .program
-    )
+    program = capture_program(
+        settings,
+        spec,
+        module.train(training),
+        lambda v: module(*v),
+        inputs,
+        ["x", "y"],
+        flattenTensorStructure,
+    ).program
     return flatten(program, lower(program), samples)
 
 

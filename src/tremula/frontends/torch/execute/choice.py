@@ -17,7 +17,9 @@ from torch import fx
 from tremula import log
 from tremula.cache.store import Store
 from tremula.cache.trust import default_root, usable_root
-from tremula.frontends.torch.execute.compilation import Compilation, Progress
+from tremula.execute.executable import Progress
+from tremula.execute.settings import ExecutionSettings
+from tremula.frontends.torch.execute.compilation import Compilation
 from tremula.frontends.torch.execute.compile_request import NotCompilable, cxx_compiler, request_for
 from tremula.frontends.torch.execute.compiled import load
 from tremula.frontends.torch.execute.folding import drop_unused
@@ -42,19 +44,6 @@ _COMPILE_SECONDS = 10.0
 _COMPILE_SECONDS_PER_OP = 0.03
 #: a compilation begins when the program has run for this share of the compilation's expected time
 _SHARE_BEFORE_COMPILING = 0.25
-
-
-@dataclass(frozen=True)
-class ExecutionSettings:
-    """How a form is chosen.
-
-    Attributes:
-        cache_folder: where the user wants compiled code to be kept; None for the user's private folder.
-        label: what the program is called in the cache's listing.
-    """
-
-    cache_folder: str | None = None
-    label: str = "model"
 
 
 @dataclass

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,9 @@ import tremula
 from tremula import log
 from tremula.cache import trust
 from tremula.cache.store import Store
+from tremula.execute.executable import Progress
 from tremula.frontends.torch.execute.compile_request import CompileRequest
 from tremula.frontends.torch.execute.compile_worker import FOUND, NOT_KEPT, STAGES
-
-#: called with how much is done (0 to 1)
-Progress = Callable[[float], None]
 
 _POLL_SECONDS = 0.05
 #: folders of processes that were killed are removed after so many seconds

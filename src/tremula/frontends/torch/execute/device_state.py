@@ -11,20 +11,9 @@ from dataclasses import dataclass
 
 import torch
 
+from tremula.execute.settings import ReplicaGrouping
 from tremula.frontends.torch.execute.buckets import Buckets, bucket_members
 from tremula.frontends.torch.graphs.program import TorchProgram
-
-
-@dataclass(frozen=True)
-class ReplicaGrouping:
-    """A parameter with one value per group of replicas: dimension 0 of the device's tensor is the group."""
-
-    groups: int
-    consecutive: bool
-
-    def group_of(self, replica: int, replicas: int) -> int:
-        """The group that a replica belongs to."""
-        return replica // (replicas // self.groups) if self.consecutive else replica % self.groups
 
 
 @dataclass

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import torch
 
+from tremula.errors import Error
+from tremula.execute.executable import OptimizerState, Progress, TurnTimes
+from tremula.execute.outputs import OutputRule
+from tremula.execute.settings import ExecutionSettings, ReplicaGrouping
 from tremula.frontends.torch.execute.buckets import Reduction
-from tremula.frontends.torch.execute.choice import Choice, ExecutionSettings
-from tremula.frontends.torch.execute.compilation import Progress
-from tremula.frontends.torch.execute.device_state import DeviceState, ReplicaGrouping, TrainingState
+from tremula.frontends.torch.execute.choice import Choice, ChoiceReport
+from tremula.frontends.torch.execute.device_state import DeviceState, TrainingState
 from tremula.frontends.torch.execute.folding import folded
 from tremula.frontends.torch.execute.forms import QuickForm, RunContext
 from tremula.frontends.torch.execute.lower import lower
 from tremula.frontends.torch.execute.memory_format import channels_last_parameters
-from tremula.frontends.torch.execute.outputs import OutputCollector, OutputRule
+from tremula.frontends.torch.execute.outputs import OutputCollector
 from tremula.frontends.torch.execute.precision import DEFAULT_PRECISION, Precision
 from tremula.frontends.torch.execute.random_state import RandomState
 from tremula.frontends.torch.execute.shared_update import EarlyStep, SharedUpdate, can_copy
@@ -28,16 +30,8 @@ from tremula.frontends.torch.execute.threads import choose_threads
 from tremula.frontends.torch.graphs.program import TorchProgram
 
 
-@dataclass
-class TurnTimes:
-    """Host clock readings (seconds) of each turn of the loops during the last call."""
-
-    started: list[float] = field(default_factory=list)
-    ended: list[float] = field(default_factory=list)
-
-
 class Executable:
-    """Runs a program. Weights change only through `run`, `write_state` and the training tensors."""
+    """Runs a torch program: `tremula.execute.executable.Executable` on torch's tensors."""
 
     def __init__(
         self,
@@ -112,6 +106,16 @@ class Executable:
         return self.choice.form.name
 
     @property
+    def waits(self) -> bool:
+        """Whether nothing may run before the compiled form is ready."""
+        return self.choice.waits
+
+    @property
+    def report(self) -> ChoiceReport:
+        """Figures about the compiled form."""
+        return self.choice.report
+
+    @property
     def loss_scale(self) -> torch.Tensor:
         """The factor on the loss in the last device iteration."""
         return self._around.loss_scale
@@ -123,6 +127,31 @@ class Executable:
     def write_state(self, values: Mapping[str, torch.Tensor]) -> None:
         """Copy host values into the device's parameters and every replica's buffers."""
         self._state.write(values)
+
+    def read_optimizer(self) -> OptimizerState[torch.Tensor]:
+        """Copies of the optimizer's tensors and hyperparameters; empty where nothing is trained."""
+        if self.training is None:
+            return OptimizerState()
+        return OptimizerState(_copies(self.training.state), _copies(self.training.hyper))
+
+    def write_optimizer(self, state: OptimizerState[torch.Tensor]) -> list[str]:
+        """Take over an optimizer's state; the names of tensors that `state` lacks, or has in another shape."""
+        if self.training is None:
+            raise Error("Only a training model has optimizer state.")
+        own, hyper = self.training.state, self.training.hyper
+        tensors, parameters = _fitting(own, state.tensors), _fitting(hyper, state.parameters)
+        for name, value in tensors.items():
+            own[name].copy_(value)
+        hyper.update(_copies(parameters))
+        return sorted((own.keys() - tensors.keys()) | (hyper.keys() - parameters.keys()))
+
+    def random_words(self) -> list[int]:
+        """The random state as whole numbers, the seed first."""
+        return self.random.words()
+
+    def restore_random(self, words: Sequence[int]) -> None:
+        """Take over what `random_words` returned earlier; a seed alone restarts the streams."""
+        self.random.restore(words)
 
     def prepare(self, micro_batch: Sequence[torch.Tensor], progress: Progress | None = None) -> None:
         """Have the compiled form ready before anything runs; `progress` is told how far the compiler is."""
@@ -176,6 +205,19 @@ class Executable:
         if tensor.dim() == 0:
             return [tensor] * factor
         return torch.split(tensor, tensor.shape[0] // factor)
+
+
+def _copies(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in tensors.items()}
+
+
+def _fitting(own: Mapping[str, torch.Tensor], given: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Those of the `given` tensors that have the names and shapes of `own`."""
+    return {
+        name: value
+        for name, tensor in own.items()
+        if isinstance(value := given.get(name), torch.Tensor) and value.shape == tensor.shape
+    }
 
 
 class _OnlyTurn:

@@ -1,24 +1,11 @@
-"""Which results of which micro-batches go back to the host, and in what shape.
-
-The four output modes of the batch algebra, with micro-batches ordered by device iteration, accumulation
-step and replica. Only what will be returned is kept.
-"""
+"""The tensors that a host call returns, collected over its micro-batches. Only what will be returned is kept."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 
+from tremula.execute.outputs import OutputRule
 from tremula.program.loops import Loops
-
-
-@dataclass(frozen=True)
-class OutputRule:
-    """`mode` is one of final, all, sum, every_n; `period` counts device iterations for every_n."""
-
-    mode: str = "all"
-    period: int = 1
 
 
 class OutputCollector:
@@ -37,18 +24,8 @@ class OutputCollector:
         if self._rule.mode == "sum":
             total = self._sums[replica]
             self._sums[replica] = value if total is None else total + value
-        elif self.wanted(iteration, accumulation):
+        elif self._rule.returns(self._loops, iteration, accumulation):
             self._kept.append(value)
-
-    def wanted(self, iteration: int, accumulation: int) -> bool:
-        """Whether results of this turn of the loops are returned as they are."""
-        loops = self._loops
-        if self._rule.mode == "all":
-            return True
-        if self._rule.mode == "final":
-            last = iteration == loops.device_iterations - 1
-            return last and accumulation == loops.gradient_accumulation - 1
-        return (iteration + 1) % self._rule.period == 0
 
     def result(self) -> torch.Tensor:
         """The tensor that the host sees, in the usual order in memory."""
@@ -64,13 +41,3 @@ class OutputCollector:
         if kept[0].dim() == 0:
             return torch.stack(kept)
         return torch.cat(kept)
-
-
-def returned_turns(rule: OutputRule, loops: Loops) -> int:
-    """How many transfers to the host one output tensor makes per call."""
-    per_iteration = loops.gradient_accumulation * loops.replicas
-    if rule.mode == "all":
-        return loops.device_iterations * per_iteration
-    if rule.mode == "every_n":
-        return loops.device_iterations // rule.period * per_iteration
-    return loops.replicas

@@ -14,7 +14,8 @@ import torch
 from torch import fx
 
 from tremula.errors import Error
-from tremula.frontends.torch.execute.device_state import ReplicaGrouping, TrainingState
+from tremula.execute.settings import ReplicaGrouping
+from tremula.frontends.torch.execute.device_state import TrainingState
 from tremula.frontends.torch.graphs.program import TorchProgram, tensors_of
 from tremula.frontends.torch.package.saved_program import SavedProgram
 from tremula.program.loops import Loops

@@ -15,7 +15,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from tremula import checked_json
-from tremula.frontends.torch.execute.device_state import ReplicaGrouping
+from tremula.execute.settings import ReplicaGrouping
 from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.frontends.torch.optimize.spec import (
     GroupSpec,

@@ -6,8 +6,8 @@ import copy
 import datetime
 import pickle
 
-from poptorch._options_progress import ProgressBar
 from tremula import log
+from tremula.device.progress import ProgressBar
 
 
 def test_a_compilation(capsys):

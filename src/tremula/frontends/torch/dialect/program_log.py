@@ -1,25 +1,21 @@
-"""What the layers below PopTorch say while a model is compiled and attached, and their view of the program.
+"""Log lines about a compiled program that users of PopTorch look for, and its listing as PopART's IR.
 
-Lines that users of the real stack look for: which device was taken, what each op became and where it was
-placed. They go to the log of the layer that would speak, at the level at which it would.
+What each op became and where it was placed: each line goes to the layer, and has the level, of the real one.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 
-from tremula import __version__, log
-from tremula.errors import Error
+from tremula import log
 from tremula.frontends.torch.capture.stages import Mode
 from tremula.frontends.torch.graphs.names import op_type
 from tremula.frontends.torch.graphs.program import record_of, tensors_of
 from tremula.frontends.torch.optimize.device_ops import update_ops
 from tremula.frontends.torch.session import Session
-from tremula.machine.attach import Attachment
 from tremula.program.op import Placement
 
 _TYPE_WORDS = {
@@ -33,41 +29,8 @@ _TYPE_WORDS = {
 }
 
 
-def chosen_by_user(model: bool) -> None:
-    """The user said whether to run on an IPU model."""
-    log.layer("poptorch:cpp").info(
-        "From the user configuration: Ipu model: %s", "Enabled" if model else "Disabled"
-    )
-
-
-def compilation_begins() -> None:
-    """From here on programs that time compilations by the log (as examples-utils does) count."""
-    log.layer("popart:session").info("Popart version: none; this is Tremula %s", __version__)
-
-
-def captured() -> None:
-    """The program is known."""
-    log.layer("popart:devicex").info("Poplar graph initialised")
-    log.layer("popart:devicex").info("Starting compilation")
-
-
-def acquired(attachment: Attachment, ipus: int, hardware: bool) -> None:
-    """A device was chosen."""
-    device = attachment.device
-    if hardware:
-        text = f"Acquired {ipus} IPU(s): running on device Id {device.id}."
-    else:
-        text = f"Acquired {ipus} IPU(s): running on a model of them (no hardware is shown by this machine)."
-    log.layer("poptorch:cpp").info(text)
-
-
-def attached(attachment: Attachment) -> None:
-    """The program was loaded on the device."""
-    log.layer("poptorch:cpp").debug("Attached to device %d", attachment.device.id)
-
-
-def compiled(session: Session) -> None:
-    """The program and the settings that follow from it."""
+def log_program(session: Session) -> None:
+    """The program, and the settings that follow from it."""
     cpp = log.layer("poptorch:cpp")
     summary = session.stages()
     pipelined = summary is not None and summary.mode is Mode.PIPELINED and len(summary.ipus_used) > 1
@@ -75,12 +38,8 @@ def compiled(session: Session) -> None:
     if summary is not None and summary.mode is Mode.PHASED:
         cpp.debug("executionPhaseSettings.stages set to value %d", summary.phase_groups)
         cpp.debug("executionPhaseSettings.phases set to value %d", summary.phases)
-        for what in (
-            "activation",
-            "weight",
-            "optimizer",
-            "accumulator",
-        ):  # off chip between phases by default
+        # off chip between phases by default
+        for what in ("activation", "weight", "optimizer", "accumulator"):
             cpp.debug("location_%s set to value useOnChipStorage(False)", what)
     for name, rule in session.settings.anchors.items():
         word = {"all": "ALL", "final": "FINAL", "sum": "Sum", "every_n": "EVERYN"}[rule.mode]
@@ -156,25 +115,3 @@ def program_as_ir(session: Session) -> dict[str, Any]:
     if session.spec is not None:
         ops += [{"name": f"{kind}/{name}", "type": kind} for kind, name in update_ops(session.spec)]
     return {"maingraph": ops}
-
-
-def write_optimizer_state(session: Session, state: Mapping[str, Any]) -> None:
-    """Put a checkpoint's optimizer state on the device; what does not fit is named in a warning."""
-    training = session.executable.training
-    if training is None:
-        raise Error("Only a training model has optimizer state.")
-    log.layer("poptorch:cpp").debug("Writing optimiser state tensors from host to IPU memory")
-    own = {"ipu_state": training.state, "ipu_param": training.hyper}
-    missing = []
-    for part, tensors in own.items():
-        given = state.get(part) or {}
-        for name, tensor in list(tensors.items()):
-            value = given.get(name)
-            if not isinstance(value, torch.Tensor) or value.shape != tensor.shape:
-                missing.append(name)
-            elif part == "ipu_state":
-                tensor.copy_(value)
-            else:
-                training.hyper[name] = value.clone()
-    if missing:
-        log.layer("poptorch:cpp").warning("Missing optimizer state: %s", ", ".join(sorted(missing)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tremula.frontends.torch.execute.executable import TurnTimes
+from tremula.execute.executable import TurnTimes
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import TurnTime
@@ -45,7 +45,7 @@ def ticks(times: TurnTimes, inputs: int, outputs: int, returned: int) -> dict[st
 
 
 def modelled_ticks(turn: TurnTime, turns: int, inputs: int, outputs: int, returned: int) -> dict[str, Ticks]:
-    """Counters of a modelled call of `turns` turns, in seconds from its beginning."""
+    """Counters of a modelled call of `turns` turns, in seconds from its start."""
     started = [index * turn.period for index in range(turns)]
     arrived = [moment + turn.inputs for moment in started]
     computed = [moment + turn.compute for moment in arrived][turns - returned :] if returned else []

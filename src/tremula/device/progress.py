@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime
 import sys
+from collections.abc import Callable
 from typing import Any
-
-import tqdm
 
 from tremula import log
 
@@ -32,6 +31,8 @@ class ProgressBar:
         if self._bar is not None and progress < self._done:
             self._finish()  # an earlier compilation broke off
         if self._bar is None or self._start is None:
+            import tqdm  # not everybody wants a bar
+
             self._start = now
             self._done = 0
             self._bar = tqdm.tqdm(desc="Graph compilation", total=total, bar_format=_LAYOUT, file=sys.stderr)
@@ -66,3 +67,22 @@ class ProgressBar:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+class CompileProgress:
+    """A context for one compilation: what it gives is called with the per cent that are done."""
+
+    def __init__(self, bar: ProgressBar | None) -> None:
+        self._bar = bar
+
+    def __enter__(self) -> Callable[[int], None]:
+        self._advance(0)
+        return self._advance
+
+    def __exit__(self, error_type: object, *_rest: object) -> None:
+        if error_type is not None and self._bar is not None:
+            self._bar.abandon()
+
+    def _advance(self, percent: int) -> None:
+        if self._bar is not None:
+            self._bar(percent, 100)

@@ -1,0 +1,37 @@
+"""The lock that lets one of several processes compile, and the others find the result in the cache."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+
+from tremula.cache.keys import key_of
+from tremula.cache.store import Store
+from tremula.cache.trust import usable_root
+from tremula.device.settings import DeviceSettings
+
+
+@contextlib.contextmanager
+def compile_lock(settings: DeviceSettings, identity: Callable[[], str], logger: str) -> Iterator[None]:
+    """Inside, this process is the only one of its run that compiles a program of this identity.
+
+    Only in a run of several instances with a cache folder. All processes capture their programs before, side by
+    side.
+
+    Args:
+        settings: of the program.
+        identity: a text that is the same in all processes that compile the same program.
+        logger: the name of the logger for the two lines about it.
+    """
+    if settings.instances <= 1 or settings.cache_folder is None:
+        yield
+        return
+    root, _ = usable_root(settings.cache_folder)
+    lines = logging.getLogger(logger)
+    with Store(root).lock(key_of({"distributed": identity()})):
+        lines.debug("Executable cache file locked by process %s", settings.instance)
+        try:
+            yield
+        finally:
+            lines.debug("Process %s released the cache lock", settings.instance)

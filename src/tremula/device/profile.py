@@ -1,0 +1,86 @@
+"""Profile files: whether and where the engine options ask for one, and writing it.
+
+The engine options `autoReport.*` decide, those of the environment before those of the program. A profile that
+cannot be written is reported, and the program runs on.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tremula import log
+from tremula.device.settings import DeviceSettings, effective_engine_options
+from tremula.errors import Error
+
+if TYPE_CHECKING:
+    from tremula.device.chip_model import ModelledRun
+
+FILE_NAME = "profile.pop"
+
+
+class ProfileFile:
+    """The profile that the engine options of a program ask for.
+
+    Attributes:
+        graph: whether the graph's part is asked for; `execution` likewise.
+        path: where it goes: a folder for each program, named by the user or by what it does.
+    """
+
+    def __init__(self, settings: DeviceSettings) -> None:
+        self._label = settings.label
+        self._options = effective_engine_options(settings.engine_options)
+        self.graph = self._asked("autoReport.outputGraphProfile")
+        self.execution = self._asked("autoReport.outputExecutionProfile", "autoReport.outputExecutionReport")
+        # a name, not a path out of the folder
+        name = settings.name.replace("/", "_").replace("\0", "_").strip(". ")
+        folder = Path(self._options.get("autoReport.directory", ".")).expanduser()
+        self.path = folder / (name or ("training" if settings.training else "inference")) / FILE_NAME
+
+    def _asked(self, *names: str) -> bool:
+        values = [self._options[name] for name in (*names, "autoReport.all") if name in self._options]
+        return bool(values) and values[0].lower() in ("true", "1")
+
+    def refuse_without_chip_model(self) -> None:
+        """Report that there is nothing to write a profile from."""
+        if self.graph or self.execution:
+            log.no_effect(
+                "autoReport", "profiles are made by the chip model, which TREMULA_CHIP_MODEL=off turned off"
+            )
+
+    def write(self, modelled: ModelledRun) -> str:
+        """Write the profile if one is asked for; its path, or "" where there is none."""
+        if not (self.graph or self.execution):
+            return ""
+        # imported here, because it takes a moment and programs without a profile do not need it
+        from tremula.recording import write_profile
+
+        started = time.perf_counter()
+        try:
+            write_profile(
+                modelled.estimate,
+                self.path,
+                engine_options=self._options,
+                run={"model": self._label, "program": " ".join(sys.argv[:1])},
+                graph=self.graph,
+                execution=self.execution,
+            )
+        except Error as problem:
+            log.layer("tremula").warning("No profile: %s", problem.message)
+            return ""
+        except Exception as problem:  # a profile must not take the program down with it
+            log.layer("tremula").warning(
+                "No profile: a fault of the recorder (%s: %s). Numbers do not depend on it; please report it.",
+                type(problem).__name__,
+                problem,
+            )
+            return ""
+        log.layer("tremula").info(
+            "Profile written to %s (modelled, not measured; %.1f s). `tremula view %s` shows it.",
+            self.path,
+            time.perf_counter() - started,
+            self.path,
+        )
+        return str(self.path)

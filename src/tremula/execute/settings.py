@@ -1,0 +1,30 @@
+"""Settings of executors that no framework is needed for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ExecutionSettings:
+    """How an executor keeps compiled code.
+
+    Attributes:
+        cache_folder: where the user wants compiled code to be kept; None for the user's private folder.
+        label: what the program is called in the cache's listing.
+    """
+
+    cache_folder: str | None = None
+    label: str = "model"
+
+
+@dataclass(frozen=True)
+class ReplicaGrouping:
+    """A parameter with one value per group of replicas: dimension 0 of the device's tensor is the group."""
+
+    groups: int
+    consecutive: bool
+
+    def group_of(self, replica: int, replicas: int) -> int:
+        """The group that a replica belongs to."""
+        return replica // (replicas // self.groups) if self.consecutive else replica % self.groups

@@ -1,0 +1,74 @@
+"""Tensors that a call returns besides the model's outputs, because the user named them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import torch
+from torch import fx
+
+from tremula.errors import Error
+from tremula.execute.outputs import OutputRule
+from tremula.frontends.torch.execute.executable import Executable
+from tremula.frontends.torch.graphs.names import Names
+from tremula.frontends.torch.graphs.program import TorchProgram
+from tremula.frontends.torch.optimize.loss_scale import FINAL_SCALE
+
+#: prefix of the name of a parameter's value after the update
+_UPDATED = "UpdatedVar___"
+
+
+class Anchors:
+    """The anchored tensors of one program.
+
+    Results of the step are added to its outputs; updated weights and the loss scale are read after the call.
+    """
+
+    def __init__(self, wanted: Mapping[str, OutputRule], *, training: bool) -> None:
+        self._names = tuple(wanted)
+        self._after_step = {
+            name for name in wanted if training and (name == FINAL_SCALE or name.startswith(_UPDATED))
+        }
+        self._in_step = {name: rule for name, rule in wanted.items() if name not in self._after_step}
+
+    def add_to(self, program: TorchProgram, names: Names) -> list[OutputRule]:
+        """Make the step of `program` return them, after the outputs; the rule of each that was added."""
+        if not self._in_step:
+            return []
+        output = program.step.graph.output_node()
+        values = list(output.args[0])  # type: ignore[arg-type]
+        trained = program.interface.gradients
+        first_gradient = len(values) - len(trained)
+        gradients = dict(zip((f"Gradient___{n}" for n in trained), values[first_gradient:], strict=True))
+        added: list[fx.Node] = []
+        for name in self._in_step:
+            node = gradients.get(name) or names.tensors.get(name)
+            if node is None:
+                raise Error(
+                    f"There is no tensor called {name} in the compiled model to anchor. getTensorNames() on a "
+                    "model compiled without this anchor lists the names.",
+                    type="poptorch_cpp_error",
+                )
+            added.append(node)
+        output.args = ([*values[:first_gradient], *added, *values[first_gradient:]],)
+        program.interface = replace(program.interface, anchors=tuple(self._in_step))
+        return list(self._in_step.values())
+
+    def split(
+        self, values: list[torch.Tensor], executable: Executable
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Outputs and anchored tensors of a call that returned `values`."""
+        if not self._names:
+            return values, []
+        count = len(executable.program.interface.outputs)
+        in_step = dict(zip(self._in_step, values[count:], strict=True))
+        return values[:count], [
+            in_step[name] if name in in_step else _after_step(name, executable) for name in self._names
+        ]
+
+
+def _after_step(name: str, executable: Executable) -> torch.Tensor:
+    if name == FINAL_SCALE:
+        return executable.loss_scale.clone()
+    return executable.read_state()[name.removeprefix(_UPDATED)].clone()
