@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tremula.frontends.torch.capture.stages import Mode, StageSummary
 from tremula.frontends.torch.graphs.program import TorchProgram
+from tremula.program.stages import Mode, StageSummary
 from tremula.schedule.deployment import Deployment, Location
 
 from . import enums

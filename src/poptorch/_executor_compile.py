@@ -16,7 +16,6 @@ from tremula.cache.keys import key_of
 from tremula.cache.store import Store
 from tremula.cache.trust import usable_root
 from tremula.errors import Error
-from tremula.frontends.torch.capture.stages import StageSummary
 from tremula.frontends.torch.dtypes import device_dtype
 from tremula.frontends.torch.execute.device_state import ReplicaGrouping
 from tremula.frontends.torch.session import Session
@@ -24,6 +23,7 @@ from tremula.frontends.torch.structure import flattenTensorStructure, reconstruc
 from tremula.machine import attach, systems
 from tremula.machine.attach import Attachment
 from tremula.program.source import user_line
+from tremula.program.stages import StageSummary
 from tremula.settings.environment import env
 from tremula.study.listeners import is_asked
 
@@ -203,6 +203,12 @@ class CompilingExecutor(ExecutorState):
         finally:
             _impl.rewrapModelIfNecessary(self._model)
             _impl.rewrapModelIfNecessary(self._user_model)
+
+    def _subject(self, *args: Any, **kwargs: Any) -> object:
+        """This model with the arguments of a call, for `tremula.ask`."""
+        from ._study import subject_of
+
+        return subject_of(self, *args, **kwargs)
 
     def _tell(self, bound: Any) -> None:
         """Answer who asks about this model: `tremula estimate run`, or TREMULA_ESTIMATE."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tremula.distributed.host_run import HostRun
 from tremula.scale.measure import MeasureSettings
-from tremula.scale.row import HostRun, Measured
+from tremula.scale.row import Measured
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tremula.cli.main import main
+from tremula.distributed.host_run import HostRun
 from tremula.scale.document import read
-from tremula.scale.row import HostRun, Measured
+from tremula.scale.row import Measured
 
 PROGRAM = """
     import sys

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from tremula.distributed.host_run import HostRun
 from tremula.scale.feeding import fed
-from tremula.scale.row import PARTS, DataRate, HostRun, Layout, Measured, Row, ScalingStudy
+from tremula.scale.row import PARTS, DataRate, Layout, Measured, Row, ScalingStudy
 from tremula.scale.sizes import compared
 from tremula.study.finding import Figure
 

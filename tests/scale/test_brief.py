@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from tremula.distributed.host_run import HostRun
 from tremula.formatting import amount, duration
 from tremula.scale.brief import print_brief
 from tremula.scale.feeding import fed
-from tremula.scale.row import DataRate, HostRun, Measured, Row, ScalingStudy
+from tremula.scale.row import DataRate, Measured, Row, ScalingStudy
 
 
 def printed(study: ScalingStudy, width: int = 180) -> str:

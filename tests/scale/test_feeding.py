@@ -12,6 +12,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import poptorch
 from tremula.frontends.torch.data import current_loader
+from tremula.frontends.torch.factory import make, subject_of
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.scale.feeding import fed, limits, measured_rate
 from tremula.scale.row import DataRate, Row
 from tremula.study.finding import Figure
@@ -66,7 +68,12 @@ def test_the_limit_is_the_smallest_size_that_waits() -> None:
     assert limits([("weak", "bow", rows)], None) == []
 
 
-def test_the_loader_that_a_program_goes_over_can_be_read_on_its_own() -> None:
+@pytest.fixture
+def subject() -> TorchSubject:
+    return subject_of(make(lambda: (torch.nn.Linear(2, 2), torch.zeros(4, 2))), "linear")
+
+
+def test_the_loader_that_a_program_goes_over_can_be_read_on_its_own(subject: TorchSubject) -> None:
     data = TensorDataset(torch.zeros(40, 3), torch.zeros(40))
     with current_loader.watching():
         next(iter(poptorch.DataLoader(poptorch.Options().deviceIterations(2), data, batch_size=4)))
@@ -77,7 +84,7 @@ def test_the_loader_that_a_program_goes_over_can_be_read_on_its_own() -> None:
         speed = current_loader.read(loader, seconds=6.0, clock=lambda: float(next(ticks)))
         assert speed == current_loader.ReadingSpeed(samples=48, batches=6, seconds=6.0, workers=0)
         assert speed.samples_per_second == 8.0
-        rate, why = measured_rate()
+        rate, why = measured_rate(subject)
     assert why == ""
     assert rate is not None
     assert rate.origin == "measured"
@@ -109,7 +116,7 @@ def test_reading_ends_in_time_whatever_the_loader_is_like() -> None:
     assert slow is None
 
 
-def test_loaders_are_kept_only_while_somebody_watches() -> None:
+def test_loaders_are_kept_only_while_somebody_watches(subject: TorchSubject) -> None:
     loader = poptorch.DataLoader(poptorch.Options(), TensorDataset(torch.zeros(4)))
     next(iter(loader))
     assert current_loader.newest() is None
@@ -119,12 +126,12 @@ def test_loaders_are_kept_only_while_somebody_watches() -> None:
         del loader
         assert current_loader.newest() is kept()
     assert kept() is None
-    rate, why = measured_rate()
+    rate, why = measured_rate(subject)
     assert rate is None
     assert "no poptorch.DataLoader" in why
 
 
-def test_a_loader_that_fails_is_told() -> None:
+def test_a_loader_that_fails_is_told(subject: TorchSubject) -> None:
     class Broken(torch.utils.data.Dataset[torch.Tensor]):
         def __len__(self) -> int:
             return 4
@@ -134,6 +141,6 @@ def test_a_loader_that_fails_is_told() -> None:
 
     with current_loader.watching():
         current_loader.begins(DataLoader(Broken()))
-        rate, why = measured_rate()
+        rate, why = measured_rate(subject)
     assert rate is None
     assert "the disk is gone" in why

@@ -6,7 +6,7 @@ import pytest
 from tests.scale.models import stack
 
 from tremula.estimate.bands import band
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.scale.layouts import Layouts
 from tremula.scale.question import STRONG, WEAK, ScaleQuestion
 from tremula.scale.row import Row
@@ -18,7 +18,7 @@ from tremula.study.question import Question
 LARGE = {"width": 5000, "layers": 8, "batch": 1}
 
 
-def rows_of(subject: Subject, **asked: object) -> tuple[list[Row], list[str]]:
+def rows_of(subject: TorchSubject, **asked: object) -> tuple[list[Row], list[str]]:
     question = ScaleQuestion(**{"targets": ("mk2",), "ipus": (1, 2, 4), "stages": (1, 2), **asked})  # type: ignore[arg-type]
     layouts = Layouts(subject, question)
     batches, notes = batches_for(layouts, question)

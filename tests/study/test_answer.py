@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.hardware.catalogue import chip, smallest_system
 from tremula.study.answer import ask
 from tremula.study.finding import PARTS, Finding
 from tremula.study.question import Question
 
-Stack = Callable[..., Subject]
+Stack = Callable[..., TorchSubject]
 
 
 def test_ipus_become_replicas_while_the_model_fits_on_one(stack: Stack) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.profile.reader import Profile
 from tremula.recording.record import write_profile
 from tremula.study.answer import ask
@@ -14,7 +14,9 @@ from tremula.study.profiled import finding_of_profile
 from tremula.study.question import Question
 
 
-def test_a_profile_has_the_figures_of_its_estimate(stack: Callable[..., Subject], tmp_path: Path) -> None:
+def test_a_profile_has_the_figures_of_its_estimate(
+    stack: Callable[..., TorchSubject], tmp_path: Path
+) -> None:
     answer = ask(stack(), Question.of(stages=2, target="mk2")).answers[0]
     assert answer.estimate is not None
     path = tmp_path / "profile.pop"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tremula.errors import Error
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.study import saved
 from tremula.study.answer import ask
 from tremula.study.compare import compare
@@ -21,7 +21,7 @@ from tremula.study.question import Question
 
 
 @pytest.fixture(scope="module")
-def findings(stack: Callable[..., Subject]) -> tuple[Finding, ...]:
+def findings(stack: Callable[..., TorchSubject]) -> tuple[Finding, ...]:
     question = Question.of(micro_batch=[4, 16], precision=["fp32", "fp16"], target="mk2")
     return ask(stack(), question).findings
 

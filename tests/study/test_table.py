@@ -11,14 +11,14 @@ import pytest
 from rich.console import Console
 
 from tremula.formatting import between, duration, memory_size, plain, share
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.study.answer import Answers, ask
 from tremula.study.question import Question
 from tremula.study.table import as_csv, print_table
 
 
 @pytest.fixture(scope="module")
-def answers(stack: Callable[..., Subject]) -> Answers:
+def answers(stack: Callable[..., TorchSubject]) -> Answers:
     return ask(stack(), Question.of(ipus=[1, 3], stages=[1, 2], target="mk2"))
 
 
@@ -59,7 +59,9 @@ def test_csv_gives_a_spreadsheet_nothing_to_compute(answers: Answers) -> None:
     assert list(csv.reader(io.StringIO(as_csv([hostile]))))[1][0].startswith("'=")
 
 
-def test_notebooks_show_a_table_and_escape_names(answers: Answers, stack: Callable[..., Subject]) -> None:
+def test_notebooks_show_a_table_and_escape_names(
+    answers: Answers, stack: Callable[..., TorchSubject]
+) -> None:
     page = answers._repr_html_()
     assert page.count("<tr>") == 1 + len(answers)
     subject = stack()

@@ -39,40 +39,12 @@ def _run(options: argparse.Namespace) -> int:
 
 def _finding(text: str) -> Finding:
     """One side of the comparison."""
-    from tremula.study import saved
+    from tremula.study.saved import is_saved, numbered, read_one
 
-    name, _, number = text.rpartition("#")
-    if not name or not number.isdigit():
-        name, number = text, ""
-    if Path(name).is_file():
-        if saved.is_saved(name):
-            return _chosen(saved.read(name), number, name)
-        if Path(name).suffix == ".pop":
-            from tremula.profile.reader import Profile
-            from tremula.study.profiled import finding_of_profile
-
-            with Profile.open(name) as profile:
-                return finding_of_profile(profile)
+    path = Path(numbered(text)[0])
+    if path.is_file() and (path.suffix == ".pop" or is_saved(path)):
+        return read_one(text)
     return _estimated(text)
-
-
-def _chosen(findings: list[Finding], number: str, name: str) -> Finding:
-    if number:
-        if not 1 <= int(number) <= len(findings):
-            raise CommandError(f"{name} holds {len(findings)} answers; #{number} is none of them")
-        return findings[int(number) - 1]
-    if len(findings) > 1:
-        listed = "\n".join(
-            f"  {name}#{i}: "
-            + ", ".join(
-                f"{k} {v}"
-                for k, v in each.setting.items()
-                if k in ("target", "ipus", "stages", "micro_batch")
-            )
-            for i, each in enumerate(findings, 1)
-        )
-        raise CommandError(f"{name} holds {len(findings)} answers; say which:\n{listed}")
-    return findings[0]
 
 
 def _estimated(text: str) -> Finding:

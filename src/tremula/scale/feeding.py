@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tremula.frontends.torch.data import current_loader
+from tremula.errors import Error
 from tremula.scale.row import DataRate, Row
 from tremula.study.finding import Figure
+from tremula.study.subject import Subject
 
 #: where a rate comes from
 MEASURED, GIVEN = "measured", "given"
@@ -21,17 +22,12 @@ MEASURED, GIVEN = "measured", "given"
 _SECONDS = 2.0
 
 
-def measured_rate() -> tuple[DataRate | None, str]:
+def measured_rate(subject: Subject) -> tuple[DataRate | None, str]:
     """How fast the program's loader has batches ready on this host; or why that is not known."""
-    loader = current_loader.newest()
-    if loader is None:
-        return None, "the program goes over no poptorch.DataLoader"
     try:
-        speed = current_loader.read(loader, _SECONDS)
-    except Exception as problem:  # the loader and its data are the user's
-        return None, f"the program's loader could not be read on its own: {problem}"
-    if speed is None:
-        return None, "the program's loader has too few batches to time"
+        speed = subject.loader_speed(_SECONDS)
+    except Error as problem:
+        return None, problem.message
     how = f"the program's own loader on this host, {speed.batches} batches in {speed.seconds:.1f} s"
     return DataRate(speed.samples_per_second, MEASURED, speed.workers, how), ""
 

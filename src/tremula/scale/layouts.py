@@ -12,17 +12,18 @@ from dataclasses import dataclass, field
 
 from tremula.errors import Error
 from tremula.estimate.estimate import VERSION
-from tremula.frontends.torch.capture.stages import Mode
-from tremula.frontends.torch.subject import Subject, Variant
 from tremula.hardware.chip import Chip
+from tremula.program.stages import Mode
+from tremula.program.variant import StageStart, Variant
 from tremula.scale.batches import Batches, micro_batches_needed
 from tremula.scale.question import ScaleQuestion
 from tremula.scale.row import Layout
 from tremula.study.answer import split_for
-from tremula.study.case import Begin, Case, Study
+from tremula.study.case import Case, Study
 from tremula.study.cases import Plan, case_for, system_for, variant_of
 from tremula.study.finding import Finding, finding_of_estimate
 from tremula.study.question import Setting
+from tremula.study.subject import Subject
 
 #: a layout with the blocks that the program has itself
 OWN = 0
@@ -46,7 +47,7 @@ class Tried:
 class _Cut:
     """Where a width is cut on a chip, or why it is not."""
 
-    begins: tuple[Begin, ...] = ()
+    begins: tuple[StageStart, ...] = ()
     problem: str = ""
 
 
@@ -71,7 +72,7 @@ class Layouts:
         """Digest of the model as it was captured, and of what is asked about all sizes."""
         question = self.question
         variant = variant_of(self.study, self._setting(None, 1))
-        flat = self.subject.flat(variant, self.subject.parts.deployment(None))
+        flat = self.subject.program(variant, self.subject.deployment(None))
         digest = hashlib.sha256(VERSION.encode())
         for op in flat.ops:
             digest.update(
@@ -93,8 +94,8 @@ class Layouts:
         except Error as problem:
             system = problem.message
         deployments = [
-            repr(self.subject.parts.deployment(None)),
-            repr(self.subject.parts.deployment(self._own)),
+            repr(self.subject.deployment(None)),
+            repr(self.subject.deployment(self._own)),
         ]
         share = batches.samples(mode, ipus)
         rest = (self.program, target, system, deployments, ipus, mode, batches.micro_batch, share)
@@ -166,7 +167,7 @@ class Layouts:
             recompute=question.recompute,
         )
 
-    def _cuts_of(self, target: str | None, ipus: int, width: int) -> tuple[Begin, ...]:
+    def _cuts_of(self, target: str | None, ipus: int, width: int) -> tuple[StageStart, ...]:
         if width == 1:
             return ()
         enough = 2 * width + 2  # one stage more than IPUs: a last one may return to the first
@@ -175,7 +176,7 @@ class Layouts:
         if key not in self._cuts:
             try:
                 split = split_for(self.study, setting, Plan(width, min(2, ipus // width)))
-                self._cuts[key] = _Cut(tuple((begin.module, begin.ipu) for begin in split.begins))
+                self._cuts[key] = _Cut(split.begins)
             except Error as problem:
                 self._cuts[key] = _Cut(problem=problem.message)
         cut = self._cuts[key]

@@ -15,7 +15,6 @@ from tremula import __version__
 from tremula.errors import Error
 from tremula.estimate.estimate import VERSION
 from tremula.formatting import plain
-from tremula.frontends.torch.subject import Subject
 from tremula.progress import Tell, bar
 from tremula.scale.assumptions import assumptions
 from tremula.scale.document import read, save
@@ -24,6 +23,7 @@ from tremula.scale.layouts import Layouts
 from tremula.scale.question import ScaleQuestion
 from tremula.scale.row import DataRate, Measured, Row, ScalingStudy
 from tremula.scale.sizes import batches_for, sizes
+from tremula.study.subject import Subject
 
 #: name of the study in its folder
 DOCUMENT = "scale.json"

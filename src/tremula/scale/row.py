@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tremula.distributed.host_run import HostRun
 from tremula.study.finding import Figure
 
 #: parts of a step in the order of reports; data: waiting for the host to have the next batch ready
@@ -97,29 +98,6 @@ class DataRate:
     workers: int | None = None
     #: how it was measured
     how: str = ""
-
-
-@dataclass(frozen=True)
-class HostRun:
-    """Real processes that trained the model together on this host, measured."""
-
-    instances: int
-    steps: int
-    samples_per_step: int
-    seconds_per_step: float
-    #: largest difference of the weights between the instances; 0.0: the same bits
-    spread: float
-    #: difference of the summed gradient to that of one process alone, over its size; None: not compared
-    deviation: float | None
-    #: what deviation is still rounding, in the type of the weights
-    tolerance: float
-    equivalent: bool | None
-    note: str = ""
-
-    @property
-    def samples_per_second(self) -> float:
-        """Of all instances."""
-        return self.samples_per_step / self.seconds_per_step if self.seconds_per_step else 0.0
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ Names come from the user's program and from files, so all of them are made plain
 
 from __future__ import annotations
 
+from tremula.distributed.host_run import HostRun
 from tremula.formatting import amount, duration, plain, share
 from tremula.scale.feeding import limits
-from tremula.scale.row import HostRun, Row, ScalingStudy
+from tremula.scale.row import Row, ScalingStudy
 
 #: names of parts where there is little room
 SHORT_PARTS = {

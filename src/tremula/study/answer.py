@@ -13,15 +13,16 @@ from dataclasses import dataclass, field, replace
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
 from tremula.formatting import plain
-from tremula.frontends.torch.subject import Subject
 from tremula.memory.categories import Category
+from tremula.program.variant import StageStart
 from tremula.progress import Tell, bar
-from tremula.study.case import Begin, Case, Study
+from tremula.study.case import Case, Study
 from tremula.study.cases import Plan, case_for, deployment_for, loops_for, plans, system_for, variant_of
 from tremula.study.finding import Finding, finding_of
 from tremula.study.question import Question, Setting
 from tremula.study.split.result import Split
 from tremula.study.split.search import find_split
+from tremula.study.subject import Subject
 
 #: what stays on an IPU however the model is cut
 _STAYING = (Category.WEIGHTS, Category.BUFFERS, Category.OPTIMIZER_STATE, Category.ACCUMULATORS)
@@ -126,11 +127,11 @@ def _fullest(found: Answer) -> float:
 def _tried(study: Study, setting: Setting, plan: Plan) -> Answer:
     """One layout: the program's own, all on one IPU, or cut over several."""
     split = None
-    cuts: tuple[Begin, ...] | None = None if plan.stages is None else ()
+    cuts: tuple[StageStart, ...] | None = None if plan.stages is None else ()
     try:
         if plan.stages is not None and plan.stages > 1:
             split = split_for(study, setting, plan)
-            cuts = tuple((begin.module, begin.ipu) for begin in split.begins)
+            cuts = split.begins
         case, notes = case_for(study, setting, plan.replicas, cuts)
         found = study.estimate(case)
         if split is not None:

@@ -1,17 +1,14 @@
 """The figures of one answer as plain numbers with their bands: what tables, files and comparisons are made of.
 
-A finding can be written as JSON and read back; what is read is checked field by field and never trusted. Bands are
-those of the chip model (estimate/bands.toml): shares of a whole have none of their own.
+Bands are those of the chip model (estimate/bands.toml): shares of a whole have none of their own.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tremula.errors import Error
 from tremula.estimate.bands import band
 from tremula.estimate.energy import energy_joules, machine_power
 from tremula.estimate.estimate import VERSION, Estimate
@@ -64,6 +61,12 @@ class Finding:
 
     def __getitem__(self, name: str) -> Figure:
         return self.figures[name]
+
+    @property
+    def short_setting(self) -> str:
+        """What tells it from others of the same model."""
+        names = ("target", "ipus", "stages", "micro_batch")
+        return ", ".join(f"{name} {self.setting[name]}" for name in names if name in self.setting)
 
 
 def finding_of(answer: Answer) -> Finding:
@@ -210,65 +213,3 @@ def _modules(found: Estimate, limit: int = 400) -> dict[str, float]:
     if len(ranked) > limit:
         kept["(others)"] = sum(cycles for _, cycles in ranked[limit:])
     return kept
-
-
-# -- reading back ----------------------------------------------------------------------------------------------
-
-
-def to_plain(finding: Finding) -> dict[str, Any]:
-    """For JSON."""
-    return asdict(finding)
-
-
-def from_plain(data: Any, where: str) -> Finding:
-    """A finding from JSON data.
-
-    Raises:
-        Error: it is not one.
-    """
-    if not isinstance(data, dict) or set(data) != {each.name for each in fields(Finding)}:
-        raise Error(f"{where} does not hold what an estimate consists of; save it anew with this version.")
-    try:
-        return Finding(
-            name=_text(data["name"]),
-            training=_of(data["training"], bool),
-            setting={
-                _text(k): v if v is None else _of(v, str, int) for k, v in _of(data["setting"], dict).items()
-            },
-            problem=_text(data["problem"]),
-            notes=tuple(_text(note) for note in _of(data["notes"], list)),
-            fits=_text(data["fits"]),
-            figures={_text(k): _figure(v) for k, v in _of(data["figures"], dict).items()},
-            shares={_text(k): _number(v) for k, v in _of(data["shares"], dict).items()},
-            memory={_text(k): _of(v, int) for k, v in _of(data["memory"], dict).items()},
-            modules={_text(k): _number(v) for k, v in _of(data["modules"], dict).items()},
-            batch=_text(data["batch"]),
-            model_version=_text(data["model_version"]),
-        )
-    except (KeyError, TypeError, ValueError) as problem:
-        raise Error(f"{where} is damaged: {problem}. Save the estimate again.") from None
-
-
-def _figure(data: Any) -> Figure:
-    given = _of(data, dict)
-    return Figure(
-        _number(given["value"]), _number(given["low"]), _number(given["high"]), _text(given["unit"])
-    )
-
-
-def _of(value: Any, *kinds: type) -> Any:
-    if type(value) not in kinds:
-        raise TypeError(f"{str(value)[:40]!r} is not {' or '.join(kind.__name__ for kind in kinds)}")
-    return value
-
-
-def _number(value: Any) -> float:
-    number = float(_of(value, int, float))
-    if not math.isfinite(number):
-        raise ValueError(f"{number} is no figure")
-    return number
-
-
-def _text(value: Any) -> str:
-    text: str = _of(value, str)
-    return text

@@ -20,7 +20,7 @@ from tremula.errors import Error
 from tremula.frontends.torch.capture.context import Capture
 from tremula.frontends.torch.capture.placement import PlacementRule, SingleIpu
 from tremula.frontends.torch.capture.scopes import module_scopes
-from tremula.frontends.torch.capture.stages import BlockRule, Mode, RestoredStages, StageSummary, check
+from tremula.frontends.torch.capture.stages import BlockRule, RestoredStages, check
 from tremula.frontends.torch.capture.state import StateSlots
 from tremula.frontends.torch.capture.step import CapturedStep, Flatten, capture_step
 from tremula.frontends.torch.capture.update import capture_accumulate, capture_update
@@ -46,6 +46,7 @@ from tremula.frontends.torch.optimize.spec import OptimizerSpec, replaced
 from tremula.frontends.torch.package.compatibility import Expected, check_fit
 from tremula.frontends.torch.package.saved_program import SavedProgram, SavedStages
 from tremula.program.loops import Loops
+from tremula.program.stages import Mode, StageSummary
 
 if TYPE_CHECKING:
     from tremula.distributed.process_group import ProcessGroup
