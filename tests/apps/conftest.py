@@ -19,5 +19,5 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         return Measured((HostRun(2, 3, 4, 0.1, 0.0, 0.0, 1e-3, True),), threads=1)
 
     monkeypatch.setattr("tremula.scale.measure.measure", measure)
-    monkeypatch.setattr("tremula.scale.feeding._SECONDS", 0.05)
+    monkeypatch.setattr("tremula.scale.data_rate._SECONDS", 0.05)
     return asked

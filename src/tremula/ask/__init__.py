@@ -34,16 +34,39 @@ from tremula.study.answer import ask as _ask
 from tremula.study.case import Study
 from tremula.study.compare import Comparison
 from tremula.study.compare import compare as _compare
-from tremula.study.finding import Finding
 from tremula.study.question import Question, Setting
+from tremula.study.result import Result
 from tremula.study.saved import read_one
 from tremula.study.split.result import Split
 from tremula.study.subject import Subject
 
 __all__ = [
-    "Advice", "AdviceList", "Answer", "Answers", "Comparison", "CompileTime", "Estimate", "Finding", "Looks",
-    "Question", "Recompilations", "ScaleQuestion", "ScalingStudy", "Split", "Subject", "advice", "compare",
-    "compile_time", "estimate", "estimate_of", "factory", "operations", "program", "recompilations", "scale", "split",
+    "Advice",
+    "AdviceList",
+    "Answer",
+    "Answers",
+    "Comparison",
+    "CompileTime",
+    "Estimate",
+    "Looks",
+    "Question",
+    "Recompilations",
+    "Result",
+    "ScaleQuestion",
+    "ScalingStudy",
+    "Split",
+    "Subject",
+    "advice",
+    "compare",
+    "compile_time",
+    "estimate",
+    "estimate_of",
+    "factory",
+    "operations",
+    "program",
+    "recompilations",
+    "scale",
+    "split",
     "subject",
 ]  # fmt: skip
 
@@ -106,27 +129,27 @@ def compare(a: Side, b: Side) -> Comparison:
     """What is different between A and B, and where the difference comes from.
 
     Args:
-        a: a finding, answers with one finding, a file that `tremula estimate --save` wrote, or a profile.
+        a: a result, an answer, a file that `tremula estimate --save` wrote, or a profile.
         b: the same.
 
     Raises:
         Error: one of them has no figures, or several answers.
     """
-    return _compare(_finding(a), _finding(b))
+    return _compare(_result(a), _result(b))
 
 
-Side = Finding | Answer | Answers | str | PathLike[str]
+Side = Result | Answer | Answers | str | PathLike[str]
 
 
-def _finding(side: Side) -> Finding:
-    if isinstance(side, Finding):
+def _result(side: Side) -> Result:
+    if isinstance(side, Result):
         return side
     if isinstance(side, Answer):
-        return side.finding
+        return side.result
     if isinstance(side, Answers):
         if len(side) != 1:
             raise Error(f"These are {len(side)} answers; choose one of them to compare.")
-        return side.findings[0]
+        return side.results[0]
     return read_one(side)
 
 

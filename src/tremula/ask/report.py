@@ -50,10 +50,10 @@ def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = 
         file=out, highlight=False, markup=False, emoji=False, width=None if out.isatty() else _WIDTH
     )
     if options.save:
-        save(answers.findings, options.save)
+        save(answers.results, options.save)
     known = [answer for answer in answers if answer.estimate is not None]
     if options.csv:
-        out.write(as_csv(answers.findings))
+        out.write(as_csv(answers.results))
         return 0 if known else 1
     if not options.json:
         _print_answers(answers, console)
@@ -116,15 +116,15 @@ def _print_answers(answers: Answers, console: Console) -> None:
     )
     console.print(Text(title, style="bold"), Text("(modelled, not measured)", style="italic"))
     console.print()
-    print_table(answers.findings, console)
+    print_table(answers.results, console)
     console.print()
-    findings = [finding for finding in answers.findings if not finding.problem]
-    for line in _some(dict.fromkeys(finding.batch for finding in findings)):
+    results = [result for result in answers.results if not result.problem]
+    for line in _some(dict.fromkeys(result.batch for result in results)):
         console.print(Text(f"batch: {line}"))
-    for line in _some(dict.fromkeys(note for finding in findings for note in finding.notes)):
+    for line in _some(dict.fromkeys(note for result in results for note in result.notes)):
         console.print(Text(plain(f"note: {line}")))
-    if findings:
-        console.print(Text(legend(findings), style="dim"))
+    if results:
+        console.print(Text(legend(results), style="dim"))
 
 
 def _some(lines: Iterable[str]) -> list[str]:
@@ -138,7 +138,7 @@ def _print_more(answers: Answers, chosen: Answer, advice: AdviceList | None, con
     assert chosen.estimate is not None
     cut = chosen if chosen.split is not None else next((each for each in answers if each.split), None)
     if cut is not None and cut.split is not None:
-        console.print(Text(f"\nHow the model is cut over {cut.finding.setting['stages']} IPUs", style="bold"))
+        console.print(Text(f"\nHow the model is cut over {cut.result.setting['stages']} IPUs", style="bold"))
         console.print(Text(plain(cut.split.chart())))
         lines = [*cut.split.lines(), *cut.split.options_lines()]
         _print_code(lines, console)
@@ -199,7 +199,7 @@ def _plain(answers: Answers, chosen: Answer | None, advice: AdviceList | None) -
         "parameters": subject.parameters,
         "modelled": True,
         "answers": [
-            {**asdict(answer.finding), "split": None if answer.split is None else answer.split.config()}
+            {**asdict(answer.result), "split": None if answer.split is None else answer.split.config()}
             for answer in answers
         ],
     }

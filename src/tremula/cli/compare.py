@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tremula.cli.command import Command, CommandError
 
 if TYPE_CHECKING:
-    from tremula.study.finding import Finding
+    from tremula.study.result import Result
 
 _EPILOG = """\
 A and B are each one of
@@ -32,12 +32,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from tremula.study.compare import compare
 
-    found = compare(_finding(options.a), _finding(options.b))
+    found = compare(_result(options.a), _result(options.b))
     print(json.dumps(found.to_plain(), indent=1, ensure_ascii=False) if options.json else found)
     return 0
 
 
-def _finding(text: str) -> Finding:
+def _result(text: str) -> Result:
     """One side of the comparison."""
     from tremula.study.saved import is_saved, numbered, read_one
 
@@ -47,7 +47,7 @@ def _finding(text: str) -> Finding:
     return _estimated(text)
 
 
-def _estimated(text: str) -> Finding:
+def _estimated(text: str) -> Result:
     """What `tremula estimate` would answer."""
     from tremula.cli.estimate import answers_for
 
@@ -57,10 +57,10 @@ def _estimated(text: str) -> Finding:
         raise CommandError(f"{text!r}: {problem}") from None
     if not words:
         raise CommandError("one side is empty; give a saved estimate or what `tremula estimate` takes")
-    findings = answers_for(words)
-    if len(findings) > 1:
-        raise CommandError(f"{text!r} asks for {len(findings)} combinations; one can be compared")
-    return findings[0]
+    results = answers_for(words)
+    if len(results) > 1:
+        raise CommandError(f"{text!r} asks for {len(results)} combinations; one can be compared")
+    return results[0]
 
 
 COMMAND = Command(

@@ -11,7 +11,7 @@ from tremula.ask.options import add_options, question_of
 from tremula.cli.command import Command, CommandError
 
 if TYPE_CHECKING:
-    from tremula.study.finding import Finding
+    from tremula.study.result import Result
     from tremula.study.subject import Subject
 
 Answered = TypeVar("Answered")
@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace) -> int:
     return code
 
 
-def answers_for(words: list[str]) -> list[Finding]:
+def answers_for(words: list[str]) -> list[Result]:
     """The figures that `tremula estimate` would print for `words`, its command line.
 
     Raises:
@@ -77,7 +77,7 @@ def answers_for(words: list[str]) -> list[Finding]:
     from tremula.study.answer import ask
 
     question = question_of(options)
-    found = _each_subject(options, lambda subject: ask(subject, question).findings)
+    found = _each_subject(options, lambda subject: ask(subject, question).results)
     return list(found[0])
 
 

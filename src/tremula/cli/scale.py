@@ -161,7 +161,7 @@ def _answer(model: Subject, question: ScaleQuestion, asking: _Asking) -> int:
 
 def _rate(model: Subject, asking: _Asking) -> DataRate | None:
     """How fast a host has batches ready: as given, or as the program's loader does it here."""
-    from tremula.scale.feeding import GIVEN, measured_rate
+    from tremula.scale.data_rate import GIVEN, measured_rate
     from tremula.scale.row import DataRate
 
     given = asking.options.loader_rate
@@ -246,9 +246,8 @@ def _print(study: ScalingStudy, files: list[Path], asking: _Asking) -> None:
 
     from rich.console import Console
 
-    from tremula.scale.brief import print_brief
     from tremula.scale.document import plain
-    from tremula.scale.table import as_csv, print_study
+    from tremula.scale.table import as_csv, print_brief, print_study
 
     out = asking.out
     if asking.options.json:

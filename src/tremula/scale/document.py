@@ -14,7 +14,8 @@ from tremula.errors import Error
 from tremula.scale.row import ScalingStudy
 
 FORMAT = "tremula scale"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+_NUMBERS = ("ipus", "replicas", "stages", "micro_batch", "accumulation", "device_iterations")
 
 
 def plain(study: ScalingStudy, *, complete: bool = True) -> dict[str, Any]:
@@ -40,8 +41,12 @@ def read(path: str | Path) -> ScalingStudy:
     data = read_document(path, FORMAT, FORMAT_VERSION, "a scaling study (`tremula scale` writes them)")
     try:
         study = decode(ScalingStudy, data.get("study"))
-        if any(row.ipus < 1 or row.hosts < 1 for row in study.rows):
-            raise BadValue("a row has no IPU or no host")
+        for row in study.rows:
+            numbers = {"ipus": 0} | {name: row.setting[name] for name in _NUMBERS if name in row.setting}
+            if any(type(value) is not int for value in numbers.values()):
+                raise BadValue("a setting of a row is no whole number")
+            if numbers["ipus"] < 1 or row.hosts < 1:
+                raise BadValue("a row has no IPU or no host")
         if study.data is not None and study.data.samples_per_second <= 0:
             raise BadValue("a host loads nothing")
     except BadValue as problem:

@@ -21,8 +21,8 @@ from tremula.scale.row import Layout
 from tremula.study.answer import split_for
 from tremula.study.case import Case, Study
 from tremula.study.cases import Plan, case_for, system_for, variant_of
-from tremula.study.finding import Finding, finding_of_estimate
 from tremula.study.question import Setting
+from tremula.study.result import Result, result_of
 from tremula.study.subject import Subject
 
 #: a layout with the blocks that the program has itself
@@ -35,7 +35,7 @@ class Tried:
 
     layout: Layout
     case: Case | None = None
-    finding: Finding | None = field(default=None, repr=False)
+    result: Result | None = field(default=None, repr=False)
 
     @property
     def fits(self) -> bool:
@@ -121,27 +121,19 @@ class Layouts:
             found = self.study.estimate(case, keep=False)  # sizes are many, and each is asked about once
         except Error as problem:
             return Tried(Layout(replicas, stages, turns, own=width == OWN, problem=problem.message))
-        asked = {
-            "target": target if target is not None else case.system.chip.name,
-            "precision": self.question.precision,
-        }
-        finding = finding_of_estimate(
-            found,
-            name=self.subject.name,
-            notes=tuple(notes),
-            asked={k: v for k, v in asked.items() if v is not None},
-        )
+        question = {"target": target, "precision": self.question.precision}
+        result = result_of(found, name=self.subject.name, notes=tuple(notes), question=question)
         layout = Layout(
             replicas=replicas,
             stages=stages,
             accumulation=turns,
-            fits=finding.fits,
-            throughput=finding["throughput"].value,
-            tile_share=finding["tile_share"].value,
+            fits=result.fits,
+            throughput=result["throughput"].value,
+            tile_share=result["tile_share"].value,
             begins=tuple(f"{module} on IPU {ipu}" for module, ipu in cuts or ()),
             own=width == OWN,
         )
-        return Tried(layout, case, finding)
+        return Tried(layout, case, result)
 
     def needed(self, target: str | None, ipus: int, width: int) -> int:
         """The fewest micro-batches of a replica that a width can run with.
@@ -187,7 +179,7 @@ class Layouts:
 
 def best_of(tried: list[Tried]) -> Tried | None:
     """The fastest that fits; if none does, the one that is nearest to fitting; None if there are no figures."""
-    known = [each for each in tried if each.finding is not None]
+    known = [each for each in tried if each.result is not None]
     fitting = [each for each in known if each.fits]
     if fitting:
         return max(fitting, key=lambda each: (each.layout.throughput or 0.0, -each.layout.stages))

@@ -1,4 +1,4 @@
-"""Findings in files: what `tremula estimate --save` writes, and profiles; each is checked when it is read."""
+"""Results in files: what `tremula estimate --save` writes, and profiles; each is checked when it is read."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pathlib import Path
 from tremula.checked_json import BadValue, decode, read_document, write_document
 from tremula.errors import Error
 from tremula.profile.reader import Profile
-from tremula.study.finding import Finding
-from tremula.study.profiled import finding_of_profile
+from tremula.study.profiled import result_of_profile
+from tremula.study.result import Result
 
 FORMAT = "tremula estimate"
 FORMAT_VERSION = 1
 
 
-def save(findings: Sequence[Finding], path: str | Path) -> None:
-    """Write `findings` to `path`; the old file stays until the new one is complete.
+def save(results: Sequence[Result], path: str | Path) -> None:
+    """Write `results` to `path`; the old file stays until the new one is complete.
 
     Raises:
         Error: the file cannot be written.
     """
-    write_document(path, FORMAT, FORMAT_VERSION, {"findings": [asdict(each) for each in findings]})
+    write_document(path, FORMAT, FORMAT_VERSION, {"findings": [asdict(each) for each in results]})
 
 
 def is_saved(path: str | Path) -> bool:
@@ -35,41 +35,41 @@ def is_saved(path: str | Path) -> bool:
         return False
 
 
-def read(path: str | Path) -> list[Finding]:
-    """The findings in a file.
+def read(path: str | Path) -> list[Result]:
+    """The results in a file.
 
     Raises:
         Error: there is none, or it is not one of ours.
     """
     what = "a file of saved estimates (`tremula estimate ... --save FILE` writes them)"
-    findings = read_document(path, FORMAT, FORMAT_VERSION, what).get("findings")
-    if not isinstance(findings, list) or not findings:
+    results = read_document(path, FORMAT, FORMAT_VERSION, what).get("findings")
+    if not isinstance(results, list) or not results:
         raise Error(f"{path} holds no estimates.")
     try:
-        return [decode(Finding, each) for each in findings]
+        return [decode(Result, each) for each in results]
     except BadValue as problem:
         raise Error(f"{path} is damaged: {problem}. Save the estimate again.") from None
 
 
-def read_one(name: str | PathLike[str]) -> Finding:
-    """One finding: `saved.json`, `saved.json#3` (the third of several), or a profile.
+def read_one(name: str | PathLike[str]) -> Result:
+    """One result: `saved.json`, `saved.json#3` (the third of several), or a profile.
 
     Raises:
-        Error: there is no such file or finding, or the file holds several.
+        Error: there is no such file or result, or the file holds several.
     """
     path, number = numbered(str(name))
     if Path(path).suffix == ".pop":
         with Profile.open(path) as profile:
-            return finding_of_profile(profile)
-    findings = read(path)
+            return result_of_profile(profile)
+    results = read(path)
     if number:
-        if not 1 <= number <= len(findings):
-            raise Error(f"{path} holds {len(findings)} answers; #{number} is none of them")
-        return findings[number - 1]
-    if len(findings) > 1:
-        listed = "\n".join(f"  {path}#{i}: {each.short_setting}" for i, each in enumerate(findings, 1))
-        raise Error(f"{path} holds {len(findings)} answers; say which:\n{listed}")
-    return findings[0]
+        if not 1 <= number <= len(results):
+            raise Error(f"{path} holds {len(results)} answers; #{number} is none of them")
+        return results[number - 1]
+    if len(results) > 1:
+        listed = "\n".join(f"  {path}#{i}: {each.short_setting}" for i, each in enumerate(results, 1))
+        raise Error(f"{path} holds {len(results)} answers; say which:\n{listed}")
+    return results[0]
 
 
 def numbered(name: str) -> tuple[str, int | None]:

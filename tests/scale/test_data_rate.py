@@ -11,55 +11,59 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 import poptorch
+from tremula.estimate.figures import Figure
 from tremula.frontends.torch.data import current_loader
 from tremula.frontends.torch.factory import make, subject_of
 from tremula.frontends.torch.subject import TorchSubject
-from tremula.scale.feeding import fed, limits, measured_rate
+from tremula.scale.data_rate import limits, measured_rate, with_data_rate
 from tremula.scale.row import DataRate, Row
-from tremula.study.finding import Figure
 
 
 def row(ipus: int, rate: float, hosts: int = 1) -> Row:
     """Takes as many samples a second, 8 per step."""
     step = 8 / rate
     return Row(
-        "weak",
-        "bow",
-        ipus,
+        "model",
+        True,
+        {"target": "bow", "ipus": ipus},
+        mode="weak",
         fits="yes",
         hosts=hosts,
         figures={
             "throughput": Figure(rate, rate * 0.7, rate * 1.1, "samples/s"),
             "step_seconds": Figure(step, step / 1.1, step / 0.7, "s"),
         },
-        parts={"compute": step},
+        shares={"compute": 1.0},
     )
 
 
 def test_a_host_that_keeps_up_costs_nothing() -> None:
-    found = fed(row(1, 100.0), DataRate(200.0, "given"))
+    found = with_data_rate(row(1, 100.0), DataRate(200.0, "given"))
     assert found.parts["data"] == 0.0
     assert found.figures["fed_throughput"].value == 100.0
 
 
 def test_a_slower_host_sets_the_pace() -> None:
-    found = fed(row(4, 400.0), DataRate(100.0, "given"))
+    found = with_data_rate(row(4, 400.0), DataRate(100.0, "given"))
     assert found.figures["fed_throughput"].value == 100.0
     assert sum(found.parts.values()) == pytest.approx(8 / 100.0)  # a step waits until its samples are there
 
 
 def test_every_host_of_a_system_loads() -> None:
-    assert fed(row(64, 400.0, hosts=4), DataRate(100.0, "given")).figures["fed_throughput"].value == 400.0
+    assert (
+        with_data_rate(row(64, 400.0, hosts=4), DataRate(100.0, "given")).figures["fed_throughput"].value
+        == 400.0
+    )
 
 
 def test_nothing_is_said_where_nothing_is_known() -> None:
-    assert "data" not in fed(row(1, 100.0), None).parts
-    assert fed(Row("weak", "bow", 1, problem="no"), DataRate(1.0, "given")).figures == {}
+    assert "data" not in with_data_rate(row(1, 100.0), None).parts
+    assert with_data_rate(Row("model", True, {"ipus": 1}, problem="no"), DataRate(1.0, "given")).figures == {}
 
 
 def test_the_limit_is_the_smallest_size_that_waits() -> None:
     data = DataRate(150.0, "given")
-    rows = [fed(row(n, 100.0 * n), data) for n in (1, 2, 4)]
+    rows = [with_data_rate(row(n, 100.0 * n), data) for n in (1, 2, 4)]
     (limit,) = limits([("weak", "bow", rows)], data)
     assert limit.ipus == 2
     assert limit.needed_per_host == 400.0

@@ -1,9 +1,8 @@
 """Whether the host keeps up: samples that IPUs take in a second, against those that loading has ready.
 
-The rate is given, or that of the loader that the program is going over, which is read on its own for a moment. Loading
-runs beside the device, so it costs nothing until it is the slower of the two; from there on it sets the pace. Every
-host of a system is taken to load as fast as this one, and the rate has no band: how far another host is off is not
-known.
+The rate is given, or measured: the program's data loader is read on its own for a moment. Loading runs beside the
+device, so it costs nothing until it is the slower of the two. Every host of a system is assumed to load as fast as
+this one, and the rate has no band.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tremula.errors import Error
+from tremula.estimate.figures import Figure
 from tremula.scale.row import DataRate, Row
-from tremula.study.finding import Figure
 from tremula.study.subject import Subject
 
 #: where a rate comes from
@@ -32,8 +31,8 @@ def measured_rate(subject: Subject) -> tuple[DataRate | None, str]:
     return DataRate(speed.samples_per_second, MEASURED, speed.workers, how), ""
 
 
-def fed(row: Row, data: DataRate | None) -> Row:
-    """`row` with what waiting for data does to it, if it is known how fast data comes."""
+def with_data_rate(row: Row, data: DataRate | None) -> Row:
+    """`row` with the time that it waits for data, if the rate of loading is known."""
     throughput = row.figures.get("throughput")
     if data is None or throughput is None or not throughput.value:
         return row
@@ -46,7 +45,7 @@ def fed(row: Row, data: DataRate | None) -> Row:
     return replace(
         row,
         figures={**row.figures, "fed_throughput": reached},
-        parts={**row.parts, "data": waiting},
+        waiting_seconds=waiting,
     )
 
 
@@ -70,7 +69,7 @@ def limits(series: Sequence[tuple[str, str, Sequence[Row]]], data: DataRate | No
         known = [row for row in rows if row.runs and "throughput" in row.figures]
         if data is None or not known:
             continue
-        waits = [row.ipus for row in known if row.parts.get("data", 0.0) > 0.0]
+        waits = [row.ipus for row in known if (row.waiting_seconds or 0.0) > 0.0]
         most = max(row.figures["throughput"].value / row.hosts for row in known)
         found.append(Limit(mode, target, min(waits, default=None), most, data.samples_per_second))
     return found
