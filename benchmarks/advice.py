@@ -34,7 +34,7 @@ from tremula.estimate.estimate import Estimate, estimate
 from tremula.frontends.torch.factory import Made, subject_of
 from tremula.frontends.torch.ops.vendor_schemas import identity_loss
 from tremula.frontends.torch.rules.program import program_of
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.program.loops import Loops
 from tremula.study.answer import answer
 from tremula.study.case import Case, Study
@@ -91,7 +91,7 @@ def study_of(entry: Entry) -> Study:
         result, loss = call(values)
         return result, identity_loss(loss, _REDUCTION_NONE)
 
-    return Study(Subject(replace(subject.parts, call=with_loss)))
+    return Study(TorchSubject(replace(subject.parts, call=with_loss)))
 
 
 def looked_at_anew(entry: Entry, case: Case) -> Estimate:

@@ -29,7 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.scale.batches import Batches
 from tremula.scale.layouts import Layouts
 from tremula.scale.question import MODES, WEAK, ScaleQuestion
@@ -170,7 +170,7 @@ def _command(plan: Plan, folder: pathlib.Path) -> float | None:
     return seconds
 
 
-def _rows(subject: Subject, plan: Plan, figures: Figures) -> None:
+def _rows(subject: TorchSubject, plan: Plan, figures: Figures) -> None:
     """Time rows of a program that is captured."""
     # the program waits meanwhile, and what it prints goes elsewhere
     out = sys.__stdout__

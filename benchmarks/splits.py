@@ -25,13 +25,12 @@ from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.plan.constants import FITTED
 from tremula.study.split.result import Split
 from tremula.study.split.search import find_split, judge
-from tremula.study.split.segmented import segmented
 
 from .fidelity_cases import Case, shipped_cases
 from .fidelity_models import setting_of
 from .fidelity_plans import SharingPlanner
 from .fidelity_transfers import system_of
-from .models.capturing import Recipe, Segments, captured_in_segments, stage_entries
+from .models.capturing import Recipe, Segments, captured_in_segments, segmented, stage_entries
 
 IMBALANCE_TARGET = 0.15
 RATIO_TARGET = 0.99

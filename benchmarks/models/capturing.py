@@ -22,13 +22,18 @@ from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.context import annotated
 from tremula.frontends.torch.capture.placement import PlacementRule, SingleIpu
 from tremula.frontends.torch.capture.segments import Segments
-from tremula.frontends.torch.capture.stages import AutoStages, Mode, check
+from tremula.frontends.torch.capture.stages import AutoStages, check
+from tremula.frontends.torch.dialect.advice_code import PopTorchCode
 from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.frontends.torch.ops.vendor_schemas import identity_loss
 from tremula.frontends.torch.optimize.named import named_spec
 from tremula.frontends.torch.optimize.spec import OptimizerSpec
+from tremula.frontends.torch.rules.program import program_of
 from tremula.frontends.torch.settings import SessionSettings
 from tremula.program.loops import Loops
+from tremula.program.stages import Mode
+from tremula.schedule.deployment import Deployment
+from tremula.study.split.segmented import Segmented
 
 from . import build
 
@@ -198,3 +203,9 @@ def _submodule(modules: Mapping[str, nn.Module], name: str, model: str) -> nn.Mo
 
 def _tensors(result: Any) -> list[torch.Tensor]:
     return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+
+
+def segmented(program: TorchProgram, segments: Segments, deployment: Deployment, samples: int) -> Segmented:
+    """A program of `captured_in_segments`, ready to be split."""
+    cuts = tuple(segments.cuts(program))
+    return Segmented(program_of(program, deployment.lowering, samples), cuts, PopTorchCode())

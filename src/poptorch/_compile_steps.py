@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tremula.device.lifecycle import Acquire, Advance, CompileSteps
-from tremula.frontends.torch.capture.stages import StageSummary
 from tremula.frontends.torch.dialect.program_log import log_program
 from tremula.frontends.torch.execute.whole import op_count
 from tremula.frontends.torch.session import Session
 from tremula.frontends.torch.structure import flattenTensorStructure
+from tremula.program.stages import StageSummary
 from tremula.study.listeners import is_asked
 
 from . import _deployment, _impl, poptorch_core

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tremula.frontends.torch.capture.stages import Mode, StageSummary
+from tremula.program.stages import Mode, StageSummary
 from tremula.schedule.deployment import Deployment, Location
 
 from . import enums

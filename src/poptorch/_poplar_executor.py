@@ -261,6 +261,12 @@ class PoplarExecutor:
 
     # -- compiling ---------------------------------------------------------------------------------------
 
+    def _subject(self, *args: Any, **kwargs: Any) -> object:
+        """This model with the arguments of a call, for `tremula.ask`."""
+        from ._study import subject_of
+
+        return subject_of(self, *args, **kwargs)
+
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile for these arguments (those of `forward`) without running."""
         bound = self._args_parser(args, kwargs, False)

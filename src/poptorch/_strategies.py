@@ -16,8 +16,8 @@ from tremula.frontends.torch.capture.stages import (
     BlockTarget,
     ListedPhases,
     ListedStages,
-    Mode,
 )
+from tremula.program.stages import Mode
 
 from . import enums
 

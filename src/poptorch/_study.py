@@ -1,28 +1,28 @@
-"""A wrapped model as a subject of study: what the engine asks the chip model about, and when a program is listeners."""
+"""A wrapped model as a subject of questions to the chip model (`tremula.ask`)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from tremula.frontends.torch.structure import flattenTensorStructure
-from tremula.frontends.torch.subject import Parts, Subject
+from tremula.frontends.torch.subject import Parts, TorchSubject
 from tremula.study import listeners
 
 from . import _deployment, _impl, _session_settings
 
 if TYPE_CHECKING:
-    from tremula.frontends.torch.capture.stages import StageSummary
+    from tremula.program.stages import StageSummary
     from tremula.schedule.deployment import Deployment
 
     from ._poplar_executor import PoplarExecutor
 
 
-def subject_of(executor: PoplarExecutor, *args: Any, **kwargs: Any) -> Subject:
+def subject_of(executor: PoplarExecutor, *args: Any, **kwargs: Any) -> TorchSubject:
     """A wrapped model with the arguments of a call (a whole combined batch), compiled or not."""
     return subject_of_bound(executor, executor._args_parser(args, kwargs, False))
 
 
-def subject_of_bound(executor: PoplarExecutor, bound: Any) -> Subject:
+def subject_of_bound(executor: PoplarExecutor, bound: Any) -> TorchSubject:
     """The same with arguments that are bound to forward's already."""
     options, training = executor._options, executor._training
     inputs, call = executor._micro_batch(bound)
@@ -32,7 +32,7 @@ def subject_of_bound(executor: PoplarExecutor, bound: Any) -> Subject:
     def deployment(stages: StageSummary | None) -> Deployment:
         return _deployment.deployment_of(options, stages, training)
 
-    return Subject(
+    return TorchSubject(
         Parts(
             name=label,
             module=executor._model,
@@ -50,12 +50,12 @@ def subject_of_bound(executor: PoplarExecutor, bound: Any) -> Subject:
 
 
 def answer(executor: PoplarExecutor, bound: Any) -> None:
-    """Tell about the model, before it is compiled, whoever asks; that may end the program."""
+    """Answer `tremula estimate run` or TREMULA_ESTIMATE before the model is compiled; that may end the program."""
     subject = subject_of_bound(executor, bound)
     who = listeners.listener()
     if who is not None:
         who(subject)
         return
-    from tremula.cli.estimate_report import answer_program
+    from tremula.ask.report import answer_program
 
     answer_program(subject)

@@ -8,9 +8,8 @@ import torch
 from torch import nn
 
 from tremula.advise.operations import operations
-from tremula.frontends.torch.capture.support import UnknownOp
-from tremula.frontends.torch.subject import Variant
 from tremula.program.op import SourceLine
+from tremula.program.variant import UnknownOp, Variant
 
 from .subjects import case_of, study_of, trained
 
@@ -38,7 +37,7 @@ class Stack(nn.Module):
 def test_unsupported_ops_come_first_with_their_lines() -> None:
     study, case = trained()
     line = SourceLine("model.py", 7, "forward")
-    found = operations(study.estimate(case), [UnknownOp("frobnicate", (line, line))])
+    found = operations(study.estimate(case), [UnknownOp("frobnicate", (line, line))], study.subject.dialect)
     first = next(iter(found))
     assert first.kind == "unsupported"
     assert "model.py:7" in str(found)

@@ -166,7 +166,7 @@ def test_images_can_be_sent_as_bytes() -> None:
     assert set(found) == {"inputs as float16", "inputs as uint8"}
     before, after = effect(study, case, found["inputs as uint8"])
     assert after.throughput > before.throughput
-    laid = study.laid_out(found["inputs as uint8"].apply(case))
+    laid = study.program(found["inputs as uint8"].apply(case))
     assert laid.tensors[laid.inputs[0]].bytes == 4 * 3 * 64 * 64
 
 

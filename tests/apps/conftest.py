@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tremula.distributed.host_run import HostRun
 from tremula.scale.measure import MeasureSettings
-from tremula.scale.row import HostRun, Measured
+from tremula.scale.row import Measured
 
 
 @pytest.fixture
@@ -18,5 +19,5 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         return Measured((HostRun(2, 3, 4, 0.1, 0.0, 0.0, 1e-3, True),), threads=1)
 
     monkeypatch.setattr("tremula.scale.measure.measure", measure)
-    monkeypatch.setattr("tremula.scale.feeding._SECONDS", 0.05)
+    monkeypatch.setattr("tremula.scale.data_rate._SECONDS", 0.05)
     return asked

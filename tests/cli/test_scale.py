@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tremula.cli.main import main
+from tremula.distributed.host_run import HostRun
 from tremula.scale.document import read
-from tremula.scale.row import HostRun, Measured
+from tremula.scale.row import Measured
 
 PROGRAM = """
     import sys
@@ -69,7 +70,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "train.py").write_text(textwrap.dedent(PROGRAM))
     (tmp_path / "model.py").write_text(textwrap.dedent(FUNCTION))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tremula.scale.feeding._SECONDS", 0.1)  # of reading the program's loader
+    monkeypatch.setattr("tremula.scale.data_rate._SECONDS", 0.1)  # of reading the program's loader
     return tmp_path
 
 

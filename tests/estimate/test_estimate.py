@@ -16,7 +16,7 @@ from tremula.estimate import Estimate, estimate
 from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.context import annotated
 from tremula.frontends.torch.capture.placement import PlacementRule, SingleIpu
-from tremula.frontends.torch.capture.stages import AutoStages, Mode
+from tremula.frontends.torch.capture.stages import AutoStages
 from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.frontends.torch.ops.vendor_schemas import identity_loss
 from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
@@ -28,6 +28,7 @@ from tremula.hardware.catalogue import system
 from tremula.memory.categories import Category
 from tremula.plan.planner import Planner
 from tremula.program.loops import Loops
+from tremula.program.stages import Mode
 from tremula.schedule.deployment import Deployment, Location
 
 _POD = system("pod64")

@@ -11,7 +11,8 @@ import pytest
 
 from poptorch import _strategies as strategies
 from poptorch import enums
-from tremula.frontends.torch.capture.stages import BlockRule, Mode
+from tremula.frontends.torch.capture.stages import BlockRule
+from tremula.program.stages import Mode
 
 
 def placed(strategy: Any, *blocks: tuple[str | None, int | None]) -> list[tuple[int, int, int]]:

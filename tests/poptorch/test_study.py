@@ -18,7 +18,7 @@ import poptorch
 from poptorch._study import subject_of
 from tremula.device.chip_model import estimate_of
 from tremula.estimate import Estimate
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.study.answer import ask
 from tremula.study.listeners import listening
 from tremula.study.question import Question
@@ -143,9 +143,9 @@ def test_who_listens_is_told_before_anything_is_loaded() -> None:
     class Enough(BaseException):
         pass
 
-    heard: list[Subject] = []
+    heard: list[TorchSubject] = []
 
-    def listen(subject: Subject) -> None:
+    def listen(subject: TorchSubject) -> None:
         heard.append(subject)
         raise Enough
 

@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from tremula.scale.feeding import fed
-from tremula.scale.row import PARTS, DataRate, HostRun, Layout, Measured, Row, ScalingStudy
+from tremula.distributed.host_run import HostRun
+from tremula.estimate.figures import Figure
+from tremula.scale.data_rate import with_data_rate
+from tremula.scale.row import DataRate, Layout, Measured, Row, ScalingStudy
 from tremula.scale.sizes import compared
-from tremula.study.finding import Figure
+from tremula.step_parts import STEP_PARTS
 
 _DATA = DataRate(900.0, "measured", workers=2, how="64 batches in 2.1 s")
 
@@ -22,16 +24,14 @@ def _figure(value: float, unit: str, low: float = 0.7, high: float = 1.1) -> Fig
 def _row(mode: str, target: str, ipus: int) -> Row:
     """A size of a model that needs two IPUs; one is not enough, and three make no pipeline."""
     if ipus == 3:
-        return Row(mode, target, ipus, layouts=(Layout(3, 1, problem="no such cut"),), problem="no such cut")
+        layouts = (Layout(3, 1, problem="no such cut"),)
+        setting = {"target": target, "ipus": ipus}
+        return Row("Tagger", True, setting, mode=mode, layouts=layouts, problem="no such cut")
     stages = 1 if ipus == 1 else 2
     rate = 60.0 * ipus * (0.95 if ipus > 2 else 1.0) * (1.0 if target == "bow" else 0.8)
     batch = 6 * ipus if mode == "weak" else 384
     step = batch / rate
-    parts = {part: 0.0 for part in PARTS if part != "data"} | {
-        "compute": 0.6 * step,
-        "exchange": 0.3 * step,
-        "host": 0.1 * step,
-    }
+    shares = {part.key: 0.0 for part in STEP_PARTS} | {"compute": 0.6, "exchange": 0.3, "host": 0.1}
     tile = 1.1 if ipus == 1 else 0.8
     figures = {
         "throughput": _figure(rate, "samples/s"),
@@ -44,21 +44,25 @@ def _row(mode: str, target: str, ipus: int) -> Row:
     begins = ("network.up on IPU 1",) if stages == 2 else ()
     fits = "no" if ipus == 1 else "yes"
     return Row(
-        mode,
-        target,
-        ipus,
-        system=f"{target}-pod64",
-        replicas=ipus // stages,
-        stages=stages,
-        micro_batch=1,
-        accumulation=6 * stages if mode == "weak" else 384 * stages // ipus,
-        device_iterations=1,
+        "Tagger",
+        True,
+        {
+            "target": target,
+            "system": f"{target}-pod64",
+            "ipus": ipus,
+            "replicas": ipus // stages,
+            "stages": stages,
+            "micro_batch": 1,
+            "accumulation": 6 * stages if mode == "weak" else 384 * stages // ipus,
+            "device_iterations": 1,
+            "precision": "fp16",
+        },
+        mode=mode,
         global_batch=batch,
-        precision="fp16",
         hosts=1 if ipus < 32 else 2,
         fits=fits,
         figures=figures,
-        parts=parts,
+        shares=shares,
         layouts=(
             Layout(ipus, 1, 6, "no", rate * 1.1, 1.1, chosen=stages == 1),
             *([Layout(ipus // 2, 2, 12, fits, rate, tile, begins, chosen=True)] if stages == 2 else []),
@@ -71,7 +75,7 @@ def _series() -> Iterator[Row]:
     for mode in ("weak", "strong"):
         for target in ("bow", "mk2"):
             rows = compared([_row(mode, target, ipus) for ipus in (1, 2, 3, 4, 8, 16, 32, 64)])
-            yield from (fed(row, _DATA) for row in rows)
+            yield from (with_data_rate(row, _DATA) for row in rows)
 
 
 @pytest.fixture(scope="session")
@@ -105,7 +109,9 @@ def study() -> ScalingStudy:
 def empty_study(study: ScalingStudy) -> ScalingStudy:
     """No size has figures, and nothing was measured."""
     rows = tuple(
-        Row(mode, "bow", ipus, problem="out of luck") for mode in ("weak", "strong") for ipus in (1, 2)
+        Row("Tagger", True, {"target": "bow", "ipus": ipus}, mode=mode, problem="out of luck")
+        for mode in ("weak", "strong")
+        for ipus in (1, 2)
     )
     return replace(study, rows=rows, data=None, measured=None, assumptions=())
 
@@ -125,7 +131,8 @@ def hostile_study(study: ScalingStudy, hostile_texts: tuple[str, ...]) -> Scalin
             replace(x, begins=(text(), text()), problem=text() if x.problem else "") for x in each.layouts
         )
         return replace(
-            each, target=target, system=text(), precision=text(), layouts=layouts, notes=(text(),),
+            each, setting={**each.setting, "target": target, "system": text(), "precision": text()},
+            layouts=layouts, notes=(text(),),
             problem=text() if each.problem else "",
             figures={name: replace(figure, unit=text()) for name, figure in each.figures.items()},
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from tremula.frontends.torch.factory import Made, subject_of
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.program.loops import Loops
 
 
@@ -22,7 +22,7 @@ class Stack(torch.nn.Module):
         return x, x.pow(2).mean()
 
 
-def stack(width: int = 64, layers: int = 3, batch: int = 8, accumulation: int = 1) -> Subject:
+def stack(width: int = 64, layers: int = 3, batch: int = 8, accumulation: int = 1) -> TorchSubject:
     """One as a subject; nothing is allocated for its weights."""
     with torch.device("meta"):
         made = Made(Stack(width, layers), (torch.zeros(batch, width),), {}, None)

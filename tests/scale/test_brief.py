@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from tremula.distributed.host_run import HostRun
 from tremula.formatting import amount, duration
-from tremula.scale.brief import print_brief
-from tremula.scale.feeding import fed
-from tremula.scale.row import DataRate, HostRun, Measured, Row, ScalingStudy
+from tremula.scale.data_rate import with_data_rate
+from tremula.scale.row import DataRate, Measured, Row, ScalingStudy
+from tremula.scale.table import print_brief
 
 
 def printed(study: ScalingStudy, width: int = 180) -> str:
@@ -30,7 +31,7 @@ def weak_on_bow(study: ScalingStudy) -> ScalingStudy:
 
 def with_data(study: ScalingStudy, rate: float, origin: str = "measured") -> ScalingStudy:
     data = DataRate(rate, origin)
-    return replace(study, data=data, rows=tuple(fed(row, data) for row in study.rows))
+    return replace(study, data=data, rows=tuple(with_data_rate(row, data) for row in study.rows))
 
 
 @pytest.mark.parametrize("width", [80, 160])
@@ -63,7 +64,9 @@ def test_a_size_without_an_answer_says_why(study: ScalingStudy, empty_study: Sca
     nothing = printed(empty_study).splitlines()
     assert nothing.count("1 IPU: no answer: out of luck") == 2
     assert not any("time/step" in line for line in nothing)  # no head without a body
-    machine = replace(empty_study, rows=(Row("weak", "", 1, problem="out of luck"),))
+    machine = replace(
+        empty_study, rows=(Row("Tagger", True, {"ipus": 1}, mode="weak", problem="out of luck"),)
+    )
     assert "on this machine, modelled" in printed(machine)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from tests.scale.models import stack
 
 from tremula.errors import Error
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.scale import layouts
 from tremula.scale.document import plain, read
 from tremula.scale.making import DOCUMENT, make_study
@@ -36,7 +36,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def made(folder: Path, subject: Subject | None = None, **changes: object) -> ScalingStudy:
+def made(folder: Path, subject: TorchSubject | None = None, **changes: object) -> ScalingStudy:
     asked = {"command": "tremula scale", "folder": folder, "tell": lambda *_: None, **changes}
     question = asked.pop("question", QUESTION)
     return make_study(subject or stack(), question, **asked)  # type: ignore[arg-type]
@@ -86,7 +86,7 @@ def test_more_sizes_are_added_to_those_that_are_known(tmp_path: Path, tried: lis
     ],
 )
 def test_another_model_or_question_is_modelled_anew(
-    subject: Subject, question: ScaleQuestion, tmp_path: Path, tried: list[int]
+    subject: TorchSubject, question: ScaleQuestion, tmp_path: Path, tried: list[int]
 ) -> None:
     made(tmp_path)
     del tried[:]

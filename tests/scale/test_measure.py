@@ -9,10 +9,11 @@ import pytest
 import torch
 from tests.scale.models import Stack, stack
 
+from tremula.distributed.host_run import HostRun
 from tremula.distributed.instances import Instances
 from tremula.errors import Error
 from tremula.frontends.torch.factory import Made, subject_of
-from tremula.scale.equivalence import (
+from tremula.frontends.torch.measured.equivalence import (
     TOLERANCES,
     _distance,
     _gradient,
@@ -23,7 +24,7 @@ from tremula.scale.equivalence import (
     train_together,
 )
 from tremula.scale.measure import MeasureSettings, measure, with_words
-from tremula.scale.row import HostRun, Measured
+from tremula.scale.row import Measured
 
 PROGRAM = """
     import sys

@@ -20,7 +20,7 @@ NAMES = ["throughput", "efficiency", "memory", "energy", "time_weak", "time_stro
 def small(study: ScalingStudy, *, parts: bool = False) -> ScalingStudy:
     """Three sizes of a mode, with throughput and nothing else, or with the parts of a step: sooner drawn."""
     rows = tuple(
-        replace(row, figures={"throughput": row.figures["throughput"]}, parts=row.parts if parts else {})
+        replace(row, figures={"throughput": row.figures["throughput"]}, shares=row.shares if parts else {})
         for row in study.rows
         if row.mode == "weak" and row.ipus in (1, 2, 4)
     )
@@ -83,7 +83,9 @@ def test_a_study_without_figures_has_no_plots(empty_study: ScalingStudy, tmp_pat
 
 def test_more_targets_than_colours(study: ScalingStudy, tmp_path: Path) -> None:
     rows = small(study).rows[:2]
-    many = tuple(replace(row, target=f"target {i}") for i in range(12) for row in rows)
+    many = tuple(
+        replace(row, setting={**row.setting, "target": f"target {i}"}) for i in range(12) for row in rows
+    )
     assert draw(replace(study, rows=many, data=None), tmp_path)
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.scale.models import stack
 
 from tremula.estimate.bands import band
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.scale.layouts import Layouts
 from tremula.scale.question import STRONG, WEAK, ScaleQuestion
 from tremula.scale.row import Row
@@ -18,7 +18,7 @@ from tremula.study.question import Question
 LARGE = {"width": 5000, "layers": 8, "batch": 1}
 
 
-def rows_of(subject: Subject, **asked: object) -> tuple[list[Row], list[str]]:
+def rows_of(subject: TorchSubject, **asked: object) -> tuple[list[Row], list[str]]:
     question = ScaleQuestion(**{"targets": ("mk2",), "ipus": (1, 2, 4), "stages": (1, 2), **asked})  # type: ignore[arg-type]
     layouts = Layouts(subject, question)
     batches, notes = batches_for(layouts, question)
@@ -43,9 +43,9 @@ def test_a_small_model_is_replicated_and_its_efficiency_is_that_of_its_rate() ->
 
 def test_a_row_says_what_an_estimate_of_the_same_setting_says() -> None:
     rows, _ = rows_of(stack(), modes=(WEAK,), ipus=(4,))
-    finding = ask(stack(), Question.of(target="mk2", ipus=4)).findings[0]
-    assert rows[0].figures["throughput"] == finding["throughput"]
-    assert rows[0].figures["tile_share"] == finding["tile_share"]
+    result = ask(stack(), Question.of(target="mk2", ipus=4)).results[0]
+    assert rows[0].figures["throughput"] == result["throughput"]
+    assert rows[0].figures["tile_share"] == result["tile_share"]
 
 
 def test_the_parts_of_a_step_sum_to_it() -> None:
@@ -57,7 +57,7 @@ def test_strong_scaling_keeps_the_batch_and_meets_weak_scaling_at_the_largest_si
     rows, _ = rows_of(stack())
     strong = [row for row in rows if row.mode == STRONG]
     assert {row.global_batch for row in strong} == {32}
-    assert [row.accumulation for row in strong] == [4, 2, 1]
+    assert [row.setting["accumulation"] for row in strong] == [4, 2, 1]
     weak = [row for row in rows if row.mode == WEAK]
     assert strong[-1].figures["throughput"] == weak[-1].figures["throughput"]
     assert strong[-1].figures["efficiency"].value < strong[0].figures["efficiency"].value
@@ -73,7 +73,7 @@ def test_a_model_that_does_not_fit_on_one_ipu_is_cut_and_gets_the_micro_batches_
     largest = cut[-1]
     assert largest.runs
     assert largest.stages > 1
-    assert largest.accumulation == largest.stages * largest.global_batch // largest.ipus
+    assert largest.setting["accumulation"] == largest.stages * largest.global_batch // largest.ipus
     assert any("micro-batches per weight update instead of 1" in note for note in notes)
     tried = {(layout.stages, layout.chosen, layout.fits in ("yes", "likely")) for layout in largest.layouts}
     assert (1, False, False) in tried

@@ -10,8 +10,9 @@ import pytest
 from rich.console import Console
 
 from tremula.formatting import amount, duration, energy, memory_size
-from tremula.scale.row import PARTS, ScalingStudy
+from tremula.scale.row import ScalingStudy
 from tremula.scale.table import as_csv, print_study
+from tremula.step_parts import BY_KEY
 
 
 def printed(study: ScalingStudy, width: int) -> str:
@@ -54,9 +55,7 @@ def test_it_says_where_data_becomes_the_limit(study: ScalingStudy) -> None:
 
 
 def _without_waiting(study: ScalingStudy) -> tuple[object, ...]:
-    return tuple(
-        replace(row, parts={p: s for p, s in row.parts.items() if p != "data"}) for row in study.rows
-    )
+    return tuple(replace(row, waiting_seconds=None) for row in study.rows)
 
 
 def test_it_says_what_was_tried_what_was_measured_and_what_is_assumed(study: ScalingStudy) -> None:
@@ -101,12 +100,15 @@ def test_csv_has_a_line_per_row_with_ranges_parts_and_data(study: ScalingStudy) 
             figure.low,
             figure.high,
         ]
-        assert sum(float(line[f"seconds_{part}"]) for part in PARTS) == pytest.approx(sum(row.parts.values()))
+        assert sum(float(line[f"seconds_{part}"]) for part in BY_KEY) == pytest.approx(
+            sum(row.parts.values())
+        )
         assert float(line["host_samples_per_second"]) == 900.0
 
 
 def test_csv_gives_a_spreadsheet_nothing_to_compute(study: ScalingStudy) -> None:
-    rows = (replace(study.rows[0], target="@SUM(A1)", notes=("\n=1+1",), problem='-2+3+cmd|" /C calc"!A0'),)
+    setting = {**study.rows[0].setting, "target": "@SUM(A1)"}
+    rows = (replace(study.rows[0], setting=setting, notes=("\n=1+1",), problem='-2+3+cmd|" /C calc"!A0'),)
     lines = list(csv.DictReader(io.StringIO(as_csv(replace(study, name="=1+1", rows=rows)))))
     for column in ("name", "target", "notes", "problem"):
         assert lines[0][column].startswith("'")

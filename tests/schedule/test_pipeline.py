@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tremula.program.stages import pipeline_stages
 from tremula.schedule.bsp import Cycles
 from tremula.schedule.pipeline import (
     StageTime,
     pipeline_cycles,
-    pipeline_stages,
     run_pipeline,
     stash_depth,
 )

@@ -14,7 +14,7 @@ from torch.nn import functional
 from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.placement import PlacementRule
 from tremula.frontends.torch.capture.segments import Segments
-from tremula.frontends.torch.capture.stages import AutoStages, Mode
+from tremula.frontends.torch.capture.stages import AutoStages
 from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
 from tremula.frontends.torch.optimize.spec import Kind as OptimizerKind
 from tremula.frontends.torch.rules.lower import lower
@@ -24,6 +24,7 @@ from tremula.frontends.torch.structure import flattenTensorStructure
 from tremula.program.loops import Loops
 from tremula.program.lowered import LoweringSettings
 from tremula.program.program import Program
+from tremula.program.stages import Mode
 from tremula.schedule.relayout import Relayout, relayout
 
 

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from tremula.frontends.torch.factory import make, subject_of
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 
 
 class Stack(nn.Module):
@@ -30,12 +30,12 @@ class Stack(nn.Module):
 
 
 @pytest.fixture(scope="session")
-def stack() -> Callable[..., Subject]:
+def stack() -> Callable[..., TorchSubject]:
     """A stack of linear layers as a subject: stack(width=, layers=, batch=, training=, optimizer=)."""
 
     def build(
         width: int = 64, layers: int = 4, batch: int = 8, training: bool = True, **options: Any
-    ) -> Subject:
+    ) -> TorchSubject:
         def factory() -> Any:
             inputs = (torch.empty(batch, width), torch.empty(batch, dtype=torch.long))
             return Stack(width, layers), inputs if training else inputs[:1]

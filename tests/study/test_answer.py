@@ -6,34 +6,35 @@ from collections.abc import Callable
 
 import pytest
 
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.hardware.catalogue import chip, smallest_system
+from tremula.step_parts import STEP_PARTS
 from tremula.study.answer import ask
-from tremula.study.finding import PARTS, Finding
 from tremula.study.question import Question
+from tremula.study.result import Result
 
-Stack = Callable[..., Subject]
+Stack = Callable[..., TorchSubject]
 
 
 def test_ipus_become_replicas_while_the_model_fits_on_one(stack: Stack) -> None:
-    findings = ask(stack(), Question.of(ipus=[1, 2, 16], target="bow")).findings
-    assert [(each.setting["replicas"], each.setting["stages"]) for each in findings] == [
+    results = ask(stack(), Question.of(ipus=[1, 2, 16], target="bow")).results
+    assert [(each.setting["replicas"], each.setting["stages"]) for each in results] == [
         (1, 1),
         (2, 1),
         (16, 1),
     ]
-    rates = [each["throughput"].value for each in findings]
+    rates = [each["throughput"].value for each in results]
     assert rates == sorted(rates)
 
 
 def test_a_model_that_does_not_fit_is_cut_over_as_few_ipus_as_it_takes(stack: Stack) -> None:
     subject = stack(width=6000, layers=6, batch=1, training=False)
     answers = ask(subject, Question.of(ipus=[1, 4], target="mk2", precision="fp32"))
-    alone, cut = answers.findings
+    alone, cut = answers.results
     assert alone.fits in ("no", "unlikely")
     assert cut.fits in ("yes", "likely")
     assert cut.setting["stages"] * cut.setting["replicas"] == 4
-    half = ask(subject, Question.of(stages=cut.setting["stages"] // 2, target="mk2")).findings[0]
+    half = ask(subject, Question.of(stages=cut.setting["stages"] // 2, target="mk2")).results[0]
     assert half["tile_share"].value > 1
     assert answers.answers[1].split is not None
     assert cut["tile_share"].value < 1 < alone["tile_share"].value
@@ -41,7 +42,7 @@ def test_a_model_that_does_not_fit_is_cut_over_as_few_ipus_as_it_takes(stack: St
 
 def test_a_pipeline_gets_the_micro_batches_that_it_needs_and_says_so(stack: Stack) -> None:
     trained, inferred = (
-        ask(stack(training=training), Question.of(stages=2)).findings[0] for training in (True, False)
+        ask(stack(training=training), Question.of(stages=2)).results[0] for training in (True, False)
     )
     assert trained.setting["accumulation"] >= 3
     assert "accumulation raised from 1" in trained.notes[0]
@@ -50,15 +51,15 @@ def test_a_pipeline_gets_the_micro_batches_that_it_needs_and_says_so(stack: Stac
 
 
 def test_accumulation_that_was_asked_for_is_not_changed(stack: Stack) -> None:
-    finding = ask(stack(), Question.of(stages=2, accumulation=2)).findings[0]
-    assert "needs at least 3" in finding.problem or "or more" in finding.problem
+    result = ask(stack(), Question.of(stages=2, accumulation=2)).results[0]
+    assert "needs at least 3" in result.problem or "or more" in result.problem
 
 
 def test_what_cannot_be_is_an_answer_beside_the_others(stack: Stack) -> None:
-    good, odd = ask(stack(), Question.of(ipus=[2, 3], stages=2)).findings
+    good, odd = ask(stack(), Question.of(ipus=[2, 3], stages=2)).results
     assert good.problem == ""
     assert "3 IPUs are no multiple of 2" in odd.problem
-    unknown, known = ask(stack(), Question.of(target=["bowl", "bow"])).findings
+    unknown, known = ask(stack(), Question.of(target=["bowl", "bow"])).results
     assert "Did you mean bow" in unknown.problem
     assert known.problem == ""
 
@@ -78,7 +79,7 @@ def test_a_batch_that_forward_refuses_is_told_with_what_was_changed() -> None:
             return self.layer(x).reshape(2, 4)
 
     subject = subject_of(make(lambda: (Fixed(), torch.zeros(2, 4))), "fixed")
-    own, other = ask(subject, Question.of(micro_batch=[2, 3])).findings
+    own, other = ask(subject, Question.of(micro_batch=[2, 3])).results
     assert own.problem == ""
     assert "micro-batch 3" in other.problem
 
@@ -89,39 +90,39 @@ def test_figures_of_one_answer_agree_with_each_other(stack: Stack, training: boo
         ipus=[1, 2], micro_batch=[4, 16], accumulation=4, device_iterations=3, target="mk2"
     )
     for answer in ask(stack(training=training), question):
-        found, finding = answer.estimate, answer.finding
+        found, result = answer.estimate, answer.result
         assert found is not None
-        assert sum(finding.shares[part] for part in PARTS) == pytest.approx(1.0)
-        assert sum(finding.memory.values()) == finding["ipu_bytes"].value
-        for figure in finding.figures.values():
+        assert sum(result.shares[part.key] for part in STEP_PARTS) == pytest.approx(1.0)
+        assert sum(result.memory.values()) == result["ipu_bytes"].value
+        for figure in result.figures.values():
             assert figure.low <= figure.value <= figure.high
         updates = 4 if training else 1
-        per_step = finding.setting["micro_batch"] * updates * finding.setting["replicas"]
-        assert finding["throughput"].value == pytest.approx(per_step / finding["step_seconds"].value)
+        per_step = result.setting["micro_batch"] * updates * result.setting["replicas"]
+        assert result["throughput"].value == pytest.approx(per_step / result["step_seconds"].value)
         total = per_step * 3
-        assert f"= {total:,} samples per call" in finding.batch
+        assert f"= {total:,} samples per call" in result.batch
 
 
 def test_half_the_precision_halves_the_weights(stack: Stack) -> None:
-    single, half = ask(stack(width=256), Question.of(precision=["fp32", "fp16"])).findings
+    single, half = ask(stack(width=256), Question.of(precision=["fp32", "fp16"])).results
     assert half.memory["weights"] == single.memory["weights"] / 2
     assert half.setting["precision"] == "fp16"
 
 
 def test_half_partials_are_planned_not_captured(stack: Stack) -> None:
     subject = stack(width=256)
-    findings = ask(subject, Question.of(precision=["fp16", "fp16.16"])).findings
-    assert [each.setting["partials"] for each in findings] == ["fp32", "fp16"]
+    results = ask(subject, Question.of(precision=["fp16", "fp16.16"])).results
+    assert [each.setting["partials"] for each in results] == ["fp32", "fp16"]
     assert len(subject._known) == 2  # as it is, and in half
 
 
 def test_energy_has_a_wide_range_where_power_is_known_of_a_board_only(stack: Stack) -> None:
-    published, derived, unknown = ask(stack(), Question.of(target=["mk2", "bow", "mk1"])).findings
+    published, derived, unknown = ask(stack(), Question.of(target=["mk2", "bow", "mk1"])).results
     assert published["energy_per_sample"].value > 0
     assert "energy_per_sample" not in unknown.figures  # of the C2 only the idle power is
 
-    def width(finding: Finding) -> float:
-        figure = finding["energy_per_sample"]
+    def width(result: Result) -> float:
+        figure = result["energy_per_sample"]
         return figure.high / figure.low
 
     machine = smallest_system(chip("bow")).machine

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.profile.reader import Profile
 from tremula.recording.record import write_profile
 from tremula.study.answer import ask
 from tremula.study.compare import compare
-from tremula.study.profiled import finding_of_profile
+from tremula.study.profiled import result_of_profile
 from tremula.study.question import Question
 
 
-def test_a_profile_has_the_figures_of_its_estimate(stack: Callable[..., Subject], tmp_path: Path) -> None:
+def test_a_profile_has_the_figures_of_its_estimate(
+    stack: Callable[..., TorchSubject], tmp_path: Path
+) -> None:
     answer = ask(stack(), Question.of(stages=2, target="mk2")).answers[0]
     assert answer.estimate is not None
     path = tmp_path / "profile.pop"
     write_profile(answer.estimate, path)
     with Profile(path) as profile:
-        found = compare(answer.finding, finding_of_profile(profile))
+        found = compare(answer.result, result_of_profile(profile))
     assert set(found.settings) <= {"precision"}  # a profile does not say it
     assert all(figure.change == 0 for figure in found.figures)
     assert all(abs(use.change) == 0 for use in found.memory)

@@ -12,40 +12,40 @@ from pathlib import Path
 import pytest
 
 from tremula.errors import Error
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.study import saved
 from tremula.study.answer import ask
 from tremula.study.compare import compare
-from tremula.study.finding import Finding
 from tremula.study.question import Question
+from tremula.study.result import Result
 
 
 @pytest.fixture(scope="module")
-def findings(stack: Callable[..., Subject]) -> tuple[Finding, ...]:
+def results(stack: Callable[..., TorchSubject]) -> tuple[Result, ...]:
     question = Question.of(micro_batch=[4, 16], precision=["fp32", "fp16"], target="mk2")
-    return ask(stack(), question).findings
+    return ask(stack(), question).results
 
 
-def test_what_is_saved_is_read_back(findings: tuple[Finding, ...], tmp_path: Path) -> None:
+def test_what_is_saved_is_read_back(results: tuple[Result, ...], tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
-    saved.save(findings, path)
+    saved.save(results, path)
     assert saved.is_saved(path)
-    assert saved.read(path) == list(findings)
+    assert saved.read(path) == list(results)
     assert [each.name for each in tmp_path.iterdir()] == ["answers.json"]
 
 
 def test_a_file_that_cannot_be_written_is_told_and_loses_nothing(
-    findings: tuple[Finding, ...], tmp_path: Path
+    results: tuple[Result, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("kept")
     with pytest.raises(Error, match="cannot be written"):
-        saved.save(findings, tmp_path / "file" / "answers.json")
+        saved.save(results, tmp_path / "file" / "answers.json")
     assert (tmp_path / "file").read_text() == "kept"
 
 
-def test_damaged_files_are_refused_or_read_right(findings: tuple[Finding, ...], tmp_path: Path) -> None:
+def test_damaged_files_are_refused_or_read_right(results: tuple[Result, ...], tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
-    saved.save(findings[:1], path)
+    saved.save(results[:1], path)
     good = path.read_bytes()
     chance = random.Random(7)
     for _ in range(300):
@@ -58,9 +58,9 @@ def test_damaged_files_are_refused_or_read_right(findings: tuple[Finding, ...], 
                 del data[where : where + chance.randint(1, 40)]
         path.write_bytes(data)
         with contextlib.suppress(Error):  # which says what is wrong; anything else would be a fault
-            for finding in saved.read(path):
-                assert isinstance(finding, Finding)
-                for figure in finding.figures.values():
+            for result in saved.read(path):
+                assert isinstance(result, Result)
+                for figure in result.figures.values():
                     assert isinstance(figure.value, float)
 
 
@@ -82,32 +82,32 @@ def test_other_json_is_refused(data: object, tmp_path: Path) -> None:
         saved.read(path)
 
 
-def test_differences_add_up(findings: tuple[Finding, ...]) -> None:
-    for other in findings[1:]:
-        found = compare(findings[0], other)
+def test_differences_add_up(results: tuple[Result, ...]) -> None:
+    for other in results[1:]:
+        found = compare(results[0], other)
         assert sum(part.change for part in found.parts) == pytest.approx(
             found.total.change, rel=1e-9, abs=1e-15
         )
-        total = other["ipu_bytes"].value - findings[0]["ipu_bytes"].value
+        total = other["ipu_bytes"].value - results[0]["ipu_bytes"].value
         assert sum(use.change for use in found.memory) == pytest.approx(total)
 
 
-def test_what_was_changed_is_named_and_nothing_else(findings: tuple[Finding, ...]) -> None:
-    found = compare(findings[0], findings[1])
+def test_what_was_changed_is_named_and_nothing_else(results: tuple[Result, ...]) -> None:
+    found = compare(results[0], results[1])
     assert set(found.settings) == {"precision"}
     assert found.settings["precision"] == ("fp32", "fp16")
-    assert "no setting is different" in str(compare(findings[0], findings[0]))
+    assert "no setting is different" in str(compare(results[0], results[0]))
 
 
-def test_text_and_page_say_the_same(findings: tuple[Finding, ...]) -> None:
-    hostile = replace(findings[1], name="<script>alert(1)</script>\x1b[31m")
-    found = compare(findings[0], hostile)
+def test_text_and_page_say_the_same(results: tuple[Result, ...]) -> None:
+    hostile = replace(results[1], name="<script>alert(1)</script>\x1b[31m")
+    found = compare(results[0], hostile)
     assert "\x1b" not in str(found)
     assert "<script>" not in found._repr_html_()
     assert "&lt;script&gt;" in found._repr_html_()
     json.dumps(found.to_plain())
 
 
-def test_a_side_without_figures_cannot_be_compared(findings: tuple[Finding, ...]) -> None:
+def test_a_side_without_figures_cannot_be_compared(results: tuple[Result, ...]) -> None:
     with pytest.raises(Error, match="B has no figures"):
-        compare(findings[0], replace(findings[0], problem="it does not run"))
+        compare(results[0], replace(results[0], problem="it does not run"))

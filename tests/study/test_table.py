@@ -11,21 +11,21 @@ import pytest
 from rich.console import Console
 
 from tremula.formatting import between, duration, memory_size, plain, share
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.study.answer import Answers, ask
 from tremula.study.question import Question
 from tremula.study.table import as_csv, print_table
 
 
 @pytest.fixture(scope="module")
-def answers(stack: Callable[..., Subject]) -> Answers:
+def answers(stack: Callable[..., TorchSubject]) -> Answers:
     return ask(stack(), Question.of(ipus=[1, 3], stages=[1, 2], target="mk2"))
 
 
 def printed(answers: Answers, width: int) -> str:
     file = io.StringIO()
     print_table(
-        answers.findings, Console(file=file, width=width, markup=False, highlight=False, no_color=True)
+        answers.results, Console(file=file, width=width, markup=False, highlight=False, no_color=True)
     )
     return file.getvalue()
 
@@ -33,7 +33,7 @@ def printed(answers: Answers, width: int) -> str:
 @pytest.mark.parametrize("width", [40, 80, 135, 136, 160, 240])
 def test_every_figure_is_there_at_every_width(answers: Answers, width: int) -> None:
     text = printed(answers, width)
-    first = answers.findings[0]
+    first = answers.results[0]
     assert max(len(line) for line in text.splitlines()) <= width
     together = " ".join(text.split())
     for word in (duration(first["step_seconds"].value), memory_size(first["ipu_bytes"].value), first.fits):
@@ -46,7 +46,7 @@ def test_a_row_that_cannot_be_stands_below(answers: Answers) -> None:
 
 
 def test_csv_has_all_figures_with_their_ranges(answers: Answers) -> None:
-    rows = list(csv.DictReader(io.StringIO(as_csv(answers.findings))))
+    rows = list(csv.DictReader(io.StringIO(as_csv(answers.results))))
     assert len(rows) == len(answers)
     assert (
         float(rows[0]["throughput_low"]) <= float(rows[0]["throughput"]) <= float(rows[0]["throughput_high"])
@@ -55,11 +55,13 @@ def test_csv_has_all_figures_with_their_ranges(answers: Answers) -> None:
 
 
 def test_csv_gives_a_spreadsheet_nothing_to_compute(answers: Answers) -> None:
-    hostile = replace(answers.findings[0], name='=cmd|" /C calc"!A0')
+    hostile = replace(answers.results[0], name='=cmd|" /C calc"!A0')
     assert list(csv.reader(io.StringIO(as_csv([hostile]))))[1][0].startswith("'=")
 
 
-def test_notebooks_show_a_table_and_escape_names(answers: Answers, stack: Callable[..., Subject]) -> None:
+def test_notebooks_show_a_table_and_escape_names(
+    answers: Answers, stack: Callable[..., TorchSubject]
+) -> None:
     page = answers._repr_html_()
     assert page.count("<tr>") == 1 + len(answers)
     subject = stack()

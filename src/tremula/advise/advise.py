@@ -162,7 +162,7 @@ class _Advising:
         if change.search is not None:
             return True
         case, now = change.apply(self._case), self._case
-        captured = case.variant != now.variant or case.changes.captured(case.variant) is not None
+        captured = case.variant != now.variant or case.changes.dtypes(case.variant) is not None
         return captured or _planned(case) != _planned(now)
 
     def _attempt(self, change: Change) -> None:

@@ -15,8 +15,9 @@ from typing import Any
 
 from tremula.estimate.estimate import Estimate, OpTime
 from tremula.formatting import plain, share
-from tremula.frontends.torch.capture.support import UnknownOp
 from tremula.program.op import SourceLine
+from tremula.program.variant import UnknownOp
+from tremula.study.dialect import Dialect
 
 #: share of all cycles from which a slow op is told
 _NOTICED = 0.02
@@ -29,7 +30,6 @@ _SMALL_STEP = 3000
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")
 
 _REMEDIES = {
-    "unsupported": "rewrite it with supported ops, write a custom op, or put poptorch.CPU around it",
     "unknown": "its figure is one pass over what it reads and writes; measure it if it matters",
     "small": "larger ops fill the chip: a larger micro-batch, or fewer and wider layers",
     "host": "the device waits for the host here, for a time that is not modelled: move it out of the loop",
@@ -97,17 +97,22 @@ class Looks:
         return [look.to_plain() for look in self.looks]
 
 
-def operations(found: Estimate, unsupported: Sequence[UnknownOp] = ()) -> Looks:
+def operations(
+    found: Estimate, unsupported: Sequence[UnknownOp] = (), dialect: Dialect | None = None
+) -> Looks:
     """Ops of an estimate that deserve a look.
 
     Args:
         found: the estimate.
-        unsupported: ops that PopTorch is not known to support, as a capture lists them (CapturedVariant.unknown). What
-            the compiler is known to refuse never gets here: the capture raises an error that lists all of it.
+        unsupported: ops that the device's compiler is not known to support (CapturedVariant.unknown). What it is known
+            to refuse is an error of the capture, which lists all of it.
+        dialect: of the program's front end.
     """
+    host_block = "let the host run it" if dialect is None else f"put {dialect.host_block} around it"
+    remedy = f"rewrite it with supported ops, write a custom op, or {host_block}"
     looks = [
         Look("unsupported", op.name, "", op.sources, max(1, len(op.sources)), 0.0,
-             "PopTorch is not known to support it", _REMEDIES["unsupported"])
+             "the device's compiler is not known to support it", remedy)
         for op in unsupported
     ]  # fmt: skip
     host = [op for op in found.program.ops if op.host]

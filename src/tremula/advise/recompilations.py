@@ -1,19 +1,16 @@
 """Shapes that would need another compilation: a program on an IPU is compiled for the shapes of its first call.
 
-PopTorch refuses other shapes, or compiles anew where the program destroys and wraps again; either way each distinct
-set of shapes costs a compilation, predicted by compile_time.py. Only shapes and dtypes are looked at.
+Each distinct set of shapes costs a compilation, predicted by compile_time.py. Only shapes and dtypes are looked at,
+so tensors of any framework will do.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
-
-import torch
-from torch.utils import _pytree as pytree
 
 from tremula.advise.compile_time import CompileTime, minutes
 from tremula.errors import Error
@@ -54,9 +51,7 @@ class Recompilations:
             return ()
         found = []
         if self.short_last_batch:
-            found.append(
-                "The last batch is smaller: drop it (drop_last=True, poptorch.DataLoader's default), or pad it."
-            )
+            found.append("The last batch is smaller: drop it (drop_last=True in a data loader), or pad it.")
         axes = self.varying
         others = sorted({axis for axis in axes if axis[1] != 0})
         if others:
@@ -67,7 +62,7 @@ class Recompilations:
                 "(buckets), and mask the rest."
             )
         if any(axis[1] == 0 for axis in axes) and not self.short_last_batch:
-            found.append("Batch sizes vary: batch to one size with poptorch.DataLoader.")
+            found.append("Batch sizes vary: let the data loader make batches of one size.")
         if not found:
             found.append("Give all calls the same number of inputs, with the same dimensions and dtypes.")
         return tuple(found)
@@ -160,17 +155,24 @@ def signature_of(batch: Any) -> Signature:
         return ((tuple(batch), ""),)
     if isinstance(batch, list | tuple) and batch and all(map(_is_shape, batch)):
         return tuple((tuple(shape), "") for shape in batch)
-    if isinstance(batch, Mapping):
-        batch = dict(batch)
-    leaves = pytree.tree_leaves(batch)
-    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    tensors = list(_tensors_in(batch))
     if not tensors:
         raise Error(f"A batch is a tensor, a nest of tensors, or shapes; this is a {type(batch).__name__}.")
-    return tuple((tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")) for tensor in tensors)
+    return tuple((tuple(tensor.shape), str(tensor.dtype).rpartition(".")[2]) for tensor in tensors)
+
+
+def _tensors_in(value: Any) -> Iterator[Any]:
+    """What has a shape and a dtype, in mappings, lists and tuples."""
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (tensor for each in value.values() for tensor in _tensors_in(each))
+    elif isinstance(value, list | tuple):
+        yield from (tensor for each in value for tensor in _tensors_in(each))
 
 
 def _is_shape(value: Any) -> bool:
-    return isinstance(value, torch.Size) or (
+    return (
         isinstance(value, tuple | list)
         and bool(value)
         and all(isinstance(extent, int) and not isinstance(extent, bool) for extent in value)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tremula.cli.command import Command, CommandError
 
 if TYPE_CHECKING:
-    from tremula.study.finding import Finding
+    from tremula.study.result import Result
 
 _EPILOG = """\
 A and B are each one of
@@ -32,50 +32,22 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from tremula.study.compare import compare
 
-    found = compare(_finding(options.a), _finding(options.b))
+    found = compare(_result(options.a), _result(options.b))
     print(json.dumps(found.to_plain(), indent=1, ensure_ascii=False) if options.json else found)
     return 0
 
 
-def _finding(text: str) -> Finding:
+def _result(text: str) -> Result:
     """One side of the comparison."""
-    from tremula.study import saved
+    from tremula.study.saved import is_saved, numbered, read_one
 
-    name, _, number = text.rpartition("#")
-    if not name or not number.isdigit():
-        name, number = text, ""
-    if Path(name).is_file():
-        if saved.is_saved(name):
-            return _chosen(saved.read(name), number, name)
-        if Path(name).suffix == ".pop":
-            from tremula.profile.reader import Profile
-            from tremula.study.profiled import finding_of_profile
-
-            with Profile.open(name) as profile:
-                return finding_of_profile(profile)
+    path = Path(numbered(text)[0])
+    if path.is_file() and (path.suffix == ".pop" or is_saved(path)):
+        return read_one(text)
     return _estimated(text)
 
 
-def _chosen(findings: list[Finding], number: str, name: str) -> Finding:
-    if number:
-        if not 1 <= int(number) <= len(findings):
-            raise CommandError(f"{name} holds {len(findings)} answers; #{number} is none of them")
-        return findings[int(number) - 1]
-    if len(findings) > 1:
-        listed = "\n".join(
-            f"  {name}#{i}: "
-            + ", ".join(
-                f"{k} {v}"
-                for k, v in each.setting.items()
-                if k in ("target", "ipus", "stages", "micro_batch")
-            )
-            for i, each in enumerate(findings, 1)
-        )
-        raise CommandError(f"{name} holds {len(findings)} answers; say which:\n{listed}")
-    return findings[0]
-
-
-def _estimated(text: str) -> Finding:
+def _estimated(text: str) -> Result:
     """What `tremula estimate` would answer."""
     from tremula.cli.estimate import answers_for
 
@@ -85,10 +57,10 @@ def _estimated(text: str) -> Finding:
         raise CommandError(f"{text!r}: {problem}") from None
     if not words:
         raise CommandError("one side is empty; give a saved estimate or what `tremula estimate` takes")
-    findings = answers_for(words)
-    if len(findings) > 1:
-        raise CommandError(f"{text!r} asks for {len(findings)} combinations; one can be compared")
-    return findings[0]
+    results = answers_for(words)
+    if len(results) > 1:
+        raise CommandError(f"{text!r} asks for {len(results)} combinations; one can be compared")
+    return results[0]
 
 
 COMMAND = Command(

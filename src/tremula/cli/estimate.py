@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from tremula.ask.options import add_options, question_of
 from tremula.cli.command import Command, CommandError
-from tremula.cli.estimate_options import add_options
 
 if TYPE_CHECKING:
-    from tremula.frontends.torch.subject import Subject
-    from tremula.study.finding import Finding
+    from tremula.study.result import Result
+    from tremula.study.subject import Subject
 
 Answered = TypeVar("Answered")
 
@@ -20,7 +20,7 @@ _EPILOG = """\
 SUBJECT is one of
   file.py:function        a function without arguments that returns (model, inputs) or (model, inputs, optimizer),
   package.module:function   inputs being those of one micro-batch; no weights are allocated
-  run program.py args...  an unchanged poptorch program, up to its first call of a wrapped model
+  run program.py args...  an unchanged program, up to its first call of a wrapped model
   run -m module args...   the same for a module
 Any program answers by itself when TREMULA_ESTIMATE is set (table, advice or stop).
 """
@@ -50,35 +50,34 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     if options.subject != "run":
         options = _with_options_behind(options)
-    # here, for torch takes a moment
-    from tremula.cli.estimate_report import print_recompilations, report
+    # here, for it takes a moment
+    from tremula.ask.report import print_recompilations, report
 
     out = sys.stdout
     shapes: dict[tuple[str, bool], list[list[tuple[int, ...]]]] = {}
 
     def answer(subject: Subject) -> int:
-        sizes = [tuple(tensor.shape) for tensor in subject.parts.inputs]
+        sizes = [each.shape for each in subject.inputs]
         shapes.setdefault((subject.name, subject.training), []).append(sizes)
         return report(subject, options, file=out)
 
     code = max(_each_subject(options, answer))
     if not (options.json or options.csv):
-        print_recompilations(shapes)
+        print_recompilations(shapes, out)
     return code
 
 
-def answers_for(words: list[str]) -> list[Finding]:
+def answers_for(words: list[str]) -> list[Result]:
     """The figures that `tremula estimate` would print for `words`, its command line.
 
     Raises:
         CommandError: the words make no sense, or there is nothing to tell.
     """
     options = _with_options_behind(_parser().parse_args(words))
-    from tremula.cli.estimate_options import question_of
     from tremula.study.answer import ask
 
     question = question_of(options)
-    found = _each_subject(options, lambda subject: ask(subject, question).findings)
+    found = _each_subject(options, lambda subject: ask(subject, question).results)
     return list(found[0])
 
 
@@ -104,18 +103,17 @@ def _with_options_behind(options: argparse.Namespace) -> argparse.Namespace:
 
 
 def _each_subject(options: argparse.Namespace, answer: Callable[[Subject], Answered]) -> list[Answered]:
-    """What `answer` says of the model that is made, or of the models that a program compiles."""
-    if options.subject == "run":
-        from tremula.study.programs import subjects_of_program
+    """What `answer` says of the model, or of each model that a program compiles."""
+    from tremula.ask.sources import each_subject
 
-        # what scripts read is the answer alone
-        prints = sys.stderr if options.json or options.csv else None
-        return subjects_of_program(options.arguments, answer, go_on=options.go_on, prints=prints)
-    from tremula.frontends.torch.factory import load, make, subject_of
-
-    training = True if options.training else False if options.inference else None
-    factory, name = load(options.subject)
-    return [answer(subject_of(make(factory), name, training=training, optimizer=options.optimizer))]
+    return each_subject(
+        [options.subject, *options.arguments],
+        answer,
+        training=True if options.training else False if options.inference else None,
+        optimizer=options.optimizer,
+        go_on=options.go_on,
+        prints=sys.stderr if options.json or options.csv else None,  # scripts read the answer alone
+    )
 
 
 COMMAND = Command(

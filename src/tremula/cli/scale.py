@@ -20,14 +20,14 @@ from tremula.cli.command import Command, CommandError
 from tremula.cli.scale_options import add_options, question_of, settings_of
 
 if TYPE_CHECKING:
-    from tremula.frontends.torch.subject import Subject
     from tremula.scale.making import Measuring
     from tremula.scale.question import ScaleQuestion
     from tremula.scale.row import DataRate, ScalingStudy
+    from tremula.study.subject import Subject
 
 _EPILOG = """\
 PROGRAM is one of
-  program.py args...      an unchanged poptorch program, up to its first call of a wrapped model
+  program.py args...      an unchanged program, up to its first call of a wrapped model
   run -m module args...   the same for a module
   file.py:function        a function without arguments that returns (model, inputs) or (model, inputs, optimizer)
 """
@@ -54,9 +54,7 @@ def scale(subject: list[str], options: argparse.Namespace) -> int:
         subject: `run` and a program with its arguments, or the name of a function that makes a model.
         options: those of `add_options`.
     """
-    from tremula.frontends.torch.data.current_loader import watching
-    from tremula.frontends.torch.factory import load, make, subject_of
-    from tremula.study.programs import subjects_of_program
+    from tremula.ask.sources import each_subject
 
     question = question_of(options)
     # absolute: the program may change directory
@@ -66,12 +64,14 @@ def scale(subject: list[str], options: argparse.Namespace) -> int:
         if options.optimizer:
             raise CommandError("--optimizer is for a model that a function makes; a program has its own")
         _check_program(subject[1:])
-        with _log(folder) as log, watching():
-            return subjects_of_program(
-                subject[1:], lambda model: _answer(model, question, asking), prints=log
-            )[0]
-    factory, name = load(subject[0])
-    return _answer(subject_of(make(factory), name, optimizer=options.optimizer), question, asking)
+    with _log(folder) if subject[0] == "run" else contextlib.nullcontext() as log:
+        return each_subject(
+            subject,
+            lambda model: _answer(model, question, asking),
+            optimizer=options.optimizer,
+            prints=log,
+            watch_loader=True,
+        )[0]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _answer(model: Subject, question: ScaleQuestion, asking: _Asking) -> int:
             folder=folder,
             name=options.name,
             fresh=options.fresh,
-            data=_rate(asking),
+            data=_rate(model, asking),
             measuring=_measuring(model, asking),
         )
     except KeyboardInterrupt:
@@ -159,9 +159,9 @@ def _answer(model: Subject, question: ScaleQuestion, asking: _Asking) -> int:
     return 0 if any(not row.problem for row in study.rows) else 1
 
 
-def _rate(asking: _Asking) -> DataRate | None:
+def _rate(model: Subject, asking: _Asking) -> DataRate | None:
     """How fast a host has batches ready: as given, or as the program's loader does it here."""
-    from tremula.scale.feeding import GIVEN, measured_rate
+    from tremula.scale.data_rate import GIVEN, measured_rate
     from tremula.scale.row import DataRate
 
     given = asking.options.loader_rate
@@ -169,7 +169,7 @@ def _rate(asking: _Asking) -> DataRate | None:
         return DataRate(given, GIVEN)
     if asking.options.no_measure or asking.subject[0] != "run":
         return None
-    rate, why = measured_rate()
+    rate, why = measured_rate(model)
     if why:
         print(f"tremula: data: {why}; --loader-rate says how fast it comes", file=sys.stderr)
     return rate
@@ -186,7 +186,7 @@ def _measuring(model: Subject, asking: _Asking) -> tuple[str, Measuring] | None:
         )
         return None
     settings = settings_of(asking.options)
-    told = repr((asking.subject, dataclasses.astuple(settings), asking.source, model.parts.spec))
+    told = repr((asking.subject, dataclasses.astuple(settings), asking.source, model.optimizer))
     return told, lambda ipus: measure(
         asking.subject, settings, asking.folder, begun_in=asking.begun_in, ipus_per_replica=ipus
     )
@@ -246,9 +246,8 @@ def _print(study: ScalingStudy, files: list[Path], asking: _Asking) -> None:
 
     from rich.console import Console
 
-    from tremula.scale.brief import print_brief
     from tremula.scale.document import plain
-    from tremula.scale.table import as_csv, print_study
+    from tremula.scale.table import as_csv, print_brief, print_study
 
     out = asking.out
     if asking.options.json:

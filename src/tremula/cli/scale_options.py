@@ -6,8 +6,8 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING
 
+from tremula.ask.options import numbers, words
 from tremula.cli.command import CommandError
-from tremula.cli.estimate_options import numbers, words
 
 if TYPE_CHECKING:
     from tremula.scale.measure import MeasureSettings

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from tremula.estimate.estimate import Estimate
 from tremula.profile.writer import ProfileWriter
-from tremula.recording.circumstances import counts, figures, options, target
 from tremula.recording.memory import memory_rows
 from tremula.recording.operations import operations
 from tremula.recording.programs import program_tree
+from tremula.recording.summary import counts, figures, options, target
 from tremula.recording.times import time_rows, transfers
 
 

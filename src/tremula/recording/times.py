@@ -14,6 +14,7 @@ from tremula.plan.cost import Why
 from tremula.profile import model
 from tremula.recording.reasons import as_json
 from tremula.schedule.pipeline import PipelineTime, StageTime
+from tremula.step_parts import BY_KEY
 
 _COLLECTIVE = "collectives: "
 _NO_WHY = Why(plan="no reason is known", formula="", source="")
@@ -84,22 +85,22 @@ def transfers(estimate: Estimate) -> list[model.Transfer]:
     found = _collectives(estimate)
     if step.streaming:
         bytes_moved = 2 * time.update.streamed_bytes
-        found.append(_transfer("streaming memory", "streaming", step.streaming, bytes_moved, time.why))
+        found.append(_transfer("streaming", step.streaming, bytes_moved, time.why))
     if step.inter_ipu:
         copied = estimate.micro_batches_per_step * sum(each.bytes for each in time.crossings)
-        found.append(_transfer("copies between IPUs", "inter_ipu", step.inter_ipu, copied, time.why))
+        found.append(_transfer("inter_ipu", step.inter_ipu, copied, time.why))
     if step.host:
         program = estimate.program
         each = program.bytes_of(program.inputs) + program.bytes_of(program.outputs)
         moved = 0 if estimate.deployment.synthetic_data else estimate.micro_batches_per_step * each
-        found.append(_transfer("host", "host", step.host, moved, time.why))
+        found.append(_transfer("host", step.host, moved, time.why))
     return found
 
 
-def _transfer(name: str, part: str, cycles: float, size: int, whys: Mapping[str, Why]) -> model.Transfer:
+def _transfer(part: str, cycles: float, size: int, whys: Mapping[str, Why]) -> model.Transfer:
     why = whys.get(part, _NO_WHY)
     kind = "copy" if part == "inter_ipu" else part
-    return model.Transfer(name, kind, cycles, size, as_json(why))
+    return model.Transfer(BY_KEY[part].title, kind, cycles, size, as_json(why))
 
 
 def _collectives(estimate: Estimate) -> list[model.Transfer]:

@@ -1,6 +1,6 @@
 """What a study rests on, in sentences: ranges, systems, batches, layouts, data, energy.
 
-A figure without its assumptions is a rumour, so every table, page and file of a study carries them.
+Every table, page and file of a study carries them.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ def assumptions(
     """The sentences."""
     per = "weight update" if training else "call"
     rate, scaling, memory = band("training" if training else "inference"), band("scaling"), band("memory")
-    told = [
+    lines = [
         "All figures of IPUs are modelled, none is measured. Where the true value probably lies, from published "
         f"figures beside modelled ones: throughput {rate}; efficiency {scaling}; memory {memory}.",
     ]
-    told += [_systems(rows)] if any(row.system for row in rows) else []
+    lines += [_systems(rows)] if any(row.system for row in rows) else []
     if WEAK in question.modes:
-        told.append(
+        lines.append(
             f"Weak scaling: every IPU takes {batches.per_ipu} micro-batch{'' if batches.per_ipu == 1 else 'es'} of "
             f"{batches.micro_batch} per {per}, so the global batch grows with the IPUs."
         )
     if STRONG in question.modes:
-        told.append(f"Strong scaling: the global batch stays at {batches.global_batch:,} samples per {per}.")
+        lines.append(f"Strong scaling: the global batch stays at {batches.global_batch:,} samples per {per}.")
     widths = f"{', '.join(map(str, sorted(question.stages)))} IPU{'' if max(question.stages) == 1 else 's'}"
-    told.append(
+    lines.append(
         f"At each size replicas of {widths} are tried where they divide it; "
         "the fastest that fits by the middle of the memory range is taken. Efficiency is samples per second and IPU "
         "over those of the smallest size that fits. It and the energy are those of IPUs that need not wait for data."
     )
     if training:
-        told.append(
+        lines.append(
             "Gradients are summed over replicas once per weight update, after the last micro-batch, and nothing else "
             "runs meanwhile. Compiling, validation and checkpoints are not counted."
         )
-    told.append(_data(data))
-    told += _energy(rows)
-    return told
+    lines.append(_data(data))
+    lines += _energy(rows)
+    return lines
 
 
 def _systems(rows: Sequence[Row]) -> str:
@@ -70,18 +70,18 @@ def _data(data: DataRate | None) -> str:
 
 
 def _energy(rows: Sequence[Row]) -> list[str]:
-    told: list[str] = []
+    lines: list[str] = []
     # a system that was put together for a size has no name to look up, and the same machine as its smaller ones
     for system in dict.fromkeys(row.system for row in rows if row.system and " x " not in row.system):
         machine = hardware(system).machine
         power = machine_power(machine)
         if power is None:
-            told.append(f"Energy: the power of the {machine.title} is not known.")
+            lines.append(f"Energy: the power of the {machine.title} is not known.")
         elif power.published:
-            told.append(f"Energy: the published power of the {machine.title}, without that of hosts.")
+            lines.append(f"Energy: the published power of the {machine.title}, without that of hosts.")
         else:
-            told.append(
+            lines.append(
                 f"Energy: the power of the {machine.title} is not published; that of one of its boards stands in, and "
                 "the range reaches to that of all of them. Hosts are not counted."
             )
-    return list(dict.fromkeys(told))
+    return list(dict.fromkeys(lines))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tremula.errors import Error
+from tremula.program.stages import pipeline_stages
 from tremula.scale.question import WEAK
-from tremula.schedule.pipeline import pipeline_stages
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,18 @@ from dataclasses import dataclass, field
 
 from tremula.errors import Error
 from tremula.estimate.estimate import VERSION
-from tremula.frontends.torch.capture.stages import Mode
-from tremula.frontends.torch.subject import Subject, Variant
 from tremula.hardware.chip import Chip
+from tremula.program.stages import Mode
+from tremula.program.variant import StageStart, Variant
 from tremula.scale.batches import Batches, micro_batches_needed
 from tremula.scale.question import ScaleQuestion
 from tremula.scale.row import Layout
 from tremula.study.answer import split_for
-from tremula.study.case import Begin, Case, Study
+from tremula.study.case import Case, Study
 from tremula.study.cases import Plan, case_for, system_for, variant_of
-from tremula.study.finding import Finding, finding_of_estimate
 from tremula.study.question import Setting
+from tremula.study.result import Result, result_of
+from tremula.study.subject import Subject
 
 #: a layout with the blocks that the program has itself
 OWN = 0
@@ -34,7 +35,7 @@ class Tried:
 
     layout: Layout
     case: Case | None = None
-    finding: Finding | None = field(default=None, repr=False)
+    result: Result | None = field(default=None, repr=False)
 
     @property
     def fits(self) -> bool:
@@ -46,7 +47,7 @@ class Tried:
 class _Cut:
     """Where a width is cut on a chip, or why it is not."""
 
-    begins: tuple[Begin, ...] = ()
+    begins: tuple[StageStart, ...] = ()
     problem: str = ""
 
 
@@ -71,7 +72,7 @@ class Layouts:
         """Digest of the model as it was captured, and of what is asked about all sizes."""
         question = self.question
         variant = variant_of(self.study, self._setting(None, 1))
-        flat = self.subject.flat(variant, self.subject.parts.deployment(None))
+        flat = self.subject.program(variant, self.subject.deployment(None))
         digest = hashlib.sha256(VERSION.encode())
         for op in flat.ops:
             digest.update(f"{op.kind} {op.phase} {op.works} {op.inputs} {op.outputs} {op.module}\n".encode())
@@ -91,8 +92,8 @@ class Layouts:
         except Error as problem:
             system = problem.message
         deployments = [
-            repr(self.subject.parts.deployment(None)),
-            repr(self.subject.parts.deployment(self._own)),
+            repr(self.subject.deployment(None)),
+            repr(self.subject.deployment(self._own)),
         ]
         share = batches.samples(mode, ipus)
         rest = (self.program, target, system, deployments, ipus, mode, batches.micro_batch, share)
@@ -118,27 +119,19 @@ class Layouts:
             found = self.study.estimate(case, keep=False)  # sizes are many, and each is asked about once
         except Error as problem:
             return Tried(Layout(replicas, stages, turns, own=width == OWN, problem=problem.message))
-        asked = {
-            "target": target if target is not None else case.system.chip.name,
-            "precision": self.question.precision,
-        }
-        finding = finding_of_estimate(
-            found,
-            name=self.subject.name,
-            notes=tuple(notes),
-            asked={k: v for k, v in asked.items() if v is not None},
-        )
+        question = {"target": target, "precision": self.question.precision}
+        result = result_of(found, name=self.subject.name, notes=tuple(notes), question=question)
         layout = Layout(
             replicas=replicas,
             stages=stages,
             accumulation=turns,
-            fits=finding.fits,
-            throughput=finding["throughput"].value,
-            tile_share=finding["tile_share"].value,
+            fits=result.fits,
+            throughput=result["throughput"].value,
+            tile_share=result["tile_share"].value,
             begins=tuple(f"{module} on IPU {ipu}" for module, ipu in cuts or ()),
             own=width == OWN,
         )
-        return Tried(layout, case, finding)
+        return Tried(layout, case, result)
 
     def needed(self, target: str | None, ipus: int, width: int) -> int:
         """The fewest micro-batches of a replica that a width can run with.
@@ -164,7 +157,7 @@ class Layouts:
             recompute=question.recompute,
         )
 
-    def _cuts_of(self, target: str | None, ipus: int, width: int) -> tuple[Begin, ...]:
+    def _cuts_of(self, target: str | None, ipus: int, width: int) -> tuple[StageStart, ...]:
         if width == 1:
             return ()
         enough = 2 * width + 2  # one stage more than IPUs: a last one may return to the first
@@ -173,7 +166,7 @@ class Layouts:
         if key not in self._cuts:
             try:
                 split = split_for(self.study, setting, Plan(width, min(2, ipus // width)))
-                self._cuts[key] = _Cut(tuple((begin.module, begin.ipu) for begin in split.begins))
+                self._cuts[key] = _Cut(split.begins)
             except Error as problem:
                 self._cuts[key] = _Cut(problem=problem.message)
         cut = self._cuts[key]
@@ -184,7 +177,7 @@ class Layouts:
 
 def best_of(tried: list[Tried]) -> Tried | None:
     """The fastest that fits; if none does, the one that is nearest to fitting; None if there are no figures."""
-    known = [each for each in tried if each.finding is not None]
+    known = [each for each in tried if each.result is not None]
     fitting = [each for each in known if each.fits]
     if fitting:
         return max(fitting, key=lambda each: (each.layout.throughput or 0.0, -each.layout.stages))

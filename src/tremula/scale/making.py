@@ -15,15 +15,15 @@ from tremula import __version__
 from tremula.errors import Error
 from tremula.estimate.estimate import VERSION
 from tremula.formatting import plain
-from tremula.frontends.torch.subject import Subject
 from tremula.progress import Tell, bar
 from tremula.scale.assumptions import assumptions
+from tremula.scale.data_rate import with_data_rate
 from tremula.scale.document import read, save
-from tremula.scale.feeding import fed
 from tremula.scale.layouts import Layouts
 from tremula.scale.question import ScaleQuestion
 from tremula.scale.row import DataRate, Measured, Row, ScalingStudy
 from tremula.scale.sizes import batches_for, sizes
+from tremula.study.subject import Subject
 
 #: name of the study in its folder
 DOCUMENT = "scale.json"
@@ -96,7 +96,7 @@ def make_study(
             found=found,
             tell=lambda what, number, of: told(what, number / of if of else 1.0),
         )
-    made = study([fed(row, data) for row in rows], _measured(layouts, measuring, before))
+    made = study([with_data_rate(row, data) for row in rows], _measured(layouts, measuring, before))
     save(made, path)
     return made
 
@@ -136,7 +136,7 @@ def kept_rows(study: ScalingStudy | None) -> dict[str, Row]:
         row.basis: replace(
             row,
             figures={name: figure for name, figure in row.figures.items() if name not in later},
-            parts={part: seconds for part, seconds in row.parts.items() if part != "data"},
+            waiting_seconds=None,
         )
         for row in (study.rows if study is not None else ())
         if row.basis

@@ -18,12 +18,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from tremula.distributed.host_run import HostRun
 from tremula.errors import Error
 from tremula.formatting import plain
 from tremula.progress import Tell, bar
-from tremula.scale.instance import FIGURES
-from tremula.scale.row import HostRun, Measured
+from tremula.scale.row import Measured
 
+#: file in which an instance leaves its figures
+FIGURES = "figures.json"
+#: module that each process runs
+_INSTANCE = "tremula.ask.instance"
 #: characters of a program's last words
 _LAST_WORDS = 300
 
@@ -95,7 +99,7 @@ def _run(
         command = [
             sys.executable, "-m", "tremula.launch",
             "--num-instances", str(count), "--num-replicas", str(count), "--ipus-per-replica", str(ipus),
-            sys.executable, "-m", "tremula.scale.instance", place, json.dumps(asked),
+            sys.executable, "-m", _INSTANCE, place, json.dumps(asked),
             *(with_words(subject, settings.more_words) if subject[0] == "run" else subject),
         ]  # fmt: skip
         environment = {

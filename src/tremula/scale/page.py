@@ -8,20 +8,20 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tremula.scale.colours import PARTS as COLOURS
-from tremula.scale.feeding import limits
-from tremula.scale.row import PART_TITLES, PARTS, Layout, Measured, Row, ScalingStudy
+from tremula.scale.data_rate import limits
+from tremula.scale.row import Layout, Measured, Row, ScalingStudy
 from tremula.scale.sentences import (
     BANDS,
     MEASURED,
     batch,
-    begun,
+    capitalized,
     data_limits,
     headline,
     named,
     series_title,
     verdict,
 )
+from tremula.step_parts import DATA, STEP_PARTS
 from tremula.view.single_file import save_page, single_file
 
 _VIEW, _HERE = "tremula.view", "tremula.scale"
@@ -70,10 +70,10 @@ def page_data(study: ScalingStudy) -> dict[str, Any]:
         {
             "mode": named(mode, 20),
             "target": named(target, 60) or "this machine",
-            "title": begun(series_title(mode, target)),
+            "title": capitalized(series_title(mode, target)),
             "lead": _LEADS.get(mode, ""),
             "limit": begins.get((mode, target)),
-            "rows": [_row(row, study.training) for row in sorted(rows, key=lambda row: row.ipus)],
+            "rows": [_row(row) for row in sorted(rows, key=lambda row: row.ipus)],
         }
         for mode, target, rows in study.series()
     ]
@@ -89,7 +89,7 @@ def page_data(study: ScalingStudy) -> dict[str, Any]:
         "per": "weight update" if study.training else "call",
         "step": "weight update" if study.training else "micro-batch",
         "turns": "accumulation" if study.training else "device iterations",
-        "parts": [[part, PART_TITLES[part], COLOURS[part]] for part in PARTS],
+        "parts": [[part.key, part.title, part.colour] for part in (*STEP_PARTS, DATA)],
         "series": series,
         "data": None if data is None else {"rate": data.samples_per_second, "about": _data_about(study)},
         "limits": data_limits(study),
@@ -106,7 +106,7 @@ def _data_about(study: ScalingStudy) -> str:
     return f"One host: {data.samples_per_second:,.4g} samples/s, {named(data.origin, 40)}{workers}{how}."
 
 
-def _row(row: Row, training: bool) -> dict[str, Any]:
+def _row(row: Row) -> dict[str, Any]:
     figures = {
         name: [figure.value, figure.low, figure.high, named(figure.unit, 40)]
         for name in _FIGURES
@@ -114,15 +114,15 @@ def _row(row: Row, training: bool) -> dict[str, Any]:
     }
     return {
         "ipus": max(1, row.ipus),  # a file may say anything; the axis is logarithmic
-        "system": named(row.system, 60),
+        "system": named(str(row.setting.get("system", "")), 60),
         "replicas": row.replicas,
         "stages": row.stages,
-        "batch": list(batch(row, training)),
+        "batch": list(batch(row)),
         "hosts": row.hosts,
         "fits": named(row.fits, 20),
         "runs": row.runs,
         "figures": figures,
-        "parts": {part: max(0.0, row.parts[part]) for part in PARTS if part in row.parts},
+        "parts": {part: max(0.0, seconds) for part, seconds in row.parts.items()},
         "layouts": [_layout(each) for each in row.layouts],
         "notes": [named(note, _LONG) for note in row.notes],
         "problem": named(row.problem, _LONG),

@@ -10,16 +10,19 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tremula.formatting import amount, duration
-from tremula.scale.colours import MARKERS, SERIES
-from tremula.scale.colours import PARTS as PART_COLOURS
-from tremula.scale.row import PART_TITLES, PARTS, Row, ScalingStudy
-from tremula.scale.sentences import named, part_shares
+from tremula.scale.row import Row, ScalingStudy
+from tremula.scale.sentences import named
+from tremula.step_parts import DATA, STEP_PARTS
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
+#: one colour for each target, with a marker that distinguishes them in print
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8a6fd1", "#6b7480")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
+_PARTS = (*STEP_PARTS, DATA)
 _GREY, _RED, _INK = "#8a919c", "#b3261e", "#1c2330"
 #: more series than this cannot be told apart in one plot
 _MOST = len(SERIES)
@@ -202,7 +205,7 @@ def time_of_a_step(drawing: Drawing, study: ScalingStudy, mode: str) -> list[Art
         _bars(
             right,
             rows,
-            [{p: 100 * max(0.0, s) for p, s in part_shares(row).items()} for row in rows],
+            [{p: 100 * max(0.0, s) for p, s in row.shares.items()} for row in rows],
             shares=True,
         )
         right.set_title(f"{named(target, 40)}: share of a step that need not wait, %")
@@ -210,24 +213,22 @@ def time_of_a_step(drawing: Drawing, study: ScalingStudy, mode: str) -> list[Art
         used |= {part for row in rows for part, seconds in row.parts.items() if seconds > 0}
     for axes in panels[-1]:
         axes.set_xlabel("IPUs")
-    return [Patch(facecolor=PART_COLOURS[part], label=PART_TITLES[part]) for part in PARTS if part in used]
+    return [Patch(facecolor=part.colour, label=part.title) for part in _PARTS if part.key in used]
 
 
 def _bars(
     axes: Axes, rows: Sequence[Row], heights: Sequence[dict[str, float]], *, shares: bool = False
 ) -> None:
     base = [0.0] * len(rows)
-    for part in PARTS:
-        values = [each.get(part, 0.0) for each in heights]
-        bars = axes.bar(
-            range(len(rows)), values, 0.72, bottom=base, color=PART_COLOURS[part], ec="white", lw=0.6
-        )
+    for part in _PARTS:
+        values = [each.get(part.key, 0.0) for each in heights]
+        bars = axes.bar(range(len(rows)), values, 0.72, bottom=base, color=part.colour, ec="white", lw=0.6)
         for bar, row, value in zip(bars, rows, values, strict=True):
             if not row.runs:
                 bar.set(hatch="////", alpha=0.45)
             elif shares and value >= _READABLE:
                 x, y = bar.get_x() + bar.get_width() / 2, bar.get_y() + value / 2
-                dark = part in ("compute", "inter_ipu", "data")
+                dark = part.key in ("compute", "inter_ipu", "data")
                 axes.text(
                     x,
                     y,

@@ -1,31 +1,14 @@
-"""The result of a study as plain values: rows of sizes, the layouts that were tried for each, and what stands beside.
-
-Everything can be written as JSON and read back; what is read is checked field by field, as in study/finding.py.
-"""
+"""A scaling study as plain values: rows of sizes, the layouts that were tried for each, and what was measured."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from tremula.study.finding import Figure
-
-#: parts of a step in the order of reports; data: waiting for the host to have the next batch ready
-PARTS = (
-    "compute", "exchange", "sync", "inter_ipu", "collectives", "streaming", "pipeline_idle", "host", "data",
-)  # fmt: skip
-PART_TITLES: Mapping[str, str] = {
-    "compute": "compute",
-    "exchange": "exchange between tiles",
-    "sync": "sync",
-    "inter_ipu": "copies between IPUs",
-    "collectives": "collectives between replicas",
-    "streaming": "streaming memory",
-    "pipeline_idle": "pipeline fill and drain",
-    "host": "host",
-    "data": "waiting for data",
-}
+from tremula.distributed.host_run import HostRun
+from tremula.step_parts import DATA
+from tremula.study.result import Result
 
 
 @dataclass(frozen=True)
@@ -40,7 +23,7 @@ class Layout:
     fits: str = ""
     throughput: float | None = None
     tile_share: float | None = None
-    #: where stages begin, as modules
+    #: modules at which stages begin
     begins: tuple[str, ...] = ()
     chosen: bool = False
     #: whether it is cut where the program cuts itself
@@ -50,29 +33,15 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One size of one series, with the best of its layouts."""
+class Row(Result):
+    """One size of one series: the result of the best of its layouts, and the layouts."""
 
-    mode: str
-    target: str
-    ipus: int
-    system: str = ""
-    replicas: int = 0
-    stages: int = 0
-    micro_batch: int = 0
-    accumulation: int = 0
-    device_iterations: int = 0
-    global_batch: int = 0
-    precision: str = ""
+    mode: str = ""
     hosts: int = 1
-    fits: str = ""
-    #: step_seconds, throughput, efficiency, speedup, tile_share, ipu_bytes, energy_per_sample ...
-    figures: Mapping[str, Figure] = field(default_factory=dict)
-    #: seconds of a step by part; they sum to the step with waiting for data
-    parts: Mapping[str, float] = field(default_factory=dict)
+    global_batch: int = 0
     layouts: tuple[Layout, ...] = ()
-    notes: tuple[str, ...] = ()
-    problem: str = ""
+    #: seconds that a step waits for data; None: the rate of loading is not known
+    waiting_seconds: float | None = None
     #: digest of everything that the row follows from
     basis: str = ""
 
@@ -81,9 +50,37 @@ class Row:
         """Whether the best layout fits, by the middle of the band."""
         return not self.problem and self.fits in ("yes", "likely")
 
-    def figure(self, name: str) -> Figure | None:
-        """A figure, if it is known."""
-        return self.figures.get(name)
+    @property
+    def target(self) -> str:
+        """The chip or system, as in the question."""
+        return str(self.setting.get("target", ""))
+
+    @property
+    def system(self) -> str:
+        """The system that was modelled."""
+        return str(self.setting.get("system", ""))
+
+    @property
+    def ipus(self) -> int:
+        """IPUs of all replicas."""
+        return int(self.setting["ipus"])
+
+    @property
+    def replicas(self) -> int:
+        """Copies of the model."""
+        return int(self.setting.get("replicas", 0))
+
+    @property
+    def stages(self) -> int:
+        """IPUs of one replica."""
+        return int(self.setting.get("stages", 0))
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Seconds of a step by part, with those of waiting for data if they are known."""
+        step = self.figures["step_seconds"].value if "step_seconds" in self.figures else 0.0
+        parts = {part: share * step for part, share in self.shares.items()}
+        return parts if self.waiting_seconds is None else {**parts, DATA.key: self.waiting_seconds}
 
 
 @dataclass(frozen=True)
@@ -97,29 +94,6 @@ class DataRate:
     workers: int | None = None
     #: how it was measured
     how: str = ""
-
-
-@dataclass(frozen=True)
-class HostRun:
-    """Real processes that trained the model together on this host, measured."""
-
-    instances: int
-    steps: int
-    samples_per_step: int
-    seconds_per_step: float
-    #: largest difference of the weights between the instances; 0.0: the same bits
-    spread: float
-    #: difference of the summed gradient to that of one process alone, over its size; None: not compared
-    deviation: float | None
-    #: what deviation is still rounding, in the type of the weights
-    tolerance: float
-    equivalent: bool | None
-    note: str = ""
-
-    @property
-    def samples_per_second(self) -> float:
-        """Of all instances."""
-        return self.samples_per_step / self.seconds_per_step if self.seconds_per_step else 0.0
 
 
 @dataclass(frozen=True)
@@ -152,6 +126,11 @@ class ScalingStudy:
     assumptions: tuple[str, ...]
     data: DataRate | None = None
     measured: Measured | None = None
+
+    def _repr_html_(self) -> str:
+        from tremula.scale.table import as_html  # the table reads rows
+
+        return as_html(self)
 
     def series(self) -> list[tuple[str, str, list[Row]]]:
         """(mode, target, rows) in the order in which they were asked for."""

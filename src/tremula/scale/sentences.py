@@ -1,26 +1,15 @@
-"""What is said about a study in words, by the table, the plots and the page alike.
+"""Texts about a study that the table, the plots and the page share.
 
-Names come from the user's program and from files, so all of them are made plain and short here.
+Names come from the user's program and from files, so they are stripped of control characters and shortened here.
 """
 
 from __future__ import annotations
 
+from tremula.distributed.host_run import HostRun
 from tremula.formatting import amount, duration, plain, share
-from tremula.scale.feeding import limits
-from tremula.scale.row import HostRun, Row, ScalingStudy
+from tremula.scale.data_rate import limits
+from tremula.scale.row import Row, ScalingStudy
 
-#: names of parts where there is little room
-SHORT_PARTS = {
-    "compute": "compute",
-    "exchange": "exchange",
-    "sync": "sync",
-    "inter_ipu": "between IPUs",
-    "collectives": "collectives",
-    "streaming": "streaming memory",
-    "pipeline_idle": "pipeline fill/drain",
-    "host": "host",
-    "data": "waiting for data",
-}
 BANDS = (
     "Modelled, not measured; ranges are those in which the true value probably lies (see the assumptions)."
 )
@@ -48,7 +37,7 @@ def series_title(mode: str, target: str) -> str:
     return f"{named(mode, 20)} scaling on {named(target or 'this machine', 60)}"
 
 
-def begun(text: str) -> str:
+def capitalized(text: str) -> str:
     """A sentence with its first letter large; names in it stay as they are."""
     return text[:1].upper() + text[1:]
 
@@ -58,58 +47,54 @@ def ipus(count: int) -> str:
     return f"{count:,} IPU{'' if count == 1 else 's'}"
 
 
-def batch(row: Row, training: bool) -> tuple[str, str]:
+def batch(row: Row) -> tuple[str, str]:
     """The global batch, and how it comes about: micro-batch x turns x replicas."""
     if not row.global_batch:
         return "-", ""
-    turns = row.accumulation if training else row.device_iterations
-    return f"{row.global_batch:,}", f"{row.micro_batch:,} x {turns:,} x {row.replicas:,}"
-
-
-def part_shares(row: Row) -> dict[str, float]:
-    """Share of each part in the time of a step that need not wait for data."""
-    own = {part: seconds for part, seconds in row.parts.items() if part != "data"}
-    total = sum(own.values())
-    return {part: seconds / total for part, seconds in own.items()} if total > 0 else {}
+    turns = int(row.setting.get("accumulation" if row.training else "device_iterations", 0))
+    return (
+        f"{row.global_batch:,}",
+        f"{int(row.setting.get('micro_batch', 0)):,} x {turns:,} x {row.replicas:,}",
+    )
 
 
 def waiting(row: Row) -> str:
     """What waiting for data adds to a step; empty if it does not wait."""
-    seconds = row.parts.get("data", 0.0)
+    seconds = row.waiting_seconds or 0.0
     return f"+{duration(seconds)}" if seconds > 0.0 else ""
 
 
 def data_limits(study: ScalingStudy) -> list[str]:
     """One sentence for each series: where loading becomes the limit."""
-    told = []
+    lines = []
     for limit in limits(study.series(), study.data):
-        series = begun(series_title(limit.mode, limit.target))
+        series = capitalized(series_title(limit.mode, limit.target))
         needed, has = amount(limit.needed_per_host), amount(limit.has_per_host)
         if limit.ipus is None:
-            told.append(
+            lines.append(
                 f"{series}: loading keeps up at every size. IPUs take at most {needed} samples/s from each host, "
                 f"which has {has} ready."
             )
         else:
-            told.append(
+            lines.append(
                 f"{series}: loading becomes the limit at {ipus(limit.ipus)}. IPUs would take up to {needed} samples/s "
                 f"from each host, which has {has} ready."
             )
-    return told
+    return lines
 
 
 def tried(row: Row) -> list[str]:
     """The layouts of a size, each with its rate and whether it fits, the taken one first."""
-    told = []
+    lines = []
     for layout in sorted(row.layouts, key=lambda each: (not each.chosen, -(each.throughput or 0.0))):
         text = f"{layout.replicas:,} x {layout.stages:,}" + (", as the program cuts it" if layout.own else "")
         if layout.throughput is None:
-            told.append(f"{text}: {named(layout.problem, 200) or 'no figures'}")
+            lines.append(f"{text}: {named(layout.problem, 200) or 'no figures'}")
             continue
         tile = "" if layout.tile_share is None else f", fullest tile {share(layout.tile_share)}"
         chosen = " (taken)" if layout.chosen else ""
-        told.append(f"{text}{chosen}: {amount(layout.throughput)} samples/s, fits: {layout.fits}{tile}")
-    return told
+        lines.append(f"{text}{chosen}: {amount(layout.throughput)} samples/s, fits: {layout.fits}{tile}")
+    return lines
 
 
 def verdict(run: HostRun) -> str:
@@ -123,14 +108,14 @@ def verdict(run: HostRun) -> str:
 
 def host_run(run: HostRun) -> str:
     """A run on the host in one line."""
-    told = [f"{run.instances} process{'' if run.instances == 1 else 'es'}: {verdict(run)}"]
+    lines = [f"{run.instances} process{'' if run.instances == 1 else 'es'}: {verdict(run)}"]
     if run.instances > 1:
-        told.append(f"weights differ by {run.spread:.2g} between processes")
+        lines.append(f"weights differ by {run.spread:.2g} between processes")
         if run.deviation is not None:
-            told.append(
+            lines.append(
                 f"their summed gradient by {run.deviation:.2g} from that of one (up to {run.tolerance:.2g} is rounding)"
             )
-    told.append(f"{duration(run.seconds_per_step)}/step")
-    told.append(f"{amount(run.samples_per_second)} samples/s")
-    told.append(f"{run.steps} steps of {run.samples_per_step:,} samples")
-    return "; ".join([*told, *([named(run.note, 400)] if run.note else [])])
+    lines.append(f"{duration(run.seconds_per_step)}/step")
+    lines.append(f"{amount(run.samples_per_second)} samples/s")
+    lines.append(f"{run.steps} steps of {run.samples_per_step:,} samples")
+    return "; ".join([*lines, *([named(run.note, 400)] if run.note else [])])

@@ -11,13 +11,12 @@ from dataclasses import replace
 
 from tremula.errors import Error
 from tremula.estimate.bands import band
+from tremula.estimate.figures import Figure
 from tremula.hardware.system import System
 from tremula.scale.batches import Batches
 from tremula.scale.layouts import Layouts, Tried, best_of
 from tremula.scale.question import STRONG, ScaleQuestion
 from tremula.scale.row import Row
-from tremula.study.finding import PARTS as MODELLED_PARTS
-from tremula.study.finding import Figure
 
 #: told before each layout: what is modelled, how many layouts are done, how many there are
 Tell = Callable[[str, int, int], None]
@@ -118,13 +117,15 @@ def sizes(
                     for width in widths:
                         tell(f"{mode}, {ipus} IPUs, {width or 'own'} to a replica", done + len(tried), total)
                         tried.append(layouts.tried(target, ipus, width, batches, mode))
-                    row = replace(_row(mode, target, ipus, tried, batches), basis=basis)
+                    row = replace(_row(layouts, mode, target, ipus, tried, batches), basis=basis)
                     found(row)
                 done += len(widths)
                 series.append(row)
             # a size without figures belongs to the others, also where the target is this machine's
             name = next((row.target for row in series if row.target), "")
-            rows += compared([replace(row, target=row.target or name) for row in series])
+            rows += compared(
+                [replace(row, setting={**row.setting, "target": row.target or name}) for row in series]
+            )
     tell("", total, total)
     return rows
 
@@ -153,42 +154,38 @@ def compared(series: Sequence[Row]) -> list[Row]:
     return rows
 
 
-def _row(mode: str, target: str | None, ipus: int, tried: Sequence[Tried], batches: Batches) -> Row:
+#: figures of a row; efficiency, speed-up and the throughput with data come later
+_FIGURES = (
+    "step_seconds", "throughput", "tile_share", "tile_bytes", "ipu_bytes", "energy_per_sample", "utilisation",
+)  # fmt: skip
+
+
+def _row(
+    layouts: Layouts, mode: str, target: str | None, ipus: int, tried: Sequence[Tried], batches: Batches
+) -> Row:
     best = best_of(list(tried))
-    layouts = tuple(replace(each.layout, chosen=each is best and each.finding is not None) for each in tried)
-    if best is None or best.finding is None or best.case is None:
-        why = "; ".join(dict.fromkeys(each.layout.problem for each in tried if each.layout.problem))
-        return Row(
-            mode,
-            target or "",
-            ipus,
-            layouts=layouts,
-            problem=why or f"none of the widths that are tried divides {ipus} IPUs",
-        )
-    finding, case = best.finding, best.case
-    setting = finding.setting
-    step = finding["step_seconds"].value
-    kept = (
-        "step_seconds", "throughput", "tile_share", "tile_bytes", "ipu_bytes", "energy_per_sample", "utilisation",
-    )  # fmt: skip
-    return Row(
+    subject = layouts.subject
+    row = Row(
+        name=subject.name,
+        training=subject.training,
+        setting={"target": target or "", "ipus": ipus},
         mode=mode,
-        target=target or str(setting["target"]),
-        ipus=ipus,
-        system=case.system.name,
-        replicas=best.layout.replicas,
-        stages=best.layout.stages,
-        micro_batch=int(setting["micro_batch"]),
-        accumulation=int(setting["accumulation"]),
-        device_iterations=int(setting["device_iterations"]),
+        layouts=tuple(replace(each.layout, chosen=each is best) for each in tried),
+    )
+    if best is None or best.result is None or best.case is None:
+        why = "; ".join(dict.fromkeys(each.layout.problem for each in tried if each.layout.problem))
+        return replace(row, problem=why or f"none of the widths that are tried divides {ipus} IPUs")
+    result = best.result
+    return replace(
+        row,
+        setting=result.setting,
+        notes=result.notes,
+        fits=result.fits,
+        figures={name: result.figures[name] for name in _FIGURES if name in result.figures},
+        shares=result.shares,
+        batch=result.batch,
+        hosts=_hosts(best.case.system, ipus),
         global_batch=batches.samples(mode, ipus),
-        precision=str(setting["precision"]),
-        hosts=_hosts(case.system, ipus),
-        fits=finding.fits,
-        figures={name: finding.figures[name] for name in kept if name in finding.figures},
-        parts={part: finding.shares[part] * step for part in MODELLED_PARTS},
-        layouts=layouts,
-        notes=finding.notes,
     )
 
 

@@ -1,76 +1,98 @@
-"""A study for a terminal of any width, and as CSV.
+"""A scaling study for a terminal of any width, in short (`print_brief`), for notebooks, and as CSV.
 
-Each figure has its range below it. A series is one table if that fits the terminal, several if not, and a block of
-lines per size where even those do not. Names may hold anything: rich markup is off, and control characters go.
+Columns and layout are those of study/table.py. A series is one table if that fits the terminal, several if not, and a
+block of lines per size where even those do not.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import textwrap
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from tremula.formatting import amount, between, duration, energy, memory_size, share
-from tremula.scale.row import PARTS, Measured, Row, ScalingStudy
+from tremula.formatting import amount, share
+from tremula.scale.data_rate import MEASURED as RATE_MEASURED
+from tremula.scale.data_rate import limits
+from tremula.scale.row import Measured, Row, ScalingStudy
 from tremula.scale.sentences import (
     BANDS,
     MEASURED,
-    SHORT_PARTS,
     batch,
-    begun,
+    capitalized,
     data_limits,
     headline,
     host_run,
     ipus,
     named,
-    part_shares,
     series_title,
     tried,
     waiting,
 )
-from tremula.study.table import harmless
+from tremula.step_parts import DATA, STEP_PARTS, StepPart
+from tremula.study import table as results
+from tremula.study.table import (
+    ENERGY,
+    LEAST_SHARE,
+    MEMORY,
+    STEP,
+    THROUGHPUT,
+    TILE,
+    Column,
+    csv_text,
+    figure_cells,
+    figure_column,
+    fitting,
+    print_block,
+    say,
+)
 
-#: a part is listed if it has this share of a step at some size
-_LEAST = 0.005
-#: no terminal is wider
-_UNBOUNDED = 10_000
-_STYLES = {"yes": "green", "likely": "green", "unlikely": "red", "no": "bold red"}
+Columns = list[Column[Row]]
+_IPUS: Column[Row] = Column("IPUs", lambda row: (f"{row.ipus:,}", ""))
+_LAYOUT: Column[Row] = Column("layout", lambda row: (f"{row.replicas:,} x {row.stages:,}", row.fits))
+_EFFICIENCY = figure_column("efficiency", "efficiency", share)
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A column: its title, and value and second line of a row's cell."""
+def _speed() -> Columns:
+    return [_IPUS, _LAYOUT, Column("batch", batch), STEP, THROUGHPUT, _EFFICIENCY]
 
-    title: str
-    cell: Callable[[Row], tuple[str, str]]
+
+def _cost(study: ScalingStudy) -> Columns:
+    with_data = figure_column("with data", "fed_throughput", amount)
+    return [*([with_data] if study.data is not None else []), TILE, MEMORY, ENERGY]
+
+
+def _time(rows: Sequence[Row]) -> Columns:
+    def column(part: StepPart) -> Column[Row]:
+        def cell(row: Row) -> tuple[str, str]:
+            value = row.shares.get(part.key, 0.0)
+            return (share(value) if value >= LEAST_SHARE else "-"), ""
+
+        return Column(textwrap.fill(part.short, 10), cell)
+
+    shown = [p for p in STEP_PARTS if any(row.shares.get(p.key, 0.0) >= LEAST_SHARE for row in rows)]
+    late: Column[Row] = Column(textwrap.fill(DATA.short, 10), lambda row: (waiting(row) or "-", ""))
+    return [column(part) for part in shown] + ([late] if any(waiting(row) for row in rows) else [])
+
+
+# -- the whole study -------------------------------------------------------------------------------------------
 
 
 def print_study(study: ScalingStudy, console: Console) -> None:
     """The whole study."""
-    _say(console, f"{named(study.name)}: {headline(study)}", "bold")
-    _say(console, BANDS, "yellow")
+    say(console, f"{named(study.name)}: {headline(study)}", "bold")
+    say(console, BANDS, "yellow")
     every = study.series()
     for mode, target, rows in every:
         console.print()
-        _say(console, begun(series_title(mode, target)), "bold")
+        say(console, capitalized(series_title(mode, target)), "bold")
         _print_series([row for row in rows if row.figures], study, console)
         _print_problems(rows, console)
     console.print()
-    _say(
-        console,
-        "Layout: replicas x IPUs of one; whether it fits (yes and no hold over the whole range). Batch: samples per "
-        f"{'weight update' if study.training else 'call'} = micro-batch x "
-        f"{'accumulation' if study.training else 'device iterations'} x replicas. Step: one "
-        f"{'weight update' if study.training else 'micro-batch'}."
-        + ("" if study.data is None else " With data: samples/s that the host can feed."),
-        "dim",
-    )
+    say(console, _legend(study), "dim")
     _list("Data", data_limits(study), console)
     same: dict[tuple[int, tuple[str, ...]], list[str]] = {}
     for mode, target, rows in every:  # weak and strong mostly meet at the largest size
@@ -83,72 +105,23 @@ def print_study(study: ScalingStudy, console: Console) -> None:
     _list("Assumptions", [named(each, 2_000) for each in study.assumptions], console)
 
 
-# -- a series --------------------------------------------------------------------------------------------------
-
-
-def _figure(name: str, say: Callable[[float], str]) -> Callable[[Row], tuple[str, str]]:
-    def cell(row: Row) -> tuple[str, str]:
-        figure = row.figure(name)
-        if figure is None:
-            return "-", ""
-        if figure.low == figure.high:  # the size that others are compared with, or what a host loads
-            return say(figure.value), ""
-        return say(figure.value), between(figure.low, figure.high, say)
-
-    return cell
-
-
-def _speed(study: ScalingStudy) -> list[_Column]:
-    return [
-        _Column("IPUs", lambda row: (f"{row.ipus:,}", "")),
-        _Column("layout", lambda row: (f"{row.replicas:,} x {row.stages:,}", named(row.fits, 20))),
-        _Column("batch", lambda row: batch(row, study.training)),
-        _Column("time/step", _figure("step_seconds", duration)),
-        _Column("samples/s", _figure("throughput", amount)),
-        _Column("efficiency", _figure("efficiency", share)),
-    ]
-
-
-def _cost(study: ScalingStudy) -> list[_Column]:
-    fed = [_Column("with data", _figure("fed_throughput", amount))] if study.data is not None else []
-    return [
-        *fed,
-        _Column("fullest tile", _figure("tile_share", share)),
-        _Column("memory/IPU", _figure("ipu_bytes", memory_size)),
-        _Column("energy/sample", _figure("energy_per_sample", energy)),
-    ]
-
-
-#: heads of the columns of parts, in two lines where that is narrower
-_PART_HEADS = {
-    "inter_ipu": "between\nIPUs",
-    "streaming": "streaming\nmemory",
-    "pipeline_idle": "fill and\ndrain",
-    "data": "waiting\nfor data",
-}
-
-
-def _time(rows: Sequence[Row]) -> list[_Column]:
-    def column(part: str) -> _Column:
-        def cell(row: Row) -> tuple[str, str]:
-            value = part_shares(row).get(part, 0.0)
-            return (share(value) if value >= _LEAST else "-"), ""
-
-        return _Column(_PART_HEADS.get(part, SHORT_PARTS[part]), cell)
-
-    shown = [part for part in PARTS if any(part_shares(row).get(part, 0.0) >= _LEAST for row in rows)]
-    late = [_Column(_PART_HEADS["data"], lambda row: (waiting(row) or "-", ""))]
-    return [column(part) for part in shown] + (late if any(waiting(row) for row in rows) else [])
+def _legend(study: ScalingStudy) -> str:
+    return (
+        "Layout: replicas x IPUs of one; whether it fits (yes and no hold over the whole range). Batch: samples per "
+        f"{'weight update' if study.training else 'call'} = micro-batch x "
+        f"{'accumulation' if study.training else 'device iterations'} x replicas. Step: one "
+        f"{'weight update' if study.training else 'micro-batch'}."
+        + ("" if study.data is None else " With data: samples/s that the host can feed.")
+    )
 
 
 def _print_series(rows: Sequence[Row], study: ScalingStudy, console: Console) -> None:
     if not rows:
         return
-    speed, cost, time = _speed(study), _cost(study), _time(rows)
-    size = speed[:1]
-    wide, medium = [speed + cost, size + time], [speed, size + cost, size + time]
+    speed, cost, time = _speed(), _cost(study), _time(rows)
+    wide, medium = [speed + cost, [_IPUS, *time]], [speed, [_IPUS, *cost], [_IPUS, *time]]
     for form in (wide, medium):
-        tables = [_fitting(columns, rows, console) for columns in form if len(columns) > 1]
+        tables = [fitting(columns, rows, console) for columns in form if len(columns) > 1]
         known = [table for table in tables if table is not None]
         if len(known) < len(tables):
             continue
@@ -157,77 +130,28 @@ def _print_series(rows: Sequence[Row], study: ScalingStudy, console: Console) ->
             if number:
                 console.print()
             if time and table is known[-1]:
-                _say(console, f"where the time of a step goes{late}", "dim")
+                say(console, f"where the time of a step goes{late}", "dim")
             console.print(table)
         return
-    _print_blocks([*speed, *cost], rows, console)
-
-
-def _fitting(columns: Sequence[_Column], rows: Sequence[Row], console: Console) -> Table | None:
-    """A table that is no wider than the terminal, if there is one."""
-    for gap in (2, 1):
-        table = _table(columns, rows, gap)
-        room = console.options.update(max_width=_UNBOUNDED)
-        if Measurement.get(console, room, table).maximum <= console.width:
-            return table
-    return None
-
-
-def _table(columns: Sequence[_Column], rows: Sequence[Row], gap: int) -> Table:
-    table = Table(
-        box=None,
-        padding=(0, gap, 0, 0),
-        pad_edge=False,
-        header_style="bold",
-    )
-    for column in columns:
-        table.add_column(Text(column.title), justify="right", no_wrap=True)
+    parts: Columns = [Column("time goes to", lambda row: (results.time_parts(row), ""))]
+    if any(waiting(row) for row in rows):
+        parts.append(Column(DATA.short, lambda row: (waiting(row), "")))
     for row in rows:
-        cells = []
-        for column in columns:
-            value, below = column.cell(row)
-            text = Text(value, style="" if row.runs or column.title == "IPUs" else "dim")
-            if below:
-                text.append(f"\n{below}", style=_STYLES.get(below, "dim"))
-            cells.append(text)
-        table.add_row(*cells)
-    return table
-
-
-def _print_blocks(columns: Sequence[_Column], rows: Sequence[Row], console: Console) -> None:
-    for row in rows:
-        _say(console, ipus(row.ipus), "bold")
-        grid = Table.grid(padding=(0, 2))
-        grid.add_column(no_wrap=True)
-        grid.add_column(overflow="fold")
-        for column in columns[1:]:
-            value, below = column.cell(row)
-            text = Text(value)
-            text.append(f" ({below})" if below else "", style=_STYLES.get(below, "dim"))
-            grid.add_row(Text(f"  {column.title}"), text)
-        shares = part_shares(row)
-        told = [f"{SHORT_PARTS[p]} {share(shares[p])}" for p in PARTS if shares.get(p, 0.0) >= _LEAST]
-        grid.add_row(Text("  time goes to"), Text(", ".join(told) or "-"))
-        if waiting(row):
-            grid.add_row(Text(f"  {SHORT_PARTS['data']}"), Text(waiting(row)))
-        console.print(grid)
+        print_block(ipus(row.ipus), [*speed[1:], *cost, *parts], row, console)
 
 
 def _print_problems(rows: Iterable[Row], console: Console) -> None:
     for row in rows:
         if row.problem:
-            _say(console, f"no figures for {ipus(row.ipus)}: {named(row.problem, 600)}", "yellow")
+            say(console, f"no figures for {ipus(row.ipus)}: {named(row.problem, 600)}", "yellow")
     for note in dict.fromkeys(note for row in rows for note in row.notes):
-        _say(console, f"note: {named(note, 600)}", "dim")
-
-
-# -- what stands beside ----------------------------------------------------------------------------------------
+        say(console, f"note: {named(note, 600)}", "dim")
 
 
 def _print_measured(measured: Measured, console: Console) -> None:
     console.print()
-    _say(console, "Replicas on this host", "bold")
-    _say(console, MEASURED, "yellow")
+    say(console, "Replicas on this host", "bold")
+    say(console, MEASURED, "yellow")
     for run in measured.runs:
         compared = run.instances > 1 and run.equivalent is not None
         style = "" if not compared else "green" if run.equivalent else "bold red"
@@ -243,7 +167,7 @@ def _print_measured(measured: Measured, console: Console) -> None:
 def _list(title: str, lines: Sequence[str], console: Console) -> None:
     if lines:
         console.print()
-        _say(console, title, "bold")
+        say(console, title, "bold")
     for line in lines:
         _bullet(console, line)
 
@@ -256,42 +180,115 @@ def _bullet(console: Console, line: str, style: str = "") -> None:
     console.print(grid)
 
 
-def _say(console: Console, line: str, style: str = "") -> None:
-    console.print(Text(line, style=style, overflow="fold"))
+# -- in short --------------------------------------------------------------------------------------------------
 
 
-# -- CSV -------------------------------------------------------------------------------------------------------
+def print_brief(study: ScalingStudy, console: Console) -> None:
+    """One line for each size, then what limits it and whether replicas are equivalent."""
+    layout: Column[Row] = Column("layout", lambda row: (f"{row.replicas:,} x {row.stages:,}", ""))
+    columns: Columns = [_IPUS, layout, Column("time/step", lambda row: (STEP.cell(row)[0], "")), THROUGHPUT]
+    columns += [_EFFICIENCY, Column("fits", lambda row: (row.fits, ""), left=True)]
+    most: Column[Row] = Column("most of the time", lambda row: (_largest_parts(row), ""), left=True)
+    for mode, target, rows in study.series():
+        title = f"{mode.capitalize()} scaling of {named(study.name)} on {named(target or 'this machine')}, modelled"
+        say(console, named(title, 300), "bold")
+        known = [row for row in rows if not row.problem]
+        for gap, shown in ((2, [*columns, most]), (2, columns), (1, columns)):
+            table = results.table(shown, known, gap=gap, beside=True)
+            room = console.options.update(max_width=10_000)
+            if known and (gap == 1 or Measurement.get(console, room, table).maximum <= console.width):
+                console.print(table)
+                break
+        for row in rows:
+            if row.problem:
+                say(console, f"{ipus(row.ipus)}: no answer: {row.problem}", "yellow")
+    for line in _brief_notes(study):
+        console.print(Text(named(line, 2_000)))
+
+
+def _largest_parts(row: Row) -> str:
+    parts = sorted(STEP_PARTS, key=lambda part: -row.shares.get(part.key, 0.0))[:2]
+    return ", ".join(f"{part.title} {share(row.shares.get(part.key, 0.0))}" for part in parts)
+
+
+def _brief_notes(study: ScalingStudy) -> list[str]:
+    lines = [
+        "layout: replicas x IPUs of one; behind a figure the range in which the true value probably lies"
+    ]
+    lines += _data_notes(study)
+    for run in study.measured.runs if study.measured is not None else ():
+        if run.instances > 1 and run.equivalent is not None:
+            verdict = "train what one would" if run.equivalent else "do NOT train what one would"
+            lines.append(f"measured: {run.instances} processes together {verdict}")
+        elif run.instances > 1:
+            lines.append(f"measured: {run.instances} processes: {run.note or 'not compared'}")
+    return lines + [f"measured: {each}" for each in (study.measured.problems if study.measured else ())]
+
+
+def _data_notes(study: ScalingStudy) -> list[str]:
+    """Where loading limits; once, if that is the same in all series."""
+    data = study.data
+    if data is None:
+        return []
+    rate = f"loads {amount(data.samples_per_second)} samples/s"
+    given = data.origin != RATE_MEASURED
+    loads = f"a host {rate}, as given" if given else f"this host {rate} with this program's loader"
+    found: dict[str, list[str]] = {}
+    for limit in limits(study.series(), data):
+        up_to = f"IPUs would take up to {amount(limit.needed_per_host)} from each host"
+        text = (
+            f"enough for all of these sizes: {up_to}"
+            if limit.ipus is None
+            else f"which limits from {ipus(limit.ipus)} on; {up_to}"
+        )
+        found.setdefault(text, []).append(f"{limit.mode} on {limit.target}")
+    if len(found) == 1:
+        return [f"data: {loads}, {text}" for text in found]
+    return [f"data, {' and '.join(series)}: {loads}, {text}" for text, series in found.items()]
+
+
+# -- notebooks and spreadsheets --------------------------------------------------------------------------------
+
+
+def as_html(study: ScalingStudy) -> str:
+    """The series for a notebook."""
+    return "".join(
+        results.as_html(
+            study.name,
+            rows,
+            [*_speed(), *_cost(study)],
+            _legend(study),
+            title=f"{series_title(mode, target)}, ",
+        )
+        for mode, target, rows in study.series()
+    )
+
 
 _SETTINGS = (
-    "mode", "target", "system", "ipus", "replicas", "stages", "micro_batch", "accumulation", "device_iterations",
-    "global_batch", "precision", "hosts", "fits",
+    "target", "system", "ipus", "replicas", "stages", "micro_batch", "accumulation", "device_iterations", "precision",
 )  # fmt: skip
 
 
 def as_csv(study: ScalingStudy) -> str:
     """One line per row: settings, figures with their ranges, seconds of each part, and what a host loads."""
-    figures = list(dict.fromkeys(name for row in study.rows for name in row.figures))
-    ranges = [f"{name}{end}" for name in figures for end in ("", "_low", "_high")]
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    head = ["name", "training", *_SETTINGS, *ranges, *(f"seconds_{part}" for part in PARTS)]
-    writer.writerow(
-        [harmless(each) for each in [*head, "host_samples_per_second", "begins", "notes", "problem"]]
-    )
-    for row in study.rows:
-        values: list[object] = []
-        for name in figures:
-            figure = row.figure(name)
-            values += ["", "", ""] if figure is None else [figure.value, figure.low, figure.high]
-        begins = "; ".join(each for layout in row.layouts if layout.chosen for each in layout.begins)
-        line: list[object] = [
-            study.name,
-            study.training,
-            *(getattr(row, name) for name in _SETTINGS),
-            *values,
-        ]
-        line += [row.parts.get(part, "") for part in PARTS]
-        line += ["" if study.data is None else study.data.samples_per_second]
-        line += [begins, "; ".join(row.notes), row.problem]
-        writer.writerow([harmless(each) for each in line])
-    return file.getvalue()
+    return csv_text([_csv_line(row, study) for row in study.rows], ("name", "training", "mode", *_SETTINGS))
+
+
+def _csv_line(row: Row, study: ScalingStudy) -> dict[str, object]:
+    parts = row.parts
+    begins = "; ".join(each for layout in row.layouts if layout.chosen for each in layout.begins)
+    return {
+        "name": study.name,
+        "training": study.training,
+        "mode": row.mode,
+        **{name: row.setting.get(name, "") for name in _SETTINGS},
+        "global_batch": row.global_batch,
+        "hosts": row.hosts,
+        "fits": row.fits,
+        **figure_cells(row, study.rows),
+        **{f"seconds_{part.key}": parts.get(part.key, "") for part in (*STEP_PARTS, DATA)},
+        "host_samples_per_second": "" if study.data is None else study.data.samples_per_second,
+        "begins": begins,
+        "notes": "; ".join(row.notes),
+        "problem": row.problem,
+    }

@@ -14,11 +14,6 @@ from dataclasses import dataclass
 from tremula.schedule.bsp import Cycles
 
 
-def pipeline_stages(forward_stages: int, training: bool) -> int:
-    """P: stages after differentiation."""
-    return 2 * forward_stages - 1 if training else forward_stages
-
-
 def pipeline_cycles(stages: int, micro_batches: int) -> int:
     """N: cycles for `micro_batches` of at least as many as there are stages."""
     return 2 * (stages - 1) + (micro_batches - (stages - 1))

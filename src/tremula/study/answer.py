@@ -1,7 +1,7 @@
-"""Answers: for each setting that was asked about, the case it comes to, its estimate, or why there is none.
+"""Answers: for each setting of a question, the complete case, its estimate, or why there is none.
 
-What cannot be (a batch that forward refuses, IPUs that no system has) is an answer too: one setting that fails does
-not take the others with it.
+A setting that is not possible (a batch that forward refuses, IPUs that no system has) does not stop the others: its
+answer has a `problem`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from dataclasses import dataclass, field, replace
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
 from tremula.formatting import plain
-from tremula.frontends.torch.subject import Subject
 from tremula.memory.categories import Category
+from tremula.program.variant import StageStart
 from tremula.progress import Tell, bar
-from tremula.study.case import Begin, Case, Study
+from tremula.study.case import Case, Study
 from tremula.study.cases import Plan, case_for, deployment_for, loops_for, plans, system_for, variant_of
-from tremula.study.finding import Finding, finding_of
 from tremula.study.question import Question, Setting
+from tremula.study.result import Result, result_of
 from tremula.study.split.result import Split
 from tremula.study.split.search import find_split
+from tremula.study.subject import Subject
+from tremula.study.table import COLUMNS, as_html, as_text, legend
 
 #: what stays on an IPU however the model is cut
 _STAYING = (Category.WEIGHTS, Category.BUFFERS, Category.OPTIMIZER_STATE, Category.ACCUMULATORS)
@@ -43,9 +45,12 @@ class Answer:
     problem: str = ""
 
     @functools.cached_property
-    def finding(self) -> Finding:
+    def result(self) -> Result:
         """The figures, plain and with their bands."""
-        return finding_of(self)
+        setting = {name: value for name, value in vars(self.setting).items() if value is not None}
+        if self.estimate is None:
+            return Result(self.name, False, setting, problem=self.problem, notes=self.notes)
+        return result_of(self.estimate, name=self.name, notes=self.notes, question=setting)
 
 
 @dataclass(frozen=True)
@@ -63,19 +68,15 @@ class Answers:
         return len(self.answers)
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def results(self) -> tuple[Result, ...]:
         """The figures of all answers."""
-        return tuple(answer.finding for answer in self.answers)
+        return tuple(answer.result for answer in self.answers)
 
     def __str__(self) -> str:
-        from tremula.study.table import as_text
-
-        return as_text(self)
+        return as_text(self.results)
 
     def _repr_html_(self) -> str:
-        from tremula.study.table import as_html
-
-        return as_html(self)
+        return as_html(self.subject.name, self.results, COLUMNS, legend(self.results))
 
 
 def ask(subject: Subject, question: Question | None = None, *, tell: Tell | None = None) -> Answers:
@@ -126,11 +127,11 @@ def _fullest(found: Answer) -> float:
 def _tried(study: Study, setting: Setting, plan: Plan) -> Answer:
     """One layout: the program's own, all on one IPU, or cut over several."""
     split = None
-    cuts: tuple[Begin, ...] | None = None if plan.stages is None else ()
+    cuts: tuple[StageStart, ...] | None = None if plan.stages is None else ()
     try:
         if plan.stages is not None and plan.stages > 1:
             split = split_for(study, setting, plan)
-            cuts = tuple((begin.module, begin.ipu) for begin in split.begins)
+            cuts = split.begins
         case, notes = case_for(study, setting, plan.replicas, cuts)
         found = study.estimate(case)
         if split is not None:

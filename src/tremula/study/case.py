@@ -1,7 +1,7 @@
 """One configuration of a model, complete: what is captured, how often it runs, how it lies on which IPUs.
 
-`Study.estimate` models a case; planners and captures are kept, so that a second case of the same program costs a
-fraction of the first. Everything that answers, splits and advises goes through here.
+`Study.estimate` models a case. It caches plans and captures, so that a second case of the same program costs a
+fraction of the first. Answers, splits, advice and scaling studies all use it.
 """
 
 from __future__ import annotations
@@ -11,22 +11,19 @@ from dataclasses import dataclass, replace
 
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate, estimate
-from tremula.frontends.torch.capture.stages import Mode, StageSummary
-from tremula.frontends.torch.subject import CapturedVariant, Subject, Variant
 from tremula.hardware.chip import Chip
 from tremula.hardware.system import System
 from tremula.plan.planner import Planner
 from tremula.program.loops import Loops
 from tremula.program.program import Program
+from tremula.program.stages import Mode, StageSummary, fewest_micro_batches
+from tremula.program.variant import CapturedVariant, StageStart, Variant
 from tremula.schedule.deployment import Deployment
-from tremula.schedule.pipeline import pipeline_stages
 from tremula.schedule.relayout import Relayout
-from tremula.study.changes import Changes, kept_tensors, subject_with, with_proportions
+from tremula.study.changes import Changes, checkpoint_tensors, with_proportions
 from tremula.study.split.result import Split
 from tremula.study.split.segmented import Segmented
-
-#: where a stage begins: path of the module, and its IPU
-Begin = tuple[str, int]
+from tremula.study.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Case:
     loops: Loops
     deployment: Deployment
     system: System
-    cuts: tuple[Begin, ...] | None = None
+    cuts: tuple[StageStart, ...] | None = None
     changes: Changes = Changes()
 
     @property
@@ -47,7 +44,7 @@ class Case:
 
 
 class Study:
-    """A model under study, with everything that was found out about it."""
+    """A model with the estimates, plans and splits that were computed for it."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -56,7 +53,7 @@ class Study:
         self._estimates: dict[tuple[object, ...], Estimate] = {}
         #: splits that were found, by what they were looked for with
         self.splits: dict[tuple[object, ...], Split] = {}
-        self._subjects: dict[tuple[object, ...], Subject] = {}
+        self._subjects: dict[tuple[tuple[str | None, ...], str | None, str | None], Subject] = {}
 
     def planner(self, system: System, deployment: Deployment) -> Planner:
         """The planner of the tiles that compute, with the shapes that it knows."""
@@ -70,7 +67,7 @@ class Study:
 
         Args:
             case: the configuration.
-            keep: remember it for those who ask again; a large program's takes some megabytes.
+            keep: cache the estimate; that of a large program takes some megabytes.
 
         Raises:
             Error: the program cannot run or lie on the system like this.
@@ -81,47 +78,48 @@ class Study:
             return self._estimates[key]
         deployment = case.deployment
         planner = self.planner(system, deployment)
-        flat = self.laid_out(case)
-        if changes.kept:
-            kept = deployment.checkpoints | kept_tensors(flat, changes.kept)
-            deployment = replace(deployment, checkpoints=kept)
-        found = estimate(flat, deployment, system, planner=planner)
+        program = self.program(case)
+        if changes.checkpoints:
+            marked = deployment.checkpoints | checkpoint_tensors(program, changes.checkpoints)
+            deployment = replace(deployment, checkpoints=marked)
+        found = estimate(program, deployment, system, planner=planner)
         if keep:
             self._estimates[key] = found
         return found
 
-    def laid_out(self, case: Case) -> Program:
+    def program(self, case: Case) -> Program:
         """The program of `case` over its IPUs."""
         if case.cuts is None and case.deployment.execution.endswith("phased"):
             own = replace(case.variant, own_blocks=True)
-            return replace(self.subject.flat(own, case.deployment), loops=case.loops)
+            return replace(self.subject.program(own, case.deployment), loops=case.loops)
         subject = self.subject_of(case)
         captured = subject.captured(case.variant)
         stage_of, ipu_of_stage = self._stages(captured, case.cuts)
         _check_loops(len(ipu_of_stage), case, self.subject.training)
-        flat = subject.flat(case.variant, case.deployment)
-        key = (id(flat), tuple(sorted(case.deployment.proportions.items())))
+        captured_program = subject.program(case.variant, case.deployment)
+        key = (id(captured_program), tuple(sorted(case.deployment.proportions.items())))
         if key not in self._layouts:
-            self._layouts[key] = Relayout(flat, case.deployment.proportions)
+            self._layouts[key] = Relayout(captured_program, case.deployment.proportions)
         laid = replace(self._layouts[key].over(stage_of, ipu_of_stage), loops=case.loops)
         return with_proportions(laid, case.changes.proportions)
 
     def segmented(self, case: Case) -> Segmented:
         """The program of `case` ready to be split."""
         subject = self.subject_of(case)
-        flat = subject.flat(case.variant, case.deployment)
-        return Segmented(flat, subject.captured(case.variant).cuts).with_loops(case.loops)
+        program = subject.program(case.variant, case.deployment)
+        cuts = subject.captured(case.variant).cuts
+        return Segmented(replace(program, loops=case.loops), cuts, subject.dialect)
 
     def subject_of(self, case: Case) -> Subject:
         """What is captured for `case`: the study's own subject, unless inputs or accumulators have other types."""
-        wanted = case.changes.captured(case.variant)
+        wanted = case.changes.dtypes(case.variant)
         if wanted is None:
             return self.subject
         if wanted not in self._subjects:
-            self._subjects[wanted] = subject_with(self.subject, case.changes, case.variant)
+            self._subjects[wanted] = self.subject.with_dtypes(*wanted)
         return self._subjects[wanted]
 
-    def summary(self, variant: Variant, cuts: tuple[Begin, ...] | None) -> StageSummary | None:
+    def summary(self, variant: Variant, cuts: tuple[StageStart, ...] | None) -> StageSummary | None:
         """What a capture with these cuts would have seen."""
         captured = self.subject.captured(variant)
         if cuts is None:
@@ -129,7 +127,9 @@ class Study:
         return pipeline_over(self._stages(captured, cuts)[1])
 
     @staticmethod
-    def _stages(captured: CapturedVariant, cuts: tuple[Begin, ...] | None) -> tuple[list[int], list[int]]:
+    def _stages(
+        captured: CapturedVariant, cuts: tuple[StageStart, ...] | None
+    ) -> tuple[list[int], list[int]]:
         """Stage of each segment, and IPU of each stage."""
         if cuts is None:
             numbers = {s: i for i, s in enumerate(sorted({place.stage for place in captured.own}))}
@@ -160,10 +160,10 @@ def pipeline_over(ipu_of_stage: Sequence[int]) -> StageSummary:
 
 
 def _check_loops(forward_stages: int, case: Case, training: bool) -> None:
-    """Refuse a pipeline with fewer micro-batches than stages, as PopTorch does."""
-    if case.deployment.execution != "pipelined" or forward_stages == 1:
+    """Refuse a pipeline with fewer micro-batches than stages."""
+    if case.deployment.execution != "pipelined":
         return
-    stages = pipeline_stages(forward_stages, training)
+    stages = fewest_micro_batches(forward_stages, training)
     given = case.loops.gradient_accumulation if training else case.loops.device_iterations
     if given < stages:
         what = "gradient accumulation" if training else "device iterations"

@@ -11,15 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tremula.errors import Error
-from tremula.frontends.torch.capture.stages import Mode
-from tremula.frontends.torch.subject import Variant
 from tremula.hardware.catalogue import target
 from tremula.hardware.system import System
 from tremula.machine.modelled_system import modelled_system
 from tremula.program.loops import Loops
+from tremula.program.stages import Mode, fewest_micro_batches
+from tremula.program.variant import StageStart, Variant
 from tremula.schedule.deployment import Deployment
-from tremula.schedule.pipeline import pipeline_stages
-from tremula.study.case import Begin, Case, Study, pipeline_over
+from tremula.study.case import Case, Study, pipeline_over
 from tremula.study.question import PRECISIONS, Setting
 
 
@@ -100,7 +99,7 @@ def loops_for(study: Study, setting: Setting, replicas: int, stages: int) -> tup
     notes = []
     accumulation = setting.accumulation or own.gradient_accumulation
     iterations = setting.device_iterations or own.device_iterations
-    needed = pipeline_stages(stages, training) if stages > 1 else 1
+    needed = fewest_micro_batches(stages, training)
     if training and accumulation < needed and setting.accumulation is None:
         notes.append(
             f"accumulation raised from {accumulation} to {needed}: as many micro-batches as a pipeline of "
@@ -122,7 +121,7 @@ def loops_for(study: Study, setting: Setting, replicas: int, stages: int) -> tup
 
 
 def deployment_for(
-    study: Study, setting: Setting, variant: Variant, layout: int | tuple[Begin, ...] | None
+    study: Study, setting: Setting, variant: Variant, layout: int | tuple[StageStart, ...] | None
 ) -> Deployment:
     """How the program lies on its IPUs.
 
@@ -130,7 +129,7 @@ def deployment_for(
         layout: so many IPUs, or where stages begin, or None: the program's own blocks.
     """
     seen = pipeline_over(range(layout)) if isinstance(layout, int) else study.summary(variant, layout)
-    deployment = study.subject.parts.deployment(seen)
+    deployment = study.subject.deployment(seen)
     if setting.precision is not None and (partials := PRECISIONS[setting.precision][1]) is not None:
         deployment = replace(deployment, partials=partials)
     if setting.recompute is not None and study.subject.training:
@@ -139,7 +138,7 @@ def deployment_for(
 
 
 def case_for(
-    study: Study, setting: Setting, replicas: int, cuts: tuple[Begin, ...] | None
+    study: Study, setting: Setting, replicas: int, cuts: tuple[StageStart, ...] | None
 ) -> tuple[Case, list[str]]:
     """The complete case, with notes."""
     variant = variant_of(study, setting)

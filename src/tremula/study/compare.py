@@ -1,4 +1,4 @@
-"""Two findings side by side: what was changed, what changes with it, and where the difference comes from.
+"""Two results side by side: what was changed, what changes with it, and where the difference comes from.
 
 Time is compared per sample, as a step may be of another size on the other side. Differences of the parts add up to the
 difference of the whole; so do the uses of memory on the fullest IPU. Both sides are modelled: a ratio of the two is
@@ -14,7 +14,9 @@ from typing import Any
 
 from tremula.errors import Error
 from tremula.formatting import amount, between, duration, energy, memory_size, plain, share
-from tremula.study.finding import PARTS, Finding
+from tremula.step_parts import STEP_PARTS
+from tremula.study.result import Result
+from tremula.study.table import part_title
 
 #: rows of a list of differences
 _MOST = 10
@@ -52,8 +54,8 @@ class Difference:
 class Comparison:
     """A and B. Everything that is not listed is the same."""
 
-    a: Finding
-    b: Finding
+    a: Result
+    b: Result
     #: name -> (A, B)
     settings: Mapping[str, tuple[Any, Any]]
     figures: tuple[Difference, ...]
@@ -73,7 +75,7 @@ class Comparison:
                 continue
             more = "more" if part.change > 0 else "less"
             lines.append(
-                f"{part.name.replace('_', ' ')}: {duration(abs(part.change))} per sample {more}"
+                f"{part_title(part.name)}: {duration(abs(part.change))} per sample {more}"
                 + (f" ({_of_change(part.change, self.total.change)})" if self.total.change else "")
             )
         for use in sorted(self.memory, key=lambda each: -abs(each.change))[:2]:
@@ -108,15 +110,15 @@ class Comparison:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def compare(a: Finding, b: Finding) -> Comparison:
-    """What is different between two findings.
+def compare(a: Result, b: Result) -> Comparison:
+    """What is different between two results.
 
     Raises:
         Error: one of them has no figures.
     """
-    for side, finding in (("A", a), ("B", b)):
-        if finding.problem:
-            raise Error(f"{side} has no figures to compare: {finding.problem}")
+    for side, result in (("A", a), ("B", b)):
+        if result.problem:
+            raise Error(f"{side} has no figures to compare: {result.problem}")
     keys = [*a.setting, *(key for key in b.setting if key not in a.setting)]
     changed = {k: (a.setting.get(k), b.setting.get(k)) for k in keys if a.setting.get(k) != b.setting.get(k)}
     if a.training != b.training:
@@ -134,9 +136,9 @@ def compare(a: Finding, b: Finding) -> Comparison:
             if name in a.figures and name in b.figures
         ),
         parts=tuple(
-            Difference(part, a.shares.get(part, 0.0) * total_a, b.shares.get(part, 0.0) * total_b)
-            for part in PARTS
-            if a.shares.get(part, 0.0) or b.shares.get(part, 0.0)
+            Difference(key, a.shares.get(key, 0.0) * total_a, b.shares.get(key, 0.0) * total_b)
+            for key in (part.key for part in STEP_PARTS)
+            if a.shares.get(key, 0.0) or b.shares.get(key, 0.0)
         ),
         total=Difference("total", total_a, total_b),
         memory=_each(a.memory, b.memory),
@@ -147,15 +149,15 @@ def compare(a: Finding, b: Finding) -> Comparison:
     )
 
 
-def _per_sample(finding: Finding) -> float:
+def _per_sample(result: Result) -> float:
     """Seconds per sample of all replicas together: those of a step over its samples."""
-    return finding["step_seconds"].value / (_samples(finding) * int(finding.setting.get("replicas", 1)))
+    return result["step_seconds"].value / (_samples(result) * int(result.setting.get("replicas", 1)))
 
 
-def _samples(finding: Finding) -> int:
+def _samples(result: Result) -> int:
     """Samples of a replica in a step."""
-    accumulation = int(finding.setting.get("accumulation", 1)) if finding.training else 1
-    return int(finding.setting.get("micro_batch", 1)) * accumulation
+    accumulation = int(result.setting.get("accumulation", 1)) if result.training else 1
+    return int(result.setting.get("micro_batch", 1)) * accumulation
 
 
 def _each(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[Difference, ...]:
@@ -200,7 +202,7 @@ def _lines(found: Comparison) -> list[str]:
     lines += ["", f"{'time per sample':<28} {'A':>14} {'B':>14} {'B - A':>14}"]
     for each in (*found.parts, found.total):
         lines.append(
-            f"  {each.name.replace('_', ' '):<26} {duration(each.a) if each.a else '-':>14} "
+            f"  {part_title(each.name):<26} {duration(each.a) if each.a else '-':>14} "
             f"{duration(each.b) if each.b else '-':>14} {_signed(each.change, duration):>14}"
         )
     lines += ["", f"{'memory of the fullest IPU':<28} {'A':>14} {'B':>14} {'B - A':>14}"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tremula.settings.environment import env
 
 if TYPE_CHECKING:
-    from tremula.frontends.torch.subject import Subject
+    from tremula.study.subject import Subject
 
 #: takes a subject; may end the program by raising
 Listener = Callable[["Subject"], None]

@@ -1,35 +1,30 @@
-"""A profile as a finding, so that it can be compared with others: the same figures, read from the file."""
+"""A profile as a result, so that it can be compared with others: the same figures, read from the file."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tremula.errors import Error
+from tremula.estimate.figures import Figure
 from tremula.profile.model import Figure as Row
 from tremula.profile.reader import Profile
-from tremula.study.finding import PARTS, Figure, Finding, verdict_of
+from tremula.recording.summary import NAMES_IN_PROFILES
+from tremula.step_parts import STEP_PARTS
+from tremula.study.result import Result, verdict_of
 
-#: name here -> name in the file
-_FIGURES = {
-    "throughput": "throughput",
-    "step_seconds": "seconds_per_step",
-    "call_seconds": "seconds_per_call",
-    "latency_seconds": "latency_seconds",
-    "cycles_per_step": "cycles_per_step",
-    "tile_bytes": "max_tile_bytes",
-}
+_FIGURES = ("throughput", "step_seconds", "call_seconds", "latency_seconds", "cycles_per_step", "tile_bytes")
 _NUMBERS = {"gradient_accumulation": "accumulation", "device_iterations": "device_iterations"}
 _WORDS = ("recompute", "partials")
 
 
-def finding_of_profile(profile: Profile) -> Finding:
+def result_of_profile(profile: Profile) -> Result:
     """The figures of an open profile.
 
     Raises:
         Error: it lacks a figure that every profile has.
     """
     target = profile.target
-    figures = {here: _figure(profile, there) for here, there in _FIGURES.items()}
+    figures = {name: _figure(profile, NAMES_IN_PROFILES[name]) for name in _FIGURES}
     if not profile.ipus:
         raise Error(f"{profile.path} names no IPU; write the profile again.")
     fullest = max(profile.ipus, key=lambda ipu: ipu.max_tile_bytes)
@@ -42,13 +37,13 @@ def finding_of_profile(profile: Profile) -> Finding:
     for op in profile.ops:
         modules[op.module] = modules.get(op.module, 0.0) + op.cycles
     on_tiles = profile.tile_bytes(fullest.ipu)
-    return Finding(
+    return Result(
         name=str(profile.path),
         training=_option(profile, "run", "kind") == "training",
         setting=_setting(profile),
         fits=verdict_of(figures["tile_share"]),
         figures=figures,
-        shares={part: profile.breakdown.get(part, 0.0) / cycles for part in PARTS},
+        shares={part.key: profile.breakdown.get(part.key, 0.0) / cycles for part in STEP_PARTS},
         memory={use: int(tiles.sum()) for use, tiles in on_tiles.items() if tiles.sum()},
         modules=dict(sorted(modules.items(), key=lambda item: item[1], reverse=True)),
         model_version=_option(profile, "run", "version of the chip model"),

@@ -18,7 +18,7 @@ from tremula.errors import Error
 from tremula.study.listeners import listening
 
 if TYPE_CHECKING:
-    from tremula.frontends.torch.subject import Subject
+    from tremula.study.subject import Subject
 
 Answered = TypeVar("Answered")
 
@@ -80,10 +80,7 @@ def subjects_of_program(
     if failed:
         raise failed[0]
     if not answered:
-        raise Error(
-            "the program ended without calling a wrapped model (poptorch.trainingModel, inferenceModel): there is "
-            "nothing to tell"
-        )
+        raise Error("the program ended without calling a wrapped model: there is nothing to estimate")
     return answered
 
 

@@ -1,7 +1,7 @@
-"""Answers as a table: for a terminal of any width, as a web page's fragment, as CSV.
+"""Results as tables: for a terminal of any width, as a fragment of a web page, as CSV.
 
 Each figure has its range below it. Names come from the user's program and may hold anything, so control characters
-go, rich markup is off, and HTML is escaped.
+are replaced, rich markup is off, and HTML is escaped.
 """
 
 from __future__ import annotations
@@ -9,129 +9,181 @@ from __future__ import annotations
 import csv
 import html
 import io
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from tremula.estimate.figures import Figure
 from tremula.formatting import amount, between, duration, energy, memory_size, plain, share
-from tremula.study.finding import PARTS, Figure, Finding
+from tremula.step_parts import BY_KEY, STEP_PARTS
+from tremula.study.result import Result
 
-if TYPE_CHECKING:
-    from tremula.study.answer import Answers
-
-#: columns of a terminal below which each answer is a block of lines
+#: columns of a terminal below which each result is a block of lines
 NARROW = 136
-_COLUMNS = (
-    "target", "IPUs", "batch", "fits", "fullest tile", "memory/IPU", "time/step", "samples/s", "of peak",
-    "where the time goes", "energy/sample",
-)  # fmt: skip
-_PART_NAMES = {
-    "inter_ipu": "between IPUs",
-    "collectives": "collectives",
-    "streaming": "streaming memory",
-    "pipeline_idle": "pipeline fill/drain",
-}
+#: share of a step from which a part is named
+LEAST_SHARE = 0.005
+#: no terminal is wider
+_UNBOUNDED = 10_000
 _STYLES = {"yes": "green", "likely": "green", "unlikely": "red", "no": "bold red"}
 
-
-def cells(finding: Finding) -> list[tuple[str, str]]:
-    """(value, range) of each column."""
-    setting = finding.setting
-    layout = f"{setting['replicas']} x {setting['stages']}"
-    batch = (
-        f"{setting['micro_batch']} x {setting['accumulation']}"
-        if finding.training
-        else f"{setting['micro_batch']}"
-    )
-    used = finding.figures.get("energy_per_sample")
-    peak = finding.figures.get("utilisation")
-    return [
-        (str(setting.get("target", "")), str(setting.get("precision", ""))),
-        (f"{setting['ipus']:,}", layout),
-        (batch, f"x {setting['device_iterations']}"),
-        (finding.fits, ""),
-        _cell(finding["tile_share"], share),
-        _cell(finding["ipu_bytes"], memory_size),
-        _cell(finding["step_seconds"], duration),
-        _cell(finding["throughput"], amount),
-        _cell(peak, share) if peak is not None else ("-", ""),
-        (_time(finding), ""),
-        _cell(used, energy) if used is not None else ("-", "not known"),
-    ]
+R = TypeVar("R", bound=Result)
+Shown = TypeVar("Shown", bound=Result, contravariant=True)
+#: a value, and what stands below it
+Cell = tuple[str, str]
 
 
-def _cell(figure: Figure, say: Callable[[float], str]) -> tuple[str, str]:
-    return say(figure.value), between(figure.low, figure.high, say)
+@dataclass(frozen=True)
+class Column(Generic[Shown]):
+    """One column of a table."""
+
+    title: str
+    cell: Callable[[Shown], Cell]
+    left: bool = False
+    wrap: bool = False
 
 
-def _time(finding: Finding, least: float = 0.005) -> str:
-    named = [
-        f"{_PART_NAMES.get(part, part)} {finding.shares.get(part, 0.0):.0%}"
-        for part in PARTS
-        if finding.shares.get(part, 0.0) >= least
-    ]
-    return ", ".join(named)
+def figure_column(title: str, name: str, say: Callable[[float], str]) -> Column[Result]:
+    """A figure with its range."""
+
+    def cell(result: Result) -> Cell:
+        figure = result.figure(name)
+        if figure is None:
+            return "-", ""
+        return say(figure.value), figure_range(figure, say)
+
+    return Column(title, cell)
 
 
-def print_table(findings: Sequence[Finding], console: Console) -> None:
-    """The table, or blocks of lines where the terminal is narrow."""
-    if console.width < NARROW:
-        _print_blocks(findings, console)
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold", row_styles=["", ""])
-    for name in _COLUMNS:
-        right = name not in ("target", "fits", "where the time goes")
-        table.add_column(
-            name,
-            justify="right" if right else "left",
-            ratio=1 if name == "where the time goes" else None,
-            no_wrap=name != "where the time goes",
+def figure_range(figure: Figure | None, say: Callable[[float], str]) -> str:
+    """The range of a figure; empty where there is none."""
+    if figure is None or figure.low == figure.high:
+        return ""
+    return between(figure.low, figure.high, say)
+
+
+def time_parts(result: Result) -> str:
+    """Where the time of a step goes, in short."""
+    shares = ((part.short, result.shares.get(part.key, 0.0)) for part in STEP_PARTS)
+    return ", ".join(f"{name} {value:.0%}" for name, value in shares if value >= LEAST_SHARE)
+
+
+def _batch(result: Result) -> Cell:
+    setting = result.setting
+    turns = f" x {setting['accumulation']}" if result.training else ""
+    return f"{setting['micro_batch']}{turns}", f"x {setting['device_iterations']}"
+
+
+TILE = figure_column("fullest tile", "tile_share", share)
+MEMORY = figure_column("memory/IPU", "ipu_bytes", memory_size)
+STEP = figure_column("time/step", "step_seconds", duration)
+THROUGHPUT = figure_column("samples/s", "throughput", amount)
+ENERGY = figure_column("energy/sample", "energy_per_sample", energy)
+COLUMNS: tuple[Column[Result], ...] = (
+    Column(
+        "target",
+        lambda each: (str(each.setting.get("target", "")), str(each.setting.get("precision", ""))),
+        left=True,
+    ),
+    Column(
+        "IPUs",
+        lambda each: (f"{each.setting['ipus']:,}", f"{each.setting['replicas']} x {each.setting['stages']}"),
+    ),
+    Column("batch", _batch),
+    Column("fits", lambda each: (each.fits, ""), left=True),
+    TILE,
+    MEMORY,
+    STEP,
+    THROUGHPUT,
+    figure_column("of peak", "utilisation", share),
+    Column("where the time goes", lambda each: (time_parts(each), ""), left=True, wrap=True),
+    ENERGY,
+)
+
+
+# -- terminals ---------------------------------------------------------------------------------------------------
+
+
+def table(columns: Sequence[Column[R]], rows: Iterable[R], *, gap: int = 2, beside: bool = False) -> Table:
+    """A table; ranges stand below their figures, or `beside` them."""
+    made = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
+    lines = [[column.cell(row) for column in columns] for row in rows]
+    apart = [beside and any(line[at][1] for line in lines) for at in range(len(columns))]
+    for column, has_range in zip(columns, apart, strict=True):
+        made.add_column(
+            Text(column.title),
+            justify="left" if column.left else "right",
+            ratio=1 if column.wrap else None,
+            no_wrap=not column.wrap,
         )
-    for finding in findings:
-        if finding.problem:
-            continue
-        row = []
-        for name, (value, below) in zip(_COLUMNS, cells(finding), strict=True):
-            text = Text(plain(value), style=_STYLES.get(value, "") if name == "fits" else "")
-            if below:
-                text.append(f"\n{plain(below)}", style="dim")
-            row.append(text)
-        table.add_row(*row)
-    if table.row_count:
-        console.print(table)
-    _print_problems(findings, console)
+        if has_range:
+            made.add_column("", no_wrap=True)
+    for line in lines:
+        cells: list[Text] = []
+        for cell, has_range in zip(line, apart, strict=True):
+            value, below = (plain(text, lines=False) for text in cell)
+            text = Text(value, style=_STYLES.get(value, ""))
+            range_text = Text(below, style=_STYLES.get(below, "dim"))
+            if has_range:
+                cells += [text, range_text]
+            else:
+                cells.append(Text.assemble(text, "\n", range_text) if below else text)
+        made.add_row(*cells)
+    return made
 
 
-def _print_blocks(findings: Sequence[Finding], console: Console) -> None:
-    for finding in findings:
-        if finding.problem:
-            continue
-        pairs = list(zip(_COLUMNS, cells(finding), strict=True))
-        (_, target), (_, ipus) = pairs[:2]
-        title = f"{target[0]} {target[1]}".strip()
-        console.print(
-            Text(plain(f"{title}, {ipus[0]} {'IPU' if ipus[0] == '1' else 'IPUs'} ({ipus[1]})"), style="bold")
-        )
-        for name, (value, below) in pairs[2:]:
-            console.print(Text(plain(f"  {name:<20} {value}" + (f"  ({below})" if below else ""))))
-    _print_problems(findings, console)
+def fitting(columns: Sequence[Column[R]], rows: Sequence[R], console: Console) -> Table | None:
+    """A table that is no wider than the terminal, if there is one."""
+    for gap in (2, 1):
+        made = table(columns, rows, gap=gap)
+        room = console.options.update(max_width=_UNBOUNDED)
+        if Measurement.get(console, room, made).maximum <= console.width:
+            return made
+    return None
 
 
-def _print_problems(findings: Sequence[Finding], console: Console) -> None:
-    for finding in findings:
-        if finding.problem:
-            asked = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in finding.setting.items())
-            console.print(
-                Text(plain(f"no answer for {asked or 'the program as it is'}: {finding.problem}"), "yellow")
-            )
+def print_block(title: str, columns: Sequence[Column[R]], row: R, console: Console) -> None:
+    """One row as lines, where the terminal is too narrow for a table."""
+    say(console, title, "bold")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for column in columns:
+        value, below = (plain(text, lines=False) for text in column.cell(row))
+        text = Text(value or "-", style=_STYLES.get(value, ""))
+        text.append(f" ({below})" if below else "", style=_STYLES.get(below, "dim"))
+        grid.add_row(Text(f"  {column.title}".replace("\n", " ")), text)
+    console.print(grid)
 
 
-def legend(findings: Sequence[Finding]) -> str:
+def say(console: Console, line: str, style: str = "") -> None:
+    """A line, folded where it is too long."""
+    console.print(Text(plain(line), style=style, overflow="fold"))
+
+
+def print_table(results: Sequence[Result], console: Console) -> None:
+    """Results as a table, or as blocks of lines where the terminal is narrow."""
+    known = [result for result in results if not result.problem]
+    if known and console.width >= NARROW:
+        console.print(table(COLUMNS, known))
+    elif known:
+        for result in known:
+            (target, precision), (ipus, layout) = (column.cell(result) for column in COLUMNS[:2])
+            count = f"{ipus} {'IPU' if ipus == '1' else 'IPUs'} ({layout})"
+            print_block(f"{target} {precision}".strip() + f", {count}", COLUMNS[2:], result, console)
+    for result in results:
+        if result.problem:
+            setting = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in result.setting.items())
+            say(console, f"no answer for {setting or 'the program as it is'}: {result.problem}", "yellow")
+
+
+def legend(results: Sequence[Result]) -> str:
     """What the columns mean, in one sentence each."""
-    kinds = {finding.training for finding in findings if not finding.problem}
+    kinds = {result.training for result in results if not result.problem}
     step = "weight update" if True in kinds else "micro-batch"
     return (
         "All figures are modelled; below each is the range in which the true value probably lies (docs/accuracy.md). "
@@ -140,65 +192,86 @@ def legend(findings: Sequence[Finding]) -> str:
     )
 
 
-def as_text(answers: Answers, width: int = 140) -> str:
+def as_text(results: Sequence[Result], width: int = 140) -> str:
     """The table as text."""
-    console = Console(
-        file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False, no_color=True
+    file = io.StringIO()
+    print_table(
+        results, Console(file=file, width=width, highlight=False, markup=False, emoji=False, no_color=True)
     )
-    print_table(answers.findings, console)
-    file = console.file
-    assert isinstance(file, io.StringIO)
     return file.getvalue()
 
 
-def as_html(answers: Answers) -> str:
-    """The table for a notebook."""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in _COLUMNS)
-    rows = []
-    for finding in answers.findings:
-        if finding.problem:
-            text = html.escape(plain(finding.problem))
-            rows.append(
-                f'<tr><td colspan="{len(_COLUMNS)}" style="text-align:left">no answer: {text}</td></tr>'
-            )
+# -- notebooks and spreadsheets ----------------------------------------------------------------------------------
+
+
+def as_html(
+    name: str, rows: Sequence[R], columns: Sequence[Column[R]], legend: str, *, title: str = ""
+) -> str:
+    """A table for a notebook."""
+    head = "".join(f"<th>{html.escape(column.title)}</th>" for column in columns)
+    lines = []
+    for row in rows:
+        if row.problem:
+            text = f"no answer: {html.escape(plain(row.problem))}"
+            lines.append(f'<tr><td colspan="{len(columns)}" style="text-align:left">{text}</td></tr>')
             continue
-        each = "".join(
-            f"<td>{html.escape(plain(value))}<br><small>{html.escape(plain(below))}</small></td>"
-            for value, below in cells(finding)
+        cells = (tuple(html.escape(plain(text)) for text in column.cell(row)) for column in columns)
+        lines.append(
+            f"<tr>{''.join(f'<td>{value}<br><small>{below}</small></td>' for value, below in cells)}</tr>"
         )
-        rows.append(f"<tr>{each}</tr>")
-    name = html.escape(plain(answers.subject.name))
+    caption = f"{html.escape(plain(name))}: {html.escape(plain(title))}modelled, not measured"
     return (
-        f"<table><caption>{name}: modelled, not measured</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table><p><small>{html.escape(legend(answers.findings))}</small></p>"
+        f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table><p><small>{html.escape(legend)}</small></p>"
     )
 
 
-def as_csv(findings: Sequence[Finding]) -> str:
-    """One line per answer: settings, figures with their ranges, shares."""
-    settings = list(dict.fromkeys(key for finding in findings for key in finding.setting))
-    figures = list(dict.fromkeys(key for finding in findings for key in finding.figures))
+def as_csv(results: Sequence[Result]) -> str:
+    """One line per result: settings, figures with their ranges, shares."""
+    names = list(dict.fromkeys(key for result in results for key in result.setting))
+    lines = [
+        {
+            "name": result.name,
+            "training": result.training,
+            **{name: result.setting.get(name, "") for name in names},
+            "fits": result.fits,
+            **figure_cells(result, results),
+            **{f"share_{part.key}": result.shares.get(part.key, "") for part in STEP_PARTS},
+            "problem": result.problem,
+        }
+        for result in results
+    ]
+    return csv_text(lines)
+
+
+def figure_cells(result: Result, results: Sequence[Result]) -> dict[str, object]:
+    """All figures that any of `results` has, with their ranges."""
+    cells: dict[str, object] = {}
+    for name in dict.fromkeys(key for each in results for key in each.figures):
+        figure = result.figure(name)
+        for end, value in (("", "value"), ("_low", "low"), ("_high", "high")):
+            cells[name + end] = "" if figure is None else getattr(figure, value)
+    return cells
+
+
+def csv_text(lines: Sequence[Mapping[str, object]], head: Iterable[str] = ()) -> str:
+    """CSV with a line for each mapping; all have the same keys."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    columns = [f"{name}{end}" for name in figures for end in ("", "_low", "_high")]
-    writer.writerow(
-        ["name", "training", *settings, "fits", *columns, *(f"share_{p}" for p in PARTS), "problem"]
-    )
-    for finding in findings:
-        values: list[object] = []
-        for name in figures:
-            figure = finding.figures.get(name)
-            values += ["", "", ""] if figure is None else [figure.value, figure.low, figure.high]
-        shares = [finding.shares.get(part, "") for part in PARTS]
-        kept = [finding.setting.get(key, "") for key in settings]
-        row = [finding.name, finding.training, *kept, finding.fits, *values, *shares, finding.problem]
-        writer.writerow([harmless(each) for each in row])
+    writer.writerow([_not_a_formula(each) for each in (lines[0] if lines else head)])
+    for line in lines:
+        writer.writerow([_not_a_formula(each) for each in line.values()])
     return file.getvalue()
 
 
-def harmless(value: object) -> object:
+def _not_a_formula(value: object) -> object:
     """A text that a spreadsheet does not take for a formula."""
     if isinstance(value, str):
         value = plain(value)
         return f"'{value}" if value.lstrip()[:1] in ("=", "+", "-", "@") else value
     return value
+
+
+def part_title(key: str) -> str:
+    """A part of a step, in short."""
+    return BY_KEY[key].short if key in BY_KEY else plain(key.replace("_", " "), 40)

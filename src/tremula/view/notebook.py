@@ -10,12 +10,9 @@ from html import escape
 
 from tremula.formatting import duration
 from tremula.profile import Profile
+from tremula.step_parts import BY_KEY
 from tremula.view.text import clean, count, kilobytes, share
 
-_COLOURS = {
-    "compute": "#d1495b", "exchange": "#4ea8de", "sync": "#e9c46a", "inter_ipu": "#8e7dbe", "host": "#7d8597",
-    "streaming": "#2a9d8f", "collectives": "#f4a261", "pipeline_idle": "#b9c0cc",
-}  # fmt: skip
 _LISTED = 8
 
 
@@ -55,7 +52,7 @@ def _bar(profile: Profile) -> str:
     boxes, x = [], 0.0
     for name, cycles in parts.items():
         width = 600 * cycles / total
-        colour = _COLOURS.get(name, "#99b898")
+        colour = BY_KEY[name].colour if name in BY_KEY else "#99b898"
         title = f"{clean(name)}: {count(cycles)} cycles, {share(cycles, total)}"
         boxes.append(
             f'<rect x="{x:.2f}" y="0" width="{width:.2f}" height="18" fill="{colour}">'

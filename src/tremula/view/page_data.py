@@ -18,6 +18,7 @@ from tremula.profile import Profile
 from tremula.profile.model import Op
 from tremula.profile.reader import children
 from tremula.profile.reasons import Reason
+from tremula.step_parts import STEP_PARTS
 from tremula.view.pipeline import turns
 
 #: what a page keeps
@@ -55,6 +56,7 @@ def page_data(profile: Profile) -> dict[str, Any]:
             if not key.startswith(("digest", "rows:"))
         },
         "notes": notes,
+        "part_colours": {part.key: part.colour for part in STEP_PARTS},
         "target": {name: _short(getattr(target, name)) for name in type(target).__dataclass_fields__},
         "figures": {
             f.name[:_MAX_NAME]: [f.value, f.unit[:40], f.low, f.high, f.band[:200]] for f in profile.figures.values()

@@ -61,7 +61,7 @@ def test_an_optimizer_means_training_and_a_missing_loss_is_told(file: Path) -> N
     factory, name = load(f"{file}:trained")
     subject = subject_of(make(factory), name)
     assert subject.training
-    assert "loss" in ask(subject).findings[0].problem
+    assert "loss" in ask(subject).results[0].problem
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_a_model_larger_than_memory_is_never_allocated() -> None:
             return self.layer(x)
 
     subject = subject_of(make(lambda: (Huge(), torch.zeros(1, 2**20))), "huge")
-    finding = ask(subject).findings[0]
+    result = ask(subject).results[0]
     assert subject.parameters > 10**12
-    assert finding.fits == "no"
+    assert result.fits == "no"
 
 
 def test_a_constructor_that_reads_values_runs_on_the_host() -> None:
@@ -116,7 +116,7 @@ def test_a_constructor_that_reads_values_runs_on_the_host() -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return self.layer(x) * self.rates[1]
 
-    assert ask(subject_of(make(lambda: (Rates(), torch.zeros(2, 4))), "rates")).findings[0].fits == "yes"
+    assert ask(subject_of(make(lambda: (Rates(), torch.zeros(2, 4))), "rates")).results[0].fits == "yes"
 
 
 def test_the_model_is_left_as_it_was() -> None:
@@ -144,4 +144,4 @@ def test_the_one_number_that_forward_returns_is_what_is_trained() -> None:
 
     subject = subject_of(make(lambda: (Two(), torch.zeros(2, 4))), "two losses")
     assert subject.training
-    assert ask(subject).findings[0].problem == ""
+    assert ask(subject).results[0].problem == ""

@@ -11,13 +11,15 @@ from torch import nn
 
 from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.segments import Segments
+from tremula.frontends.torch.dialect.advice_code import PopTorchCode
 from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
 from tremula.frontends.torch.optimize.spec import Kind as OptimizerKind
+from tremula.frontends.torch.rules.program import program_of
 from tremula.frontends.torch.settings import SessionSettings
 from tremula.frontends.torch.structure import flattenTensorStructure
 from tremula.program.loops import Loops
 from tremula.schedule.deployment import Deployment
-from tremula.study.split.segmented import Segmented, segmented
+from tremula.study.split.segmented import Segmented
 
 _MANY = Loops(gradient_accumulation=32, device_iterations=32)
 _PLAIN = Deployment()
@@ -59,6 +61,7 @@ def in_segments() -> Callable[..., Segmented]:
                 [f"input{n}" for n in range(len(inputs))],
                 flattenTensorStructure,
             ).program
-        return segmented(program, segments, deployment)
+        cuts = tuple(segments.cuts(program))
+        return Segmented(program_of(program, deployment.lowering), cuts, PopTorchCode(module))
 
     return make

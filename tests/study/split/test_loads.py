@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,7 +65,7 @@ def test_what_stays_is_weights_and_accumulators(program: Segmented) -> None:
     away = Deployment(accumulators=Location(on_chip=False))
     small = 4 * 5 * WIDTH  # biases are too small to be worth the way
     assert _loads(program, away).resident.sum() == pytest.approx(weights + small, rel=0.01)
-    once = program.with_loops(Loops(gradient_accumulation=1))
+    once = replace(program, program=replace(program.program, loops=Loops(gradient_accumulation=1)))
     assert _loads(once).resident.sum() == pytest.approx(weights, rel=0.01)
 
 

@@ -15,7 +15,6 @@ from tremula.program.loops import Loops
 from tremula.schedule.deployment import Deployment
 from tremula.schedule.relayout import relayout
 from tremula.study.split.search import find_split
-from tremula.study.split.segmented import segmented
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -33,7 +32,7 @@ def test_bert_large_does_not_fit_on_one_ipu_and_does_on_two(benchmarks: Any) -> 
     recipe = capturing.Recipe("bert", (("size", "large"), ("task", "squad")), "fp16", batch=4)
     program, segments = capturing.captured_in_segments(recipe)
     deployment = Deployment(proportions={-1: 0.2}, partials="fp16")
-    cut = segmented(replace(program, loops=Loops(device_iterations=16)), segments, deployment, 4)
+    cut = capturing.segmented(replace(program, loops=Loops(device_iterations=16)), segments, deployment, 4)
     system = catalogue.system("pod4")
     whole = relayout(cut.program, [0] * cut.segments, [0])
     assert not estimate(whole, deployment, system).memory.fits

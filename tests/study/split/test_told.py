@@ -15,10 +15,10 @@ from torch.nn import functional
 
 import poptorch
 from tremula.device.chip_model import estimate_of
+from tremula.frontends.torch.dialect.module_paths import access
 from tremula.machine.modelled_system import modelled_system
 from tremula.program.loops import Loops
 from tremula.schedule.deployment import Deployment
-from tremula.study.split.code_generation import access
 from tremula.study.split.result import Split
 from tremula.study.split.search import find_split
 from tremula.study.split.segmented import Segmented
@@ -66,7 +66,7 @@ def test_the_lines_make_the_split_that_was_judged(in_segments: Make, ipus: int) 
     program = in_segments(Model(), given, loops=Loops(gradient_accumulation=8))
     split = find_split(program, ipus, Deployment(), modelled_system(ipus))
     model, options = Model(), poptorch.Options()
-    _run(split.lines(model), model=model)
+    _run(split.lines(), model=model)
     _run(split.options_lines(), options=options)
     optimizer = poptorch.optim.SGD(model.parameters(), lr=0.1, use_combined_accum=False)
     wrapped = poptorch.trainingModel(model, options, optimizer)
@@ -85,7 +85,7 @@ def test_the_lines_of_an_inference_pipeline(in_segments: Make) -> None:
     program = in_segments(Model(), [torch.zeros(16, 64)], training=False, loops=Loops(device_iterations=6))
     split = find_split(program, 3, Deployment(), modelled_system(3))
     model, options = Model(), poptorch.Options()
-    _run(split.lines(model), model=model)
+    _run(split.lines(), model=model)
     _run(split.options_lines(), options=options)
     wrapped = poptorch.inferenceModel(model, options)
     wrapped.compile(torch.zeros(16 * 6, 64))

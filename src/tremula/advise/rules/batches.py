@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from tremula.advise.advice import CLOSE, Change
 from tremula.advise.rules.applied import looped, one_after_the_other, varied
 from tremula.estimate.estimate import Estimate
-from tremula.schedule.pipeline import pipeline_stages
+from tremula.program.stages import fewest_micro_batches
 from tremula.study.case import Case, Study
 
 #: share of a step in which the device waits for the host from which more iterations are worth a try
@@ -36,7 +36,7 @@ def device_iterations(study: Study, case: Case, found: Estimate) -> Iterable[Cha
             title=f"Run {turns} device iterations per call",
             why=f"{waiting / found.cycles_per_step:.0%} of a step is spent around it: in calls from the host, "
             "transfers that nothing hides, and stages without work. More turns of the device's loop share that.",
-            code=(f"options.deviceIterations({turns})",),
+            code=study.subject.dialect.device_iterations(turns),
             cost=f"One call takes {factor} times the samples, and results come back once for all of them"
             + (
                 "; the learning rate changes between calls only."
@@ -63,7 +63,7 @@ def accumulation(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
             title=f"Accumulate gradients of {now * factor} micro-batches",
             why=f"{once / found.cycles_per_step:.0%} of a step is paid once per weight update: optimizer, exchange of "
             "gradients between replicas, filling and draining the pipeline.",
-            code=(f"options.Training.gradientAccumulation({now * factor})",),
+            code=study.subject.dialect.accumulation(now * factor),
             cost=f"The global batch becomes {factor} times as large: the learning rate has to follow.",
             apply=looped(gradient_accumulation=now * factor),
             sets=frozenset({"accumulation"}),
@@ -87,18 +87,15 @@ def _sized(study: Study, found: Estimate, samples: int) -> Change:
     """Micro-batches of `samples`, with as many of them per update as the global batch needs."""
     now, turns = found.samples, found.loops.gradient_accumulation
     larger = samples > now
-    fewest = 1
-    if found.deployment.execution == "pipelined" and found.program.forward_stages > 1:
-        fewest = pipeline_stages(found.program.forward_stages, found.training)
+    pipelined = found.deployment.execution == "pipelined"
+    fewest = fewest_micro_batches(found.program.forward_stages if pipelined else 1, found.training)
     wanted = max(1, turns * now // samples)
     keeps = found.training and turns * now % samples == 0 and wanted >= fewest
-    code = [
-        f"batch_size = {samples}  # of the data loader: poptorch.DataLoader(options, dataset, batch_size=batch_size)"
-    ]
+    code = study.subject.dialect.micro_batch(samples)
     apply = varied(micro_batch=samples)
     cost = "Latency grows." if larger else "Ops are smaller and use the tiles less well."
     if keeps and wanted != turns:
-        code.append(f"options.Training.gradientAccumulation({wanted})")
+        code += study.subject.dialect.accumulation(wanted)
         apply = one_after_the_other(apply, looped(gradient_accumulation=wanted))
         cost = "The global batch stays the same."
     elif found.training and not keeps:
@@ -111,7 +108,7 @@ def _sized(study: Study, found: Estimate, samples: int) -> Change:
             if larger
             else "Activations and temporaries shrink with the micro-batch."
         ),
-        code=tuple(code),
+        code=code,
         cost=cost,
         apply=apply,
         sets=frozenset({"micro-batch", "accumulation"}),

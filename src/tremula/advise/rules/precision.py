@@ -8,18 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import torch
-
 from tremula.advise.advice import Change
 from tremula.advise.rules.applied import changed, deployed, one_after_the_other, varied
 from tremula.estimate.estimate import Estimate
 from tremula.program.work import Convolution, MatMul
 from tremula.study.case import Case, Study
-
-_INPUTS = (
-    "inputs = tuple(x.half() if x.is_floating_point() else x for x in inputs)  # and what the loader yields"
-)
-_PARTIALS = "options.Precision.setPartialsType(torch.half)"
 
 
 def is_half(study: Study, case: Case) -> bool:
@@ -33,8 +26,11 @@ def half(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         return
     cost = "Values beyond 65504 overflow and small gradients vanish"
     cost += (
-        ": training needs a loss scale (loss_scaling of the optimizer)." if study.subject.training else "."
+        ": training needs a loss scale, which is a setting of the optimizer."
+        if study.subject.training
+        else "."
     )
+    dialect = study.subject.dialect
     steps = [("half precision", "Use half precision", False)]
     if found.deployment.partials == "fp32":
         steps.append(("half precision and partials", "Use half precision, for partial sums too", True))
@@ -47,7 +43,7 @@ def half(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
             title=title,
             why="Matrix products and convolutions do up to four times the work per cycle on half-precision operands; "
             "weights, activations and transfers take half the bytes.",
-            code=("model.half()", _INPUTS, *([_PARTIALS] if partials else [])),
+            code=(*dialect.half_precision(), *(dialect.half_partials() if partials else ())),
             cost=cost,
             apply=apply,
             sets=frozenset({"precision", *(["partials"] if partials else [])}),
@@ -69,7 +65,7 @@ def half_partials(study: Study, case: Case, found: Estimate) -> Iterable[Change]
         title="Keep partial sums in half precision",
         why="Products of half-precision numbers run twice as fast when their sums are kept in half precision, and sums "
         "that travel between tiles are half as large.",
-        code=(_PARTIALS,),
+        code=study.subject.dialect.half_partials(),
         cost="Long sums lose digits; compare the loss of a short run.",
         apply=deployed(partials="fp16"),
         sets=frozenset({"partials"}),
@@ -78,8 +74,7 @@ def half_partials(study: Study, case: Case, found: Estimate) -> Iterable[Change]
 
 def half_accumulators(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     """Gradients accumulated and reduced in half precision."""
-    spec = study.subject.parts.spec
-    if spec is None or spec.accum_type is torch.float16 or case.changes.accumulators is not None:
+    if study.subject.accumulator_dtype in (None, "float16") or case.changes.accumulators is not None:
         return
     if found.loops.gradient_accumulation * found.loops.replicas == 1:
         return  # nothing is accumulated
@@ -87,8 +82,8 @@ def half_accumulators(study: Study, case: Case, found: Estimate) -> Iterable[Cha
         rule="half accumulators",
         title="Accumulate gradients in half precision",
         why="Accumulators take half the room, and replicas exchange half the bytes.",
-        code=("optimizer.accum_type = torch.float16  # or accum_type=torch.float16 where it is made",),
+        code=study.subject.dialect.half_accumulators(),
         cost="Small gradients are rounded away when many micro-batches are added; the mean becomes a running one.",
-        apply=changed(accumulators=torch.float16),
+        apply=changed(accumulators="float16"),
         sets=frozenset({"accumulators' type"}),
     )

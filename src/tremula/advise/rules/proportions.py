@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from torch import nn
-
 from tremula.advise.advice import CLOSE, Change
 from tremula.advise.rules.applied import changed, deployed
 from tremula.estimate.estimate import Estimate
@@ -17,7 +15,6 @@ from tremula.memory.categories import Category
 from tremula.program.op import Op
 from tremula.program.work import Convolution, Gather, MatMul, Recurrent, Scatter, SparseMatMul
 from tremula.study.case import Case, Study
-from tremula.study.split.code_generation import access
 
 _LOWER = (0.4, 0.2, 0.1)
 _HIGHER = (0.9,)
@@ -26,8 +23,6 @@ _WORTH = 0.05
 #: below this share of a tile there is room for larger temporaries
 _ROOMY = 0.6
 _PLANNED = (MatMul, Convolution, SparseMatMul, Gather, Scatter, Recurrent)
-#: modules that hold one planned op and give its result
-_LEAVES = (nn.Linear, nn.modules.conv._ConvNd, nn.Embedding, nn.Bilinear)
 
 
 def of_ipus(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
@@ -45,10 +40,9 @@ def of_ipus(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         ipus = [ipu for ipu in full or everywhere if (deployment.proportion(ipu) > share) == bool(full)]
         if not ipus:
             continue
-        # the option replaces what was set before, so all IPUs that differ from the default are named
+        # a setting replaces what was set before, so all IPUs that differ from the default are named
         shares = {ipu: part for ipu, part in deployment.proportions.items() if ipu >= 0}
         shares |= dict.fromkeys(ipus, share)
-        told = ", ".join(f'"IPU{ipu}": {part:g}' for ipu, part in sorted(shares.items()))
         where = "each IPU" if len(ipus) == len(everywhere) > 1 else ", ".join(f"IPU {ipu}" for ipu in ipus)
         yield Change(
             rule="memory proportion",
@@ -58,7 +52,7 @@ def of_ipus(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
                 if full
                 else "There is room for larger temporaries, with which some products need fewer steps."
             ),
-            code=(f"options.setAvailableMemoryProportion({{{told}}})",),
+            code=study.subject.dialect.memory_proportions(shares),
             cost="Products that had better plans with more memory become slower."
             if full
             else "Less room for the rest.",
@@ -73,22 +67,17 @@ def of_the_peak(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     if fullest.max_tile_bytes <= CLOSE * found.memory.tile_memory_bytes:
         return
     op = _op_called(found, fullest.peak.op, fullest.ipu)
-    module = study.subject.parts.module
     if op is None or not any(isinstance(work, _PLANNED) for work in op.works):
         return
-    owner = dict(module.named_modules()).get(op.module)
-    if not isinstance(owner, _LEAVES):
-        return  # a hook on its result would not say which op is meant
+    if not study.subject.is_one_product(op.module):
+        return  # a hook on the module's result would not say which op is meant
     where = f" ({op.source})" if op.source is not None else ""
     for share in (0.2, 0.1, 0.05):
         yield Change(
             rule="memory proportion of an op",
             title=f"Let {op.module} take {share:.0%} of tile memory for temporaries",
             why=f"{op.name} of the {fullest.peak.phase} pass{where} runs at the fullest moment of IPU {fullest.ipu}.",
-            code=(
-                f"{access(op.module, module)}.register_forward_hook(",
-                f"    lambda module, args, result: poptorch.set_available_memory(result, {share:g}))",
-            ),
+            code=study.subject.dialect.memory_proportion(op.module, share),
             cost="This op becomes slower; all others keep their plans.",
             apply=changed(proportions=(*case.changes.proportions, (op.module, share))),
             sets=frozenset({f"proportion of {op.module}"}),

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from torch import nn
-
 from tremula.advise.advice import CLOSE, Change
 from tremula.advise.rules.applied import changed, deployed, one_after_the_other
 from tremula.estimate.estimate import Estimate
 from tremula.program.op import Phase
 from tremula.study.case import Case, Study
-from tremula.study.split.code_generation import access
 
-_OPTION = 'options._Popart.set("autoRecomputation", {})  # {}'
 #: checkpoints that a change sets at most
 _MOST = 64
 #: members of lists that make other modules uninteresting
@@ -37,7 +33,7 @@ def on_or_off(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
             title="Keep activations instead of computing them again",
             why=f"Forward ops that run again take {recomputed / found.time.micro_batch.total:.0%} of the work of a "
             "micro-batch.",
-            code=(_OPTION.format(0, "none"),),
+            code=study.subject.dialect.recomputation("none"),
             cost="Every activation that a gradient needs is kept, in a pipeline for several micro-batches.",
             apply=deployed(recompute="none"),
             sets=frozenset({"recomputation"}),
@@ -47,7 +43,7 @@ def on_or_off(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
             rule="recompute norms",
             title="Compute only norms and element-wise ops again",
             why="Their results are as large as those of products and cost little to make again.",
-            code=(_OPTION.format(2, "norms and element-wise ops only"),),
+            code=study.subject.dialect.recomputation("norms"),
             cost="A little time in the backward pass, where nothing was computed again before.",
             apply=deployed(recompute="norms"),
             sets=frozenset({"recomputation"}),
@@ -56,10 +52,9 @@ def on_or_off(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
 
 def checkpoints(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     """Recomputation from the results of layers."""
-    if not found.training or found.memory.headroom > 1.0 - CLOSE or case.changes.kept:
+    if not found.training or found.memory.headroom > 1.0 - CLOSE or case.changes.checkpoints:
         return
     layers = _layers(study, case, found)
-    module = study.subject.parts.module
     for step in (1, 2, 4):
         chosen = layers[step - 1 :: step][:_MOST]
         if not chosen:
@@ -69,21 +64,12 @@ def checkpoints(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
             title=f"Recompute from the results of {len(chosen)} layers",
             why="Only the results of these layers are kept for the backward pass; the rest is computed again from the "
             "one before, layer by layer.",
-            code=(_OPTION.format(3, "all but checkpoints"), *_hooks(chosen, module)),
+            code=study.subject.dialect.checkpoints(chosen),
             cost="The forward pass of these layers runs twice.",
-            apply=one_after_the_other(deployed(recompute="all"), changed(kept=tuple(chosen))),
+            apply=one_after_the_other(deployed(recompute="all"), changed(checkpoints=tuple(chosen))),
             # which layers to mark depends on the stages: the last one should have no mark
             sets=frozenset({"recomputation", "layout"}),
         )
-
-
-def _hooks(chosen: list[str], module: nn.Module) -> list[str]:
-    """Lines that mark the results of modules; a list of layers is one loop."""
-    names = [access(path, module) for path in chosen]
-    return [
-        f"for layer in ({', '.join(names)},):",
-        "    layer.register_forward_hook(lambda module, args, result: poptorch.recomputationCheckpoint(result))",
-    ]
 
 
 def _layers(study: Study, case: Case, found: Estimate) -> list[str]:
@@ -99,13 +85,12 @@ def _layers(study: Study, case: Case, found: Estimate) -> list[str]:
     late = {op.module for op in forward if op.stage == last}
     once = {cut.module for cut in study.subject_of(case).captured(case.variant).cuts}
     once |= {forward[0].module} if forward else set()
-    single = _single_results(study)
 
     def usable(paths: Iterable[str]) -> list[str]:
         return [
             path
             for path in dict.fromkeys(paths)
-            if path in single
+            if study.subject.gives_one_tensor(path)
             and _begins_once(path, once)
             and not any(f"{module}.".startswith(f"{path}.") for module in late)
         ]
@@ -128,11 +113,3 @@ def _layers(study: Study, case: Case, found: Estimate) -> list[str]:
 def _begins_once(path: str, once: set[str]) -> bool:
     """Whether the module at `path`, or the one around it that may begin at the same op, is known to be called once."""
     return path in once or path.rpartition(".")[0] in once
-
-
-def _single_results(study: Study) -> set[str]:
-    """Modules whose result is likely to be one tensor: all but known exceptions."""
-    several = (nn.RNNBase, nn.MultiheadAttention)
-    return {
-        path for path, module in study.subject.parts.module.named_modules() if not isinstance(module, several)
-    }

@@ -14,7 +14,7 @@ from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
 from tremula.hardware.catalogue import smallest_system
 from tremula.hardware.system import System
-from tremula.schedule.pipeline import pipeline_stages
+from tremula.program.stages import fewest_micro_batches
 from tremula.study.case import Case, Study
 
 _FACTORS = (2, 4, 16)
@@ -30,13 +30,13 @@ def more_replicas(study: Study, case: Case, found: Estimate) -> Iterable[Change]
         ipus = replicas * found.deployment.ipus_per_replica
         if ipus > _MOST_IPUS:
             break
-        accumulation, fewest = found.loops.gradient_accumulation, 1
-        if found.deployment.execution == "pipelined":
-            fewest = pipeline_stages(found.program.forward_stages, found.training)
+        accumulation = found.loops.gradient_accumulation
+        pipelined = found.deployment.execution == "pipelined"
+        fewest = fewest_micro_batches(found.program.forward_stages if pipelined else 1, found.training)
         keeps = found.training and accumulation % factor == 0 and accumulation // factor >= fewest
-        code = [f"options.replicationFactor({replicas})"]
+        code = study.subject.dialect.replicas(replicas)
         if keeps:
-            code.append(f"options.Training.gradientAccumulation({accumulation // factor})")
+            code += study.subject.dialect.accumulation(accumulation // factor)
             cost = "The global batch stays the same."
         else:
             cost = (
@@ -60,7 +60,7 @@ def more_replicas(study: Study, case: Case, found: Estimate) -> Iterable[Change]
             why="Replicas work side by side and meet once per weight update."
             if found.training
             else "Replicas work side by side.",
-            code=tuple(code),
+            code=code,
             cost=cost,
             apply=apply,
             sets=frozenset({"replicas", "accumulation"}),

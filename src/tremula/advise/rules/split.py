@@ -13,9 +13,8 @@ from tremula.advise.advice import Change
 from tremula.advise.rules.replicas import system_with
 from tremula.estimate.estimate import Estimate
 from tremula.program.loops import Loops
-from tremula.schedule.pipeline import pipeline_stages
+from tremula.program.stages import pipeline_stages
 from tremula.study.case import Case, Study
-from tremula.study.split.result import Split
 from tremula.study.split.search import Budget, find_split, pipelined
 
 _IPUS = (2, 4, 8, 16)
@@ -56,7 +55,7 @@ def _searched(study: Study, case: Case, found: Estimate, ipus: int) -> Change:
         split = find_split(
             study.segmented(changed), ipus, deployment, system, planner=planner, budget=_BUDGET
         )
-        cuts = tuple((begin.module, begin.ipu) for begin in split.begins)
+        cuts = split.begins
 
         def apply(case: Case) -> Case:
             return replace(
@@ -73,7 +72,7 @@ def _searched(study: Study, case: Case, found: Estimate, ipus: int) -> Change:
             if rule == "pipeline"
             else f"Cut the model elsewhere: {', '.join(module for module, _ in cuts)}",
             why=split.reason,
-            code=tuple(_lines(study, split, anew=rule != "pipeline")),
+            code=split.lines(replace=rule != "pipeline") + split.options_lines(),
             cost=_cost(case.loops, loops, found.training),
             apply=apply,
             sets=frozenset({"layout"}),
@@ -108,8 +107,3 @@ def _cost(before: Loops, after: Loops, training: bool) -> str:
             "needs it, and the global batch with it."
         )
     return f"Device iterations rise from {before.device_iterations} to {after.device_iterations} to fill the pipeline."
-
-
-def _lines(study: Study, split: Split, *, anew: bool) -> list[str]:
-    lines = ["poptorch.removeBlocks(model)"] if anew else []
-    return [*lines, *split.lines(study.subject.parts.module), *split.options_lines()]

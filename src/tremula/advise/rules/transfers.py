@@ -6,9 +6,7 @@ say: uint8 is advised only for inputs that look like images.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-import torch
+from collections.abc import Iterable
 
 from tremula.advise.advice import Change
 from tremula.advise.rules.applied import changed, deployed
@@ -36,8 +34,8 @@ def output_mode(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         rule="output mode",
         title="Return the results of the last micro-batch only",
         why=f"The results of {found.deployment.returned_share:.0%} of all micro-batches go back to the host.",
-        code=("options.outputMode(poptorch.OutputMode.Final)",),
-        cost="Losses and results of the other micro-batches are not seen; OutputMode.Sum gives their sum.",
+        code=study.subject.dialect.last_results(),
+        cost="Losses and results of the other micro-batches are not seen; another output mode gives their sum.",
         apply=deployed(returned_share=None),
         sets=frozenset({"output mode"}),
     )
@@ -51,7 +49,7 @@ def prefetching(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         rule="prefetching",
         title="Let the host send inputs ahead",
         why="Each micro-batch is sent only when the device asks for it.",
-        code=('options._Popart.set("defaultPrefetchBufferingDepth", 3)',),
+        code=study.subject.dialect.prefetch(3),
         cost="Buffers in the host's memory.",
         apply=deployed(prefetch_depth=3),
         sets=frozenset({"prefetching"}),
@@ -69,24 +67,21 @@ def overlap(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     turns = found.loops.gradient_accumulation if found.training else found.loops.device_iterations
     if turns == 1 and found.loops.device_iterations == 1:
         return
-    loop = "Accumulation" if found.training and found.loops.gradient_accumulation > 1 else "DeviceIteration"
-    code = [
-        f"options.TensorLocations.numIOTiles({_IO_TILES})",
-        "options.setExecutionStrategy(poptorch.ShardedExecution())  # overlap is not for pipelines",
-        "model.register_forward_pre_hook(lambda module, args: poptorch.set_overlap_for_input(",
-        f"    args, poptorch.OverlapMode.Overlap{loop}Loop), prepend=True)",
-    ]
     cost = f"{_IO_TILES} tiles of each IPU compute no longer."
     returned = deployment.returned_share
-    if found.training and returned != 1.0:
-        code.insert(2, "options.outputMode(poptorch.OutputMode.Sum)  # overlap needs All or Sum")
+    sums = found.training and returned != 1.0
+    if sums:
         cost += " Results come back as their sum."
         returned = None
     yield Change(
         rule="overlapped transfers",
         title="Overlap transfers of inputs with the computation",
         why=f"The device waits for its inputs {exposed:.0%} of the time.",
-        code=tuple(code),
+        code=study.subject.dialect.overlap(
+            _IO_TILES,
+            accumulation_loop=found.training and found.loops.gradient_accumulation > 1,
+            sum_results=sums,
+        ),
         cost=cost,
         apply=deployed(io_tiles=_IO_TILES, overlap_io=True, returned_share=returned),
         sets=frozenset({"output mode", "io tiles"}),
@@ -97,37 +92,29 @@ def input_dtypes(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     """Large inputs in a shorter type, cast on the device."""
     if not _waits(found) or case.changes.sent:
         return
-    inputs = study.subject.parts.inputs
+    inputs = study.subject.inputs
     half = is_half(study, case)
     large = [
-        at
-        for at, tensor in enumerate(inputs)
-        if tensor.is_floating_point() and tensor.numel() * tensor.element_size() >= _LARGE_BYTES
+        at for at, tensor in enumerate(inputs) if tensor.is_floating_point and tensor.bytes >= _LARGE_BYTES
     ]
     if not half and large:
-        yield _sent(inputs, large, torch.float16, "half precision")
-    images = [at for at in large if inputs[at].dim() == 4 and inputs[at].shape[1] in _IMAGE_CHANNELS]
+        yield _sent(study, large, "float16", "half precision")
+    images = [at for at in large if len(inputs[at].shape) == 4 and inputs[at].shape[1] in _IMAGE_CHANNELS]
     if images:
-        yield _sent(inputs, images, torch.uint8, "single bytes")
+        yield _sent(study, images, "uint8", "single bytes")
 
 
-def _sent(inputs: Sequence[torch.Tensor], chosen: list[int], dtype: torch.dtype, what: str) -> Change:
-    name = str(dtype)
+def _sent(study: Study, chosen: list[int], dtype: str, what: str) -> Change:
     places = ", ".join(map(str, chosen))
-    one = f"{{{places}}}"
-    sent = tuple(dtype if at in chosen else None for at in range(len(inputs)))
-    scale = " Send pixels as 0 to 255 and scale them in forward." if dtype is torch.uint8 else ""
+    sent = tuple(dtype if at in chosen else None for at in range(len(study.subject.inputs)))
+    scale = " Send pixels as 0 to 255 and scale them in forward." if dtype == "uint8" else ""
     return Change(
-        rule=f"inputs as {name.removeprefix('torch.')}",
+        rule=f"inputs as {dtype}",
         title=f"Send input {places} in {what} and cast on the device",
         why="The device waits for the host; fewer bytes arrive sooner.",
-        code=(
-            f"inputs = tuple(x.to({name}) if i in {one} else x for i, x in enumerate(inputs))  # better in the dataset",
-            "model.register_forward_pre_hook(lambda module, args: tuple(",
-            f"    x.to(next(module.parameters()).dtype) if i in {one} else x for i, x in enumerate(args)))",
-        ),
-        cost=f"Values are rounded to what {name} can hold.{scale}",
+        code=study.subject.dialect.input_dtype(chosen, dtype),
+        cost=f"Values are rounded to what {dtype} can hold.{scale}",
         apply=changed(sent=sent),
         # half inputs are part of half precision already
-        sets=frozenset({"input types", *(["precision"] if dtype is torch.float16 else [])}),
+        sets=frozenset({"input types", *(["precision"] if dtype == "float16" else [])}),
     )

@@ -15,7 +15,7 @@ from torch import fx
 from tremula.errors import Error
 from tremula.frontends.torch.capture.context import Capture
 from tremula.frontends.torch.capture.scopes import module_scopes
-from tremula.frontends.torch.capture.stages import Mode, StageSummary, check
+from tremula.frontends.torch.capture.stages import check
 from tremula.frontends.torch.capture.state import StateSlots
 from tremula.frontends.torch.capture.step import CapturedStep, Flatten, capture_step
 from tremula.frontends.torch.capture.update import capture_accumulate, capture_update
@@ -27,6 +27,7 @@ from tremula.frontends.torch.ops.overlap import check_settings, overlap_modes
 from tremula.frontends.torch.optimize.rules import apply_update, hyper_tensors, initial_state
 from tremula.frontends.torch.optimize.spec import OptimizerSpec
 from tremula.frontends.torch.settings import CaptureSettings
+from tremula.program.stages import Mode, StageSummary
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,14 @@ from torch.utils import _pytree as pytree
 
 from tremula.errors import Error
 from tremula.frontends.torch.capture.placement import SingleIpu
-from tremula.frontends.torch.capture.stages import StageSummary
 from tremula.frontends.torch.dtypes import device_dtype
 from tremula.frontends.torch.ops.vendor_schemas import identity_loss
 from tremula.frontends.torch.optimize.named import name_of, named_spec
 from tremula.frontends.torch.settings import SessionSettings
-from tremula.frontends.torch.subject import Parts, Subject, Variant
+from tremula.frontends.torch.subject import Parts, TorchSubject
 from tremula.program.loops import Loops
+from tremula.program.stages import StageSummary
+from tremula.program.variant import Variant
 from tremula.schedule.deployment import Deployment
 
 #: PopART's number for a loss that is a single value already
@@ -122,8 +123,8 @@ def make(factory: Callable[[], Any]) -> Made:
     return _made(factory())
 
 
-def made_on_host(factory: Callable[[], Any]) -> Made:
-    """What `factory` makes with values: to be run, not only asked about."""
+def make_with_values(factory: Callable[[], Any]) -> Made:
+    """What `factory` makes with its values, on the host: to be run."""
     return _made(factory())
 
 
@@ -153,7 +154,7 @@ def subject_of(
     optimizer: str | None = None,
     loops: Loops | None = None,
     values: bool = False,
-) -> Subject:
+) -> TorchSubject:
     """What a factory made, as something to ask about.
 
     Args:
@@ -180,10 +181,10 @@ def subject_of(
         training = True
     wanted = optimizer or (name_of(made.optimizer) if made.optimizer is not None else "sgd")
 
-    def subject(trains: bool) -> Subject:
+    def subject(trains: bool) -> TorchSubject:
         made.model.train(trains)
         parameters = [key for key, value in made.model.named_parameters() if value.requires_grad]
-        return Subject(
+        return TorchSubject(
             Parts(
                 name=name,
                 module=made.model,

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import torch
 
-from tremula.frontends.torch.capture.stages import Mode, RestoredStages, StageSummary
+from tremula.frontends.torch.capture.stages import RestoredStages
 from tremula.frontends.torch.capture.state import StateSlots
 from tremula.frontends.torch.optimize.spec import OptimizerSpec, replaced
 from tremula.frontends.torch.package.compatibility import Expected, check_fit
 from tremula.frontends.torch.package.saved_program import SavedProgram, SavedStages
 from tremula.frontends.torch.session import Session, device_state
 from tremula.frontends.torch.settings import SessionSettings
+from tremula.program.stages import Mode, StageSummary
 
 
 def saved_program(session: Session) -> SavedProgram:

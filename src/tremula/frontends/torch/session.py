@@ -15,7 +15,6 @@ import torch
 from tremula.errors import Error
 from tremula.frontends.torch.anchors import Anchors
 from tremula.frontends.torch.assembly import capture_program
-from tremula.frontends.torch.capture.stages import StageSummary
 from tremula.frontends.torch.capture.state import StateSlots
 from tremula.frontends.torch.capture.step import Flatten
 from tremula.frontends.torch.dtypes import device_dtype
@@ -33,6 +32,7 @@ from tremula.frontends.torch.optimize.rules import hyper_tensors, initial_state
 from tremula.frontends.torch.optimize.scalars import scalar_names
 from tremula.frontends.torch.optimize.spec import OptimizerSpec, replaced
 from tremula.frontends.torch.settings import SessionSettings
+from tremula.program.stages import StageSummary
 
 if TYPE_CHECKING:
     from tremula.distributed.process_group import ProcessGroup

@@ -9,8 +9,9 @@ from tremula.distributed.instances import Instances
 from tremula.execute.outputs import OutputRule
 from tremula.execute.settings import ExecutionSettings, ReplicaGrouping
 from tremula.frontends.torch.capture.placement import PlacementRule, SingleIpu
-from tremula.frontends.torch.capture.stages import BlockRule, StageSummary
+from tremula.frontends.torch.capture.stages import BlockRule
 from tremula.program.loops import Loops
+from tremula.program.stages import StageSummary
 
 
 @dataclass(frozen=True)

@@ -8,46 +8,42 @@ precision needs another capture. The model itself is never changed.
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
+from tremula.distributed.host_run import HostRun
 from tremula.errors import Error
 from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.placement import PlacementRule
-from tremula.frontends.torch.capture.segments import Cut, Segments
-from tremula.frontends.torch.capture.stages import StageSummary
+from tremula.frontends.torch.capture.segments import Segments
 from tremula.frontends.torch.capture.step import Flatten
-from tremula.frontends.torch.capture.support import UnknownOp, unknown_ops
+from tremula.frontends.torch.capture.support import unknown_ops
+from tremula.frontends.torch.data import current_loader
+from tremula.frontends.torch.dialect.advice_code import PopTorchCode
 from tremula.frontends.torch.dtypes import device_dtype
 from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.frontends.torch.optimize.spec import OptimizerSpec
 from tremula.frontends.torch.rules.program import program_of
 from tremula.frontends.torch.settings import SessionSettings
 from tremula.program.loops import Loops
-from tremula.program.op import Placement
 from tremula.program.program import Program
+from tremula.program.stages import StageSummary
+from tremula.program.variant import CapturedVariant, InputType, Variant
 from tremula.schedule.deployment import Deployment
 
 #: types of weights and activations that a variant may have
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16}
 #: micro-batches per step and call while capturing: enough for any pipeline; the true numbers are set afterwards
 _MANY = 4096
-
-
-@dataclass(frozen=True)
-class Variant:
-    """What a capture depends on; by default the program as it is."""
-
-    #: samples; None: as the program has it
-    micro_batch: int | None = None
-    #: fp32 or fp16; None: as the program has it
-    precision: str | None = None
-    #: captured with the program's own blocks, and not in segments: phases cannot be laid out afterwards
-    own_blocks: bool = False
+#: modules that give more than one tensor
+_SEVERAL_RESULTS = (torch.nn.RNNBase, torch.nn.MultiheadAttention)
+#: modules that hold one planned op and give its result
+_ONE_PRODUCT = (torch.nn.Linear, torch.nn.modules.conv._ConvNd, torch.nn.Embedding, torch.nn.Bilinear)
 
 
 @dataclass(frozen=True)
@@ -72,26 +68,13 @@ class Parts:
     around: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
 
 
-@dataclass(frozen=True)
-class CapturedVariant:
-    """A program in segments, and where it can be cut."""
-
-    program: TorchProgram
-    cuts: tuple[Cut, ...]
-    #: what the program's own blocks said
-    stages: StageSummary | None
-    #: where the program's own blocks put each segment
-    own: tuple[Placement, ...]
-    unknown: tuple[UnknownOp, ...]
-    flats: dict[tuple[str, tuple[tuple[int, float], ...]], Program] = field(default_factory=dict, repr=False)
-
-
-class Subject:
+class TorchSubject:
     """A model, with the captures that were made of it."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self._known: dict[Variant, CapturedVariant] = {}
+        self._known: dict[Variant, tuple[CapturedVariant, TorchProgram]] = {}
+        self._programs: dict[tuple[object, ...], Program] = {}
 
     @property
     def name(self) -> str:
@@ -129,28 +112,126 @@ class Subject:
         """Numbers of the model, tied ones counted once."""
         return sum(parameter.numel() for parameter in self.parts.module.parameters())
 
+    @property
+    def inputs(self) -> list[InputType]:
+        """The inputs of one micro-batch."""
+        return [
+            InputType(tuple(each.shape), dtype_name(each.dtype), each.numel() * each.element_size())
+            for each in self.parts.inputs
+        ]
+
+    @property
+    def optimizer(self) -> str:
+        """The optimizer with its constants, as text; empty in inference."""
+        return "" if self.parts.spec is None else repr(self.parts.spec)
+
+    @property
+    def accumulator_dtype(self) -> str | None:
+        """Dtype name of gradient accumulators; None in inference."""
+        return None if self.parts.spec is None else dtype_name(self.parts.spec.accum_type)
+
+    @property
+    def dialect(self) -> PopTorchCode:
+        """How changes are written."""
+        return PopTorchCode(self.parts.module)
+
+    def deployment(self, stages: StageSummary | None) -> Deployment:
+        """How the program's options put these stages on IPUs."""
+        return self.parts.deployment(stages)
+
     def captured(self, variant: Variant) -> CapturedVariant:
         """The program of `variant`, captured once.
 
         Raises:
             Error: forward does not run like this; the text says what was changed.
         """
-        if variant.micro_batch == self.micro_batch:
-            variant = replace(variant, micro_batch=None)
+        return self._captured(variant)[0]
+
+    def program(self, variant: Variant, deployment: Deployment) -> Program:
+        """The program of `variant` in segments; loop counts are the caller's to set."""
+        key = (self._own_size(variant), deployment.partials, *sorted(deployment.proportions.items()))
+        if key not in self._programs:
+            samples = variant.micro_batch or self.micro_batch
+            self._programs[key] = program_of(self._captured(variant)[1], deployment.lowering, samples)
+        return self._programs[key]
+
+    def with_dtypes(
+        self, sent: Sequence[str | None], accumulators: str | None, precision: str | None
+    ) -> TorchSubject:
+        """The same model with inputs and accumulators of other types, by name."""
+        parts = self.parts
+        if accumulators is not None:
+            if parts.spec is None:
+                raise Error("There are no gradient accumulators in inference.")
+            dtype = getattr(torch, accumulators)
+            # half accumulators switch the mean to a running one, as the shim does for the same optimizer
+            running = parts.settings.mean_reduction and dtype is torch.float16
+            settings = replace(parts.settings, running_mean=running)
+            parts = replace(parts, spec=replace(parts.spec, accum_type=dtype), settings=settings)
+        if any(sent):
+            wanted = [
+                DTYPES[precision] if precision is not None and each.is_floating_point() else each.dtype
+                for each in parts.inputs
+            ]
+            call = parts.call
+
+            def cast(values: list[torch.Tensor]) -> Any:
+                pairs = zip(values, sent, wanted, strict=True)
+                return call([value if name is None else value.to(dtype) for value, name, dtype in pairs])
+
+            inputs = [
+                each if name is None else torch.empty(each.shape, dtype=getattr(torch, name), device="meta")
+                for each, name in zip(parts.inputs, sent, strict=True)
+            ]
+            parts = replace(parts, inputs=inputs, call=cast)
+        return TorchSubject(parts)
+
+    def gives_one_tensor(self, module: str) -> bool:
+        """Whether the result of a module is likely to be a single tensor: all but known exceptions."""
+        found = self._modules.get(module)
+        return found is not None and not isinstance(found, _SEVERAL_RESULTS)
+
+    def is_one_product(self, module: str) -> bool:
+        """Whether a module holds one planned op and gives its result."""
+        return isinstance(self._modules.get(module), _ONE_PRODUCT)
+
+    def train_together(self, instance: int, instances: int, steps: int) -> HostRun | None:
+        """Train in this process and the others, for real; the result in instance 0."""
+        from tremula.frontends.torch.measured.equivalence import train_together
+
+        return train_together(self, instance, instances, steps)
+
+    def loader_speed(self, seconds: float) -> current_loader.ReadingSpeed:
+        """How fast the loader that the program goes over can be read on this host.
+
+        Raises:
+            Error: there is none, or it cannot be read.
+        """
+        loader = current_loader.newest()
+        if loader is None:
+            raise Error("the program goes over no poptorch.DataLoader")
+        try:
+            speed = current_loader.read(loader, seconds)
+        except Exception as problem:  # the loader and its data are the user's
+            raise Error(f"the program's loader could not be read on its own: {problem}") from problem
+        if speed is None:
+            raise Error("the program's loader has too few batches to time")
+        return speed
+
+    @functools.cached_property
+    def _modules(self) -> dict[str, torch.nn.Module]:
+        return dict(self.parts.module.named_modules())
+
+    def _own_size(self, variant: Variant) -> Variant:
+        return replace(variant, micro_batch=None) if variant.micro_batch == self.micro_batch else variant
+
+    def _captured(self, variant: Variant) -> tuple[CapturedVariant, TorchProgram]:
+        variant = self._own_size(variant)
         if variant not in self._known:
             self._known[variant] = self._capture(variant)
         return self._known[variant]
 
-    def flat(self, variant: Variant, deployment: Deployment) -> Program:
-        """The program of `variant` in segments, as flat lists; loop counts are the caller's to set."""
-        captured = self.captured(variant)
-        key = (deployment.partials, tuple(sorted(deployment.proportions.items())))
-        if key not in captured.flats:
-            samples = variant.micro_batch or self.micro_batch
-            captured.flats[key] = program_of(captured.program, deployment.lowering, samples)
-        return captured.flats[key]
-
-    def _capture(self, variant: Variant) -> CapturedVariant:
+    def _capture(self, variant: Variant) -> tuple[CapturedVariant, TorchProgram]:
         parts = self.parts
         dtype_of, inputs = self._in_precision(variant), self._in_size(variant)
         rule = parts.rule()
@@ -182,17 +263,17 @@ class Subject:
         except Exception as problem:  # forward is the user's: another size may be anything to it
             if variant.micro_batch is None and variant.precision is None:
                 raise
-            asked = [f"micro-batch {variant.micro_batch}"] if variant.micro_batch else []
-            asked += [variant.precision] if variant.precision else []
-            told = problem.message if isinstance(problem, Error) else f"{type(problem).__name__}: {problem}"
-            raise Error(f"forward does not run with {' and '.join(asked)}: {told}") from problem
-        return CapturedVariant(
-            program=program,
+            changed = [f"micro-batch {variant.micro_batch}"] if variant.micro_batch else []
+            changed += [variant.precision] if variant.precision else []
+            why = problem.message if isinstance(problem, Error) else f"{type(problem).__name__}: {problem}"
+            raise Error(f"forward does not run with {' and '.join(changed)}: {why}") from problem
+        captured = CapturedVariant(
             cuts=() if variant.own_blocks else tuple(segments.cuts(program)),
             stages=segments.stages(),
             own=() if variant.own_blocks else tuple(segments.own(program)),
             unknown=tuple(unknown_ops(program)),
         )
+        return captured, program
 
     def _in_precision(self, variant: Variant) -> Callable[[torch.dtype], torch.dtype]:
         if variant.precision is None:
@@ -216,3 +297,8 @@ class Subject:
                 shape[0] = wanted
             inputs.append(torch.empty(shape, dtype=dtype_of(tensor.dtype), device="meta"))
         return inputs
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """The name of a type without its package: float32, int8 ..."""
+    return str(dtype).removeprefix("torch.")

@@ -15,10 +15,11 @@ import numpy as np
 from tremula.estimate.estimate import Estimate, estimate
 from tremula.hardware.system import System
 from tremula.plan.planner import Planner
+from tremula.program.variant import StageStart
 from tremula.schedule.deployment import Deployment
 from tremula.schedule.relayout import Relayout
 from tremula.study.split.loads import Loads, loads_of
-from tremula.study.split.result import Begin, Split, loads_by_ipu
+from tremula.study.split.result import Split, loads_by_ipu
 from tremula.study.split.segmented import Segmented
 
 #: share of the time that a cut one module deeper must save
@@ -121,19 +122,20 @@ class Judging:
             )
         return self._known[key]
 
-    def told(self, found: Judged, why: Callable[[Estimate], str]) -> Split:
-        """What was found, for the user."""
+    def split(self, found: Judged, why: Callable[[Estimate], str]) -> Split:
+        """The split of a judgement, with its estimate and the reason why it was taken."""
         estimate = self._estimate(
             found.begins, found.ipu_of_stage
         )  # large: those of the others were not kept
         modules = [self._program.cuts[piece - 1].module for piece in found.begins]
         return Split(
-            begins=tuple(Begin(m, i) for m, i in zip(modules, found.ipu_of_stage[1:], strict=True)),
+            begins=tuple(map(StageStart, modules, found.ipu_of_stage[1:])),
             estimate=estimate,
             loads=loads_by_ipu(estimate),
             evaluations=self.evaluations,
             seconds=self.seconds,
             reason=why(estimate),
+            dialect=self._program.dialect,
         )
 
     def _estimate(self, begins: tuple[int, ...], ipu_of_stage: tuple[int, ...]) -> Estimate:

@@ -59,7 +59,7 @@ def impossible(program: Segmented, loads: Loads, ipus: int) -> str:
     return (
         f"No split over {ipus} IPUs keeps shared weights together: {named}. A weight lives on one IPU, so all that "
         "read it must be in one stage, or in the first and in a last one back on the same IPU; that one needs one "
-        "more stage, and so more micro-batches (gradientAccumulation or deviceIterations). Untie the weights, or use "
+        "more stage, and so more micro-batches (gradient accumulation or device iterations). Untie the weights, or use "
         "fewer IPUs."
     )
 

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import dataclasses
+from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from tremula.estimate.estimate import Estimate
-from tremula.study.split.code_generation import (
-    begin_block_lines,
-    chart,
-    config,
-    html,
-    options_lines,
-    text,
-)
-
-
-@dataclass(frozen=True)
-class Begin:
-    """A stage after the first: the module whose call begins it, and its IPU."""
-
-    module: str
-    ipu: int
+from tremula.program.stages import pipeline_stages
+from tremula.program.variant import StageStart
+from tremula.study.dialect import Dialect
+from tremula.study.split import report
 
 
 @dataclass(frozen=True)
@@ -53,7 +40,7 @@ class Split:
     """A model cut into stages, as the chip model judges it."""
 
     #: the first stage begins with forward, on IPU 0; these follow
-    begins: tuple[Begin, ...]
+    begins: tuple[StageStart, ...]
     estimate: Estimate = field(repr=False)
     loads: tuple[IpuLoad, ...]
     #: splits that the full model judged
@@ -61,6 +48,7 @@ class Split:
     seconds: float
     #: what limits it
     reason: str
+    dialect: Dialect = field(repr=False)
 
     @property
     def fits(self) -> bool:
@@ -81,29 +69,39 @@ class Split:
 
     def as_in(self, found: Estimate) -> Split:
         """The same cuts as another estimate has them: with other loops, or more replicas."""
-        return replace(self, estimate=found, loads=loads_by_ipu(found))
+        return dataclasses.replace(self, estimate=found, loads=loads_by_ipu(found))
 
-    def lines(self, module: torch.nn.Module | None = None, name: str = "model") -> list[str]:
-        """Lines of Python that put the split on `module`, which the program calls `name`."""
-        return begin_block_lines(self, module, name)
+    def lines(self, name: str = "model", *, replace: bool = False) -> tuple[str, ...]:
+        """Lines of code that cut the model, which the program calls `name`."""
+        return self.dialect.stages(self.begins, name=name, replace=replace)
 
-    def options_lines(self, name: str = "options") -> list[str]:
-        """Lines of Python that set the options which go with it."""
-        return options_lines(self, name)
+    def options_lines(self, name: str = "options") -> tuple[str, ...]:
+        """Lines of code for the settings that go with the cuts, with the micro-batches that were modelled."""
+        if not self.begins:
+            return ()
+        found = self.estimate
+        loops = found.loops
+        return self.dialect.pipeline(
+            found.deployment.ipus_per_replica * loops.replicas,
+            found.training,
+            loops.gradient_accumulation if found.training else loops.device_iterations,
+            pipeline_stages(1 + len(self.begins), found.training),
+            name=name,
+        )
 
     def config(self) -> dict[str, Any]:
         """The split in plain values, for JSON or TOML."""
-        return config(self)
+        return report.config(self)
 
     def chart(self, width: int = 48) -> str:
         """One bar per IPU: forward, recomputed forward and backward, with the fullest tile beside it."""
-        return chart(self, width)
+        return report.chart(self, width)
 
     def __str__(self) -> str:
-        return text(self)
+        return report.text(self)
 
     def _repr_html_(self) -> str:
-        return html(self)
+        return report.html(self)
 
 
 def loads_by_ipu(found: Estimate) -> tuple[IpuLoad, ...]:

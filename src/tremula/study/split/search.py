@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from tremula.errors import Error
 from tremula.hardware.system import System
 from tremula.plan.planner import Planner
+from tremula.program.stages import fewest_micro_batches, pipeline_stages
 from tremula.schedule.deployment import Deployment
-from tremula.schedule.pipeline import pipeline_stages
 from tremula.study.split.cuts import Solution, Stages, by_ipu, kept_together, shortest, smallest
 from tremula.study.split.judging import Judged, Judging, by_rank, rank_of
 from tremula.study.split.loads import Loads, pairs
@@ -45,7 +45,7 @@ class Budget:
 
 
 def pipelined(deployment: Deployment, ipus: int, training: bool) -> Deployment:
-    """`deployment` as a pipeline over `ipus` IPUs; one that was none recomputes as PopTorch's pipelines do."""
+    """`deployment` as a pipeline over `ipus` IPUs; a new pipeline that trains recomputes all."""
     recompute = deployment.recompute
     if deployment.execution != "pipelined" and recompute == "none" and training:
         recompute = "all"
@@ -101,7 +101,7 @@ def judge(
     count = ipus if ipus is not None else 1 + max((ipu for _, ipu in begins), default=0)
     judging = Judging(program, pipelined(deployment, count, program.program.training), system, planner)
     pieces, on = [places[module] for module, _ in begins], [0, *(ipu for _, ipu in begins)]
-    return judging.told(judging.judged(tuple(pieces), tuple(on)), lambda _: "as it was given")
+    return judging.split(judging.judged(tuple(pieces), tuple(on)), lambda _: "as it was given")
 
 
 def _corrections(true: Sequence[float], said: Sequence[float]) -> NDArray[np.float64]:
@@ -150,7 +150,7 @@ class _Search:
         found = min((self._moved(*start) for start in close), key=by_rank)
         fastest = self._fastest(problems)
         gain = fastest.throughput / found.throughput - 1.0 if fastest is not None and fastest.excess else 0.0
-        return self._judging.told(found, lambda estimate: reason(estimate, loads, gain))
+        return self._judging.split(found, lambda estimate: reason(estimate, loads, gain))
 
     # -- candidates --------------------------------------------------------------------------------------
 
@@ -257,19 +257,20 @@ class _Search:
     def _enough(self, forward_stages: int) -> bool:
         flat = self._program.program
         turns = flat.loops.gradient_accumulation if flat.training else flat.loops.device_iterations
-        return forward_stages == 1 or turns >= pipeline_stages(forward_stages, flat.training)
+        return turns >= fewest_micro_batches(forward_stages, flat.training)
 
     def _check_micro_batches(self, forward_stages: int) -> None:
         if self._enough(forward_stages):
             return
         flat = self._program.program
         needed = pipeline_stages(forward_stages, flat.training)
+        dialect = self._program.dialect
         if flat.training:
-            option, value = "Training.gradientAccumulation", flat.loops.gradient_accumulation
+            setting, value = dialect.accumulation_setting, flat.loops.gradient_accumulation
         else:
-            option, value = "deviceIterations", flat.loops.device_iterations
+            setting, value = dialect.iterations_setting, flat.loops.device_iterations
         raise Error(
             f"A pipeline over {forward_stages} IPUs has {needed} stages "
             f"{'with the backward pass ' if flat.training else ''}and needs as many micro-batches to fill it: set "
-            f"poptorch.Options().{option} to {needed} or more. It is {value} now."
+            f"{setting} to {needed} or more. It is {value} now."
         )

@@ -45,8 +45,6 @@ function compact(value) {
 const figure = (name) => (Object.hasOwn(D.figures, name) ? D.figures[name] : null);
 const words = (name) => name.replaceAll('_', ' ');
 
-const PARTS = { compute: '#d1495b', exchange: '#4ea8de', sync: '#e9c46a', inter_ipu: '#8e7dbe', host: '#7d8597',
-  streaming: '#2a9d8f', collectives: '#f4a261', pipeline_idle: '#b9c0cc' };
 const USES = { weights: '#3d6fd9', buffers: '#6d96ec', 'optimizer state': '#7a5cc7', 'gradient accumulators': '#a98be8',
   'pipeline stashes': '#2a9d8f', constants: '#66c2a5', 'host I/O buffers': '#9bd3c1', 'vertex code': '#8a6d3b',
   'vertex state': '#b79257', 'exchange code': '#d8b878', 'control code': '#e6d3a3', stacks: '#c9c2b2',

@@ -30,7 +30,7 @@ function summaryView() {
     from ? compact(low) + ' – ' + compact(high) : '']);
   return el('div', {}, cards,
     D.breakdown.length ? card('Where the time of a step goes', shareBar(D.breakdown.map(([name, cycles], index) =>
-      [words(name), cycles, pick(PARTS, name, index)]), span)) : null,
+      [words(name), cycles, pick(D.part_colours, name, index)]), span)) : null,
     el('div', { class: 'columns' },
       card('Target', table([['what'], ['value', true]], target)),
       card('Graph of a replica', table([['what'], ['count', true]], D.graph.map(([name, value]) => [name, whole(value)])))),

@@ -103,7 +103,7 @@ function executionView() {
   };
   return el('div', {},
     D.breakdown.length ? card('Where the time of a step goes', shareBar(D.breakdown.map(([name, cycles], index) =>
-      [words(name), cycles, pick(PARTS, name, index)]), (cycles) => span(cycles))) : null,
+      [words(name), cycles, pick(D.part_colours, name, index)]), (cycles) => span(cycles))) : null,
     card('Work of ops by phase, all IPUs', table([['phase'], ['ops', true], ['cycles per step', true], ['compute', true],
       ['exchange', true], ['sync', true]], phases)),
     transfers.length ? card('Beyond the chip', table([['what'], ['kind'], ['cycles per step', true], ['time', true], ['bytes', true],

@@ -8,11 +8,12 @@ import torch
 from torch import nn
 
 from tremula.frontends.torch.assembly import capture_program
-from tremula.frontends.torch.capture.segments import Cut, Segments
+from tremula.frontends.torch.capture.segments import Segments
 from tremula.frontends.torch.graphs.program import TorchProgram, record_of
 from tremula.frontends.torch.settings import SessionSettings
 from tremula.frontends.torch.structure import flattenTensorStructure
 from tremula.program.op import Phase
+from tremula.program.variant import Cut
 
 
 def _captured(module: nn.Module, width: int = 4) -> tuple[TorchProgram, Segments]:

@@ -8,14 +8,8 @@ from hypothesis import strategies as st
 
 from tremula.errors import Error
 from tremula.frontends.torch.capture.placement import SingleIpu
-from tremula.frontends.torch.capture.stages import (
-    AutoStages,
-    BlockTarget,
-    ListedPhases,
-    ListedStages,
-    Mode,
-    check,
-)
+from tremula.frontends.torch.capture.stages import AutoStages, BlockTarget, ListedPhases, ListedStages, check
+from tremula.program.stages import Mode
 
 
 def place(

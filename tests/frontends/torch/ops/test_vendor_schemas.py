@@ -10,8 +10,9 @@ import torch
 import tremula.frontends.torch.ops.vendor_schemas  # noqa: F401 - defines the ops
 from tremula.errors import Error
 from tremula.frontends.torch.capture.context import Capture, capturing
-from tremula.frontends.torch.capture.stages import AutoStages, Mode
+from tremula.frontends.torch.capture.stages import AutoStages
 from tremula.frontends.torch.graphs.program import record_of
+from tremula.program.stages import Mode
 
 OPS = torch.ops.poptorch
 X = torch.arange(4.0)

@@ -11,25 +11,16 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from tremula.frontends.torch.capture.placement import Placement, PlacementRule, SingleIpu
-from tremula.frontends.torch.capture.stages import BlockRule, StageSummary
+from tremula.frontends.torch.capture.stages import BlockRule
 from tremula.frontends.torch.graphs.program import TorchProgram, record_of
 from tremula.program.op import Phase
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A place at which a stage can begin."""
-
-    #: the first segment of the stage, counted among those that have ops
-    segment: int
-    #: dotted path of the module whose call begins it
-    module: str
+from tremula.program.stages import StageSummary
+from tremula.program.variant import Cut
 
 
 class Segments:

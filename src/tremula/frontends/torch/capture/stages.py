@@ -11,18 +11,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 from tremula.errors import Error
 from tremula.frontends.torch.capture.placement import Placement, PlacementRule
-
-
-class Mode(Enum):
-    """How the stages of a model run; the value is the public `execution_mode` number."""
-
-    PIPELINED = 0
-    SHARDED = 1
-    PHASED = 2
+from tremula.program.stages import Mode, StageSummary
 
 
 @dataclass(frozen=True)
@@ -32,36 +24,6 @@ class BlockTarget:
     stage: int = 0
     phase: int = 0
     ipu: int | None = None
-
-
-@dataclass(frozen=True)
-class StageSummary:
-    """What a rule saw during a capture.
-
-    Attributes:
-        mode: how the stages run.
-        forward_stages: stages of the forward pass, one more than there were changes of IPU.
-        ipus_used: ids of the IPUs that got at least one op, ascending.
-        blocks: placements in the order in which they first became active.
-        phases: number of forward phases plus the gap before the backward pass (0 unless phased).
-        phase_groups: groups of IPUs that phases alternate between (0 unless phased).
-    """
-
-    mode: Mode
-    forward_stages: int
-    ipus_used: tuple[int, ...]
-    blocks: tuple[Placement, ...]
-    phases: int = 0
-    phase_groups: int = 0
-
-    @property
-    def ipus_per_replica(self) -> int:
-        """IPUs that one replica needs; gaps in the numbering are reserved too."""
-        return max(len(self.ipus_used), max(self.ipus_used) + 1) if self.ipus_used else 0
-
-    def pipeline_stages(self, training: bool) -> int:
-        """Stages of the whole pipeline: the last forward stage also starts the backward pass."""
-        return 2 * self.forward_stages - 1 if training else self.forward_stages
 
 
 class BlockRule(ABC):

@@ -7,7 +7,6 @@ They run here, so nobody would notice before the program meets hardware. The tab
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 
 import torch
 from torch import fx
@@ -16,20 +15,7 @@ from tremula import log
 from tremula.frontends.torch.capture.support_table import KNOWN_NAMESPACES, KNOWN_OPS
 from tremula.frontends.torch.graphs.program import TorchProgram, record_of
 from tremula.program.op import Phase, SourceLine
-
-
-@dataclass(frozen=True)
-class UnknownOp:
-    """An op that PopTorch is not known to support, and the lines that use it, in program order."""
-
-    name: str
-    sources: tuple[SourceLine, ...]
-
-    def __str__(self) -> str:
-        if not self.sources:
-            return self.name
-        more = f" and {len(self.sources) - 1} more lines" if len(self.sources) > 1 else ""
-        return f"{self.name}, at {self.sources[0]}{more}"
+from tremula.program.variant import UnknownOp
 
 
 def varying_nodes(graph: fx.Graph) -> set[fx.Node]:

@@ -11,12 +11,12 @@ from typing import Any
 import torch
 
 from tremula import log
-from tremula.frontends.torch.capture.stages import Mode
 from tremula.frontends.torch.graphs.names import op_type
 from tremula.frontends.torch.graphs.program import record_of, tensors_of
 from tremula.frontends.torch.optimize.device_ops import update_ops
 from tremula.frontends.torch.session import Session
 from tremula.program.op import Placement
+from tremula.program.stages import Mode
 
 _TYPE_WORDS = {
     torch.float32: "Float",

@@ -6,7 +6,7 @@ import argparse
 import shlex
 from typing import NoReturn
 
-from tremula.cli.command import CommandError
+from tremula.errors import Error
 from tremula.study.question import RECOMPUTE, Question
 
 _PRECISIONS = "fp32, fp16, fp16.32 or fp16.16 (half with partial sums in that type)"
@@ -88,21 +88,19 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong with a variable instead of ending the program."""
 
     def error(self, message: str) -> NoReturn:
-        raise CommandError(
-            f"TREMULA_ESTIMATE_OPTIONS: {message}. `tremula estimate --help` lists the options."
-        )
+        raise Error(f"TREMULA_ESTIMATE_OPTIONS: {message}. `tremula estimate --help` lists the options.")
 
 
 def options_from_text(text: str) -> argparse.Namespace:
     """Options written as on the command line.
 
     Raises:
-        CommandError: one is not known, or its value makes no sense.
+        Error: one is not known, or its value makes no sense.
     """
     parser = _Parser(add_help=False)
     add_options(parser)
     try:
         given = shlex.split(text)
     except ValueError as problem:
-        raise CommandError(f"TREMULA_ESTIMATE_OPTIONS: {problem}.") from None
+        raise Error(f"TREMULA_ESTIMATE_OPTIONS: {problem}.") from None
     return parser.parse_args(given)

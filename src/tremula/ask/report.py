@@ -1,4 +1,4 @@
-"""What `tremula estimate` prints: the table first, then where to cut, what deserves a look, what to change."""
+"""The report of `tremula estimate` and TREMULA_ESTIMATE: the table, where to cut, ops to look at, what to change."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from tremula.advise.advise import AdviceList, advise
 from tremula.advise.compile_time import compile_time
 from tremula.advise.operations import Looks, operations
 from tremula.advise.recompilations import recompilations
-from tremula.cli.command import CommandError
-from tremula.cli.estimate_options import options_from_text, question_of
+from tremula.ask.options import options_from_text, question_of
+from tremula.errors import Error
 from tremula.formatting import plain
-from tremula.frontends.torch.subject import Subject
 from tremula.settings.environment import env
 from tremula.study.answer import Answer, Answers, ask
-from tremula.study.finding import to_plain
 from tremula.study.saved import save
+from tremula.study.subject import Subject
 from tremula.study.table import as_csv, legend, print_table
 
 #: columns where the output is no terminal
@@ -40,12 +39,10 @@ def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = 
     """Answer what `options` ask about `subject`; 1 if nothing could be answered.
 
     Raises:
-        CommandError: options that do not go together.
+        Error: options that do not go together.
     """
     if options.csv and options.why:
-        raise CommandError(
-            "--why gives text, which a spreadsheet cannot take: leave out one of --why and --csv"
-        )
+        raise Error("--why gives text, which a spreadsheet cannot take: leave out one of --why and --csv")
     out = file or sys.stdout
     question = question_of(options)
     answers = ask(subject, question)
@@ -53,10 +50,10 @@ def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = 
         file=out, highlight=False, markup=False, emoji=False, width=None if out.isatty() else _WIDTH
     )
     if options.save:
-        save(answers.findings, options.save)
+        save(answers.results, options.save)
     known = [answer for answer in answers if answer.estimate is not None]
     if options.csv:
-        out.write(as_csv(answers.findings))
+        out.write(as_csv(answers.results))
         return 0 if known else 1
     if not options.json:
         _print_answers(answers, console)
@@ -79,7 +76,7 @@ def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = 
 
 
 def answer_program(subject: Subject) -> None:
-    """What TREMULA_ESTIMATE asks for; with `stop` the program ends here. A fault of ours does not take it down."""
+    """Report what TREMULA_ESTIMATE asks for; with `stop` the program ends here. Our errors do not end the program."""
     mode = env.get("TREMULA_ESTIMATE")
     try:
         options = options_from_text(env.get("TREMULA_ESTIMATE_OPTIONS"))
@@ -93,17 +90,16 @@ def answer_program(subject: Subject) -> None:
         raise SystemExit(0)
 
 
-def print_recompilations(shapes: Mapping[tuple[str, bool], Sequence[Sequence[tuple[int, ...]]]]) -> None:
+def print_recompilations(
+    shapes: Mapping[tuple[str, bool], Sequence[Sequence[tuple[int, ...]]]], file: TextIO
+) -> None:
     """Models that a program compiled for more than one set of input shapes, by name and whether they train."""
     for (name, training), compiled in shapes.items():
         found = recompilations(compiled)
         if found.compilations:
             kind = "training" if training else "inference"
-            print(
-                plain(
-                    f"\n{name} ({kind}) is compiled more than once, for micro-batches of other shapes.\n{found}"
-                )
-            )
+            words = "is compiled more than once, for micro-batches of other shapes."
+            file.write(plain(f"\n{name} ({kind}) {words}\n{found}\n"))
 
 
 def _chosen(known: list[Answer]) -> Answer | None:
@@ -120,15 +116,15 @@ def _print_answers(answers: Answers, console: Console) -> None:
     )
     console.print(Text(title, style="bold"), Text("(modelled, not measured)", style="italic"))
     console.print()
-    print_table(answers.findings, console)
+    print_table(answers.results, console)
     console.print()
-    findings = [finding for finding in answers.findings if not finding.problem]
-    for line in _some(dict.fromkeys(finding.batch for finding in findings)):
+    results = [result for result in answers.results if not result.problem]
+    for line in _some(dict.fromkeys(result.batch for result in results)):
         console.print(Text(f"batch: {line}"))
-    for line in _some(dict.fromkeys(note for finding in findings for note in finding.notes)):
+    for line in _some(dict.fromkeys(note for result in results for note in result.notes)):
         console.print(Text(plain(f"note: {line}")))
-    if findings:
-        console.print(Text(legend(findings), style="dim"))
+    if results:
+        console.print(Text(legend(results), style="dim"))
 
 
 def _some(lines: Iterable[str]) -> list[str]:
@@ -142,9 +138,9 @@ def _print_more(answers: Answers, chosen: Answer, advice: AdviceList | None, con
     assert chosen.estimate is not None
     cut = chosen if chosen.split is not None else next((each for each in answers if each.split), None)
     if cut is not None and cut.split is not None:
-        console.print(Text(f"\nHow the model is cut over {cut.finding.setting['stages']} IPUs", style="bold"))
+        console.print(Text(f"\nHow the model is cut over {cut.result.setting['stages']} IPUs", style="bold"))
         console.print(Text(plain(cut.split.chart())))
-        lines = [*cut.split.lines(answers.subject.parts.module), *cut.split.options_lines()]
+        lines = [*cut.split.lines(), *cut.split.options_lines()]
         _print_code(lines, console)
     looks = _looks(answers, chosen)
     if len(looks):
@@ -161,7 +157,9 @@ def _print_more(answers: Answers, chosen: Answer, advice: AdviceList | None, con
 def _looks(answers: Answers, chosen: Answer) -> Looks:
     assert chosen.estimate is not None
     assert chosen.case is not None
-    return operations(chosen.estimate, answers.subject.captured(chosen.case.variant).unknown)
+    return operations(
+        chosen.estimate, answers.subject.captured(chosen.case.variant).unknown, answers.subject.dialect
+    )
 
 
 def _print_advice(advice: AdviceList, console: Console) -> None:
@@ -201,7 +199,7 @@ def _plain(answers: Answers, chosen: Answer | None, advice: AdviceList | None) -
         "parameters": subject.parameters,
         "modelled": True,
         "answers": [
-            {**to_plain(answer.finding), "split": None if answer.split is None else answer.split.config()}
+            {**asdict(answer.result), "split": None if answer.split is None else answer.split.config()}
             for answer in answers
         ],
     }

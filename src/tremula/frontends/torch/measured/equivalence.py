@@ -17,15 +17,15 @@ from dataclasses import dataclass, replace
 import torch
 
 from tremula.distributed import collectives
+from tremula.distributed.host_run import HostRun
 from tremula.distributed.instances import Instances, sync_timeout
 from tremula.errors import Error
 from tremula.frontends.torch.capture.state import StateSlots
 from tremula.frontends.torch.optimize.named import named_spec
 from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
 from tremula.frontends.torch.session import Session
-from tremula.frontends.torch.subject import Subject
+from tremula.frontends.torch.subject import TorchSubject
 from tremula.program.loops import Loops
-from tremula.scale.row import HostRun
 
 #: share of its value by which a floating-point input is changed at most, so that micro-batches differ; signs stay
 _NOISE = 0.5
@@ -48,7 +48,7 @@ class _Together:
     dtype: torch.dtype
 
 
-def train_together(subject: Subject, instance: int, instances: int, steps: int) -> HostRun | None:
+def train_together(subject: TorchSubject, instance: int, instances: int, steps: int) -> HostRun | None:
     """Train in this process and the others; what came of it, in instance 0.
 
     Args:
@@ -80,13 +80,13 @@ def train_together(subject: Subject, instance: int, instances: int, steps: int) 
     return compared(subject, together, summed, alone, alike=_alike(batches), instances=instances, steps=steps)
 
 
-def _weights(subject: Subject) -> dict[str, torch.Tensor]:
+def _weights(subject: TorchSubject) -> dict[str, torch.Tensor]:
     with subject.parts.around():
         tensors = StateSlots(subject.parts.module).tensors()
         return {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
 
-def _micro_batches(subject: Subject, instance: int, instances: int) -> list[MicroBatch]:
+def _micro_batches(subject: TorchSubject, instance: int, instances: int) -> list[MicroBatch]:
     """All micro-batches of an update, in every process: those of process 0 first."""
     inputs = [tensor.contiguous() for tensor in subject.parts.inputs]
     given = [[tensor] for tensor in inputs]
@@ -120,7 +120,7 @@ def _alike(batches: list[MicroBatch]) -> bool:
 
 
 def _session(
-    subject: Subject,
+    subject: TorchSubject,
     batches: list[MicroBatch],
     instances: Instances,
     start: dict[str, torch.Tensor],
@@ -146,7 +146,7 @@ def _session(
 
 
 def _train(
-    subject: Subject,
+    subject: TorchSubject,
     batches: list[MicroBatch],
     instances: Instances,
     steps: int,
@@ -174,7 +174,7 @@ def _train(
 
 
 def _gradient(
-    subject: Subject, batches: list[MicroBatch], instances: Instances, start: dict[str, torch.Tensor]
+    subject: TorchSubject, batches: list[MicroBatch], instances: Instances, start: dict[str, torch.Tensor]
 ) -> dict[str, torch.Tensor]:
     """The gradient of one update, summed over micro-batches and processes.
 
@@ -212,7 +212,7 @@ def _spread(weights: dict[str, torch.Tensor], instances: Instances) -> float:
 
 
 def compared(
-    subject: Subject,
+    subject: TorchSubject,
     together: _Together,
     summed: dict[str, torch.Tensor] | None,
     alone: dict[str, torch.Tensor] | None,

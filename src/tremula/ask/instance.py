@@ -1,7 +1,7 @@
-"""One process of a measured run: `python -m tremula.scale.instance`, started by poprun.
+"""One process of a measured run: `python -m tremula.ask.instance`, started by poprun.
 
 Runs the user's program up to its first call of a wrapped model, trains that model for a few steps together with the
-other instances, and leaves the figures in a file for whoever started it.
+other instances, and writes the figures to a file for the process that started the run.
 """
 
 from __future__ import annotations
@@ -13,35 +13,26 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tremula.ask.sources import each_subject
 from tremula.atomic_files import write_text_atomically
 from tremula.distributed import launch_environment
 from tremula.errors import Error
-from tremula.frontends.torch.factory import load, made_on_host, subject_of
-from tremula.frontends.torch.subject import Subject
-from tremula.scale.equivalence import train_together
-from tremula.study.programs import subjects_of_program
-
-#: what the figures are called in their folder
-FIGURES = "figures.json"
+from tremula.scale.measure import FIGURES
+from tremula.study.subject import Subject
 
 
 def main(words: list[str]) -> int:
     """Measure; the words are those of `tremula.scale.measure`."""
-    folder, asked, *subject = words
-    settings = json.loads(asked)
+    folder, settings, *subject = words
+    given = json.loads(settings)
     index, count = launch_environment.instance(), launch_environment.instances()
 
-    def measured(model: Subject) -> dict[str, Any]:
-        found = train_together(model, index, count, settings["steps"])
+    def measure(model: Subject) -> dict[str, Any]:
+        found = model.train_together(index, count, given["steps"])
         return {"run": None if found is None else asdict(found)}
 
     try:
-        if subject[0] == "run":
-            figures = subjects_of_program(subject[1:], measured)[0]
-        else:
-            factory, name = load(subject[0])
-            made = made_on_host(factory)
-            figures = measured(subject_of(made, name, optimizer=settings["optimizer"], values=True))
+        figures = each_subject(subject, measure, optimizer=given["optimizer"], values=True)[0]
     except Error as problem:
         sys.stderr.write(f"tremula: {problem.message}\n")
         if index == 0:
@@ -50,7 +41,7 @@ def main(words: list[str]) -> int:
     if index == 0:
         write_text_atomically(Path(folder) / FIGURES, json.dumps(figures))
     sys.stdout.flush()
-    # the program was left in the middle: its threads and workers are not waited for
+    # the program was stopped in the middle: its threads and workers are not waited for
     sys.stderr.flush()
     os._exit(0)
 

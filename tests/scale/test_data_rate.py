@@ -11,53 +11,59 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 import poptorch
+from tremula.estimate.figures import Figure
 from tremula.frontends.torch.data import current_loader
-from tremula.scale.feeding import fed, limits, measured_rate
+from tremula.frontends.torch.factory import make, subject_of
+from tremula.frontends.torch.subject import TorchSubject
+from tremula.scale.data_rate import limits, measured_rate, with_data_rate
 from tremula.scale.row import DataRate, Row
-from tremula.study.finding import Figure
 
 
 def row(ipus: int, rate: float, hosts: int = 1) -> Row:
     """Takes as many samples a second, 8 per step."""
     step = 8 / rate
     return Row(
-        "weak",
-        "bow",
-        ipus,
+        "model",
+        True,
+        {"target": "bow", "ipus": ipus},
+        mode="weak",
         fits="yes",
         hosts=hosts,
         figures={
             "throughput": Figure(rate, rate * 0.7, rate * 1.1, "samples/s"),
             "step_seconds": Figure(step, step / 1.1, step / 0.7, "s"),
         },
-        parts={"compute": step},
+        shares={"compute": 1.0},
     )
 
 
 def test_a_host_that_keeps_up_costs_nothing() -> None:
-    found = fed(row(1, 100.0), DataRate(200.0, "given"))
+    found = with_data_rate(row(1, 100.0), DataRate(200.0, "given"))
     assert found.parts["data"] == 0.0
     assert found.figures["fed_throughput"].value == 100.0
 
 
 def test_a_slower_host_sets_the_pace() -> None:
-    found = fed(row(4, 400.0), DataRate(100.0, "given"))
+    found = with_data_rate(row(4, 400.0), DataRate(100.0, "given"))
     assert found.figures["fed_throughput"].value == 100.0
     assert sum(found.parts.values()) == pytest.approx(8 / 100.0)  # a step waits until its samples are there
 
 
 def test_every_host_of_a_system_loads() -> None:
-    assert fed(row(64, 400.0, hosts=4), DataRate(100.0, "given")).figures["fed_throughput"].value == 400.0
+    assert (
+        with_data_rate(row(64, 400.0, hosts=4), DataRate(100.0, "given")).figures["fed_throughput"].value
+        == 400.0
+    )
 
 
 def test_nothing_is_said_where_nothing_is_known() -> None:
-    assert "data" not in fed(row(1, 100.0), None).parts
-    assert fed(Row("weak", "bow", 1, problem="no"), DataRate(1.0, "given")).figures == {}
+    assert "data" not in with_data_rate(row(1, 100.0), None).parts
+    assert with_data_rate(Row("model", True, {"ipus": 1}, problem="no"), DataRate(1.0, "given")).figures == {}
 
 
 def test_the_limit_is_the_smallest_size_that_waits() -> None:
     data = DataRate(150.0, "given")
-    rows = [fed(row(n, 100.0 * n), data) for n in (1, 2, 4)]
+    rows = [with_data_rate(row(n, 100.0 * n), data) for n in (1, 2, 4)]
     (limit,) = limits([("weak", "bow", rows)], data)
     assert limit.ipus == 2
     assert limit.needed_per_host == 400.0
@@ -66,7 +72,12 @@ def test_the_limit_is_the_smallest_size_that_waits() -> None:
     assert limits([("weak", "bow", rows)], None) == []
 
 
-def test_the_loader_that_a_program_goes_over_can_be_read_on_its_own() -> None:
+@pytest.fixture
+def subject() -> TorchSubject:
+    return subject_of(make(lambda: (torch.nn.Linear(2, 2), torch.zeros(4, 2))), "linear")
+
+
+def test_the_loader_that_a_program_goes_over_can_be_read_on_its_own(subject: TorchSubject) -> None:
     data = TensorDataset(torch.zeros(40, 3), torch.zeros(40))
     with current_loader.watching():
         next(iter(poptorch.DataLoader(poptorch.Options().deviceIterations(2), data, batch_size=4)))
@@ -77,7 +88,7 @@ def test_the_loader_that_a_program_goes_over_can_be_read_on_its_own() -> None:
         speed = current_loader.read(loader, seconds=6.0, clock=lambda: float(next(ticks)))
         assert speed == current_loader.ReadingSpeed(samples=48, batches=6, seconds=6.0, workers=0)
         assert speed.samples_per_second == 8.0
-        rate, why = measured_rate()
+        rate, why = measured_rate(subject)
     assert why == ""
     assert rate is not None
     assert rate.origin == "measured"
@@ -109,7 +120,7 @@ def test_reading_ends_in_time_whatever_the_loader_is_like() -> None:
     assert slow is None
 
 
-def test_loaders_are_kept_only_while_somebody_watches() -> None:
+def test_loaders_are_kept_only_while_somebody_watches(subject: TorchSubject) -> None:
     loader = poptorch.DataLoader(poptorch.Options(), TensorDataset(torch.zeros(4)))
     next(iter(loader))
     assert current_loader.newest() is None
@@ -119,12 +130,12 @@ def test_loaders_are_kept_only_while_somebody_watches() -> None:
         del loader
         assert current_loader.newest() is kept()
     assert kept() is None
-    rate, why = measured_rate()
+    rate, why = measured_rate(subject)
     assert rate is None
     assert "no poptorch.DataLoader" in why
 
 
-def test_a_loader_that_fails_is_told() -> None:
+def test_a_loader_that_fails_is_told(subject: TorchSubject) -> None:
     class Broken(torch.utils.data.Dataset[torch.Tensor]):
         def __len__(self) -> int:
             return 4
@@ -134,6 +145,6 @@ def test_a_loader_that_fails_is_told() -> None:
 
     with current_loader.watching():
         current_loader.begins(DataLoader(Broken()))
-        rate, why = measured_rate()
+        rate, why = measured_rate(subject)
     assert rate is None
     assert "the disk is gone" in why

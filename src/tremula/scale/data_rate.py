@@ -1,9 +1,8 @@
 """Whether the host keeps up: samples that IPUs take in a second, against those that loading has ready.
 
-The rate is given, or that of the loader that the program is going over, which is read on its own for a moment. Loading
-runs beside the device, so it costs nothing until it is the slower of the two; from there on it sets the pace. Every
-host of a system is taken to load as fast as this one, and the rate has no band: how far another host is off is not
-known.
+The rate is given, or measured: the program's data loader is read on its own for a moment. Loading runs beside the
+device, so it costs nothing until it is the slower of the two. Every host of a system is assumed to load as fast as
+this one, and the rate has no band.
 """
 
 from __future__ import annotations
@@ -11,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tremula.frontends.torch.data import current_loader
+from tremula.errors import Error
+from tremula.estimate.figures import Figure
 from tremula.scale.row import DataRate, Row
-from tremula.study.finding import Figure
+from tremula.study.subject import Subject
 
 #: where a rate comes from
 MEASURED, GIVEN = "measured", "given"
@@ -21,23 +21,18 @@ MEASURED, GIVEN = "measured", "given"
 _SECONDS = 2.0
 
 
-def measured_rate() -> tuple[DataRate | None, str]:
+def measured_rate(subject: Subject) -> tuple[DataRate | None, str]:
     """How fast the program's loader has batches ready on this host; or why that is not known."""
-    loader = current_loader.newest()
-    if loader is None:
-        return None, "the program goes over no poptorch.DataLoader"
     try:
-        speed = current_loader.read(loader, _SECONDS)
-    except Exception as problem:  # the loader and its data are the user's
-        return None, f"the program's loader could not be read on its own: {problem}"
-    if speed is None:
-        return None, "the program's loader has too few batches to time"
+        speed = subject.loader_speed(_SECONDS)
+    except Error as problem:
+        return None, problem.message
     how = f"the program's own loader on this host, {speed.batches} batches in {speed.seconds:.1f} s"
     return DataRate(speed.samples_per_second, MEASURED, speed.workers, how), ""
 
 
-def fed(row: Row, data: DataRate | None) -> Row:
-    """`row` with what waiting for data does to it, if it is known how fast data comes."""
+def with_data_rate(row: Row, data: DataRate | None) -> Row:
+    """`row` with the time that it waits for data, if the rate of loading is known."""
     throughput = row.figures.get("throughput")
     if data is None or throughput is None or not throughput.value:
         return row
@@ -50,7 +45,7 @@ def fed(row: Row, data: DataRate | None) -> Row:
     return replace(
         row,
         figures={**row.figures, "fed_throughput": reached},
-        parts={**row.parts, "data": waiting},
+        waiting_seconds=waiting,
     )
 
 
@@ -74,7 +69,7 @@ def limits(series: Sequence[tuple[str, str, Sequence[Row]]], data: DataRate | No
         known = [row for row in rows if row.runs and "throughput" in row.figures]
         if data is None or not known:
             continue
-        waits = [row.ipus for row in known if row.parts.get("data", 0.0) > 0.0]
+        waits = [row.ipus for row in known if (row.waiting_seconds or 0.0) > 0.0]
         most = max(row.figures["throughput"].value / row.hosts for row in known)
         found.append(Limit(mode, target, min(waits, default=None), most, data.samples_per_second))
     return found

@@ -1,19 +1,12 @@
-"""A split in the user's words: lines of Python for this model, a config, a chart.
-
-The lines do what they say when they run before the model is wrapped: a test runs them. Figures are modelled.
-"""
+"""A split for its reader: a config in plain values, a chart, text and HTML. Figures are modelled."""
 
 from __future__ import annotations
 
-import keyword
 from collections import defaultdict
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from tremula.program.op import Phase
-from tremula.schedule.pipeline import pipeline_stages
 
 if TYPE_CHECKING:
     from tremula.study.split.result import IpuLoad, Split
@@ -23,85 +16,21 @@ _FEWEST_LAYERS = 4
 _PARTS = (("forward", "█", "#3b6ea5"), ("recompute", "▒", "#9fbfdf"), ("backward", "░", "#d98a3d"))
 
 
-def access(path: str, module: torch.nn.Module | None = None, name: str = "model") -> str:
-    """How Python names the submodule at dotted `path` of `module`, which is called `name`.
-
-    Without the module, numbers are taken for places in a list and other names for attributes.
-    """
-    written, owner = name, module
-    for part in path.split("."):
-        if isinstance(owner, torch.nn.ModuleDict) or not (part.isdigit() or _is_name(part)):
-            if owner is not None and not isinstance(owner, torch.nn.ModuleDict):
-                return f"{name}.get_submodule({_quoted(path)})"  # added under a name that Python cannot write
-            written += f"[{_quoted(part)}]"
-        elif part.isdigit():
-            if owner is not None and not isinstance(owner, torch.nn.ModuleList | torch.nn.Sequential):
-                return f"{name}.get_submodule({_quoted(path)})"
-            written += f"[{part}]"
-        else:
-            written += f".{part}"
-        owner = None if owner is None else owner._modules.get(part)
-    return written
-
-
-def _quoted(text: str) -> str:
-    """`text` as Python reads it back, whatever is in it."""
-    simple = text.isprintable() and not set(text) & {'"', "\\"}
-    return f'"{text}"' if simple else repr(text)
-
-
-def _is_name(part: str) -> bool:
-    # others than ASCII may be read as another name: Python normalises identifiers
-    return part.isascii() and part.isidentifier() and not keyword.iskeyword(part)
-
-
-def begin_block_lines(split: Split, module: torch.nn.Module | None = None, name: str = "model") -> list[str]:
-    """A `poptorch.BeginBlock` for each stage after the first."""
-    lines = []
-    for begin in split.begins:
-        where = access(begin.module, module, name)
-        call = f"poptorch.BeginBlock({where}, {_quoted(begin.module)}, ipu_id={begin.ipu})"
-        # a module cannot be assigned to a call; the hook that BeginBlock puts on is enough
-        lines.append(call if where.endswith(")") else f"{where} = {call}")
-    return lines
-
-
-def options_lines(split: Split, name: str = "options") -> list[str]:
-    """The options that go with the blocks; micro-batches as the split was judged with."""
-    found = split.estimate
-    if not split.begins:
-        return []
-    lines = [
-        f"{name}.setExecutionStrategy(poptorch.PipelinedExecution(poptorch.AutoStage.AutoIncrement))",
-    ]
-    ipus = found.deployment.ipus_per_replica * found.loops.replicas
-    if ipus & (ipus - 1):
-        lines.append(f"{name}.autoRoundNumIPUs(True)  # hardware hands out powers of two")
-    needed = pipeline_stages(1 + len(split.begins), found.training)
-    if found.training:
-        lines.append(
-            f"{name}.Training.gradientAccumulation({found.loops.gradient_accumulation})  # at least {needed}"
-        )
-    else:
-        lines.append(f"{name}.deviceIterations({found.loops.device_iterations})  # at least {needed}")
-    return lines
-
-
 def config(split: Split) -> dict[str, Any]:
     """Stages with their IPUs; and the layers on each IPU, where the model is one list of equal layers."""
     found = split.estimate
-    told: dict[str, Any] = {
+    plain: dict[str, Any] = {
         "ipus_per_replica": found.deployment.ipus_per_replica,
         "stages": [{"module": "", "ipu": 0}, *({"module": b.module, "ipu": b.ipu} for b in split.begins)],
     }
     if found.training:
-        told["gradient_accumulation_steps"] = found.loops.gradient_accumulation
+        plain["gradient_accumulation_steps"] = found.loops.gradient_accumulation
     else:
-        told["inference_device_iterations"] = found.loops.device_iterations
+        plain["inference_device_iterations"] = found.loops.device_iterations
     layers = layers_per_ipu(split)
     if layers is not None:
-        told["layers_per_ipu"] = layers
-    return told
+        plain["layers_per_ipu"] = layers
+    return plain
 
 
 def layers_per_ipu(split: Split) -> list[int] | None:
@@ -170,9 +99,7 @@ def text(split: Split) -> str:
         f"busiest IPU {split.imbalance:.1%} above the mean, "
         f"{split.estimate.memory.max_tile_bytes / split.estimate.memory.tile_memory_bytes:.0%} of tile memory"
     )
-    return "\n".join(
-        [head, split.reason, "", chart(split), "", *begin_block_lines(split), *options_lines(split)]
-    )
+    return "\n".join([head, split.reason, "", chart(split), "", *split.lines(), *split.options_lines()])
 
 
 def html(split: Split) -> str:
@@ -189,7 +116,7 @@ def html(split: Split) -> str:
             f"<tr><td>IPU {load.ipu}</td><td style='width:30em;text-align:left;white-space:nowrap'>{parts}</td>"
             f"<td>{load.cycles:,.0f} cycles</td><td>{load.memory_share:.0%} of a tile</td></tr>"
         )
-    lines = "\n".join([*begin_block_lines(split), *options_lines(split)])
+    lines = "\n".join([*split.lines(), *split.options_lines()])
     return (
         f"<div><p>{split.throughput:,.0f} samples/s modelled, busiest IPU {split.imbalance:.1%} above the mean. "
         f"{escape(split.reason)}</p><table>{''.join(rows)}</table><pre>{escape(lines)}</pre></div>"

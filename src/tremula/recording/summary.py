@@ -1,16 +1,12 @@
-"""What was modelled and with which settings, and the figures of the summary with their error bands.
-
-Figures and bands are the estimate's. The bands are of rates; those of times are their reciprocals. Figures without
-a published comparison have no band.
-"""
+"""The summary of a profile: what was modelled with which settings, and its figures with their error bands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
-from tremula.estimate.bands import Band, band
 from tremula.estimate.estimate import Estimate
+from tremula.estimate.figures import banded_figures
 from tremula.profile import model
 
 
@@ -47,24 +43,27 @@ def options(estimate: Estimate, engine: Mapping[str, str], run: Mapping[str, str
         yield model.Option("engine", name, text)
 
 
+#: name of a figure -> its name in profiles
+NAMES_IN_PROFILES = {
+    "throughput": "throughput",
+    "throughput_per_replica": "throughput_per_replica",
+    "cycles_per_step": "cycles_per_step",
+    "step_seconds": "seconds_per_step",
+    "device_cycles_per_step": "device_cycles_per_step",
+    "cycles_per_call": "cycles_per_call",
+    "call_seconds": "seconds_per_call",
+    "latency_seconds": "latency_seconds",
+    "tile_bytes": "max_tile_bytes",
+    "total_bytes": "total_bytes",
+}
+
+
 def figures(estimate: Estimate) -> Iterator[model.Figure]:
     """The figures that a summary shows."""
-    rate, memory = estimate.time_band, band("memory")
-    yield _with_band("throughput", estimate.throughput, "samples/s", rate)
-    yield _with_band("throughput_per_replica", estimate.throughput_per_replica, "samples/s", rate)
-    # the bands are of rates: what is faster takes less time
-    span = Band(1 / rate.high, 1 / rate.low, rate.rows)
-    for name, value, unit in (
-        ("cycles_per_step", estimate.cycles_per_step, "cycles"),
-        ("seconds_per_step", estimate.seconds_per_step, "s"),
-        ("device_cycles_per_step", estimate.device_cycles_per_step, "cycles"),
-        ("cycles_per_call", estimate.cycles_per_call, "cycles"),
-        ("seconds_per_call", estimate.seconds_per_call, "s"),
-        ("latency_seconds", estimate.latency_seconds, "s"),
-    ):
-        yield _with_band(name, value, unit, span)
-    yield _with_band("max_tile_bytes", estimate.memory.max_tile_bytes, "bytes", memory)
-    yield _with_band("total_bytes", estimate.memory.total_bytes, "bytes", memory)
+    banded = banded_figures(estimate)
+    for ours, name in NAMES_IN_PROFILES.items():
+        value, unit, error = banded[ours]
+        yield model.Figure(name, value, unit, *error.around(value), str(error))
     for name, value, unit in (
         ("work_cycles_per_step", sum(op.cycles for op in estimate.ops), "cycles"),
         ("flops_per_step", estimate.flops_per_step, "FLOP"),
@@ -84,11 +83,6 @@ def figures(estimate: Estimate) -> Iterator[model.Figure]:
             ("pipeline_bottleneck_ipu", pipeline.bottleneck, "IPU"),
         ):
             yield model.Figure(name, value, unit, value, value, "")
-
-
-def _with_band(name: str, value: float, unit: str, error: Band) -> model.Figure:
-    low, high = error.around(value)
-    return model.Figure(name, value, unit, low, high, str(error))
 
 
 def counts(estimate: Estimate, plans: int) -> Iterator[model.Count]:

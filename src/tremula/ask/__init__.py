@@ -1,0 +1,175 @@
+"""Questions about a model on IPUs, for scripts and notebooks: does it fit, how fast, where to cut, what to change.
+
+    from tremula import ask
+
+    model = ask.factory("model.py:make")            # or ask.subject(wrapped, *batch), ask.program("train.py")
+    print(ask.estimate(model, ipus=[1, 4], target="bow"))
+    print(ask.advice(model))
+
+All figures are modelled, none is measured. What is returned shows itself as a table in notebooks and in `print`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tremula.advise.advice import Advice
+from tremula.advise.advise import AdviceList, advise
+from tremula.advise.compile_time import CompileTime, compile_time
+from tremula.advise.operations import Looks
+from tremula.advise.operations import operations as _operations
+from tremula.advise.recompilations import Recompilations, recompilations
+from tremula.ask.sources import factory, program, subject
+from tremula.device.chip_model import estimate_of
+from tremula.errors import Error
+from tremula.estimate.estimate import Estimate
+from tremula.scale.making import make_study
+from tremula.scale.question import ScaleQuestion
+from tremula.scale.row import ScalingStudy
+from tremula.study.answer import Answer, Answers, answer
+from tremula.study.answer import ask as _ask
+from tremula.study.case import Study
+from tremula.study.compare import Comparison
+from tremula.study.compare import compare as _compare
+from tremula.study.question import Question, Setting
+from tremula.study.result import Result
+from tremula.study.saved import read_one
+from tremula.study.split.result import Split
+from tremula.study.subject import Subject
+
+__all__ = [
+    "Advice",
+    "AdviceList",
+    "Answer",
+    "Answers",
+    "Comparison",
+    "CompileTime",
+    "Estimate",
+    "Looks",
+    "Question",
+    "Recompilations",
+    "Result",
+    "ScaleQuestion",
+    "ScalingStudy",
+    "Split",
+    "Subject",
+    "advice",
+    "compare",
+    "compile_time",
+    "estimate",
+    "estimate_of",
+    "factory",
+    "operations",
+    "program",
+    "recompilations",
+    "scale",
+    "split",
+    "subject",
+]  # fmt: skip
+
+
+def estimate(model: Subject, **question: Any) -> Answers:
+    """Does it fit, and how fast is it; for every combination of the values that are asked about.
+
+    Args:
+        model: from `factory`, `subject` or `program`.
+        question: values or lists of them for target, ipus, stages, replicas, micro_batch, accumulation,
+            device_iterations, precision (fp32, fp16, fp16.32, fp16.16) and recompute (none, all, norms). What is left
+            out is the program's own.
+
+    Raises:
+        Error: there is no such field, or a value makes no sense. What does not fit together is an answer's `problem`.
+    """
+    return _ask(model, Question.of(**question))
+
+
+def split(model: Subject, ipus: int, **setting: Any) -> Split:
+    """The best pipeline over `ipus` IPUs: where to cut, what each IPU gets, and lines of code for it.
+
+    Raises:
+        Error: the model cannot be cut like this.
+    """
+    found = answer(Study(model), Setting(stages=ipus, **setting))
+    if found.split is None:
+        raise Error(found.problem or f"There is nothing to cut for {ipus} IPU{'s' * (ipus != 1)}.")
+    return found.split
+
+
+def advice(model: Subject, *, budget_seconds: float = 30.0, **setting: Any) -> AdviceList:
+    """What to change so that it fits or runs faster, best first, each with the effect that the chip model predicts.
+
+    Args:
+        model: from `factory`, `subject` or `program`.
+        budget_seconds: no new change is tried after so long.
+        setting: single values for what `estimate` takes; by default the program as it is.
+
+    Raises:
+        Error: there is no estimate of the program like this.
+    """
+    study = Study(model)
+    return advise(study, answer(study, Setting(**setting)), budget_seconds=budget_seconds)
+
+
+def operations(model: Subject, **setting: Any) -> Looks:
+    """Ops that are not supported, not modelled, done by the host, or slow for what they do.
+
+    Raises:
+        Error: there is no estimate of the program like this.
+    """
+    found = answer(Study(model), Setting(**setting))
+    if found.estimate is None or found.case is None:
+        raise Error(found.problem)
+    return _operations(found.estimate, model.captured(found.case.variant).unknown, model.dialect)
+
+
+def compare(a: Side, b: Side) -> Comparison:
+    """What is different between A and B, and where the difference comes from.
+
+    Args:
+        a: a result, an answer, a file that `tremula estimate --save` wrote, or a profile.
+        b: the same.
+
+    Raises:
+        Error: one of them has no figures, or several answers.
+    """
+    return _compare(_result(a), _result(b))
+
+
+Side = Result | Answer | Answers | str | PathLike[str]
+
+
+def _result(side: Side) -> Result:
+    if isinstance(side, Result):
+        return side
+    if isinstance(side, Answer):
+        return side.result
+    if isinstance(side, Answers):
+        if len(side) != 1:
+            raise Error(f"These are {len(side)} answers; choose one of them to compare.")
+        return side.results[0]
+    return read_one(side)
+
+
+def scale(model: Subject, *, folder: str | PathLike[str], name: str = "", **question: Any) -> ScalingStudy:
+    """How the model scales over IPUs, modelled; nothing is measured on the host.
+
+    Args:
+        model: from `factory`, `subject` or `program`.
+        folder: where the study is kept; a second call goes on from there.
+        name: for reports; by default the model's.
+        question: fields of `ScaleQuestion`.
+
+    Raises:
+        Error: a value makes no sense, or the folder cannot be written.
+    """
+    return make_study(
+        model, ScaleQuestion(**{k: _listed(v) for k, v in question.items()}), command="tremula.ask.scale",
+        folder=Path(folder), name=name,
+    )  # fmt: skip
+
+
+def _listed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value

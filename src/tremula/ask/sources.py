@@ -1,0 +1,105 @@
+"""Where subjects come from: a factory function, an unchanged program, a wrapped model.
+
+Front ends are imported when they are needed: asking about a program of one framework loads no other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO, TypeVar
+
+from tremula.errors import Error
+from tremula.study.programs import subjects_of_program
+from tremula.study.subject import Subject
+
+Answered = TypeVar("Answered")
+
+
+def each_subject(
+    words: Sequence[str],
+    answer: Callable[[Subject], Answered],
+    *,
+    training: bool | None = None,
+    optimizer: str | None = None,
+    values: bool = False,
+    go_on: bool = False,
+    prints: TextIO | None = None,
+    watch_loader: bool = False,
+) -> list[Answered]:
+    """What `answer` says of the model that the words of a command line name.
+
+    Args:
+        words: `file.py:function` or `package.module:function`; or `run` and a program with its arguments.
+        answer: called with each model.
+        training: of a factory; None: if it returns an optimizer, or forward computes a loss.
+        optimizer: of a factory, by name.
+        values: keep the weights and inputs that a factory makes, to run them.
+        go_on: let a program run on, and answer for every model that it compiles.
+        prints: where a program's own output goes.
+        watch_loader: remember the data loader that a program uses, for `Subject.loader_speed`.
+
+    Raises:
+        Error: there is no such function or program, or it makes no model.
+    """
+    if words[0] != "run":
+        return [answer(factory(words[0], training=training, optimizer=optimizer, values=values))]
+    with contextlib.ExitStack() as stack:
+        if watch_loader:
+            from tremula.frontends.torch.data.current_loader import watching
+
+            stack.enter_context(watching())
+        return subjects_of_program(words[1:], answer, go_on=go_on, prints=prints)
+
+
+def factory(
+    source: str | Callable[[], Any],
+    *,
+    training: bool | None = None,
+    optimizer: str | None = None,
+    values: bool = False,
+) -> Subject:
+    """The model that a function without arguments returns with example inputs of one micro-batch.
+
+    Args:
+        source: the function, or where it is: `file.py:function`, `package.module:function`. It returns
+            `(model, inputs)` or `(model, inputs, optimizer)`.
+        training: None: if there is an optimizer, or forward computes a loss.
+        optimizer: by name (sgd, adam ...); by default what the function returns.
+        values: keep weights and inputs, to run the model; without, no memory is taken for weights.
+
+    Raises:
+        Error: there is no such function, or it returns something else.
+    """
+    from tremula.frontends.torch.factory import load, make, make_with_values, subject_of
+
+    function, name = load(source) if isinstance(source, str) else (source, source.__name__)
+    made = make_with_values(function) if values else make(function)
+    return subject_of(made, name, training=training, optimizer=optimizer, values=values)
+
+
+def subject(wrapped: Any, *args: Any, **kwargs: Any) -> Subject:
+    """A wrapped model with the arguments of one call (a whole combined batch), compiled or not.
+
+    Raises:
+        Error: it is not a wrapped model.
+    """
+    make = getattr(type(wrapped), "_subject", None)
+    if make is None:
+        raise Error(
+            f"A {type(wrapped).__name__} is no wrapped model; ask.factory takes a function that makes one."
+        )
+    made: Subject = make(wrapped, *args, **kwargs)
+    return made
+
+
+def program(*words: str) -> Subject:
+    """The first model that a program calls; the program is run up to that call and ended there.
+
+    Args:
+        words: the program's path, or `-m` and a module; then its arguments.
+
+    Raises:
+        Error: there is no such program, or it calls no wrapped model.
+    """
+    return subjects_of_program(words, lambda found: found)[0]

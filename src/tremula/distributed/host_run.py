@@ -1,0 +1,28 @@
+"""A run of real processes that trained a model together on this host, measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class HostRun:
+    """The figures of one run."""
+
+    instances: int
+    steps: int
+    samples_per_step: int
+    seconds_per_step: float
+    #: largest difference of the weights between the instances; 0.0: the same bits
+    spread: float
+    #: difference of the summed gradient to that of one process alone, over its size; None: not compared
+    deviation: float | None
+    #: up to which deviation is rounding, in the type of the weights
+    tolerance: float
+    equivalent: bool | None
+    note: str = ""
+
+    @property
+    def samples_per_second(self) -> float:
+        """Of all instances."""
+        return self.samples_per_step / self.seconds_per_step if self.seconds_per_step else 0.0

@@ -1,0 +1,80 @@
+"""What a front end says in its users' words: changes of a program as lines of code, and names of settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
+
+from tremula.program.variant import StageStart
+from tremula.schedule.deployment import Location
+
+Lines = tuple[str, ...]
+
+
+class Dialect(Protocol):
+    """Lines of code for a program that has `model`, `options`, `optimizer`, `inputs` and `batch_size`.
+
+    The lines work when they run before the model is put on the device.
+    """
+
+    #: names of the settings in messages
+    accumulation_setting: str
+    iterations_setting: str
+    #: what marks ops that the host runs
+    host_block: str
+
+    def stages(self, starts: Sequence[StageStart], *, name: str = "model", replace: bool = False) -> Lines:
+        """Stages begin at these modules; `replace`: in place of those that the program has."""
+
+    def pipeline(
+        self, ipus: int, training: bool, micro_batches: int, needed: int, *, name: str = "options"
+    ) -> Lines:
+        """Run stages as a pipeline on `ipus` IPUs of all replicas, with at least `needed` micro-batches."""
+
+    def device_iterations(self, count: int) -> Lines:
+        """Iterations of the device's loop per call."""
+
+    def accumulation(self, count: int) -> Lines:
+        """Micro-batches per weight update."""
+
+    def micro_batch(self, samples: int) -> Lines:
+        """Samples of a micro-batch."""
+
+    def replicas(self, count: int) -> Lines:
+        """Copies of the model."""
+
+    def half_precision(self) -> Lines:
+        """Model and inputs in half precision."""
+
+    def half_partials(self) -> Lines:
+        """Partial sums in half precision."""
+
+    def half_accumulators(self) -> Lines:
+        """Gradient accumulators in half precision."""
+
+    def recomputation(self, mode: Literal["none", "norms"]) -> Lines:
+        """What is computed again before its gradient."""
+
+    def checkpoints(self, modules: Sequence[str]) -> Lines:
+        """Compute everything again but the results of these modules."""
+
+    def memory_proportions(self, shares: Mapping[int, float]) -> Lines:
+        """Share of tile memory for temporaries, by IPU."""
+
+    def memory_proportion(self, module: str, share: float) -> Lines:
+        """The same for the product of one module."""
+
+    def location(self, tensors: Literal["optimizer_state", "accumulators"], location: Location) -> Lines:
+        """Where the optimizer's state or gradient accumulators are stored."""
+
+    def last_results(self) -> Lines:
+        """Return the results of the last micro-batch only."""
+
+    def prefetch(self, depth: int) -> Lines:
+        """Let the host send inputs ahead."""
+
+    def overlap(self, io_tiles: int, *, accumulation_loop: bool, sum_results: bool) -> Lines:
+        """Transfer inputs on I/O tiles while the others compute."""
+
+    def input_dtype(self, inputs: Sequence[int], dtype: str) -> Lines:
+        """Send these inputs in another dtype and cast them on the device."""
