@@ -17,16 +17,6 @@ TABLES = (
     "stack_layers.py",
     "distributed/protocol.py",
 )
-#: packages that still name shims. Remove each entry with the last mention in it; the test below finds idle ones.
-IN_WORK = (
-    "study/",
-    "advise/",
-    "scale/",
-    "device/",
-    "cli/estimate",
-    "cli/scale",
-)
-
 _NAMES = re.compile("|".join(SHIMS), re.IGNORECASE)
 #: names of environment variables are public interface; the table of variables describes them
 _VARIABLE = re.compile(r"\b[A-Z]+_[A-Z0-9_]*\b")
@@ -46,9 +36,4 @@ def mentions() -> dict[str, list[str]]:
 
 
 def test_the_engine_names_no_shim() -> None:
-    assert {name: lines for name, lines in mentions().items() if not name.startswith(IN_WORK)} == {}
-
-
-def test_the_list_of_packages_in_work_is_not_longer_than_needed() -> None:
-    named = mentions()
-    assert [start for start in IN_WORK if not any(name.startswith(start) for name in named)] == []
+    assert mentions() == {}

@@ -1,7 +1,7 @@
 """The number types of the device: one table for capture, work, memory and files.
 
 The device has no 64-bit numbers and no bfloat16: int64 becomes int32, float64 and bfloat16 become fp32. Source:
-PopTorch's public documentation of supported types. Frameworks name their types as numpy does (`float16`); plans,
+the public documentation of the stack's supported types. Frameworks name their types as numpy does (`float16`); plans,
 hardware files and profiles use the short names (`fp16`).
 """
 

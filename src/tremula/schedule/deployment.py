@@ -58,6 +58,11 @@ class Deployment:
     call_seconds: float | None = None
 
     @property
+    def phased(self) -> bool:
+        """Whether the program runs in execution phases, which cannot be laid out anew."""
+        return self.execution.endswith("phased")
+
+    @property
     def lowering(self) -> LoweringSettings:
         """What it says about the work of single ops."""
         return LoweringSettings(partials=self.partials, proportions=self.proportions)

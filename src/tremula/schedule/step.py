@@ -79,7 +79,7 @@ def step_time(
         pipeline = run_pipeline(stages, turns, copies, deployment.pipeline_schedule)
         body = pipeline.total * (1.0 if program.training else 1.0 / turns)
         latency = pipeline.stages * pipeline.cycle.total
-    elif deployment.execution.endswith("phased"):
+    elif deployment.phased:
         phases = tuple(phase_loads(program, costs, deployment))
         micro_batch = _phased(phases, program, deployment, system, why) + copies
         body, latency = micro_batch * accumulation, micro_batch.total

@@ -89,7 +89,7 @@ class Study:
 
     def program(self, case: Case) -> Program:
         """The program of `case` over its IPUs."""
-        if case.cuts is None and case.deployment.execution.endswith("phased"):
+        if case.cuts is None and case.deployment.phased:
             own = replace(case.variant, own_blocks=True)
             return replace(self.subject.program(own, case.deployment), loops=case.loops)
         subject = self.subject_of(case)

@@ -17,6 +17,8 @@ class Dialect(Protocol):
     The lines work when they run before the model is put on the device.
     """
 
+    #: its name in files
+    front_end: str
     #: names of the settings in messages
     accumulation_setting: str
     iterations_setting: str

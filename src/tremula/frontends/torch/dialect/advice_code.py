@@ -6,13 +6,14 @@ Tests run the lines. Changes inside `forward` are hooks, so that no source has t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
-
-import torch
+from typing import TYPE_CHECKING, Literal
 
 from tremula.frontends.torch.dialect.module_paths import access, quoted
 from tremula.program.variant import StageStart
 from tremula.schedule.deployment import Location
+
+if TYPE_CHECKING:
+    import torch
 
 Lines = tuple[str, ...]
 
@@ -27,6 +28,7 @@ class PopTorchCode:
         module: decides how submodules are written; None: by their names alone.
     """
 
+    front_end = "torch"
     accumulation_setting = "poptorch.Options().Training.gradientAccumulation"
     iterations_setting = "poptorch.Options().deviceIterations"
     host_block = "poptorch.CPU"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import keyword
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 
 def access(path: str, module: torch.nn.Module | None = None, name: str = "model") -> str:
@@ -14,18 +16,30 @@ def access(path: str, module: torch.nn.Module | None = None, name: str = "model"
     """
     written, owner = name, module
     for part in path.split("."):
-        if isinstance(owner, torch.nn.ModuleDict) or not (part.isdigit() or _is_name(part)):
-            if owner is not None and not isinstance(owner, torch.nn.ModuleDict):
+        holds = _container(owner)
+        if holds == "dict" or not (part.isdigit() or _is_name(part)):
+            if holds not in ("dict", "anything"):
                 return f"{name}.get_submodule({quoted(path)})"  # added under a name that Python cannot write
             written += f"[{quoted(part)}]"
         elif part.isdigit():
-            if owner is not None and not isinstance(owner, torch.nn.ModuleList | torch.nn.Sequential):
+            if holds not in ("list", "anything"):
                 return f"{name}.get_submodule({quoted(path)})"
             written += f"[{part}]"
         else:
             written += f".{part}"
         owner = None if owner is None else owner._modules.get(part)
     return written
+
+
+def _container(owner: torch.nn.Module | None) -> str:
+    """How a module holds others: by name in a dict, by number in a list, as attributes; without one: anything."""
+    if owner is None:  # a saved program, read without torch
+        return "anything"
+    from torch import nn
+
+    if isinstance(owner, nn.ModuleDict):
+        return "dict"
+    return "list" if isinstance(owner, nn.ModuleList | nn.Sequential) else "attributes"
 
 
 def quoted(text: str) -> str:
