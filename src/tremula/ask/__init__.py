@@ -22,7 +22,7 @@ from tremula.advise.compile_time import CompileTime, compile_time
 from tremula.advise.operations import Looks
 from tremula.advise.operations import operations as _operations
 from tremula.advise.recompilations import Recompilations, recompilations
-from tremula.ask.sources import factory, program, subject
+from tremula.ask.sources import factory, program, save_program, saved_program, subject
 from tremula.device.chip_model import estimate_of
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
@@ -65,6 +65,8 @@ __all__ = [
     "operations",
     "program",
     "recompilations",
+    "save_program",
+    "saved_program",
     "scale",
     "split",
     "subject",

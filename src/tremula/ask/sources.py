@@ -1,4 +1,4 @@
-"""Where subjects come from: a factory function, an unchanged program, a wrapped model.
+"""Where subjects come from: a factory function, an unchanged program, a wrapped model, a file.
 
 Front ends are imported when they are needed: asking about a program of one framework loads no other.
 """
@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from tremula.errors import Error
+from tremula.program.file import is_program_file
 from tremula.study.programs import subjects_of_program
+from tremula.study.saved_subject import load_subject, save_subject
 from tremula.study.subject import Subject
 
 Answered = TypeVar("Answered")
@@ -30,7 +34,8 @@ def each_subject(
     """What `answer` says of the model that the words of a command line name.
 
     Args:
-        words: `file.py:function` or `package.module:function`; or `run` and a program with its arguments.
+        words: `file.py:function` or `package.module:function`; a saved program; or `run` and a program with its
+            arguments.
         answer: called with each model.
         training: of a factory; None: if it returns an optimizer, or forward computes a loss.
         optimizer: of a factory, by name.
@@ -42,6 +47,10 @@ def each_subject(
     Raises:
         Error: there is no such function or program, or it makes no model.
     """
+    if is_program_file(words[0]):
+        if training is not None or optimizer is not None:
+            raise Error(f"{words[0]} is a saved program: whether and how it is trained cannot be changed.")
+        return [answer(saved_program(words[0]))]
     if words[0] != "run":
         return [answer(factory(words[0], training=training, optimizer=optimizer, values=values))]
     with contextlib.ExitStack() as stack:
@@ -91,6 +100,28 @@ def subject(wrapped: Any, *args: Any, **kwargs: Any) -> Subject:
         )
     made: Subject = make(wrapped, *args, **kwargs)
     return made
+
+
+def saved_program(path: str | PathLike[str]) -> Subject:
+    """The model in a file that `save_program` or `tremula estimate --save-program` wrote; no framework is loaded.
+
+    Raises:
+        Error: there is none, it is of another version, or it is damaged.
+    """
+    from tremula.frontends.torch.dialect.advice_code import PopTorchCode
+
+    return load_subject(Path(path), {PopTorchCode.front_end: PopTorchCode()})
+
+
+def save_program(model: Subject, path: str | PathLike[str]) -> None:
+    """Write the captured program of a model to a file; other machines can ask about it without its framework.
+
+    The file holds ops, shapes, module names and source lines, and no weights.
+
+    Raises:
+        Error: the model does not run, or the file cannot be written.
+    """
+    save_subject(model, Path(path))
 
 
 def program(*words: str) -> Subject:

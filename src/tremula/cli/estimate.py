@@ -22,6 +22,7 @@ SUBJECT is one of
   package.module:function   inputs being those of one micro-batch; no weights are allocated
   run program.py args...  an unchanged program, up to its first call of a wrapped model
   run -m module args...   the same for a module
+  file                    a program that --save-program wrote; no framework is loaded
 Any program answers by itself when TREMULA_ESTIMATE is set (table, advice or stop).
 """
 
@@ -43,6 +44,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let the program run on, and answer for every model that it compiles",
     )
+    parser.add_argument(
+        "--save-program",
+        metavar="FILE",
+        help="keep the captured program, to ask about it without its framework",
+    )
     parser.add_argument("subject", metavar="SUBJECT", help="see below")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help=argparse.SUPPRESS)
 
@@ -52,6 +58,7 @@ def _run(options: argparse.Namespace) -> int:
         options = _with_options_behind(options)
     # here, for it takes a moment
     from tremula.ask.report import print_recompilations, report
+    from tremula.ask.sources import save_program
 
     out = sys.stdout
     shapes: dict[tuple[str, bool], list[list[tuple[int, ...]]]] = {}
@@ -59,6 +66,8 @@ def _run(options: argparse.Namespace) -> int:
     def answer(subject: Subject) -> int:
         sizes = [each.shape for each in subject.inputs]
         shapes.setdefault((subject.name, subject.training), []).append(sizes)
+        if options.save_program:
+            save_program(subject, options.save_program)
         return report(subject, options, file=out)
 
     code = max(_each_subject(options, answer))
