@@ -68,6 +68,24 @@ def test_the_engine_does_not_load_the_shim() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
+#: the only packages that may import a framework; and the two ways to start processes, imported when a run begins
+WITH_FRAMEWORK = (
+    "tremula.frontends",
+    "tremula.distributed",
+    "tremula.custom_ops",
+    "tremula.launch.local_run",
+    "tremula.launch.mpi_run",
+)
+
+
+def test_only_front_ends_and_distributed_need_a_framework() -> None:
+    names = [name for name in modules("tremula") if not name.startswith(WITH_FRAMEWORK)]
+    script = "import importlib, sys\nfor n in ('torch', 'tensorflow', 'onnx'): sys.modules[n] = None\n"
+    script += f"for n in {names}: importlib.import_module(n)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_command_line_starts_without_torch() -> None:
     script = "import sys, tremula.cli.main\nassert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)

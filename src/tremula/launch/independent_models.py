@@ -7,10 +7,13 @@ distributed, or at their end.
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from tremula.distributed import protocol
-from tremula.distributed.rendezvous_server import RendezvousServer
 from tremula.launch.logger import Logger
+
+if TYPE_CHECKING:
+    from tremula.distributed.rendezvous_server import RendezvousServer
 
 _POLL_SECONDS = 0.5
 
