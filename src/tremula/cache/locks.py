@@ -21,8 +21,8 @@ from tremula import log
 from tremula.cache import trust
 from tremula.cache.trust import Untrusted
 
-#: seconds of silent waiting before the user hears of it, between calls of the callback, and between log lines
-PATIENCE = 2.0
+#: seconds before the first report of a wait, between calls of the callback, and between log lines
+FIRST_REPORT = 2.0
 STEP = 1.0
 REPEAT = 30.0
 #: lock files that nobody has used for so long are removed, in seconds
@@ -85,7 +85,7 @@ def _acquired(path: Path, on_wait: Callable[[Waiting], None], timeout: float | N
     try:
         trust.make_directory(path.parent)
         lock = FileLock(path, mode=0o600)
-        pause = PATIENCE
+        pause = FIRST_REPORT
         while True:
             waited = time.monotonic() - started
             if timeout is not None:

@@ -76,7 +76,7 @@ def _run(args: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     state = folder / "state"
     for number, part in enumerate(parts, 1):
-        _tell_begin(number, len(parts), part)
+        _print_start(number, len(parts), part)
         _execute(part, folder, state)
     _print_summary(folder, ledger.read(state / "runs.jsonl"), time.monotonic() - started)
     return 0
@@ -170,7 +170,7 @@ def _free_name() -> Path:
     return next(Path(name) for name in names if not Path(name).exists())
 
 
-def _tell_begin(number: int, count: int, part: _Part) -> None:
+def _print_start(number: int, count: int, part: _Part) -> None:
     print(f"\n{number}/{count}  {part.title}\n$ {shlex.join(part.words)}", flush=True)
 
 

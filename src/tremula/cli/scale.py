@@ -54,7 +54,7 @@ def scale(subject: list[str], options: argparse.Namespace) -> int:
         subject: `run` and a program with its arguments, or the name of a function that makes a model.
         options: those of `add_options`.
     """
-    from tremula.frontends.torch.data.current_loader import watching
+    from tremula.frontends.torch.data.current_loader import tracking
     from tremula.frontends.torch.factory import load, make, subject_of
     from tremula.study.programs import subjects_of_program
 
@@ -66,7 +66,7 @@ def scale(subject: list[str], options: argparse.Namespace) -> int:
         if options.optimizer:
             raise CommandError("--optimizer is for a model that a function makes; a program has its own")
         _check_program(subject[1:])
-        with _log(folder) as log, watching():
+        with _log(folder) as log, tracking():
             return subjects_of_program(
                 subject[1:], lambda model: _answer(model, question, asking), prints=log
             )[0]

@@ -33,7 +33,7 @@ WINDOW_SECONDS = 5.0
 #: how old the figures that readers see may get while a program computes
 _WRITE_SECONDS = 0.1
 #: how long a writer may be kept from finishing a record, on a machine that is busy, before it is taken for dead
-_PATIENCE_SECONDS = 0.5
+_WRITER_TIMEOUT_SECONDS = 0.5
 #: a call beside which writing the figures is nothing
 _LONG_CALL_SECONDS = 0.002
 
@@ -130,9 +130,9 @@ class Counters:
             _HEAD.pack_into(self._map, start, sequence + 2, _VERSION)
 
     def read(self, ipu: int) -> Usage | None:
-        """The slot of an IPU; None if nobody ever wrote it, or it cannot be understood."""
+        """The slot of an IPU; None if it was never written, or cannot be read."""
         start = ipu * _SLOT_BYTES
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + _WRITER_TIMEOUT_SECONDS
         while True:
             before, version = _HEAD.unpack_from(self._map, start)
             data = self._map[start + _HEAD.size : start + _SLOT_BYTES]

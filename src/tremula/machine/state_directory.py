@@ -1,4 +1,4 @@
-"""Where the machine room keeps its files: one folder for each user, host and system.
+"""Where the machine keeps its files: one folder for each user, host and system.
 
 A home folder may be shared by many hosts, and each host has IPUs of its own; so has each choice of a system. What
 lies there is small, belongs to the user alone and may be removed while no program runs.

@@ -23,11 +23,11 @@ _SECONDS = 2.0
 
 def measured_rate() -> tuple[DataRate | None, str]:
     """How fast the program's loader has batches ready on this host; or why that is not known."""
-    loader = current_loader.newest()
+    loader = current_loader.current()
     if loader is None:
         return None, "the program goes over no poptorch.DataLoader"
     try:
-        speed = current_loader.read(loader, _SECONDS)
+        speed = current_loader.measure_speed(loader, _SECONDS)
     except Exception as problem:  # the loader and its data are the user's
         return None, f"the program's loader could not be read on its own: {problem}"
     if speed is None:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tremula.errors import Error
 from tremula.formatting import plain
-from tremula.progress import Tell, bar
+from tremula.progress import ProgressCallback, bar
 from tremula.scale.instance import FIGURES
 from tremula.scale.row import HostRun, Measured
 
@@ -58,7 +58,7 @@ def measure(
     *,
     begun_in: Path | None = None,
     ipus_per_replica: int = 1,
-    tell: Tell | None = None,
+    tell: ProgressCallback | None = None,
 ) -> Measured:
     """Run the subject under poprun, once for each number of processes.
 

@@ -15,7 +15,7 @@ from tremula.estimate.estimate import Estimate
 from tremula.formatting import plain
 from tremula.frontends.torch.subject import Subject
 from tremula.memory.categories import Category
-from tremula.progress import Tell, bar
+from tremula.progress import ProgressCallback, bar
 from tremula.study.case import Begin, Case, Study
 from tremula.study.cases import Plan, case_for, deployment_for, loops_for, plans, system_for, variant_of
 from tremula.study.finding import Finding, finding_of
@@ -78,7 +78,9 @@ class Answers:
         return as_html(self)
 
 
-def ask(subject: Subject, question: Question | None = None, *, tell: Tell | None = None) -> Answers:
+def ask(
+    subject: Subject, question: Question | None = None, *, tell: ProgressCallback | None = None
+) -> Answers:
     """Answer `question` (by default: the program as it is) about `subject`; `tell` takes the place of a bar."""
     study = Study(subject)
     settings = (question or Question()).settings()

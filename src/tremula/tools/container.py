@@ -50,7 +50,7 @@ def _main(name: str, engine: str, arguments: Sequence[str] | None) -> int:
 
 def _start(engine: str, given: argparse.Namespace) -> int:
     if given.device_id is not None:
-        tool.device_of(tool.room(), given.device_id)  # says what there is, if it is not there
+        tool.device_of(tool.occupancy(), given.device_id)  # says what there is, if it is not there
         log.no_effect("--device-id", "a container sees all virtual IPUs; partitions (`vipu`) divide them")
     command = command_line(engine, given.arguments)
     shown = shlex.join(command)
