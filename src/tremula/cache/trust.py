@@ -19,6 +19,7 @@ import platformdirs
 
 from tremula import log
 from tremula.settings import env
+from tremula.settings.directories import state_directory
 
 _OTHERS = stat.S_IWOTH
 _GROUP = stat.S_IWGRP
@@ -49,8 +50,7 @@ def default_root() -> Path:
 
 def private_directory() -> Path:
     """The folder of the user's key and of the locks."""
-    state = env.get("TREMULA_STATE_DIR") or platformdirs.user_state_dir("tremula", appauthor=False)
-    return Path(os.path.abspath(state)) / "cache"
+    return Path(os.path.abspath(state_directory())) / "cache"
 
 
 def usable_root(path: str | Path) -> tuple[Path, str | None]:

@@ -116,7 +116,7 @@ class Group:
                     type=stack_layers.INSTANCE_ERROR,
                 )
         return Error(
-            f"The instances cannot talk to each other: {_first_line(problem)}. Each host must reach the others; "
+            f"The instances cannot talk to each other: {rendezvous.first_line(problem)}. Each host must reach the others; "
             "GLOO_SOCKET_IFNAME names the network interface to use.",
             type=stack_layers.INSTANCE_ERROR,
         )
@@ -254,7 +254,3 @@ def close_all() -> None:
         for group in _groups.values():
             group.close()
         _groups.clear()
-
-
-def _first_line(problem: BaseException) -> str:
-    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

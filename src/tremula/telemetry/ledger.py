@@ -18,13 +18,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 from filelock import FileLock, Timeout
 
 from tremula import log
 from tremula.atomic_files import write_text_atomically
 from tremula.errors import Error
 from tremula.settings import env
+from tremula.settings.directories import state_directory
 from tremula.telemetry.run_record import MAX_TEXT, Entry, Run, parsed
 from tremula.telemetry.run_summary import summary
 
@@ -78,8 +78,7 @@ def current() -> Run | None:
 
 def state_file() -> Path:
     """Where the record of past runs is kept."""
-    directory = env.get("TREMULA_STATE_DIR") or platformdirs.user_state_dir("tremula", appauthor=False)
-    return Path(directory) / "runs.jsonl"
+    return state_directory() / "runs.jsonl"
 
 
 def read(path: Path | None = None) -> list[Run]:

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 
 from tremula import log
 from tremula.errors import Error
-from tremula.machine import state_directory
+from tremula.settings.directories import state_directory
 from tremula.tools import tool
 
 #: variables that a container's programs need to see the same IPUs
 _PREFIXES = ("TREMULA_", "IPUOF_", "GCDA_", "POPTORCH_", "POPLAR_", "VIPU_")
-#: how those end that name a state_directory on the host
+#: endings of variables that name a folder on the host
 _PLACES = ("_DIR", "_PATH", "_FILE")
 _INSIDE = "/var/lib/tremula"
 
@@ -69,7 +69,7 @@ def _start(engine: str, given: argparse.Namespace) -> int:
 
 def command_line(engine: str, arguments: Sequence[str]) -> list[str]:
     """The command that starts the container."""
-    state = state_directory.state_directory().absolute()
+    state = state_directory().absolute()
     command = [
         engine,
         "run",
