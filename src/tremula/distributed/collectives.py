@@ -116,8 +116,8 @@ class Group:
                     type=stack_layers.INSTANCE_ERROR,
                 )
         return Error(
-            f"The instances cannot talk to each other: {rendezvous.first_line(problem)}. Each host must reach the others; "
-            "GLOO_SOCKET_IFNAME names the network interface to use.",
+            f"The instances cannot talk to each other: {rendezvous.first_line(problem)}. Each host must reach the "
+            "others; GLOO_SOCKET_IFNAME names the network interface to use.",
             type=stack_layers.INSTANCE_ERROR,
         )
 
