@@ -1,7 +1,7 @@
-"""One process makes an entry, the others wait for it: a lock per entry that the system frees when its holder dies.
+"""Locks on entries: one process makes an entry and the others wait. The system frees the lock of a dead process.
 
 Lock files lie in the user's private folder, not in the cache, which holds entries only. Beside each, a note says
-who holds it, so that a process that waits can tell its user for whom.
+who holds it, so that a waiting process can report it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tremula.cache.trust import Untrusted
 FIRST_REPORT = 2.0
 STEP = 1.0
 REPEAT = 30.0
-#: lock files that nobody has used for so long are removed, in seconds
+#: unused lock files are removed after so many seconds
 UNUSED = 7 * 86400.0
 
 _SUFFIX = ".lock"
@@ -124,7 +124,7 @@ class _Narrator:
 
 
 def sweep(directory: Path) -> int:
-    """Remove locks that nobody holds and nobody has used for days; gives how many."""
+    """Remove lock files that are free and unused for days; gives how many."""
     removed = 0
     with contextlib.suppress(OSError), os.scandir(directory) as listing:
         for each in listing:

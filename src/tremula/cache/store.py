@@ -117,7 +117,7 @@ class Store:
             return False
         try:
             signing = secret.load(self._private, create=True)
-            if signing is None:  # removed by somebody in this very moment
+            if signing is None:  # another process removed it just now
                 raise BadKey(f"the key in {self._private} vanished")
             pieces = list(entry_file.encode(key, metadata, blobs, signing, float(int(time.time()))))
             size = sum(map(len, pieces))
@@ -148,7 +148,7 @@ class Store:
     ) -> Iterator[bool]:
         """Hold the lock of `key` across all processes of this user, for one of them to make the entry.
 
-        Look the entry up again when you have it: somebody may have made it while you waited. Gives False if no
+        Look the entry up again when you have it: another process may have made it meanwhile. Gives False if no
         lock could be had (no place for it, or the time is up): go on without.
 
         Args:

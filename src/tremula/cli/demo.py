@@ -44,7 +44,7 @@ class _Part:
     #: as one types it
     words: list[str]
     #: the line to show for a line of its output, if any
-    told: Callable[[str], str | None]
+    shown: Callable[[str], str | None]
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -187,7 +187,7 @@ def _execute(part: _Part, folder: Path, state: Path) -> None:
     command = _as_modules(part.words)
     with _lines_of(command, environment, log) as lines:
         for line in lines:
-            shown = part.told(line)
+            shown = part.shown(line)
             if shown is not None:
                 print(plain(shown, lines=False), flush=True)
 

@@ -1,7 +1,7 @@
-"""The instances of a run as a group that talks: sums, broadcasts, barriers over gloo.
+"""Collective operations between the instances of a run: sums, broadcasts and barriers over gloo.
 
-The group is ours alone: a program may have a default process group of torch's beside it. It is made when it is first
-needed, once per process. What goes wrong is told with the instances that are missing, not with a socket's number.
+The group is separate from torch's default process group, which a program may have as well. It is made once per process,
+when it is first needed. Errors name the instances that are missing, not a socket's number.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Group:
         return work
 
     def wait(self, work: Any) -> None:
-        """Until what was begun is done.
+        """Wait until an operation is complete.
 
         Raises:
             Error: an instance is missing; says which.
@@ -200,13 +200,13 @@ class Group:
         return self._broken
 
     def close(self) -> None:
-        """Let go of the connections, without waiting for anybody."""
+        """Close the connections without waiting for the others."""
         gloo, self._gloo = self._gloo, None
         if gloo is None:
             return
         self._roll.ended()
         if any(not work.is_completed() for work in self._pending):
-            # Its threads wait for somebody, and its destructor would wait for them: it stays until the process ends.
+            # Its threads wait for other instances, and its destructor for the threads: it stays until the process ends.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(gloo))
 
 

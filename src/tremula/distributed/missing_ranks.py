@@ -1,7 +1,7 @@
-"""Which instances are missing when the others wait for them in vain.
+"""Finds the instances that are missing when an operation fails or times out.
 
-Each instance that notices trouble says so in the store; so does one that comes to its end. After a moment, whoever
-has said nothing is missing: it hangs, was killed, or is still busy with something else.
+Each instance that notices the failure writes so into the store, and so does one that ends. An instance that has written
+nothing after a moment is missing: it hangs, was killed, or is still busy.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from torch._C._distributed_c10d import Store
 
-#: how long an instance waits for the others to say that they noticed, too
+#: how long an instance waits for the reports of the others
 _LISTEN_SECONDS = 1.0
 _PAUSE_SECONDS = 0.05
 
@@ -54,7 +54,7 @@ class RollCall:
         return " and ".join(parts)
 
     def _say(self, word: str) -> None:
-        with contextlib.suppress(RuntimeError):  # whoever hosted the store is gone
+        with contextlib.suppress(RuntimeError):  # the host of the store is gone
             self._store.set(f"{word}/{self._rank}", "1")
 
     def _without(self, word: str, members: Iterable[int]) -> list[int]:

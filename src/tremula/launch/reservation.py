@@ -1,4 +1,4 @@
-"""The device that a run takes on this host, told in the words of the real launcher, and what instances hear of it."""
+"""The device that a run reserves on this host, logged as the real launcher does, and the variables about it."""
 
 from __future__ import annotations
 

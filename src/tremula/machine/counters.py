@@ -2,7 +2,7 @@
 
 A file of one fixed-size slot per IPU, mapped into memory: the process that is attached writes its own slots, a few
 numbers per call; readers look at them whenever they like. A sequence number in front of each slot is odd while it
-is being written, so nobody takes half a record for a whole one. Times are the host's clock (measured), cycles,
+is being written, so that no reader takes half a record for a whole one. Times are the host's clock (measured), cycles,
 seconds and bytes on the chip come from the chip model (modelled).
 """
 

@@ -1,8 +1,8 @@
 """Simulated faults of virtual IPUs: what GCDA_OPTIONS asks for with simulateSOCError, so that recovery can be tried.
 
 Taking a device and each run on it count as uses; the one with the number of `triggerCount` fails. A fault that can be
-recovered from ends with the next use, which resets the device; with `rearmOnReset` that begins the count anew, else
-the fault has happened and does not come back, not even in another process. `gc-reset` makes everything as new.
+recovered from ends with the next use, which resets the device; with `rearmOnReset` that restarts the count, else
+the fault does not come back, not even in another process. `gc-reset` clears everything.
 What has fired is kept beside the locks.
 """
 

@@ -50,8 +50,8 @@ class IpuRecord:
         host: address of its machine, or the slot of its card.
         serial: serial number of its board.
         on_card: whether it sits in the host rather than in a machine of its own.
-        usage: what the process that holds it does; None if nobody does.
-        reserver: the launcher that keeps it, if nobody holds it.
+        usage: what the process that holds it does; None if none does.
+        reserver: the launcher that keeps it, if no process holds it.
         sensors: what its sensors would show.
         error: its error state.
     """

@@ -39,7 +39,7 @@ class Occupancy:
         return self.partition.system_range(device.first, len(device.ipus))
 
     def usage(self, ipu: int) -> Usage | None:
-        """What the process that holds an IPU (counted in the partition) does with it; None if nobody does."""
+        """What the process that holds an IPU (counted in the partition) does with it; None if it is free."""
         pid = self.locks.holder(self.partition.first_ipu + ipu)
         if pid is None:
             return None

@@ -1,7 +1,7 @@
 """Devices that a launcher keeps for the processes that it starts.
 
-A reservation is a lock of its own beside those of the devices: nobody but processes that carry its token
-(TREMULA_RESERVATION) can attach inside, and it ends with the launcher's process, however that ends.
+A reservation is a lock of its own beside those of the devices: only processes with its token
+(TREMULA_RESERVATION) can attach inside. It ends when the launcher's process ends, in whatever way.
 """
 
 from __future__ import annotations

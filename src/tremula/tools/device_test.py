@@ -1,4 +1,4 @@
-"""A device that a test tool has taken for itself, and how the tool tells what it found.
+"""A device that a test tool holds, and the findings of the test.
 
 While a test runs it holds the device as any program does, so gc-monitor shows it; simulated faults
 (GCDA_OPTIONS) make it fail. What is measured is this host; what the modelled hardware would do stands beside
@@ -64,7 +64,7 @@ def under_test(device_id: int) -> Iterator[DeviceTest]:
     """Take the device for a test.
 
     Raises:
-        Error: there is none, or somebody uses it.
+        Error: there is none, or it is in use.
     """
     occupancy = tool.occupancy()
     device = tool.device_of(occupancy, device_id)
@@ -91,7 +91,7 @@ class Findings:
     modelled: dict[str, tuple[float, str]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """With what is measured and what is modelled told apart."""
+        """As JSON data, measured and modelled figures apart."""
         modelled = {
             name: {"value": value, "source": source} for name, (value, source) in self.modelled.items()
         }

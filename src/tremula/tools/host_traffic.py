@@ -88,8 +88,8 @@ def _test(given: argparse.Namespace) -> int:
         tool.write_json({**result, "virtual": True, "measured": measured, "modelled": modelled})
     else:
         print(f"modelled, {system.machine.title}:")
-        for name, told in modelled.items():
-            print(f"  {name:28} {told['value']:6.1f} Gbit/s\n    from: {told['source']}")
+        for name, figure in modelled.items():
+            print(f"  {name:28} {figure['value']:6.1f} Gbit/s\n    from: {figure['source']}")
     return 0
 
 

@@ -115,7 +115,7 @@ def _whole_partition(occupancy: Occupancy) -> Iterator[None]:
     """Keep all IPUs for the test.
 
     Raises:
-        Error: somebody uses one.
+        Error: one is in use.
     """
     places = occupancy.partition.system_range(0, occupancy.partition.size)
     if not occupancy.locks.take(places, admitted=admitted_by()):

@@ -70,7 +70,7 @@ def _picture(
         records = inventory.records(occupancy)
         yield Text(f"partition {occupancy.partition.name}, {occupancy.partition.size} IPU(s)", style="dim")
         shown = records
-        if len(records) > lines:  # those that nobody uses give way
+        if len(records) > lines:  # unused ones are left out
             shown = [each for each in records if each.usage or each.reserver is not None][:lines]
         yield _table(occupancy, shown, past, wide=width >= 120)
         if len(shown) < len(records):

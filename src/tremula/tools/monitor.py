@@ -42,7 +42,7 @@ _PCIE_COLUMNS = (
 _WIDE = 98
 #: the part of the table of processes that is as wide everywhere: PID, Time, User, ID, Clock, Temp, Temp, Power
 _FIXED = (8, 8, 12, 4, 10, 8, 8, 8)
-#: what the table is as wide as where nobody looks at it
+#: width of the table where there is no terminal
 _IN_A_PIPE = 100
 _ELSEWHERE = (4, 30, 14, 11, 11, 11)
 

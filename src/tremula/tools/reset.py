@@ -48,7 +48,7 @@ def reset(occupancy: Occupancy, ipus: list[int]) -> bool:
     """Reset IPUs of a partition; True if one of them had a simulated fault.
 
     Raises:
-        Error: somebody uses one of them.
+        Error: one of them is in use.
     """
     places = occupancy.partition.system_range(ipus[0], len(ipus))
     if not occupancy.locks.take(places, admitted=admitted_by()):

@@ -151,6 +151,6 @@ def _explained(name: str, text: str) -> int:
 
 
 def _silence() -> None:
-    """Nobody reads any more; keep the interpreter from complaining when it flushes at its end."""
+    """The reader is gone; keep the interpreter from complaining when it flushes at its end."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
