@@ -23,7 +23,7 @@ from torch._C._distributed_c10d import BroadcastOptions, PrefixStore, ProcessGro
 
 from tremula import log, stack_layers
 from tremula.distributed import network_interface, rendezvous
-from tremula.distributed.missing_ranks import RollCall, named
+from tremula.distributed.missing_ranks import MissingRanks, named
 from tremula.errors import Error
 
 _lock = threading.RLock()
@@ -61,7 +61,7 @@ class Group:
         self.store = PrefixStore(name, whole)
         #: numbers the questions on which the members have to agree
         self.questions = itertools.count()
-        self._roll = RollCall(self.store, instance, self.members)
+        self._missing = MissingRanks(self.store, instance, self.members)
         self._gloo: Any = None
         self._take_place()
         self._form()
@@ -188,11 +188,11 @@ class Group:
 
     def _failed(self, problem: BaseException) -> Error:
         if self._broken is None:
-            self._roll.noticed()
-            absent = self._roll.absent() or "another instance is missing"
+            self._missing.report_failure()
+            missing = self._missing.describe() or "another instance is missing"
             log.layer("tremula").debug("instance %d: %s", self.instance, problem)
             self._broken = Error(
-                f"Instance {self.instance} of {self.run_size} waits for the others in vain: {absent}. Look at the "
+                f"Instance {self.instance} of {self.run_size} waits for the others in vain: {missing}. Look at the "
                 "first message of that instance. An instance that is only slow gets more time with "
                 f"target.hostSyncTimeout in POPLAR_RUNTIME_OPTIONS (seconds; now {self._seconds:g}).",
                 type=stack_layers.INSTANCE_ERROR,
@@ -204,7 +204,7 @@ class Group:
         gloo, self._gloo = self._gloo, None
         if gloo is None:
             return
-        self._roll.ended()
+        self._missing.report_end()
         if any(not work.is_completed() for work in self._pending):
             # Its threads wait for other instances, and its destructor for the threads: it stays until the process ends.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(gloo))
