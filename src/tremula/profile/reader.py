@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from tremula.profile import model, reasons
 from tremula.profile.database import bad, check_definitions, errors_translated, open_database
 from tremula.profile.migrate import migrated
-from tremula.profile.reading import read_meta, read_rows
 from tremula.profile.rows import unpacked
 from tremula.profile.schema import SCHEMA_VERSION, TABLE_OF, TABLES
+from tremula.profile.table_reader import read_meta, read_rows
 
 Bytes = NDArray[np.int64]
 _Row = TypeVar("_Row")
