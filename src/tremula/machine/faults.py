@@ -78,7 +78,7 @@ class Injector:
         self._guard = threading.Lock()
         before = _read(occupancy)
         self._fired = before if before is not None and before.setting == self._setting else None
-        self._told = False
+        self._warned = False
 
     def on_use(self, device_ids: Iterable[int]) -> None:
         """A program is about to use these devices (IPUs of the partition): fails if it is their turn.
@@ -97,8 +97,8 @@ class Injector:
 
     def forgotten(self) -> bool:
         """Whether a fault that happened here has been reset since, with gc-reset."""
-        kept = _read(self._occupancy)
-        return self._fired is not None and (kept is None or kept.setting != self._setting)
+        last = _read(self._occupancy)
+        return self._fired is not None and (last is None or last.setting != self._setting)
 
     def _recover(self, fired: Fired) -> bool:
         """The use after a fault resets the device; True if faults are to come from now on."""
@@ -110,8 +110,8 @@ class Injector:
             self._fired = None
             self._uses = 0
             return True
-        if not self._told and fired.pid != os.getpid():
-            self._told = True
+        if not self._warned and fired.pid != os.getpid():
+            self._warned = True
             when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(fired.at))
             log.warn_once(
                 f"fired: {self._setting}",
