@@ -91,7 +91,7 @@ def getInstanceIndex() -> int:
 
 
 def checkNumIpusPerReplica(ipusPerReplica: int) -> bool:
-    """Whether the launcher, if there is one, was told this number of IPUs per replica."""
+    """Whether the launcher, if there is one, was given this number of IPUs per replica."""
     return not launch_environment.is_launched() or ipusPerReplica == launch_environment.ipus_per_replica()
 
 
@@ -99,7 +99,7 @@ def getDeviceId(ipusPerReplica: int = 0) -> int:
     """Id of the device of this instance: its part of what the launcher reserved on this host.
 
     Args:
-        ipusPerReplica: checked against what the launcher was told, if given.
+        ipusPerReplica: checked against what the launcher was given, if given.
 
     Raises:
         Error: there was no launcher, so no device was reserved; or the numbers do not agree.
@@ -266,12 +266,12 @@ def _members(communicator_id: str) -> tuple[int, ...]:
         if communicator_id not in _communicators:
             raise Error(f"There is no communicator {communicator_id}: registerCommunicator makes one.")
         return _communicators[communicator_id]
-    everybody = tuple(range(launch_environment.instances()))
-    if len(everybody) == 1:
-        return everybody
+    everyone = tuple(range(launch_environment.instances()))
+    if len(everyone) == 1:
+        return everyone
     from tremula.distributed.collectives import restriction
 
-    return restriction() or everybody
+    return restriction() or everyone
 
 
 def _group(members: Iterable[int]) -> Group:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tremula.distributed import launch_environment
 from tremula.machine import partitions, systems
-from tremula.machine.numbering import child_of
+from tremula.machine.device_ids import child_of
 
 
 def device_of_instance(parent: int) -> int:

@@ -212,7 +212,7 @@ class DataLoader(torch.utils.data.DataLoader):
             accessor.terminate()
 
     def __iter__(self) -> Iterator[Any]:
-        current_loader.begins(self)
+        current_loader.set_current(self)
         if self._accessor is not None:
             return _AsyncIterator(self, iter(self._accessor))
         if self._partition is not None:

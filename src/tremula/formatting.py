@@ -1,6 +1,6 @@
 """Numbers and names as people read them: units that fit, three digits, nothing that a terminal would act on.
 
-Names of modules, ops and files come from anybody, and an escape sequence in one is obeyed by terminals.
+Names of modules, ops and files are not trusted: a terminal would act on an escape sequence in one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Telling people how far something is: a bar that appears when it takes longer than two seconds.
+"""Progress bars: a bar appears when something takes longer than two seconds.
 
-Bars go to the error stream and leave nothing behind. They are for terminals and notebooks; elsewhere there are none.
+Bars go to the error stream and are removed at the end. They are for terminals and notebooks; elsewhere there are none.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-#: told of progress: what is being done, and how far all of it is (0 to 1)
-Tell = Callable[[str, float], None]
+#: called with what is being done and the share of all that is done (0 to 1)
+ProgressCallback = Callable[[str, float], None]
 
-#: seconds after which a bar appears, and between two looks at it
-PATIENCE_S = 2.0
-_LOOK_S = 0.5
+#: seconds after which a bar appears, and between two updates
+DELAY_S = 2.0
+_UPDATE_S = 0.5
 #: characters of what is being done
 _LONGEST = 40
 
 
 @contextlib.contextmanager
-def bar(title: str, tell: Tell | None = None) -> Iterator[Tell]:
-    """Something to tell of progress: `tell` itself, or a bar called `title`."""
-    if tell is not None:
-        yield tell
+def bar(title: str, callback: ProgressCallback | None = None) -> Iterator[ProgressCallback]:
+    """What to call with progress: `callback` itself, or a bar called `title`."""
+    if callback is not None:
+        yield callback
         return
-    if not _somebody_looks():
+    if not _has_viewer():
         yield lambda _what, _share: None
         return
     from tqdm import tqdm
@@ -35,8 +35,8 @@ def bar(title: str, tell: Tell | None = None) -> Iterator[Tell]:
     over = threading.Event()
 
     def show() -> None:
-        # a step may be long: the bar is drawn by the clock, not when progress is told
-        if over.wait(PATIENCE_S):
+        # a step may be long: the bar is drawn at fixed times, not at each call
+        if over.wait(DELAY_S):
             return
         with tqdm(
             total=100,
@@ -45,7 +45,7 @@ def bar(title: str, tell: Tell | None = None) -> Iterator[Tell]:
             file=sys.stderr,
             bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}{postfix}",
         ) as shown:
-            while not over.wait(_LOOK_S):
+            while not over.wait(_UPDATE_S):
                 what, share = state[-1]
                 shown.set_postfix_str(what[:_LONGEST], refresh=False)
                 shown.n = round(100.0 * share)
@@ -63,5 +63,5 @@ def bar(title: str, tell: Tell | None = None) -> Iterator[Tell]:
         drawing.join()
 
 
-def _somebody_looks() -> bool:
+def _has_viewer() -> bool:
     return sys.stderr.isatty() or "ipykernel" in sys.modules

@@ -81,7 +81,7 @@ def test_threads_exclude_each_other(store: Store) -> None:
 def test_who_waits_learns_for_whom_and_gets_the_lock_when_the_holder_is_killed(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locks, "PATIENCE", 0.1)
+    monkeypatch.setattr(locks, "FIRST_REPORT", 0.1)
     monkeypatch.setattr(locks, "STEP", 0.1)
     process = holder(store, tmp_path)
     waits: list[Waiting] = []
@@ -103,7 +103,7 @@ def test_who_waits_learns_for_whom_and_gets_the_lock_when_the_holder_is_killed(
 def test_waiting_ends_when_the_time_is_up(
     store: Store, tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locks, "PATIENCE", 0.05)
+    monkeypatch.setattr(locks, "FIRST_REPORT", 0.05)
     monkeypatch.setattr(locks, "STEP", 0.05)
     process = holder(store, tmp_path)
     try:

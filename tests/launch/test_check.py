@@ -117,20 +117,20 @@ def test_more_ipus_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "3 replica(s) with 2 IPU(s) each need a device of 8 IPU(s)" in problem
     assert "this machine has 4 virtual IPU(s)" in problem
     monkeypatch.setenv("TREMULA_SYSTEM", "bow-pod16")
-    room = good("--num-replicas", "3", "--ipus-per-replica", "2", "true").room
-    assert room is not None
-    assert room.partition.name == "p16"
+    occupancy = good("--num-replicas", "3", "--ipus-per-replica", "2", "true").occupancy
+    assert occupancy is not None
+    assert occupancy.partition.name == "p16"
 
 
 def test_nothing_runs_out_offline_or_with_an_ipu_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert good("--num-replicas", "4096", "--offline-mode", "yes", "true").room is None
+    assert good("--num-replicas", "4096", "--offline-mode", "yes", "true").occupancy is None
     monkeypatch.setenv("TREMULA_VIRTUAL_IPUS", "0")
-    assert good("--num-replicas", "4096", "true").room is None
+    assert good("--num-replicas", "4096", "true").occupancy is None
 
 
 def test_a_partition_that_is_not_there() -> None:
     assert "There is no partition 'mine'" in only_problem("--vipu-partition", "mine", "true")
-    assert good("--vipu-partition", "p4", "true").room is not None
+    assert good("--vipu-partition", "p4", "true").occupancy is not None
 
 
 def test_slots_of_a_host_file(tmp_path: Path) -> None:

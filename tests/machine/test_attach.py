@@ -11,7 +11,7 @@ import pytest
 
 from tremula.errors import Error
 from tremula.machine.attach import Attachment, ipus_needed
-from tremula.machine.occupancy import enter, holders
+from tremula.machine.occupancy import current_occupancy, holders
 from tremula.machine.reservation import reserve
 
 pytestmark = pytest.mark.usefixtures("machine")
@@ -117,8 +117,8 @@ def test_64_processes_attach_at_once(holder, monkeypatch):
     assert sorted(int(number) for _, number in answers) == list(range(64))
     late = holder()
     assert said(late)[0] == "refused"
-    room = enter()
-    pids = {pid for pid, _, _ in holders(room, list(range(64)))}
+    occupancy = current_occupancy()
+    pids = {pid for pid, _, _ in holders(occupancy, list(range(64)))}
     assert pids == {each.pid for each in everyone}
 
 
@@ -161,7 +161,7 @@ _FORKS = """
 import os, sys, time
 from tremula.errors import Error
 from tremula.machine.attach import Attachment
-from tremula.machine.occupancy import enter
+from tremula.machine.occupancy import current_occupancy
 held = Attachment(4, hardware=True)
 try:
     held.attach()
@@ -177,14 +177,14 @@ if child == 0:
 os.waitpid(child, 0)
 child = os.fork()
 if child == 0:
-    room = enter()
-    print("still-held" if room.holds.holder(0) == os.getppid() else "lost", flush=True)
+    occupancy = current_occupancy()
+    print("still-held" if occupancy.locks.holder(0) == os.getppid() else "lost", flush=True)
     os._exit(0)
 os.waitpid(child, 0)
 held.detach()
 child = os.fork()
 if child == 0:
-    print("released" if enter().holds.holder(0) is None else "kept", flush=True)
+    print("released" if current_occupancy().locks.holder(0) is None else "kept", flush=True)
     os._exit(0)
 os.waitpid(child, 0)
 """
@@ -240,15 +240,15 @@ def test_the_machine_is_usable_after_its_folder_was_removed(machine):
     shutil.rmtree(machine / "state")
     again = Attachment(4, hardware=True)
     again.attach()
-    assert enter().usage(0).pid == os.getpid()
+    assert current_occupancy().usage(0).pid == os.getpid()
     again.detach()
 
 
 def test_what_is_counted_is_seen_by_others(holder):
     other = holder(2)
     said(other)
-    room = enter()
-    usage = room.usage(0)
+    occupancy = current_occupancy()
+    usage = occupancy.usage(0)
     assert (usage.pid, usage.device_id, usage.device_ipus) == (other.pid, 4, 2)
     assert abs(usage.attached_at - time.time()) < 60
-    assert room.usage(2) is None
+    assert occupancy.usage(2) is None

@@ -13,7 +13,7 @@ import pytest
 from tremula.errors import Error, RecoverableError, UnrecoverableError
 from tremula.machine import events, faults
 from tremula.machine.faults import Injector
-from tremula.machine.occupancy import Occupancy, enter
+from tremula.machine.occupancy import Occupancy, current_occupancy
 from tremula.settings.gcda import SOC_ERRORS
 
 Ask = Callable[..., Injector]
@@ -36,8 +36,8 @@ def ask(machine: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     return options
 
 
-def room() -> Occupancy:
-    found = enter()
+def occupancy() -> Occupancy:
+    found = current_occupancy()
     assert found is not None
     return found
 
@@ -60,10 +60,10 @@ def test_the_use_that_was_asked_for_fails(ask: Ask) -> None:
     assert caught.value.type == "poplar_recoverable_runtime_error"
     assert "[Recovery action: IPU_RESET] CIUERRVR.IPUSOFTERR error on IPU 0" in caught.value.message
     assert "IPU will be reset the next time a program is executed." in caught.value.message
-    assert faults.error_states(room()) == {0: "IPUSOFTERR"}
+    assert faults.error_states(occupancy()) == {0: "IPUSOFTERR"}
     for _ in range(5):  # the next use resets the device, and the fault does not come back
         injector.on_use([0])
-    assert faults.error_states(room()) == {}
+    assert faults.error_states(occupancy()) == {}
 
 
 def test_rearmed_by_the_reset(ask: Ask) -> None:
@@ -95,7 +95,7 @@ def test_a_process_counts_on_when_it_takes_the_device_again(ask: Ask) -> None:
     assert again is not None
     with pytest.raises(RecoverableError):
         again.on_use([0])
-    faults.reset(room(), [0])
+    faults.reset(occupancy(), [0])
     again = faults.injector()
     assert again is not None
     again.on_use([0])
@@ -107,8 +107,8 @@ def test_a_process_counts_on_when_it_takes_the_device_again(ask: Ask) -> None:
 def test_gc_reset_makes_it_as_new(ask: Ask) -> None:
     with pytest.raises(RecoverableError):
         ask().on_use([2])
-    assert not faults.reset(room(), [0, 1])
-    assert faults.reset(room(), [2])
+    assert not faults.reset(occupancy(), [0, 1])
+    assert faults.reset(occupancy(), [2])
     with pytest.raises(RecoverableError):
         ask().on_use([2])
 
@@ -121,7 +121,7 @@ def test_a_fault_that_nothing_helps_against(ask: Ask) -> None:
             injector.on_use([0, 1])
     with pytest.raises(UnrecoverableError):  # in the next process, at once
         ask("IPU_MEMORY_FAILURE", count=2).on_use([0, 1])
-    faults.reset(room(), [0, 1])
+    faults.reset(occupancy(), [0, 1])
     ask("IPU_MEMORY_FAILURE", count=2).on_use([0, 1])
 
 

@@ -104,7 +104,7 @@ def test_labels() -> None:
 @pytest.mark.usefixtures("machine")
 def test_neighbours_in_another_partition_warm_the_board(machine: Path, holder: Holder) -> None:
     from tremula.machine import partitions, systems
-    from tremula.machine.occupancy import enter
+    from tremula.machine.occupancy import current_occupancy
 
     system = systems.current()
     assert system is not None
@@ -113,7 +113,7 @@ def test_neighbours_in_another_partition_warm_the_board(machine: Path, holder: H
     process = holder(IPUOF_VIPU_API_PARTITION_ID="a")
     assert process.stdout is not None
     process.stdout.readline()
-    busy, idle = enter("a"), enter("b")
+    busy, idle = current_occupancy("a"), current_occupancy("b")
     assert busy is not None
     assert idle is not None
     (one,), (other,) = inventory.records(busy), inventory.records(idle)

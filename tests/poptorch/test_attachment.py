@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import poptorch
-from tremula.machine.occupancy import enter
+from tremula.machine.occupancy import current_occupancy
 
 
 class Net(torch.nn.Module):
@@ -33,8 +33,8 @@ def wrapped(options=None):
 
 
 def held():
-    room = enter()
-    return [ipu for ipu in range(4) if room.usage(ipu) is not None]
+    occupancy = current_occupancy()
+    return [ipu for ipu in range(4) if occupancy.usage(ipu) is not None]
 
 
 def test_a_model_is_attached_from_its_first_call_until_it_is_detached():
@@ -98,7 +98,7 @@ def test_failing_to_acquire_names_the_other_program_and_waiting_gets_the_ipu(mon
         assert other.stdout.readline() == "attached\n"
         with pytest.raises(poptorch.Error, match=rf"(?s)Failed to acquire 1 IPU\(s\).*process {other.pid}"):
             wrapped()(torch.zeros(2, 4))
-        counted = enter().usage(3)
+        counted = current_occupancy().usage(3)
         assert (counted.calls, counted.samples, counted.model) == (1, 8, "Linear")
         assert (counted.to_ipu_bytes, counted.from_ipu_bytes) == (8 * 4 * 4, 8 * 2 * 4)
         other.kill()
@@ -115,7 +115,7 @@ def test_calls_are_counted_with_their_modelled_cycles():
     for _ in range(3):
         model(torch.zeros(2, 4))
     model.detachFromDevice()
-    counted = enter().counters.read(0)
+    counted = current_occupancy().counters.read(0)
     assert (counted.calls, counted.samples) == (3, 6)
     assert counted.modelled_cycles > 0
     assert 0 < counted.tile_bytes < counted.tile_memory_bytes

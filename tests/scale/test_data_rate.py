@@ -79,13 +79,13 @@ def subject() -> TorchSubject:
 
 def test_the_loader_that_a_program_goes_over_can_be_read_on_its_own(subject: TorchSubject) -> None:
     data = TensorDataset(torch.zeros(40, 3), torch.zeros(40))
-    with current_loader.watching():
+    with current_loader.tracking():
         next(iter(poptorch.DataLoader(poptorch.Options().deviceIterations(2), data, batch_size=4)))
-        loader = current_loader.newest()
+        loader = current_loader.current()
         assert loader is not None
         ticks = iter(range(100))
         # five batches an epoch, a tick each; the first does not count, another epoch does
-        speed = current_loader.read(loader, seconds=6.0, clock=lambda: float(next(ticks)))
+        speed = current_loader.measure_speed(loader, seconds=6.0, clock=lambda: float(next(ticks)))
         assert speed == current_loader.ReadingSpeed(samples=48, batches=6, seconds=6.0, workers=0)
         assert speed.samples_per_second == 8.0
         rate, why = measured_rate(subject)
@@ -103,7 +103,7 @@ def test_what_workers_prepared_before_the_clock_started_does_not_count() -> None
             time.sleep(0.02)
             return torch.zeros(1)
 
-    speed = current_loader.read(DataLoader(Slow(), num_workers=2), seconds=0.5)
+    speed = current_loader.measure_speed(DataLoader(Slow(), num_workers=2), seconds=0.5)
     assert speed is not None
     assert speed.samples_per_second <= 2 / 0.02 * 1.1  # two workers cannot do more
     assert speed.workers == 2
@@ -112,23 +112,23 @@ def test_what_workers_prepared_before_the_clock_started_does_not_count() -> None
 def test_reading_ends_in_time_whatever_the_loader_is_like() -> None:
     ticks = itertools.count()
     one = DataLoader(TensorDataset(torch.zeros(4)), batch_size=4)
-    speed = current_loader.read(one, seconds=5.0, clock=lambda: float(next(ticks)))
+    speed = current_loader.measure_speed(one, seconds=5.0, clock=lambda: float(next(ticks)))
     assert speed is not None  # every epoch has one batch: epochs are counted
     assert speed.batches == 5
-    assert current_loader.read(DataLoader(TensorDataset(torch.zeros(0))), seconds=1.0) is None
-    slow = current_loader.read(one, seconds=1.0, clock=lambda: 10.0 * next(ticks))
+    assert current_loader.measure_speed(DataLoader(TensorDataset(torch.zeros(0))), seconds=1.0) is None
+    slow = current_loader.measure_speed(one, seconds=1.0, clock=lambda: 10.0 * next(ticks))
     assert slow is None
 
 
 def test_loaders_are_kept_only_while_somebody_watches(subject: TorchSubject) -> None:
     loader = poptorch.DataLoader(poptorch.Options(), TensorDataset(torch.zeros(4)))
     next(iter(loader))
-    assert current_loader.newest() is None
+    assert current_loader.current() is None
     kept = weakref.ref(loader)
-    with current_loader.watching():
+    with current_loader.tracking():
         next(iter(loader))
         del loader
-        assert current_loader.newest() is kept()
+        assert current_loader.current() is kept()
     assert kept() is None
     rate, why = measured_rate(subject)
     assert rate is None
@@ -143,8 +143,8 @@ def test_a_loader_that_fails_is_told(subject: TorchSubject) -> None:
         def __getitem__(self, index: int) -> torch.Tensor:
             raise ValueError("the disk is gone")
 
-    with current_loader.watching():
-        current_loader.begins(DataLoader(Broken()))
+    with current_loader.tracking():
+        current_loader.set_current(DataLoader(Broken()))
         rate, why = measured_rate(subject)
     assert rate is None
     assert "the disk is gone" in why

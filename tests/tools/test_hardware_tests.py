@@ -17,10 +17,10 @@ from tremula.tools import (
     exchange_test,
     host_sync,
     host_traffic,
+    link_peer,
     link_traffic,
     links,
     memory_test,
-    peer,
     power_test,
 )
 
@@ -177,20 +177,20 @@ def test_a_block_that_changes_on_its_way_is_noticed() -> None:
     here, there = socket.socketpair()
 
     def liar() -> None:
-        head = memoryview(bytearray(peer.HEAD.size))
-        peer.receive_into(there, head)
-        size, count = peer.HEAD.unpack(head)
+        head = memoryview(bytearray(link_peer.HEAD.size))
+        link_peer.receive_into(there, head)
+        size, count = link_peer.HEAD.unpack(head)
         block = memoryview(bytearray(size))
         for number in range(count):
-            peer.receive_into(there, block)
-            reply = bytearray(peer.block_of(number, size, 2))
+            link_peer.receive_into(there, block)
+            reply = bytearray(link_peer.block_of(number, size, 2))
             reply[-1] ^= number & 1
             there.sendall(reply)
-        there.sendall(peer.VERDICT.pack(0))
+        there.sendall(link_peer.VERDICT.pack(0))
 
     thread = threading.Thread(target=liar)
     thread.start()
-    assert peer.exchange(here, 5, 1024) == 2
+    assert link_peer.exchange(here, 5, 1024) == 2
     thread.join()
     here.close()
     there.close()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tremula.machine.attach import Attachment
-from tremula.machine.occupancy import enter
+from tremula.machine.occupancy import current_occupancy
 from tremula.tools import device_list, info, reset, vipu
 
 Capture = pytest.CaptureFixture[str]
@@ -136,14 +136,14 @@ def test_a_reset_clears_the_counters(capsys: Capture) -> None:
     assert held.meter is not None
     held.meter.called(0.1, samples=1)
     held.detach()
-    room = enter()
-    assert room is not None
-    before = room.counters.read(0)
+    occupancy = current_occupancy()
+    assert occupancy is not None
+    before = occupancy.counters.read(0)
     assert before is not None
     assert before.calls == 1
     assert reset.main(["-d", "0"]) == 0
     assert capsys.readouterr().out == "Reset of IPU 0 done.\n"
-    after = room.counters.read(0)
+    after = occupancy.counters.read(0)
     assert after is not None
     assert (after.calls, after.resets) == (0, before.resets + 1)
 

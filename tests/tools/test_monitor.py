@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from tremula.machine.reservation import reserve
-from tremula.tools import boxes, monitor, vipu
+from tremula.tools import box_table, monitor, vipu
 
 Capture = pytest.CaptureFixture[str]
 Holder = Callable[..., "subprocess.Popen[str]"]
@@ -176,9 +176,9 @@ def test_cards_of_an_older_kind(capsys: Capture, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_a_program_calls_itself_does_not_steer_the_terminal() -> None:
-    assert boxes.centred("evil\x1b[2J", 13) == "  evil·[2J   "
-    assert boxes.centred("abcdefghijkl", 8) == "abcde..."
-    assert boxes.cut_left("host-with-a-long-name", 13) == "...-long-name"
+    assert box_table.centred("evil\x1b[2J", 13) == "  evil·[2J   "
+    assert box_table.centred("abcdefghijkl", 8) == "abcde..."
+    assert box_table.cut_left("host-with-a-long-name", 13) == "...-long-name"
 
 
 @pytest.mark.parametrize("option", ["--watch", "-x", "--json=1"])

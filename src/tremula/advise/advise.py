@@ -20,7 +20,7 @@ from tremula.advise.rules import RULES
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
 from tremula.formatting import plain
-from tremula.progress import Tell, bar
+from tremula.progress import ProgressCallback, bar
 from tremula.study.answer import Answer
 from tremula.study.case import Case, Study
 
@@ -95,7 +95,7 @@ class AdviceList:
 
 
 def advise(
-    study: Study, about: Case | Answer, *, budget_seconds: float = 30.0, tell: Tell | None = None
+    study: Study, about: Case | Answer, *, budget_seconds: float = 30.0, tell: ProgressCallback | None = None
 ) -> AdviceList:
     """What to change about a case, best first.
 
@@ -125,7 +125,7 @@ def _planned(case: Case) -> tuple[object, ...]:
 class _Advising:
     """One round of advice."""
 
-    def __init__(self, study: Study, case: Case, budget: float, tell: Tell) -> None:
+    def __init__(self, study: Study, case: Case, budget: float, tell: ProgressCallback) -> None:
         self._began = time.perf_counter()
         self._study, self._case, self._budget, self._tell = study, case, budget, tell
         self._found = study.estimate(case)

@@ -55,9 +55,9 @@ def each_subject(
         return [answer(factory(words[0], training=training, optimizer=optimizer, values=values))]
     with contextlib.ExitStack() as stack:
         if watch_loader:
-            from tremula.frontends.torch.data.current_loader import watching
+            from tremula.frontends.torch.data.current_loader import tracking
 
-            stack.enter_context(watching())
+            stack.enter_context(tracking())
         return subjects_of_program(words[1:], answer, go_on=go_on, prints=prints)
 
 

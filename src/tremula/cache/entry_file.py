@@ -50,7 +50,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says about itself. Until the signature was checked, only somebody's word.
+    """What a file says about itself. Not to be trusted until the signature is checked.
 
     Attributes:
         blobs: name, length and SHA-256 (hexadecimal) of each blob, in the order of the file.

@@ -1,4 +1,4 @@
-"""What goes when the cache is full: the entries that were used least recently, and what dead writers left.
+"""Eviction: removes the least recently used entries when the cache is full, and what dead writers left.
 
 The time of last use is the file's modification time, which every hit renews. Listing a folder looks at names and
 sizes only. Other processes may write and remove at the same time: what is gone is gone, and what was
@@ -126,7 +126,7 @@ def remove(file: StoredFile) -> bool:
 
 
 def lock_draft(descriptor: int) -> bool | None:
-    """Mark an open draft as being written: True if that worked, False if somebody else writes it.
+    """Mark an open draft as being written: True if that worked, False if another process writes it.
 
     None where files cannot be locked. The system takes the mark off when the writer dies.
     """

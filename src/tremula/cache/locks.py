@@ -1,7 +1,7 @@
-"""One process makes an entry, the others wait for it: a lock per entry that the system frees when its holder dies.
+"""Locks on entries: one process makes an entry and the others wait. The system frees the lock of a dead process.
 
 Lock files lie in the user's private folder, not in the cache, which holds entries only. Beside each, a note says
-who holds it, so that a process that waits can tell its user for whom.
+who holds it, so that a waiting process can report it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tremula import log
 from tremula.cache import trust
 from tremula.cache.trust import Untrusted
 
-#: seconds of silent waiting before the user hears of it, between calls of the callback, and between log lines
-PATIENCE = 2.0
+#: seconds before the first report of a wait, between calls of the callback, and between log lines
+FIRST_REPORT = 2.0
 STEP = 1.0
 REPEAT = 30.0
-#: lock files that nobody has used for so long are removed, in seconds
+#: unused lock files are removed after so many seconds
 UNUSED = 7 * 86400.0
 
 _SUFFIX = ".lock"
@@ -85,7 +85,7 @@ def _acquired(path: Path, on_wait: Callable[[Waiting], None], timeout: float | N
     try:
         trust.make_directory(path.parent)
         lock = FileLock(path, mode=0o600)
-        pause = PATIENCE
+        pause = FIRST_REPORT
         while True:
             waited = time.monotonic() - started
             if timeout is not None:
@@ -124,7 +124,7 @@ class _Narrator:
 
 
 def sweep(directory: Path) -> int:
-    """Remove locks that nobody holds and nobody has used for days; gives how many."""
+    """Remove lock files that are free and unused for days; gives how many."""
     removed = 0
     with contextlib.suppress(OSError), os.scandir(directory) as listing:
         for each in listing:

@@ -1,7 +1,7 @@
-"""The user's key: 32 random bytes that sign every entry, so that a file put there by another hand is no entry.
+"""The user's key: 32 random bytes that sign every entry, so that files of other users are not accepted.
 
-It lies in the user's private state folder, for the user's eyes only. Whoever can read it can already act as the
-user. It appears complete or not at all, and the first of several processes to make one wins.
+It lies in the user's private state folder, readable by the user only. The file is written atomically, and the first of
+several processes to make one wins.
 """
 
 from __future__ import annotations

@@ -117,12 +117,14 @@ class Store:
             return False
         try:
             signing = secret.load(self._private, create=True)
-            if signing is None:  # removed by somebody in this very moment
+            if signing is None:  # another process removed it just now
                 raise BadKey(f"the key in {self._private} vanished")
             pieces = list(entry_file.encode(key, metadata, blobs, signing, float(int(time.time()))))
             size = sum(map(len, pieces))
             if size > min(self.limit_bytes, entry_file.MAX_FILE):
-                self._not_kept(f"size {key}", f"an entry of {size:,} bytes is more than the limit allows")
+                self._warn_not_stored(
+                    f"size {key}", f"an entry of {size:,} bytes is more than the limit allows"
+                )
                 return False
             trust.make_directory(self.root)
             self._write(path, pieces)
@@ -130,14 +132,14 @@ class Store:
             self._no_key(problem)
             return False
         except Untrusted as problem:
-            self._not_kept(f"trust {problem}", str(problem))
+            self._warn_not_stored(f"trust {problem}", str(problem))
             return False
         except OSError as problem:
-            self._not_kept(
+            self._warn_not_stored(
                 f"write {problem.errno}", f"{self.root} cannot be written ({problem.strerror or problem})"
             )
             return False
-        self._make_room(keep=key)
+        self._evict(keep=key)
         return True
 
     @contextlib.contextmanager
@@ -146,7 +148,7 @@ class Store:
     ) -> Iterator[bool]:
         """Hold the lock of `key` across all processes of this user, for one of them to make the entry.
 
-        Look the entry up again when you have it: somebody may have made it while you waited. Gives False if no
+        Look the entry up again when you have it: another process may have made it meanwhile. Gives False if no
         lock could be had (no place for it, or the time is up): go on without.
 
         Args:
@@ -263,7 +265,7 @@ class Store:
             eviction.lock_draft(file.fileno())
             file.writelines(pieces)
 
-    def _make_room(self, keep: str) -> None:
+    def _evict(self, keep: str) -> None:
         try:
             listing = eviction.list_folder(self.root)
         except OSError:
@@ -289,5 +291,5 @@ class Store:
             f"The executable cache is off, because its entries cannot be signed: {problem}. {_COSTS_TIME}",
         )
 
-    def _not_kept(self, what: str, reason: str) -> None:
+    def _warn_not_stored(self, what: str, reason: str) -> None:
         log.warn_once(f"cache put {self.root} {what}", f"Compiled code is not kept: {reason}. {_COSTS_TIME}")

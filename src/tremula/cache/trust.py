@@ -1,6 +1,6 @@
-"""Where compiled code may come from: folders and files that nobody but this user (or root) can change.
+"""Where compiled code may come from: folders and files that only this user (or root) can change.
 
-A folder is trusted when it and all folders above it belong to the user or to root and nobody else can write to
+A folder is trusted when it and all folders above it belong to the user or to root and no other user can write to
 them; above it, a sticky folder such as /tmp will do, since others cannot replace what is ours in it.
 Systems without numeric owners (Windows) have no such checks here: there the signature of each entry and the
 place of the key in the user's profile have to do.
@@ -19,6 +19,7 @@ import platformdirs
 
 from tremula import log
 from tremula.settings import env
+from tremula.settings.directories import state_directory
 
 _OTHERS = stat.S_IWOTH
 _GROUP = stat.S_IWGRP
@@ -49,8 +50,7 @@ def default_root() -> Path:
 
 def private_directory() -> Path:
     """The folder of the user's key and of the locks."""
-    state = env.get("TREMULA_STATE_DIR") or platformdirs.user_state_dir("tremula", appauthor=False)
-    return Path(os.path.abspath(state)) / "cache"
+    return Path(os.path.abspath(state_directory())) / "cache"
 
 
 def usable_root(path: str | Path) -> tuple[Path, str | None]:
@@ -109,7 +109,7 @@ def _distrust_of(place: Path, info: os.stat_result, shared_is_fine: bool) -> Dis
 def _group_is_private(place: Path, info: os.stat_result) -> bool:
     """Whether the folder's group is the user's own, as on systems that make one for each user.
 
-    Such systems leave folders writable by the group, which has nobody else in it.
+    Such systems leave folders writable by the group, which has no other member.
     """
     with contextlib.suppress(ImportError, KeyError):
         import grp
@@ -155,7 +155,7 @@ def make_directory(path: Path) -> None:
     for place in reversed(missing):
         with contextlib.suppress(FileExistsError):
             os.mkdir(place, 0o700)
-    if missing:  # somebody may have been faster
+    if missing:  # another process may have been faster
         require_trusted(path)
 
 
@@ -170,7 +170,7 @@ def open_to_read(path: Path) -> int:
     """A descriptor of the file, which is not a link, a pipe or another thing that only looks like one.
 
     Raises:
-        OSError: it cannot be opened. Untrusted: it is no regular file, or somebody else can change it.
+        OSError: it cannot be opened. Untrusted: it is no regular file, or another user can change it.
     """
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
     for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"):

@@ -44,7 +44,7 @@ class _Part:
     #: as one types it
     words: list[str]
     #: the line to show for a line of its output, if any
-    told: Callable[[str], str | None]
+    shown: Callable[[str], str | None]
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +76,7 @@ def _run(args: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     state = folder / "state"
     for number, part in enumerate(parts, 1):
-        _tell_begin(number, len(parts), part)
+        _print_start(number, len(parts), part)
         _execute(part, folder, state)
     _print_summary(folder, ledger.read(state / "runs.jsonl"), time.monotonic() - started)
     return 0
@@ -170,7 +170,7 @@ def _free_name() -> Path:
     return next(Path(name) for name in names if not Path(name).exists())
 
 
-def _tell_begin(number: int, count: int, part: _Part) -> None:
+def _print_start(number: int, count: int, part: _Part) -> None:
     print(f"\n{number}/{count}  {part.title}\n$ {shlex.join(part.words)}", flush=True)
 
 
@@ -187,7 +187,7 @@ def _execute(part: _Part, folder: Path, state: Path) -> None:
     command = _as_modules(part.words)
     with _lines_of(command, environment, log) as lines:
         for line in lines:
-            shown = part.told(line)
+            shown = part.shown(line)
             if shown is not None:
                 print(plain(shown, lines=False), flush=True)
 

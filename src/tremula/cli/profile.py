@@ -1,7 +1,7 @@
 """`tremula profile PROGRAM`: runs a program with its profile switched on, then shows what was written.
 
 The program is a process of its own and knows nothing of it: it gets the engine options that turn reports on, as
-somebody with hardware would set them. Its output and its exit code are its own.
+users with hardware set them. Its output and its exit code are its own.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from tremula.cli.command import Command
 from tremula.hardware import catalogue
 from tremula.hardware.system import System
 from tremula.machine import systems
-from tremula.machine.occupancy import enter, holders, span_text
+from tremula.machine.occupancy import current_occupancy, holders, span_text
 from tremula.machine.partitions import partitions
 from tremula.settings.environment import env
 
@@ -79,9 +79,9 @@ def _current() -> dict[str, Any]:
         return {"name": None, "ipus": 0, "partitions": [], "attached": []}
     attached = []
     for partition in partitions(system):
-        room = enter(partition.name)
-        assert room is not None
-        for pid, usage, held in holders(room, list(range(partition.size))):
+        occupancy = current_occupancy(partition.name)
+        assert occupancy is not None
+        for pid, usage, held in holders(occupancy, list(range(partition.size))):
             attached.append(
                 {
                     "pid": pid,
@@ -131,7 +131,7 @@ def _use(args: argparse.Namespace) -> int:
     name = os.path.abspath(args.name) if args.name.endswith(".toml") else args.name
     system = systems.choose(name)
     print(f"this machine has {system.title} from now on: {system.ipus} virtual IPU(s)")
-    _tell_of_environment()
+    _warn_of_environment()
     return 0
 
 
@@ -139,11 +139,11 @@ def _forget(_args: argparse.Namespace) -> int:
     systems.forget()
     system = catalogue.system(systems.DEFAULT)
     print(f"this machine has the default system again: {system.title}, {system.ipus} virtual IPU(s)")
-    _tell_of_environment()
+    _warn_of_environment()
     return 0
 
 
-def _tell_of_environment() -> None:
+def _warn_of_environment() -> None:
     for name in ("TREMULA_SYSTEM", "TREMULA_VIRTUAL_IPUS"):
         if env.is_set(name):
             print(f"but {name}={env.raw(name)} is set in this shell and goes before it; unset {name}")

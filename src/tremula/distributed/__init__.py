@@ -1,1 +1,1 @@
-"""Several processes (instances) that train one model: who they are, how they meet, talk and agree."""
+"""Several processes (instances) that train one model: launch environment, rendezvous, collectives, consistency."""

@@ -1,7 +1,7 @@
-"""The instances of a run as a group that talks: sums, broadcasts, barriers over gloo.
+"""Collective operations between the instances of a run: sums, broadcasts and barriers over gloo.
 
-The group is ours alone: a program may have a default process group of torch's beside it. It is made when it is first
-needed, once per process. What goes wrong is told with the instances that are missing, not with a socket's number.
+The group is separate from torch's default process group, which a program may have as well. It is made once per process,
+when it is first needed. Errors name the instances that are missing, not a socket's number.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from torch._C._distributed_c10d import BroadcastOptions, PrefixStore, ProcessGro
 
 from tremula import log, stack_layers
 from tremula.distributed import network_interface, rendezvous
-from tremula.distributed.missing_ranks import RollCall, named
+from tremula.distributed.missing_ranks import MissingRanks, named
 from tremula.errors import Error
 
 _lock = threading.RLock()
@@ -61,7 +61,7 @@ class Group:
         self.store = PrefixStore(name, whole)
         #: numbers the questions on which the members have to agree
         self.questions = itertools.count()
-        self._roll = RollCall(self.store, instance, self.members)
+        self._missing = MissingRanks(self.store, instance, self.members)
         self._gloo: Any = None
         self._take_place()
         self._form()
@@ -116,8 +116,8 @@ class Group:
                     type=stack_layers.INSTANCE_ERROR,
                 )
         return Error(
-            f"The instances cannot talk to each other: {_first_line(problem)}. Each host must reach the others; "
-            "GLOO_SOCKET_IFNAME names the network interface to use.",
+            f"The instances cannot talk to each other: {rendezvous.first_line(problem)}. Each host must reach the "
+            "others; GLOO_SOCKET_IFNAME names the network interface to use.",
             type=stack_layers.INSTANCE_ERROR,
         )
 
@@ -134,7 +134,7 @@ class Group:
         return work
 
     def wait(self, work: Any) -> None:
-        """Until what was begun is done.
+        """Wait until an operation is complete.
 
         Raises:
             Error: an instance is missing; says which.
@@ -188,11 +188,11 @@ class Group:
 
     def _failed(self, problem: BaseException) -> Error:
         if self._broken is None:
-            self._roll.noticed()
-            absent = self._roll.absent() or "another instance is missing"
+            self._missing.report_failure()
+            missing = self._missing.describe() or "another instance is missing"
             log.layer("tremula").debug("instance %d: %s", self.instance, problem)
             self._broken = Error(
-                f"Instance {self.instance} of {self.run_size} waits for the others in vain: {absent}. Look at the "
+                f"Instance {self.instance} of {self.run_size} waits for the others in vain: {missing}. Look at the "
                 "first message of that instance. An instance that is only slow gets more time with "
                 f"target.hostSyncTimeout in POPLAR_RUNTIME_OPTIONS (seconds; now {self._seconds:g}).",
                 type=stack_layers.INSTANCE_ERROR,
@@ -200,13 +200,13 @@ class Group:
         return self._broken
 
     def close(self) -> None:
-        """Let go of the connections, without waiting for anybody."""
+        """Close the connections without waiting for the others."""
         gloo, self._gloo = self._gloo, None
         if gloo is None:
             return
-        self._roll.ended()
+        self._missing.report_end()
         if any(not work.is_completed() for work in self._pending):
-            # Its threads wait for somebody, and its destructor would wait for them: it stays until the process ends.
+            # Its threads wait for other instances, and its destructor for the threads: it stays until the process ends.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(gloo))
 
 
@@ -254,7 +254,3 @@ def close_all() -> None:
         for group in _groups.values():
             group.close()
         _groups.clear()
-
-
-def _first_line(problem: BaseException) -> str:
-    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

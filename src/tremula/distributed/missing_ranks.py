@@ -1,7 +1,7 @@
-"""Which instances are missing when the others wait for them in vain.
+"""Finds the instances that are missing when an operation fails or times out.
 
-Each instance that notices trouble says so in the store; so does one that comes to its end. After a moment, whoever
-has said nothing is missing: it hangs, was killed, or is still busy with something else.
+Each instance that notices the failure writes so into the store, and so does one that ends. An instance that has written
+nothing after a moment is missing: it hangs, was killed, or is still busy.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Iterable, Sequence
 
 from torch._C._distributed_c10d import Store
 
-#: how long an instance waits for the others to say that they noticed, too
+#: how long an instance waits for the reports of the others
 _LISTEN_SECONDS = 1.0
 _PAUSE_SECONDS = 0.05
 
 
-class RollCall:
-    """The words of one group of instances about themselves.
+class MissingRanks:
+    """Reports of the instances of one group about failures and their end.
 
     Args:
-        store: where they are said.
+        store: where reports are written.
         rank: which instance this is.
         members: all instances of the group.
     """
@@ -31,16 +31,16 @@ class RollCall:
         self._rank = rank
         self._others = [member for member in members if member != rank]
 
-    def noticed(self) -> None:
-        """Say that this instance waits in vain."""
-        self._say("noticed")
+    def report_failure(self) -> None:
+        """Report that this instance noticed a failure."""
+        self._write("noticed")
 
-    def ended(self) -> None:
-        """Say that this instance has come to its end."""
-        self._say("ended")
+    def report_end(self) -> None:
+        """Report that this instance ends."""
+        self._write("ended")
 
-    def absent(self) -> str:
-        """Who is missing, in words; empty if all others have spoken or nobody listens any more."""
+    def describe(self) -> str:
+        """Which instances are missing, in words; empty if all have reported, or the store is gone."""
         stop = time.monotonic() + _LISTEN_SECONDS
         while (silent := self._without("noticed", self._others)) and time.monotonic() < stop:
             time.sleep(_PAUSE_SECONDS)
@@ -53,12 +53,12 @@ class RollCall:
             parts.append(f"{named(still_there)} did not arrive")
         return " and ".join(parts)
 
-    def _say(self, word: str) -> None:
-        with contextlib.suppress(RuntimeError):  # whoever hosted the store is gone
+    def _write(self, word: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the host of the store is gone
             self._store.set(f"{word}/{self._rank}", "1")
 
     def _without(self, word: str, members: Iterable[int]) -> list[int]:
-        """The members that have not said a word; none if the store is gone."""
+        """The members without such a report; none if the store is gone."""
         try:
             return [member for member in members if not self._store.check([f"{word}/{member}"])]
         except RuntimeError:

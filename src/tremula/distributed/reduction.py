@@ -22,7 +22,7 @@ class GradientReduction:
         self._under_way.append(self._group.start_sum(bucket))
 
     def finish(self) -> None:
-        """Until all that was begun is done.
+        """Wait until all buckets are summed.
 
         Raises:
             Error: an instance is missing.

@@ -64,7 +64,7 @@ def _open_store(rank: int, size: int, seconds: float, address: str) -> Store:
     except (RuntimeError, ValueError, OSError) as problem:
         raise Error(
             f"Instance {rank} of {size} cannot reach the place where the instances meet ({address}) within "
-            f"{seconds:g} s: {_first_line(problem)}. Is the launcher, or instance 0, still running, and can this host "
+            f"{seconds:g} s: {first_line(problem)}. Is the launcher, or instance 0, still running, and can this host "
             "reach it?"
         ) from problem
     return found
@@ -90,5 +90,6 @@ def disconnect() -> None:
     _notes.clear()
 
 
-def _first_line(problem: BaseException) -> str:
+def first_line(problem: BaseException) -> str:
+    """The first line of an error's text, or its class."""
     return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

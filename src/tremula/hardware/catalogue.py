@@ -201,7 +201,7 @@ def _files(folder: Path, kind: str) -> list[Path]:
 
 
 def _kind_of(path: Path) -> str | None:
-    """What a file says it describes; None if it is not readable, which is told when it is used."""
+    """What a file says it describes; None if it is not readable, which is an error when it is used."""
     try:
         return _read(path).kind
     except Error:

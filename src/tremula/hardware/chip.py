@@ -1,7 +1,7 @@
 """One IPU as numbers: tiles, memory, clock, arithmetic units, exchange.
 
 The numbers come from dated TOML files in `data/chips`, one per chip, with a source beside each; `None`
-stands for a number that nobody has published. Units are in the field names.
+stands for a number that is not published. Units are in the field names.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Chip:
     #: instructions that a tile executes for each separate piece that it receives
     exchange_instructions_per_fragment: int
 
-    #: power of one chip with its share of the board while it computes; None where nobody published it
+    #: power of one chip with its share of the board while it computes; None where it is not published
     busy_power_watts: float | None
     idle_power_watts: float | None
 

@@ -1,7 +1,7 @@
 """Hardware files: TOML with a source beside every number, checked field by field before anything is made of it.
 
 A file says what it describes (`kind`), under which `name`, as of which `date`; every other field is a table
-`{ value = ..., source = "..." }`, without `value` where nobody published the number. With `based_on` it
+`{ value = ..., source = "..." }`, without `value` where the number is not published. With `based_on` it
 takes all that it does not say from another file. Reading a file executes nothing.
 """
 

@@ -1,7 +1,7 @@
 """A box of IPUs as numbers: its chips, the links between them, to the host, to streaming memory and to other racks.
 
 The links follow the ladder of PopLibs' multi-IPU model: two IPUs make a rung, rungs are stacked. Numbers come
-from the dated files in `data/machines`; `None` stands for a number that nobody has published, or for a
+from the dated files in `data/machines`; `None` stands for a number that is not published, or for a
 part that the machine does not have (its source says which).
 """
 

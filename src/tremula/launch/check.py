@@ -18,7 +18,7 @@ from tremula.launch.mpi_arguments import Asked
 from tremula.launch.options import Settings
 from tremula.launch.placement import Layout, default_link_domains, rounded_up
 from tremula.machine import systems
-from tremula.machine.occupancy import Occupancy, enter, too_few
+from tremula.machine.occupancy import Occupancy, current_occupancy, too_few
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Plan:
         settings: what the user asked for.
         layout: who runs where.
         here: the number of this machine among the hosts; None if it only launches.
-        room: where IPUs come from; None if none are needed or there is only an IPU model.
+        occupancy: where IPUs come from; None if none are needed or there is only an IPU model.
         mpirun: the program that starts the instances; None if the launcher does.
         asked: what users ask of mpirun.
         network: the network that hosts talk over.
@@ -38,7 +38,7 @@ class Plan:
     settings: Settings
     layout: Layout
     here: int | None
-    room: Occupancy | None
+    occupancy: Occupancy | None
     mpirun: str | None
     asked: Asked
     network: Network | None
@@ -65,12 +65,12 @@ def plan(settings: Settings) -> tuple[Plan | None, list[str]]:
     if unknown:
         problems.append(f"No address is known for {', '.join(unknown)}. Check the names, or /etc/hosts.")
     mpirun = _mpirun(settings, asked, bool(away), problems)
-    room = _room(settings, layout, problems)
+    occupancy = _occupancy(settings, layout, problems)
     _check_command(settings, bool(away), problems)
     _check_instances(settings, problems)
     if problems or layout is None:
         return None, problems
-    return Plan(settings, layout, here[0] if here else None, room, mpirun, asked, network), []
+    return Plan(settings, layout, here[0] if here else None, occupancy, mpirun, asked, network), []
 
 
 def _hosts(settings: Settings, problems: list[str]) -> list[Host]:
@@ -163,23 +163,23 @@ def _mpirun(settings: Settings, asked: Asked, away: bool, problems: list[str]) -
     return mpirun
 
 
-def _room(settings: Settings, layout: Layout | None, problems: list[str]) -> Occupancy | None:
+def _occupancy(settings: Settings, layout: Layout | None, problems: list[str]) -> Occupancy | None:
     """Where IPUs come from, if any are needed."""
     if settings.offline_mode or layout is None or systems.model_only():
         return None
     try:
-        room = enter(settings.vipu_partition or None)
+        occupancy = current_occupancy(settings.vipu_partition or None)
     except Error as problem:
         problems.append(f"{problem.message}")
         return None
     needed = layout.ipus_per_host
-    if room is not None and needed > 0 and not room.candidates(needed):
+    if occupancy is not None and needed > 0 and not occupancy.candidates(needed):
         each = "" if len(layout.hosts) == 1 else f" on each of {len(layout.hosts)} hosts"
         problems.append(
             f"{settings.num_replicas} replica(s) with {settings.ipus_per_replica} IPU(s) each need a device of "
-            f"{needed} IPU(s){each}, and {too_few(room, needed)}. --offline-mode yes runs without IPUs."
+            f"{needed} IPU(s){each}, and {too_few(occupancy, needed)}. --offline-mode yes runs without IPUs."
         )
-    return room
+    return occupancy
 
 
 def _check_command(settings: Settings, away: bool, problems: list[str]) -> None:

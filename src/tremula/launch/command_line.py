@@ -2,7 +2,7 @@
 
 Long options may be cut short where that is unambiguous, values follow in the next word or after `=`, and flags may
 stand alone. A value may begin with a dash (`--mpi-global-args "--mca btl tcp"`), which is why this is not argparse.
-All mistakes are collected, so that they can be told at once.
+All mistakes are collected, so that all can be shown together.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def variables(
         given[protocol.EXECUTABLE_CACHE] = os.path.expanduser(settings.executable_cache_path)
     given[protocol.REPLICA_OFFSET] = str(instance.first_replica)
     given[protocol.LOCAL_INSTANCE] = str(instance.local_index)
-    if plan.room is not None:
+    if plan.occupancy is not None:
         given |= _server(plan, instance)
     if "IPUOF_LOG_LEVEL" not in os.environ:
         given["IPUOF_LOG_LEVEL"] = "WARN"
@@ -67,8 +67,8 @@ def as_mpirun_sets(plan: Plan, instance: Instance) -> dict[str, str]:
 
 def _server(plan: Plan, instance: Instance) -> dict[str, str]:
     """Options that were given win over the user's environment, and that over the defaults."""
-    settings, room = plan.settings, plan.room
-    assert room is not None
+    settings, occupancy = plan.settings, plan.occupancy
+    assert occupancy is not None
     found = {}
     for name, option, value in (
         ("HOST", "vipu-server-host", settings.vipu_server_host),
@@ -78,7 +78,7 @@ def _server(plan: Plan, instance: Instance) -> dict[str, str]:
         variable = f"IPUOF_VIPU_API_{name}"
         inherited = None if option in settings.given else os.environ.get(variable)
         found[variable] = inherited or str(value)
-    found["IPUOF_VIPU_API_PARTITION_ID"] = room.partition.name
-    if len(plan.layout.hosts) > 1 or room.partition.gcds > 1:
+    found["IPUOF_VIPU_API_PARTITION_ID"] = occupancy.partition.name
+    if len(plan.layout.hosts) > 1 or occupancy.partition.gcds > 1:
         found["IPUOF_VIPU_API_GCD_ID"] = str(instance.host)
     return found

@@ -28,7 +28,7 @@ def run(current: Run) -> int:
     rendezvous = RendezvousServer("127.0.0.1", plan.layout.num_instances)
     pipes = OutputPipes(plan.layout.num_instances)
     try:
-        instances = _prepared(current, rendezvous, pipes)
+        instances = _prepare_instances(current, rendezvous, pipes)
         signals = SignalHandler(kill=instances.kill)
         processes.adopt_orphans()
         tails, streams = _streams(current, pipes)
@@ -58,7 +58,7 @@ def run(current: Run) -> int:
     return code
 
 
-def _prepared(current: Run, rendezvous: RendezvousServer, pipes: OutputPipes) -> InstanceProcesses:
+def _prepare_instances(current: Run, rendezvous: RendezvousServer, pipes: OutputPipes) -> InstanceProcesses:
     plan, logger = current.plan, current.logger
     store_address = rendezvous.address, rendezvous.port
     words: dict[int, tuple[str, ...]] = {}

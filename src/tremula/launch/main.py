@@ -109,7 +109,7 @@ def _remark(settings: Settings, found: Plan, logger: Logger) -> None:
             reasons.setdefault(option.no_effect, []).append(f"--{option.name}")
     for reason, names in reasons.items():
         logger.warn(f"{', '.join(names)}: no effect here, because {reason}.")
-    if settings.vipu_partition and found.room is None:
+    if settings.vipu_partition and found.occupancy is None:
         logger.warn("--vipu-partition: no effect here, because no virtual IPUs are used.")
     if os.environ.get("POPLAR_TARGET_OPTIONS"):
         logger.warn(

@@ -22,7 +22,7 @@ from tremula.launch.output_stream import OutputStream
 LAST_LINES = 20
 _MAX_LINE_KEPT = 2000
 #: how long a line may stay unfinished before it is shown
-_PATIENCE_SECONDS = 0.15
+_SHOW_AFTER_SECONDS = 0.15
 _READ_BYTES = 1 << 18
 #: an unfinished line that is longer is shown in parts
 _MAX_PENDING = 1 << 20
@@ -47,7 +47,7 @@ class Tail:
 
 
 class Stream(Protocol):
-    """Somebody who takes what is read from a descriptor."""
+    """A consumer of what is read from a descriptor."""
 
     @property
     def unfinished(self) -> bool:
@@ -103,7 +103,9 @@ class Lines:
 
     def show_unfinished(self, *, force: bool = False) -> None:
         """Show the beginning of a line that has waited long enough."""
-        if not self.unfinished or not (force or time.monotonic() - self._waiting_since >= _PATIENCE_SECONDS):
+        if not self.unfinished or not (
+            force or time.monotonic() - self._waiting_since >= _SHOW_AFTER_SECONDS
+        ):
             return
         # a carriage return at the end may belong to a line end that is still to come
         held = b"\r" if self._pending.endswith(b"\r") else b""
@@ -158,7 +160,7 @@ class Pump:
     def _run(self) -> None:
         while not self._ending:
             waiting = any(stream.unfinished for _, stream in self._streams)
-            for key, _ in self._selector.select(_PATIENCE_SECONDS / 2 if waiting else None):
+            for key, _ in self._selector.select(_SHOW_AFTER_SECONDS / 2 if waiting else None):
                 if key.data is not None:
                     self._read(key.fd, key.data)
             for _, stream in self._streams:

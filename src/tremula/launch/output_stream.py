@@ -1,6 +1,6 @@
-"""The two streams that a run speaks through: whole lines, whoever they come from, and a reader that may go away.
+"""The output streams of a run: lines of several writers, and a reader that may go away.
 
-Where stdout and stderr are the same terminal or file, they are one stream, so that an unfinished line of one (a
+Where stdout and stderr are the same terminal or file, they share one stream, so that an unfinished line of one (a
 progress bar, a prompt) is ended before the other writes.
 """
 
@@ -15,7 +15,7 @@ class OutputStream:
     """A stream to write to.
 
     Attributes:
-        broken: nobody reads it any more.
+        broken: its reader is gone.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -30,7 +30,7 @@ class OutputStream:
             return self._open_by is owner
 
     def write(self, data: bytes, owner: object, *, finished: bool = True) -> None:
-        """Write lines; a line that somebody else left open is ended first."""
+        """Write lines; an unfinished line of another owner is ended first."""
         with self._lock:
             if self._open_by is not None and self._open_by is not owner:
                 data = b"\n" + data

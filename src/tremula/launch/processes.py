@@ -49,7 +49,7 @@ def descendants() -> list[int]:
 
 
 def reap_adopted(ours: Container[int]) -> None:
-    """Take note of ended processes that are nobody's but ours; `ours` are waited for by others."""
+    """Reap ended processes that were adopted; `ours` are waited for elsewhere."""
     while True:
         try:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

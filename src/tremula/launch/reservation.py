@@ -1,4 +1,4 @@
-"""The device that a run takes on this host, told in the words of the real launcher, and what instances hear of it."""
+"""The device that a run reserves on this host, logged as the real launcher does, and the variables about it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from tremula.launch.check import Plan
 from tremula.launch.logger import Logger
 from tremula.launch.placement import IPUS_PER_LINK_DOMAIN
-from tremula.machine import numbering
+from tremula.machine import device_ids
 from tremula.machine.occupancy import Occupancy
 from tremula.machine.reservation import Reservation, reserve
 from tremula.settings.environment import env
@@ -44,13 +44,13 @@ class Devices:
         if plan.settings.offline_mode:
             logger.info("Offline mode: no IPU is reserved and none is attached to")
             return self
-        room = plan.room
-        if room is None:
+        occupancy = plan.occupancy
+        if occupancy is None:
             logger.info("There are no virtual IPUs: the instances get an IPU model, and nothing is reserved")
-            self.parent = numbering.of_size(ipus, ipus)[0].id
+            self.parent = device_ids.of_size(ipus, ipus)[0].id
             return self
-        self._log_partition(room)
-        found = room.candidates(ipus)
+        self._log_partition(occupancy)
+        found = occupancy.candidates(ipus)
         logger.debug(f"Found {len(found)} devices with {ipus} IPUs")
         if plan.here is None:
             self.parent = found[0].id
@@ -61,8 +61,8 @@ class Devices:
             each = layout.ipus_of_child
             children = [
                 child
-                for child in numbering.of_size(each, room.partition.size)
-                if set(child.ipus) <= set(numbering.device(parent, room.partition.size).ipus)
+                for child in device_ids.of_size(each, occupancy.partition.size)
+                if set(child.ipus) <= set(device_ids.device(parent, occupancy.partition.size).ipus)
             ]
             logger.debug(
                 f"Found {len(children)} children (expected {layout.instances_per_host}) of device {parent} "
@@ -89,8 +89,8 @@ class Devices:
             self.token = self._reservation.token
             self._logger.debug(f"Attached to device {self.parent}")
 
-    def _log_partition(self, room: Occupancy) -> None:
-        partition, logger = room.partition, self._logger
+    def _log_partition(self, occupancy: Occupancy) -> None:
+        partition, logger = occupancy.partition, self._logger
         if not self._plan.settings.vipu_partition and not os.environ.get("IPUOF_VIPU_API_PARTITION_ID"):
             logger.info(f"Using V-IPU partition {partition.name} as it is the only one available")
         logger.info(f"Partition {partition.name} already exists and is in state: PS_ACTIVE")
@@ -101,7 +101,7 @@ class Devices:
         options = {
             "ipuLinkDomainSize": str(min(partition.size, IPUS_PER_LINK_DOMAIN)),
             "ipuLinkConfiguration": "slidingWindow" if partition.size >= IPUS_PER_LINK_DOMAIN else "default",
-            "ipuLinkTopology": room.system.hardware.topology,
+            "ipuLinkTopology": occupancy.system.hardware.topology,
             "gatewayMode": "true",
             "instanceSize": str(max(1, partition.size // self._plan.layout.num_instances)),
         }

@@ -1,4 +1,4 @@
-"""What both ways of starting instances have in common: where the parts of a run are, and how it comes to its end."""
+"""A run of instances: what both ways of starting them share."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tremula.launch.signals import SignalHandler
 GRACE_SECONDS = 3.0
 #: from one look at the instances to the next
 POLL_SECONDS = 0.02
-#: how long a reader of our output may take for what is left of it, when the user wants an end
+#: how long the reader of our output may take for the rest of it after an interrupt
 _LAST_OUTPUT_SECONDS = 1.0
-#: what a shell reports for a program that wrote to nobody
+#: what a shell reports for a program whose reader was gone
 BROKEN_PIPE = 141
 
 WRAPPER = Path(__file__).with_name("instance.py")
@@ -66,6 +66,6 @@ class Run:
         if left:
             self.logger.info(f"Ended {left} process(es) that instances had left behind")
         while not pump.finish(POLL_SECONDS):
-            if signals.first is not None:  # in a hurry
+            if signals.first is not None:
                 pump.finish(_LAST_OUTPUT_SECONDS)
                 return

@@ -10,7 +10,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class SignalHandler:
-    """Notes which signal came first.
+    """Records which signal came first.
 
     Args:
         kill: called when a second one comes.
@@ -22,19 +22,19 @@ class SignalHandler:
         self.first: signal.Signals | None = None
 
     def install(self) -> None:
-        """Handle signals from now on, whoever else wanted to."""
+        """Handle signals from now on, instead of earlier handlers."""
         for number in SIGNALS:
             ignored = number == signal.SIGHUP and self._hangup_ignored
             signal.signal(number, signal.SIG_IGN if ignored else self._handle)
         signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
     def ignore(self) -> None:
-        """Nothing is left to interrupt: a signal that comes now changes nothing about how the run ended."""
+        """Ignore signals: nothing is left to interrupt."""
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
     def record(self, number: signal.Signals) -> None:
-        """Take a signal that somebody else received."""
+        """Take a signal that another handler received."""
         if self.first is None:
             self.first = number
         else:

@@ -16,8 +16,8 @@ from tremula import log, stack_layers
 from tremula.errors import Error
 from tremula.machine import faults
 from tremula.machine.counters import Meter, usage_of_this_process
-from tremula.machine.numbering import Device
-from tremula.machine.occupancy import Occupancy, enter, holders_text, too_few
+from tremula.machine.device_ids import Device
+from tremula.machine.occupancy import Occupancy, current_occupancy, holders_text, too_few
 from tremula.settings.environment import env
 
 #: most IPUs that one process may take; above it, a program needs one process per 64
@@ -79,7 +79,7 @@ class Attachment:
     def __init__(self, ipus: int, *, device_id: int | None = None, hardware: bool) -> None:
         self._ipus = ipus
         self._device_id = device_id
-        self._room = enter() if hardware else None
+        self._occupancy = current_occupancy() if hardware else None
         self._attached = False
         self._pid = os.getpid()
         self._range = range(0)
@@ -101,8 +101,8 @@ class Attachment:
         Raises:
             Error: none is free; the message says which processes hold them.
         """
-        if self._room is not None:
-            self._take(self._room)
+        if self._occupancy is not None:
+            self._take(self._occupancy)
         self._attached = True
 
     def detach(self) -> None:
@@ -110,10 +110,10 @@ class Attachment:
         if not self._attached:
             return
         self._attached = False
-        if self._room is not None and self._pid == os.getpid():
+        if self._occupancy is not None and self._pid == os.getpid():
             if self.meter is not None:
                 self.meter.write()
-            self._room.holds.give_back(self._range)
+            self._occupancy.locks.release(self._range)
         self.meter = None
 
     def about_to_run(self) -> None:
@@ -132,7 +132,7 @@ class Attachment:
         while True:
             for device in self._candidates():
                 ipus = found.ipus_of(device)
-                if found.holds.take(ipus, admitted=admitted_by()):
+                if found.locks.take(ipus, admitted=admitted_by()):
                     self._begin(found, device, ipus)
                     return
             if not collected:  # unreachable models still hold their devices
@@ -161,7 +161,7 @@ class Attachment:
             self._injector = faults.injector()
             self.about_to_run()
         except Error:
-            found.holds.give_back(ipus)
+            found.locks.release(ipus)
             raise
 
     def _candidates(self) -> list[Device]:
@@ -170,7 +170,7 @@ class Attachment:
         Raises:
             Error: there are none.
         """
-        found = self._room
+        found = self._occupancy
         assert found is not None
         there = found.candidates(self._ipus)
         named = [device for device in there if self._device_id in (None, device.id)]
@@ -201,7 +201,7 @@ class Attachment:
 def available(ipus: int) -> bool:
     """Whether this machine has a device of `ipus` IPUs, free or not."""
     with contextlib.suppress(Error):
-        found = enter()
+        found = current_occupancy()
         return found is not None and bool(found.candidates(ipus))
     return False
 

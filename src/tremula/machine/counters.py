@@ -2,7 +2,7 @@
 
 A file of one fixed-size slot per IPU, mapped into memory: the process that is attached writes its own slots, a few
 numbers per call; readers look at them whenever they like. A sequence number in front of each slot is odd while it
-is being written, so nobody takes half a record for a whole one. Times are the host's clock (measured), cycles,
+is being written, so that no reader takes half a record for a whole one. Times are the host's clock (measured), cycles,
 seconds and bytes on the chip come from the chip model (modelled).
 """
 
@@ -33,7 +33,7 @@ WINDOW_SECONDS = 5.0
 #: how old the figures that readers see may get while a program computes
 _WRITE_SECONDS = 0.1
 #: how long a writer may be kept from finishing a record, on a machine that is busy, before it is taken for dead
-_PATIENCE_SECONDS = 0.5
+_WRITER_TIMEOUT_SECONDS = 0.5
 #: a call beside which writing the figures is nothing
 _LONG_CALL_SECONDS = 0.002
 
@@ -130,9 +130,9 @@ class Counters:
             _HEAD.pack_into(self._map, start, sequence + 2, _VERSION)
 
     def read(self, ipu: int) -> Usage | None:
-        """The slot of an IPU; None if nobody ever wrote it, or it cannot be understood."""
+        """The slot of an IPU; None if it was never written, or cannot be read."""
         start = ipu * _SLOT_BYTES
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + _WRITER_TIMEOUT_SECONDS
         while True:
             before, version = _HEAD.unpack_from(self._map, start)
             data = self._map[start + _HEAD.size : start + _SLOT_BYTES]

@@ -1,8 +1,8 @@
 """Simulated faults of virtual IPUs: what GCDA_OPTIONS asks for with simulateSOCError, so that recovery can be tried.
 
 Taking a device and each run on it count as uses; the one with the number of `triggerCount` fails. A fault that can be
-recovered from ends with the next use, which resets the device; with `rearmOnReset` that begins the count anew, else
-the fault has happened and does not come back, not even in another process. `gc-reset` makes everything as new.
+recovered from ends with the next use, which resets the device; with `rearmOnReset` that restarts the count, else
+the fault does not come back, not even in another process. `gc-reset` clears everything.
 What has fired is kept beside the locks.
 """
 
@@ -23,7 +23,7 @@ from tremula.atomic_files import atomic_open
 from tremula.checked_json import decode
 from tremula.errors import Error, RecoverableError, UnrecoverableError
 from tremula.machine import events
-from tremula.machine.occupancy import Occupancy, enter
+from tremula.machine.occupancy import Occupancy, current_occupancy
 from tremula.machine.sensors import gcda_options
 from tremula.machine.state_directory import folder_of
 from tremula.settings.environment import env
@@ -69,16 +69,16 @@ class Fired:
 class Injector:
     """Lets uses of devices fail as GCDA_OPTIONS asks. A process has one for each partition and setting."""
 
-    def __init__(self, options: GcdaOptions, room: Occupancy) -> None:
+    def __init__(self, options: GcdaOptions, occupancy: Occupancy) -> None:
         self._options = options
-        self._room = room
+        self._occupancy = occupancy
         self._setting = _setting(options)
         self._action = _recovery_action(options.errors)
         self._uses = 0
         self._guard = threading.Lock()
-        before = _read(room)
+        before = _read(occupancy)
         self._fired = before if before is not None and before.setting == self._setting else None
-        self._told = False
+        self._warned = False
 
     def on_use(self, device_ids: Iterable[int]) -> None:
         """A program is about to use these devices (IPUs of the partition): fails if it is their turn.
@@ -97,8 +97,8 @@ class Injector:
 
     def forgotten(self) -> bool:
         """Whether a fault that happened here has been reset since, with gc-reset."""
-        kept = _read(self._room)
-        return self._fired is not None and (kept is None or kept.setting != self._setting)
+        last = _read(self._occupancy)
+        return self._fired is not None and (last is None or last.setting != self._setting)
 
     def _recover(self, fired: Fired) -> bool:
         """The use after a fault resets the device; True if faults are to come from now on."""
@@ -110,8 +110,8 @@ class Injector:
             self._fired = None
             self._uses = 0
             return True
-        if not self._told and fired.pid != os.getpid():
-            self._told = True
+        if not self._warned and fired.pid != os.getpid():
+            self._warned = True
             when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(fired.at))
             log.warn_once(
                 f"fired: {self._setting}",
@@ -121,11 +121,11 @@ class Injector:
         return False
 
     def _fire(self, ipus: tuple[int, ...]) -> None:
-        places = tuple(self._room.partition.first_ipu + ipu for ipu in ipus)
+        places = tuple(self._occupancy.partition.first_ipu + ipu for ipu in ipus)
         self._keep(Fired(self._setting, self._options.errors, places, os.getpid(), time.time(), present=True))
         error = self._error(ipus)
         events.record(
-            "error" if self._action else "critical", error.message, list(ipus), self._room.partition.name
+            "error" if self._action else "critical", error.message, list(ipus), self._occupancy.partition.name
         )
         raise error
 
@@ -144,12 +144,12 @@ class Injector:
         )
 
     def _local(self, places: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(place - self._room.partition.first_ipu for place in places)
+        return tuple(place - self._occupancy.partition.first_ipu for place in places)
 
     def _keep(self, fired: Fired) -> None:
         self._fired = fired
         with contextlib.suppress(OSError):  # the fault counts, with or without a record of it
-            _write(self._room, fired)
+            _write(self._occupancy, fired)
 
 
 _injectors: dict[tuple[int, str, str, str], Injector] = {}
@@ -170,31 +170,31 @@ def injector() -> Injector | None:
         log.no_effect("forceHSPPosted in GCDA_OPTIONS", "there is no host sync proxy")
     if not options.errors:
         return None
-    room = enter()
-    if room is None:
+    occupancy = current_occupancy()
+    if occupancy is None:
         return None
     # A program may give its device back and take it again: that is one count.
-    key = (os.getpid(), str(folder_of(room.system)), room.partition.name, _setting(options))
+    key = (os.getpid(), str(folder_of(occupancy.system)), occupancy.partition.name, _setting(options))
     found = _injectors.get(key)
     if found is None or found.forgotten():
-        found = _injectors[key] = Injector(options, room)
+        found = _injectors[key] = Injector(options, occupancy)
     return found
 
 
-def error_states(room: Occupancy) -> dict[int, str]:
+def error_states(occupancy: Occupancy) -> dict[int, str]:
     """IPUs, counted in the system, that have a fault now, and which."""
-    fired = _read(room)
+    fired = _read(occupancy)
     if fired is None or not fired.present:
         return {}
     return dict.fromkeys(fired.ipus, " ".join(fired.errors))
 
 
-def reset(room: Occupancy, ipus: Iterable[int]) -> bool:
+def reset(occupancy: Occupancy, ipus: Iterable[int]) -> bool:
     """Make faults of these IPUs (counted in the system) as if they had not happened; True if there were any."""
-    fired = _read(room)
+    fired = _read(occupancy)
     if fired is None or set(fired.ipus).isdisjoint(ipus):
         return False
-    _file(room).unlink(missing_ok=True)
+    _file(occupancy).unlink(missing_ok=True)
     return True
 
 
@@ -210,19 +210,19 @@ def _setting(options: GcdaOptions) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _file(room: Occupancy) -> Path:
-    return folder_of(room.system) / "faults.json"
+def _file(occupancy: Occupancy) -> Path:
+    return folder_of(occupancy.system) / "faults.json"
 
 
-def _write(room: Occupancy, fired: Fired) -> None:
-    with atomic_open(_file(room)) as file:
+def _write(occupancy: Occupancy, fired: Fired) -> None:
+    with atomic_open(_file(occupancy)) as file:
         json.dump(vars(fired), file)
 
 
-def _read(room: Occupancy) -> Fired | None:
+def _read(occupancy: Occupancy) -> Fired | None:
     """The last fault; None if there was none, or the file is not one of ours."""
     try:
-        with open(_file(room), "rb") as file:
+        with open(_file(occupancy), "rb") as file:
             fired = decode(Fired, json.loads(file.read(_MAX_BYTES)))
     except (OSError, ValueError, RecursionError):
         return None

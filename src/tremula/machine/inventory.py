@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from tremula import __version__
 from tremula.machine import faults, partitions, sensors
 from tremula.machine.counters import Usage
-from tremula.machine.occupancy import Occupancy, enter
+from tremula.machine.occupancy import Occupancy, current_occupancy
 from tremula.machine.sensors import IpuSensors, Reading
 
 #: shown where there is no figure
@@ -50,8 +50,8 @@ class IpuRecord:
         host: address of its machine, or the slot of its card.
         serial: serial number of its board.
         on_card: whether it sits in the host rather than in a machine of its own.
-        usage: what the process that holds it does; None if nobody does.
-        reserver: the launcher that keeps it, if nobody holds it.
+        usage: what the process that holds it does; None if none does.
+        reserver: the launcher that keeps it, if no process holds it.
         sensors: what its sensors would show.
         error: its error state.
     """
@@ -76,33 +76,33 @@ def rooms(*, every_partition: bool = False) -> list[Occupancy]:
         Error: what was chosen does not exist, or its files cannot be used.
     """
     if not every_partition:
-        found = enter()
+        found = current_occupancy()
         return [] if found is None else [found]
     from tremula.machine import systems
 
     system = systems.current()
     if system is None:
         return []
-    entered = (enter(each.name) for each in partitions.partitions(system))
-    return [each for each in entered if each is not None]
+    occupancies = (current_occupancy(each.name) for each in partitions.partitions(system))
+    return [each for each in occupancies if each is not None]
 
 
-def records(room: Occupancy) -> list[IpuRecord]:
+def records(occupancy: Occupancy) -> list[IpuRecord]:
     """All IPUs of a partition."""
-    machine = room.system.hardware.machine
+    machine = occupancy.system.hardware.machine
     per_board = sensors.ipus_per_board(machine)
-    first = room.partition.first_ipu
-    usages = {first + ipu: room.usage(ipu) for ipu in range(room.partition.size)}
-    errors = faults.error_states(room)
+    first = occupancy.partition.first_ipu
+    usages = {first + ipu: occupancy.usage(ipu) for ipu in range(occupancy.partition.size)}
+    errors = faults.error_states(occupancy)
     shown: dict[int, list[IpuSensors]] = {}
     found = []
-    for ipu in range(room.partition.size):
+    for ipu in range(occupancy.partition.size):
         place = first + ipu
         board = sensors.board_of(place, machine)
         if board not in shown:
             neighbours = range(board * per_board, (board + 1) * per_board)
             shown[board] = sensors.sense(
-                room.system.hardware, [_busy(_neighbour(room, each, usages)) for each in neighbours]
+                occupancy.system.hardware, [_busy(_neighbour(occupancy, each, usages)) for each in neighbours]
             )
         usage = usages[place]
         found.append(
@@ -115,7 +115,7 @@ def records(room: Occupancy) -> list[IpuRecord]:
                 serial=_serial(place // machine.ipus, machine.boards - board % machine.boards),
                 on_card=machine.name in _CARDS,
                 usage=usage,
-                reserver=room.reserver(ipu) if usage is None else None,
+                reserver=occupancy.reserver(ipu) if usage is None else None,
                 sensors=shown[board][place % per_board],
                 error=errors.get(place, "no errors"),
             )
@@ -123,11 +123,11 @@ def records(room: Occupancy) -> list[IpuRecord]:
     return found
 
 
-def attributes(room: Occupancy, record: IpuRecord) -> dict[str, str]:
+def attributes(occupancy: Occupancy, record: IpuRecord) -> dict[str, str]:
     """The attributes of one IPU, sorted as the tools show them: id and target first."""
-    machine = room.system.hardware.machine
-    partition = room.partition
-    kind, variant = board_names(room)
+    machine = occupancy.system.hardware.machine
+    partition = occupancy.partition
+    kind, variant = board_names(occupancy)
     major, minor, patch = __version__.split(".")[:3]
     att, pt = _HOST_TABLES.get(machine.name, _HOST_TABLES_OF_MACHINES)
     usage = record.usage
@@ -151,7 +151,7 @@ def attributes(room: Occupancy, record: IpuRecord) -> dict[str, str]:
         "hexopt active size (bytes)": "0",
         "hexopt total size (bytes)": str(pt),
         "host link correctable error count": "0",
-        "ipu architecture": room.system.hardware.chip.architecture,
+        "ipu architecture": occupancy.system.hardware.chip.architecture,
         "ipu error state": record.error,
         "ipu power": UNKNOWN
         if record.sensors.ipu_watts is None
@@ -192,9 +192,9 @@ def attributes(room: Occupancy, record: IpuRecord) -> dict[str, str]:
 
 def all_attributes(found: list[Occupancy]) -> Iterator[dict[str, str]]:
     """The attributes of every IPU of these partitions."""
-    for room in found:
-        for record in records(room):
-            yield attributes(room, record)
+    for occupancy in found:
+        for record in records(occupancy):
+            yield attributes(occupancy, record)
 
 
 def target(record: IpuRecord) -> str:
@@ -202,9 +202,9 @@ def target(record: IpuRecord) -> str:
     return "PCIe" if record.on_card else "Fabric"
 
 
-def board_names(room: Occupancy) -> tuple[str, str]:
+def board_names(occupancy: Occupancy) -> tuple[str, str]:
     """Type and variant of the system's boards; those of your own machines have their name."""
-    name = room.system.hardware.machine.name
+    name = occupancy.system.hardware.machine.name
     return _BOARDS.get(name, (name.upper(), name.upper()))
 
 
@@ -248,11 +248,11 @@ def _in_use(usage: Usage) -> dict[str, str]:
     return values
 
 
-def _neighbour(room: Occupancy, place: int, usages: dict[int, Usage | None]) -> Usage | None:
+def _neighbour(occupancy: Occupancy, place: int, usages: dict[int, Usage | None]) -> Usage | None:
     """What an IPU of the system does, also when it is in another partition."""
     if place in usages:
         return usages[place]
-    return room.usage(place - room.partition.first_ipu)
+    return occupancy.usage(place - occupancy.partition.first_ipu)
 
 
 def _busy(usage: Usage | None) -> float:

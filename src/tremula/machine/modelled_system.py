@@ -1,4 +1,4 @@
-"""The system that figures are given for when a program runs, or when nobody names another."""
+"""The system that figures are given for when a program runs, unless another one is named."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The machine room as one process sees it: the partition it uses, who holds what there, and in which words.
+"""Which IPUs of the partition are in use, by which processes, and texts about them.
 
-What is said of others comes from the counters that they write and from the kernel, which knows who holds a lock.
+Figures of other processes come from the counters that they write, and the holders of locks from the kernel.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tremula.machine import numbering, systems
+from tremula.machine import device_ids, systems
 from tremula.machine.counters import Counters, Usage, counters_in
-from tremula.machine.holds import Holds, holds_in
-from tremula.machine.numbering import Device
+from tremula.machine.device_ids import Device
+from tremula.machine.device_locks import DeviceLocks, device_locks_in
 from tremula.machine.partitions import Partition, selected
 from tremula.machine.state_directory import folder_of
 from tremula.machine.systems import VirtualSystem
@@ -25,22 +25,22 @@ class Occupancy:
 
     system: VirtualSystem
     partition: Partition
-    holds: Holds
+    locks: DeviceLocks
     counters: Counters
 
     def candidates(self, ipus: int) -> list[Device]:
         """The devices of `ipus` IPUs that may be taken."""
         if not self.partition.reconfigurable and self.partition.made_by_user and ipus != self.partition.size:
             return []
-        return numbering.of_size(ipus, self.partition.size)
+        return device_ids.of_size(ipus, self.partition.size)
 
     def ipus_of(self, device: Device) -> range:
         """A device's IPUs, counted in the system."""
         return self.partition.system_range(device.first, len(device.ipus))
 
     def usage(self, ipu: int) -> Usage | None:
-        """What the process that holds an IPU (counted in the partition) does with it; None if nobody does."""
-        pid = self.holds.holder(self.partition.first_ipu + ipu)
+        """What the process that holds an IPU (counted in the partition) does with it; None if it is free."""
+        pid = self.locks.holder(self.partition.first_ipu + ipu)
         if pid is None:
             return None
         found = self.counters.read(self.partition.first_ipu + ipu)
@@ -50,11 +50,11 @@ class Occupancy:
 
     def reserver(self, ipu: int) -> int | None:
         """The launcher that keeps an IPU for its instances."""
-        return self.holds.reserver(self.partition.first_ipu + ipu)
+        return self.locks.reserver(self.partition.first_ipu + ipu)
 
 
-def enter(partition: str | None = None) -> Occupancy | None:
-    """The machine room as this process sees it; None on a machine without IPUs.
+def current_occupancy(partition: str | None = None) -> Occupancy | None:
+    """The partition that this process uses, with its locks and counters; None on a machine without IPUs.
 
     Raises:
         Error: the system or partition that was chosen does not exist, or its files cannot be used.
@@ -63,7 +63,7 @@ def enter(partition: str | None = None) -> Occupancy | None:
     if system is None:
         return None
     folder = folder_of(system)
-    return Occupancy(system, selected(system, partition), holds_in(folder), counters_in(folder))
+    return Occupancy(system, selected(system, partition), device_locks_in(folder), counters_in(folder))
 
 
 def holders(found: Occupancy, ipus: list[int]) -> Iterator[tuple[int, Usage, list[int]]]:

@@ -1,6 +1,6 @@
 """Partitions of the virtual system: named sets of neighbouring IPUs, as a V-IPU server would hand them out.
 
-A system that nobody divided is one partition of all its IPUs. `vipu create partition` divides it; IPUs that no
+An undivided system is one partition of all its IPUs. `vipu create partition` divides it; IPUs that no
 partition has are then out of reach. Device ids count within a partition. The list is a file beside the locks.
 """
 
@@ -96,8 +96,8 @@ def selected(system: VirtualSystem, name: str | None = None) -> Partition:
             return each
     if len(known) > 1:
         raise Error(
-            f"There are {len(known)} partitions ({', '.join(each.name for each in known)}) and nobody said which to "
-            "use. Name one with IPUOF_VIPU_API_PARTITION_ID."
+            f"There are {len(known)} partitions ({', '.join(each.name for each in known)}) and none was chosen. "
+            "Name one with IPUOF_VIPU_API_PARTITION_ID."
         )
     if wanted:
         log.no_effect(
@@ -193,8 +193,8 @@ def _file(system: VirtualSystem) -> Path:
 
 @contextlib.contextmanager
 def _changing(system: VirtualSystem) -> Iterator[list[Partition]]:
-    """The partitions that users made; what the block changes in the list is written, unless it fails."""
-    from filelock import FileLock, Timeout  # only who changes needs it; tools that look start quicker
+    """The partitions that users made; changes of the list are written, unless the block fails."""
+    from filelock import FileLock, Timeout  # imported here so that tools that only read start faster
 
     path = _file(system)
     try:

@@ -1,7 +1,7 @@
 """Devices that a launcher keeps for the processes that it starts.
 
-A reservation is a lock of its own beside those of the devices: nobody but processes that carry its token
-(TREMULA_RESERVATION) can attach inside, and it ends with the launcher's process, however that ends.
+A reservation is a lock of its own beside those of the devices: only processes with its token
+(TREMULA_RESERVATION) can attach inside. It ends when the launcher's process ends, in whatever way.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import os
 import time
 
 from tremula.errors import Error
-from tremula.machine.numbering import Device
-from tremula.machine.occupancy import Occupancy, enter, holders_text, too_few
+from tremula.machine.device_ids import Device
+from tremula.machine.occupancy import Occupancy, current_occupancy, holders_text, too_few
 
 _POLL_SECONDS = 0.2
 
@@ -20,7 +20,7 @@ class Reservation:
     """A device that a launcher keeps for the processes that it starts."""
 
     def __init__(self, found: Occupancy, device: Device) -> None:
-        self.room = found
+        self.occupancy = found
         self.device = device
         #: what TREMULA_RESERVATION must be for a process to attach inside
         self.token = str(os.getpid())
@@ -30,7 +30,7 @@ class Reservation:
         """Let others have the IPUs."""
         if self._open:
             self._open = False
-            self.room.holds.end_reservation(self.room.ipus_of(self.device))
+            self.occupancy.locks.end_reservation(self.occupancy.ipus_of(self.device))
 
     def __enter__(self) -> Reservation:
         return self
@@ -50,7 +50,7 @@ def reserve(ipus: int, *, partition: str | None = None, timeout: float | None = 
     Raises:
         Error: there is none.
     """
-    found = enter(partition)
+    found = current_occupancy(partition)
     if found is None:
         return None
     candidates = found.candidates(ipus)
@@ -59,7 +59,7 @@ def reserve(ipus: int, *, partition: str | None = None, timeout: float | None = 
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
         for device in candidates:
-            if found.holds.reserve(found.ipus_of(device)):
+            if found.locks.reserve(found.ipus_of(device)):
                 return Reservation(found, device)
         if deadline is not None and time.monotonic() >= deadline:
             everything = list(range(found.partition.size))

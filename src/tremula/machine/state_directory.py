@@ -1,4 +1,4 @@
-"""Where the machine room keeps its files: one folder for each user, host and system.
+"""The folder of a virtual system's files: one for each user, host and system.
 
 A home folder may be shared by many hosts, and each host has IPUs of its own; so has each choice of a system. What
 lies there is small, belongs to the user alone and may be removed while no program runs.
@@ -10,19 +10,11 @@ import re
 import socket
 from pathlib import Path
 
-import platformdirs
-
 from tremula.errors import Error
 from tremula.machine.systems import VirtualSystem
-from tremula.settings.environment import env
+from tremula.settings.directories import state_directory
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
-
-
-def state_directory() -> Path:
-    """The folder for what the user's programs leave behind."""
-    named = env.get("TREMULA_STATE_DIR")
-    return Path(named or platformdirs.user_state_dir("tremula", appauthor=False))
 
 
 def folder_of(system: VirtualSystem) -> Path:

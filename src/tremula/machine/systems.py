@@ -19,7 +19,7 @@ from tremula.hardware.catalogue import smallest_system, target
 from tremula.hardware.system import System
 from tremula.settings.environment import env
 
-#: the system of a machine that nobody chose one for
+#: the system of a machine unless the user chooses one
 DEFAULT = "bow2000"
 #: most IPUs that a system may have: four racks of 64
 MAX_IPUS = 256

@@ -23,7 +23,7 @@ _MAGIC = b"SQLite format 3\0"
 #: instructions of SQLite's machine between two looks at the clock
 _INSTRUCTIONS = 100_000
 #: seconds that one query may take
-_PATIENCE_SECONDS = 60.0
+_QUERY_TIMEOUT_SECONDS = 60.0
 
 
 def bad(path: Path, what: str) -> Error:
@@ -36,8 +36,8 @@ def bad(path: Path, what: str) -> Error:
 
 
 @contextlib.contextmanager
-def problems_told(path: Path) -> Iterator[None]:
-    """Whatever a damaged file makes SQLite or a conversion say becomes an `Error`."""
+def errors_translated(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite or a conversion, as a damaged file causes them, into an `Error`."""
     try:
         yield
     except (sqlite3.Error, UnicodeError, ValueError, OverflowError, RecursionError, MemoryError) as error:
@@ -51,7 +51,7 @@ def open_database(path: Path) -> tuple[sqlite3.Connection, int]:
         Error: there is no such file, it is no profile, a damaged one, or one of a newer version.
     """
     _look_at_file(path)
-    with problems_told(path):
+    with errors_translated(path):
         connection = sqlite3.connect(
             f"file:{quote(os.fspath(path.absolute()))}?mode=ro&immutable=1", uri=True, isolation_level=None
         )
@@ -95,7 +95,7 @@ def _harden_and_check(connection: sqlite3.Connection, path: Path) -> int:
         "temp_store=MEMORY",
     ):
         connection.execute(f"PRAGMA {pragma}")
-    with patience(connection):
+    with query_timeout(connection):
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         if version > SCHEMA_VERSION:
             raise Error(
@@ -112,9 +112,9 @@ def _harden_and_check(connection: sqlite3.Connection, path: Path) -> int:
 
 
 @contextlib.contextmanager
-def patience(connection: sqlite3.Connection) -> Iterator[None]:
-    """Queries in this context end with an error after a while, whatever the file makes them do."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+def query_timeout(connection: sqlite3.Connection) -> Iterator[None]:
+    """Queries in this context fail after a timeout, whatever the file contains."""
+    deadline = time.monotonic() + _QUERY_TIMEOUT_SECONDS
     handler: Callable[[], int] = lambda: int(time.monotonic() > deadline)  # noqa: E731
     connection.set_progress_handler(handler, _INSTRUCTIONS)
     try:
@@ -125,7 +125,7 @@ def patience(connection: sqlite3.Connection) -> Iterator[None]:
 
 def check_definitions(connection: sqlite3.Connection, path: Path, expected: Mapping[str, str]) -> None:
     """Insist that the database has the tables `expected` (name to SQL) and nothing else."""
-    with patience(connection):
+    with query_timeout(connection):
         listed = connection.execute("SELECT type, name, sql FROM sqlite_schema LIMIT 200").fetchall()
     found = {str(name): sql for kind, name, sql in listed if kind == "table"}
     if len(found) != len(listed):

@@ -15,8 +15,8 @@ from typing import Annotated
 
 from tremula.profile import model
 from tremula.profile.database import check_definitions
-from tremula.profile.reading import read_meta, read_rows
 from tremula.profile.schema import META, TABLES, Table
+from tremula.profile.table_reader import read_meta, read_rows
 from tremula.profile.writer import RowSink
 
 _NO_REASON = model.Json('{"plan":"not recorded: the profile was written with schema version 1"}')

@@ -1,7 +1,7 @@
 """The rows of a profile: one frozen class per table, one field per column, the meaning beside each.
 
 The file's schema and its reference page are made from these classes, so they are the only place where a column
-is described. All figures are modelled by whoever wrote the file; units are in the names. Integers are counts or
+is described. All figures are modelled by the writer of the file; units are in the names. Integers are counts or
 numbers from 0 on, and -1 means "none".
 """
 

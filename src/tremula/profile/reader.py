@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.profile import model, reasons
-from tremula.profile.database import bad, check_definitions, open_database, problems_told
+from tremula.profile.database import bad, check_definitions, errors_translated, open_database
 from tremula.profile.migrate import migrated
-from tremula.profile.reading import read_meta, read_rows
 from tremula.profile.rows import unpacked
 from tremula.profile.schema import SCHEMA_VERSION, TABLE_OF, TABLES
+from tremula.profile.table_reader import read_meta, read_rows
 
 Bytes = NDArray[np.int64]
 _Row = TypeVar("_Row")
@@ -51,7 +51,7 @@ class Profile:
         self.path = Path(path)
         self._tables: dict[str, tuple[Any, ...]] = {}
         connection, self.version = open_database(self.path)
-        with problems_told(self.path):
+        with errors_translated(self.path):
             try:
                 if self.version < SCHEMA_VERSION:
                     old, connection = connection, migrated(connection, self.path)
@@ -207,11 +207,11 @@ class Profile:
 
     def reason(self, row: model.Plan | model.Transfer) -> reasons.Reason:
         """Why it costs what it does."""
-        with problems_told(self.path):
+        with errors_translated(self.path):
             return reasons.parsed(row.why)
 
     def _array(self, blob: bytes, count: int, what: str, least: int = 0) -> Bytes:
-        with problems_told(self.path):
+        with errors_translated(self.path):
             values = unpacked(blob, count)
         if count and (int(values.min()) < least or int(values.max()) > 2**50):
             raise bad(self.path, f"{what} has numbers that cannot be")
@@ -221,7 +221,7 @@ class Profile:
         """All rows of the table whose rows are of class `row`, in the order of the file."""
         table = TABLE_OF[row]
         if table.name not in self._tables:
-            with problems_told(self.path):
+            with errors_translated(self.path):
                 values = read_rows(self._connection, self.path, table, self.meta)
                 make: Callable[..., _Row] = row
                 rows = tuple(make(*each) for each in values)

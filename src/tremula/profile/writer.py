@@ -1,8 +1,7 @@
 """Writes a profile: streamed into a file beside the final one, which it replaces when it is complete.
 
-Rows go out in batches, so memory does not grow with the profile. Whoever looks sees the old file or the new
-one, never a part: a writer that fails or is killed leaves the old one as it was, and the next writer in the
-folder removes what the dead one left behind.
+Rows go out in batches, so memory does not grow with the profile. A reader sees the old file or the new one,
+never a part. The next writer in the folder removes what a killed one left behind.
 """
 
 from __future__ import annotations

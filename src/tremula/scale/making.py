@@ -15,7 +15,7 @@ from tremula import __version__
 from tremula.errors import Error
 from tremula.estimate.estimate import VERSION
 from tremula.formatting import plain
-from tremula.progress import Tell, bar
+from tremula.progress import ProgressCallback, bar
 from tremula.scale.assumptions import assumptions
 from tremula.scale.data_rate import with_data_rate
 from tremula.scale.document import read, save
@@ -43,7 +43,7 @@ def make_study(
     fresh: bool = False,
     data: DataRate | None = None,
     measuring: tuple[str, Measuring] | None = None,
-    tell: Tell | None = None,
+    tell: ProgressCallback | None = None,
 ) -> ScalingStudy:
     """Model every size of `question`, measure, and keep all of it in `folder`; goes on from what is kept there.
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from tremula.distributed.host_run import HostRun
 from tremula.errors import Error
 from tremula.formatting import plain
-from tremula.progress import Tell, bar
+from tremula.progress import ProgressCallback, bar
 from tremula.scale.row import Measured
 
 #: file in which an instance leaves its figures
@@ -62,7 +62,7 @@ def measure(
     *,
     begun_in: Path | None = None,
     ipus_per_replica: int = 1,
-    tell: Tell | None = None,
+    tell: ProgressCallback | None = None,
 ) -> Measured:
     """Run the subject under poprun, once for each number of processes.
 

@@ -43,7 +43,7 @@ class GcdaOptions:
         monitor_utilisation: whether tools show how busy an IPU is.
         errors: the errors to simulate, in turn.
         trigger_count: the use of the device that fails.
-        rearm_on_reset: whether a reset begins the count anew.
+        rearm_on_reset: whether a reset restarts the count.
     """
 
     config_file: str = ""

@@ -15,7 +15,7 @@ from tremula.estimate.estimate import Estimate
 from tremula.formatting import plain
 from tremula.memory.categories import Category
 from tremula.program.variant import StageStart
-from tremula.progress import Tell, bar
+from tremula.progress import ProgressCallback, bar
 from tremula.study.case import Case, Study
 from tremula.study.cases import Plan, case_for, deployment_for, loops_for, plans, system_for, variant_of
 from tremula.study.question import Question, Setting
@@ -79,7 +79,9 @@ class Answers:
         return as_html(self.subject.name, self.results, COLUMNS, legend(self.results))
 
 
-def ask(subject: Subject, question: Question | None = None, *, tell: Tell | None = None) -> Answers:
+def ask(
+    subject: Subject, question: Question | None = None, *, tell: ProgressCallback | None = None
+) -> Answers:
     """Answer `question` (by default: the program as it is) about `subject`; `tell` takes the place of a bar."""
     study = Study(subject)
     settings = (question or Question()).settings()

@@ -3,7 +3,7 @@
 A program that wraps a model and then goes on calling the plain one gets plausible numbers that never went
 through the emulated stack. So each wrapped model counts its calls; when the process ends, a few lines say
 what ran and where the time went, a warning names what did not run, and a short record goes to a file that
-`tremula doctor` reads. The file is a convenience: nothing depends on it.
+`tremula doctor` reads. Nothing depends on that file.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 from filelock import FileLock, Timeout
 
 from tremula import log
 from tremula.atomic_files import write_text_atomically
 from tremula.errors import Error
 from tremula.settings import env
+from tremula.settings.directories import state_directory
 from tremula.telemetry.run_record import MAX_TEXT, Entry, Run, parsed
 from tremula.telemetry.run_summary import summary
 
@@ -78,8 +78,7 @@ def current() -> Run | None:
 
 def state_file() -> Path:
     """Where the record of past runs is kept."""
-    directory = env.get("TREMULA_STATE_DIR") or platformdirs.user_state_dir("tremula", appauthor=False)
-    return Path(directory) / "runs.jsonl"
+    return state_directory() / "runs.jsonl"
 
 
 def read(path: Path | None = None) -> list[Run]:
@@ -136,7 +135,7 @@ def _at_exit(run: Run) -> None:
 
 
 def _say(level: int, text: str) -> None:
-    """One line of our log, whatever its level: who wants none sets TREMULA_SUMMARY=0."""
+    """Write one log line at any log level; TREMULA_SUMMARY=0 switches these lines off."""
     try:
         layer = log.layer("tremula")
         layer.handle(layer.makeRecord(layer.name, level, __file__, 0, text, (), None))

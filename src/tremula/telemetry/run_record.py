@@ -92,7 +92,7 @@ class Entry:
             self._reports.append(report)
 
     def executed(self, calls: int = 1, samples: int = 0, seconds: float = 0.0) -> None:
-        """Count calls that computed something, the samples that they saw and the time that they took."""
+        """Count calls that computed something, their samples and their time."""
         self.calls += calls
         self.samples += samples
         self.seconds += seconds
@@ -135,7 +135,7 @@ class Entry:
         self._note_form(other.compiled_from, other.speedup, other.cache, other.why_quick)
 
     def _note_form(self, compiled_from: int, speedup: float, cache: str, why_quick: str) -> None:
-        """What cannot be summed is told of the last program that ran compiled code, or of the last one."""
+        """Figures that cannot be summed are those of the last program that ran compiled code, or of the last one."""
         if compiled_from or (not self.compiled_from and (cache or why_quick or speedup)):
             self.compiled_from, self.speedup = compiled_from, speedup
             self.cache, self.why_quick = cache, why_quick

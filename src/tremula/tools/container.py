@@ -16,12 +16,12 @@ from collections.abc import Sequence
 
 from tremula import log
 from tremula.errors import Error
-from tremula.machine import state_directory
+from tremula.settings.directories import state_directory
 from tremula.tools import tool
 
 #: variables that a container's programs need to see the same IPUs
 _PREFIXES = ("TREMULA_", "IPUOF_", "GCDA_", "POPTORCH_", "POPLAR_", "VIPU_")
-#: how those end that name a state_directory on the host
+#: endings of variables that name a folder on the host
 _PLACES = ("_DIR", "_PATH", "_FILE")
 _INSIDE = "/var/lib/tremula"
 
@@ -50,7 +50,7 @@ def _main(name: str, engine: str, arguments: Sequence[str] | None) -> int:
 
 def _start(engine: str, given: argparse.Namespace) -> int:
     if given.device_id is not None:
-        tool.device_of(tool.room(), given.device_id)  # says what there is, if it is not there
+        tool.device_of(tool.occupancy(), given.device_id)  # says what there is, if it is not there
         log.no_effect("--device-id", "a container sees all virtual IPUs; partitions (`vipu`) divide them")
     command = command_line(engine, given.arguments)
     shown = shlex.join(command)
@@ -69,7 +69,7 @@ def _start(engine: str, given: argparse.Namespace) -> int:
 
 def command_line(engine: str, arguments: Sequence[str]) -> list[str]:
     """The command that starts the container."""
-    state = state_directory.state_directory().absolute()
+    state = state_directory().absolute()
     command = [
         engine,
         "run",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tremula.hardware.chip import Chip
 from tremula.tools import tool
-from tremula.tools.bench import Bench, Findings, source, under_test
+from tremula.tools.device_test import DeviceTest, Findings, source, under_test
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _WORDS = 256  # 4-byte words of one block
 
 #: what a test does to one IPU, in so many rounds: the tiles that fail, seconds, bytes moved
-_Rounds = Callable[[Bench, int, int], tuple[list[int], float, int]]
+_Rounds = Callable[[DeviceTest, int, int], tuple[list[int], float, int]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,10 +53,10 @@ def _main(
 def _test(name: str, given: argparse.Namespace, rounds: _Rounds) -> int:
     failing: dict[str, list[int]] = {}
     seconds, moved = 0.0, 0
-    with under_test(given.device_id) as bench:
-        chip = bench.room.system.hardware.chip
-        for ipu in bench.device.ipus:
-            failing[str(ipu)], taken, size = rounds(bench, chip.tiles, given.iterations)
+    with under_test(given.device_id) as test:
+        chip = test.occupancy.system.hardware.chip
+        for ipu in test.device.ipus:
+            failing[str(ipu)], taken, size = rounds(test, chip.tiles, given.iterations)
             seconds += taken
             moved += size
     passed = not any(failing.values())
@@ -87,7 +87,7 @@ def _modelled(chip: Chip) -> float:
     return chip.tiles * chip.exchange_bytes_per_cycle * chip.clock_hz / 1e9
 
 
-def _permutations(bench: Bench, tiles: int, rounds: int) -> tuple[list[int], float, int]:
+def _permutations(test: DeviceTest, tiles: int, rounds: int) -> tuple[list[int], float, int]:
     import numpy as np
 
     memory = _blocks(tiles, 1)
@@ -98,14 +98,14 @@ def _permutations(bench: Bench, tiles: int, rounds: int) -> tuple[list[int], flo
     for turn in range(rounds):
         distance = 1 + turn * tiles // max(1, rounds)
         sender = (own + distance) % tiles if turn % 2 == 0 else (distance - own) % tiles
-        with bench.use() as watch:
+        with test.use() as watch:
             np.take(memory, sender, axis=0, out=received)
         seconds += watch.seconds
         failing.update(_wrong(received, _first_words(sender, 1)))
     return sorted(failing), seconds, rounds * memory.nbytes
 
 
-def _broadcasts(bench: Bench, tiles: int, rounds: int) -> tuple[list[int], float, int]:
+def _broadcasts(test: DeviceTest, tiles: int, rounds: int) -> tuple[list[int], float, int]:
     import numpy as np
 
     memory = _blocks(tiles, 2)
@@ -115,7 +115,7 @@ def _broadcasts(bench: Bench, tiles: int, rounds: int) -> tuple[list[int], float
     for turn in range(rounds):
         writer = turn * tiles // rounds
         received.fill(0)
-        with bench.use() as watch:
+        with test.use() as watch:
             received[...] = memory[writer]
         seconds += watch.seconds
         failing.update(_wrong(received, _first_words(np.full(tiles, writer), 2)))

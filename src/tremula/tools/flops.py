@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from tremula.tools import tool
-from tremula.tools.bench import Bench, Findings, source, under_test
+from tremula.tools.device_test import DeviceTest, Findings, source, under_test
 
 NAME = "gc-flops"
 _PRECISIONS = {"half": "fp16", "fp16": "fp16", "single": "fp32", "fp32": "fp32"}
@@ -34,9 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _test(given: argparse.Namespace) -> int:
     dtype = _PRECISIONS[given.precision]
-    with under_test(given.device_id) as bench:
-        measured = _measure(bench, dtype, min(given.size, 16_384), min(max(given.seconds, 0.01), 600.0))
-        chip, ipus = bench.room.system.hardware.chip, len(bench.device.ipus)
+    with under_test(given.device_id) as test:
+        measured = _measure(test, dtype, min(given.size, 16_384), min(max(given.seconds, 0.01), 600.0))
+        chip, ipus = test.occupancy.system.hardware.chip, len(test.device.ipus)
     peak = ipus * chip.peak_flops(dtype, dtype)
     findings = Findings(
         {"ipu_id": given.device_id, "precision": dtype, "ipus": ipus, "flops": measured},
@@ -59,7 +59,7 @@ def _test(given: argparse.Namespace) -> int:
     return 0
 
 
-def _measure(bench: Bench, dtype: str, size: int, seconds: float) -> float:
+def _measure(test: DeviceTest, dtype: str, size: int, seconds: float) -> float:
     """Operations per second of products of square matrices; hosts multiply half-precision data in single precision."""
     import numpy as np
 
@@ -72,7 +72,7 @@ def _measure(bench: Bench, dtype: str, size: int, seconds: float) -> float:
 
     product()  # threads and buffers are there
     done, end = 0, time.perf_counter() + seconds
-    with bench.use() as watch:
+    with test.use() as watch:
         while done == 0 or time.perf_counter() < end:
             product()
             done += 1

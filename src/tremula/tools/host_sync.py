@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from tremula import log
 from tremula.tools import tool
-from tremula.tools.bench import Findings, under_test
-from tremula.tools.peer import MARK, exchange, peer
+from tremula.tools.device_test import Findings, under_test
+from tremula.tools.link_peer import HEADER, exchange, peer
 
 NAME = "gc-hostsynclatencytest"
 
@@ -53,12 +53,12 @@ def _test(given: argparse.Namespace) -> int:
     if given.sync_mode != "polling":
         log.no_effect(f"--sync-mode {given.sync_mode}", "two processes of this host wait for each other")
     wrong, seconds = 0, 0.0
-    with under_test(given.device_id) as bench, peer() as channel:
-        exchange(channel, 1, MARK.size + 1)  # the other process is there
-        pause = given.delay_cycles * given.num_delays / bench.room.system.hardware.chip.clock_hz
+    with under_test(given.device_id) as test, peer() as channel:
+        exchange(channel, 1, HEADER.size + 1)  # the other process is there
+        pause = given.delay_cycles * given.num_delays / test.occupancy.system.hardware.chip.clock_hz
         for _ in range(given.iterations):
-            with bench.use() as watch:
-                wrong += exchange(channel, given.mark_count, MARK.size + 1)
+            with test.use() as watch:
+                wrong += exchange(channel, given.mark_count, HEADER.size + 1)
                 time.sleep(pause)
             seconds += watch.seconds
     each = 1e6 * seconds / (given.iterations * given.mark_count)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tremula.errors import Error
 from tremula.hardware.machine import Machine
 from tremula.tools import tool
-from tremula.tools.bench import Bench, source, under_test
+from tremula.tools.device_test import DeviceTest, source, under_test
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,37 +63,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _test(given: argparse.Namespace) -> int:
     result: dict[str, Any] = {}
-    with under_test(given.device_id) as bench:
-        system = bench.room.system.hardware
+    with under_test(given.device_id) as test:
+        system = test.occupancy.system.hardware
         tiles = min(given.tiles_per_ipu, system.chip.tiles)
         result["configuration"] = {
-            "number_of_ipus": len(bench.device.ipus),
+            "number_of_ipus": len(test.device.ipus),
             "tile_transfers_enabled": True,
             "host_transfers_enabled": True,
             "tiles_per_ipu": tiles,
             "transfer_size_64byte_blocks": given.transfer_size,
             "iterations": given.iterations,
         }
-        size = len(bench.device.ipus) * tiles * given.transfer_size * _BLOCK
+        size = len(test.device.ipus) * tiles * given.transfer_size * _BLOCK
         if size > 1 << 30:
             raise Error("one transfer of all tiles would be more than 1 GB; ask for fewer tiles or blocks.")
         for repeat in range(given.repeats):
-            found = {way: _way(bench, way, size, given.iterations) for way in _WAYS}
+            found = {way: _way(test, way, size, given.iterations) for way in _WAYS}
             result[f"repeat_{repeat}"] = found
             if not given.json_output:
-                _tell(repeat, found)
+                _print_findings(repeat, found)
         modelled = _modelled(system.machine)
     if given.json_output:
         measured = {way: values["host_transfer_speed_gbps"] for way, values in found.items()}
         tool.write_json({**result, "virtual": True, "measured": measured, "modelled": modelled})
     else:
         print(f"modelled, {system.machine.title}:")
-        for name, told in modelled.items():
-            print(f"  {name:28} {told['value']:6.1f} Gbit/s\n    from: {told['source']}")
+        for name, figure in modelled.items():
+            print(f"  {name:28} {figure['value']:6.1f} Gbit/s\n    from: {figure['source']}")
     return 0
 
 
-def _tell(repeat: int, found: dict[str, dict[str, Any]]) -> None:
+def _print_findings(repeat: int, found: dict[str, dict[str, Any]]) -> None:
     print(f"repeat {repeat}, measured on this host:")
     for way, values in found.items():
         print(
@@ -103,14 +103,14 @@ def _tell(repeat: int, found: dict[str, dict[str, Any]]) -> None:
     sys.stdout.flush()
 
 
-def _way(bench: Bench, way: str, size: int, count: int) -> dict[str, Any]:
+def _way(test: DeviceTest, way: str, size: int, count: int) -> dict[str, Any]:
     """One combination: first the host's part, then the tiles'."""
     import numpy as np
 
     host, buffer, tiles = (np.full(size, fill, dtype=np.uint8) for fill in (1, 2, 3))
     host_reads, tile_writes = way.startswith("host_from"), way.endswith("from_tile")
     moved = size * count
-    with bench.use(sent=0 if host_reads else moved, fetched=moved if host_reads else 0) as watch:
+    with test.use(sent=0 if host_reads else moved, fetched=moved if host_reads else 0) as watch:
         tile_seconds = _copies(*((tiles, buffer) if tile_writes else (buffer, tiles)), count)
         host_seconds = _copies(*((buffer, host) if host_reads else (host, buffer)), count)
     if not np.array_equal(*((host, buffer) if host_reads else (buffer, host))):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from tremula.errors import Error
 from tremula.formatting import plain
-from tremula.machine import inventory, numbering
+from tremula.machine import device_ids, inventory
 from tremula.machine.inventory import IpuRecord
 from tremula.machine.occupancy import Occupancy
 from tremula.settings.environment import env
@@ -71,15 +71,15 @@ def _show(given: argparse.Namespace) -> int:
             )
     if given.list_devices:
         return _list(given)
-    room = tool.room()
-    device = tool.device_of(room, _named(given))
-    records = inventory.records(room)
+    occupancy = tool.occupancy()
+    device = tool.device_of(occupancy, _named(given))
+    records = inventory.records(occupancy)
     if given.device_info:
-        return _info(given, room, device, records)
+        return _info(given, occupancy, device, records)
     if given.tile_overview:
-        print("\n".join(_overview(room, [records[ipu] for ipu in device.ipus])))
+        print("\n".join(_overview(occupancy, [records[ipu] for ipu in device.ipus])))
         return 0
-    chip = room.system.hardware.chip
+    chip = occupancy.system.hardware.chip
     answer = chip.architecture
     if given.tile_clock_speed:
         answer = inventory.clock(chip.clock_hz)
@@ -106,29 +106,29 @@ def _list(given: argparse.Namespace) -> int:
     if not found:
         raise tool.no_ipus()
     if given.json_output:
-        listed = [_listed(room) for room in found]
+        listed = [_listed(occupancy) for occupancy in found]
         tool.write_json({"virtual": "true", "partitions": listed})
         return 0
     wanted = env.get("IPUOF_VIPU_API_PARTITION_ID")
     print("Graphcore device listing:")
-    for room in found:
-        active = len(found) == 1 or room.partition.name == wanted
-        print(f"Partition: {room.partition.name}{' [active]' if active else ''}")
-        for line in _lines(room):
+    for occupancy in found:
+        active = len(found) == 1 or occupancy.partition.name == wanted
+        print(f"Partition: {occupancy.partition.name}{' [active]' if active else ''}")
+        for line in _lines(occupancy):
             print(line)
     tool.remark(f"({tool.what_this_is(found[0])})")
     return 0
 
 
-def _devices(room: Occupancy) -> list[numbering.Device]:
+def _devices(occupancy: Occupancy) -> list[device_ids.Device]:
     """The devices that can be taken."""
-    sizes = list(numbering.sizes(room.partition.size))
-    return [device for size in sizes for device in room.candidates(size)]
+    sizes = list(device_ids.sizes(occupancy.partition.size))
+    return [device for size in sizes for device in occupancy.candidates(size)]
 
 
-def _lines(room: Occupancy) -> Iterator[str]:
-    records = inventory.records(room)
-    for device in _devices(room):
+def _lines(occupancy: Occupancy) -> Iterator[str]:
+    records = inventory.records(occupancy)
+    for device in _devices(occupancy):
         if len(device.ipus) == 1:
             yield f"-+- Id: [{device.id}], {_place(records[device.first], top=True)}"
             continue
@@ -145,19 +145,19 @@ def _place(record: IpuRecord, *, top: bool) -> str:
     return ("target: [Fabric], " if top else "") + f"IPU-M host: [{record.host}], IPU#: [{record.number}]"
 
 
-def _listed(room: Occupancy) -> dict[str, object]:
-    devices = [{"id": str(each.id), "ipus": [str(ipu) for ipu in each.ipus]} for each in _devices(room)]
-    return {"partition": room.partition.name, "devices": devices}
+def _listed(occupancy: Occupancy) -> dict[str, object]:
+    devices = [{"id": str(each.id), "ipus": [str(ipu) for ipu in each.ipus]} for each in _devices(occupancy)]
+    return {"partition": occupancy.partition.name, "devices": devices}
 
 
 # -- one device --------------------------------------------------------------------------------------------
 
 
 def _info(
-    given: argparse.Namespace, room: Occupancy, device: numbering.Device, records: list[IpuRecord]
+    given: argparse.Namespace, occupancy: Occupancy, device: device_ids.Device, records: list[IpuRecord]
 ) -> int:
     several = len(device.ipus) > 1
-    found = [inventory.attributes(room, records[ipu]) for ipu in device.ipus]
+    found = [inventory.attributes(occupancy, records[ipu]) for ipu in device.ipus]
     if given.json_output:
         whole = {"id": str(device.id), "target": "Multi IPU", "virtual": "true", "ipus": found}
         tool.write_json(whole if several else found[0])
@@ -174,9 +174,9 @@ def _info(
     return 0
 
 
-def _overview(room: Occupancy, records: list[IpuRecord]) -> Iterator[str]:
+def _overview(occupancy: Occupancy, records: list[IpuRecord]) -> Iterator[str]:
     """One sign for each tile. All tiles of a virtual IPU are in the same state."""
-    chip = room.system.hardware.chip
+    chip = occupancy.system.hardware.chip
     for record in records:
         usage = record.usage
         yield f"IPU {record.id} ({chip.tiles} tiles; . no program, : waits, x computes):"

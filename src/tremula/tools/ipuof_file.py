@@ -17,19 +17,19 @@ from tremula.machine.occupancy import Occupancy
 from tremula.machine.state_directory import folder_of
 
 
-def content(room: Occupancy, gcd: int) -> dict[str, Any]:
+def content(occupancy: Occupancy, gcd: int) -> dict[str, Any]:
     """What the file of one domain says.
 
     Raises:
         Error: the partition has no such domain.
     """
-    partition = room.partition
+    partition = occupancy.partition
     if not 0 <= gcd < partition.gcds:
         raise Error(
             f"partition {partition.name} has {partition.gcds} graph compile domain(s), and no number {gcd}."
         )
     size = partition.size // partition.gcds
-    records = inventory.records(room)[gcd * size : (gcd + 1) * size]
+    records = inventory.records(occupancy)[gcd * size : (gcd + 1) * size]
     return {
         "attributes": {
             "GCD Id": str(gcd),
@@ -52,24 +52,24 @@ def content(room: Occupancy, gcd: int) -> dict[str, Any]:
     }
 
 
-def write(room: Occupancy) -> list[Path]:
+def write(occupancy: Occupancy) -> list[Path]:
     """Write the files of a partition."""
     paths = []
-    for gcd in range(room.partition.gcds):
-        path = path_of(room, gcd)
+    for gcd in range(occupancy.partition.gcds):
+        path = path_of(occupancy, gcd)
         with atomic_open(path) as file:
-            json.dump(content(room, gcd), file, indent=2)
+            json.dump(content(occupancy, gcd), file, indent=2)
             file.write("\n")
         paths.append(path)
     return paths
 
 
-def remove(room: Occupancy) -> None:
+def remove(occupancy: Occupancy) -> None:
     """Remove them."""
-    for gcd in range(room.partition.gcds):
-        path_of(room, gcd).unlink(missing_ok=True)
+    for gcd in range(occupancy.partition.gcds):
+        path_of(occupancy, gcd).unlink(missing_ok=True)
 
 
-def path_of(room: Occupancy, gcd: int) -> Path:
+def path_of(occupancy: Occupancy, gcd: int) -> Path:
     """Where the file of a domain is."""
-    return folder_of(room.system) / "ipuof.conf.d" / f"{room.partition.name}_gcd{gcd}_ipuof.conf"
+    return folder_of(occupancy.system) / "ipuof.conf.d" / f"{occupancy.partition.name}_gcd{gcd}_ipuof.conf"

@@ -16,8 +16,8 @@ from tremula.errors import Error
 from tremula.hardware.system import System
 from tremula.machine import inventory
 from tremula.tools import tool
-from tremula.tools.bench import Bench, Findings, source, under_test
-from tremula.tools.peer import exchange, peer
+from tremula.tools.device_test import DeviceTest, Findings, source, under_test
+from tremula.tools.link_peer import exchange, peer
 
 _BLOCK = 65_536
 _IPU, _GATEWAY = "gc-iputraffictest", "gc-gwlinkstraffictest"
@@ -61,27 +61,27 @@ def _add_options(made: argparse.ArgumentParser) -> None:
 
 
 def _ipu_traffic(given: argparse.Namespace) -> int:
-    room = tool.room()
+    occupancy = tool.occupancy()
     pairs = [(given.device0, given.device0 if given.single_ipu else given.device1)]
     if given.all_links:
-        last = room.partition.size - 1
-        pairs = [(ipu, ipu + step) for ipu in range(room.partition.size) for step in (1, 2)
+        last = occupancy.partition.size - 1
+        pairs = [(ipu, ipu + step) for ipu in range(occupancy.partition.size) for step in (1, 2)
                  if ipu + step <= last and (step == 2 or ipu % 2 == 0)]  # fmt: skip
         if not pairs:
             raise Error("this partition has one IPU, and so no links; --single-ipu tests it by itself.")
-    return _repeat(given, pairs, "tile_to_tile", room.system.hardware)
+    return _repeat(given, pairs, "tile_to_tile", occupancy.system.hardware)
 
 
 def _gateway_traffic(given: argparse.Namespace) -> int:
-    room = tool.room()
-    system = room.system.hardware
-    first = room.partition.first_ipu
+    occupancy = tool.occupancy()
+    system = occupancy.system.hardware
+    first = occupancy.partition.first_ipu
     racks: dict[int, int] = {}
-    for ipu in range(room.partition.size):
+    for ipu in range(occupancy.partition.size):
         racks.setdefault((first + ipu) // system.ipus_per_rack, ipu)
     if len(racks) < 2:
         raise Error(
-            f"the IPUs of partition {room.partition.name} are in one rack, and GW-Links join racks. "
+            f"the IPUs of partition {occupancy.partition.name} are in one rack, and GW-Links join racks. "
             "A system with several: `tremula system use bow-pod128`."
         )
     ends = list(racks.values())
@@ -106,12 +106,12 @@ def _repeat(
             tool.write_json({key: results[0] if len(results) == 1 else results})
         else:
             for each in found:
-                _tell(each)
+                _print_findings(each)
         if not given.forever:
             return code
 
 
-def _tell(found: Findings) -> None:
+def _print_findings(found: Findings) -> None:
     values = found.values
     print(f"device {values['device0']} to device {values['device1']}, both ways:")
     print(
@@ -151,7 +151,7 @@ def _pair(one: int, other: int, count: int, system: System, *, gateway: bool) ->
 
 
 @contextlib.contextmanager
-def _also(second: Bench, first: Bench) -> Any:
+def _also(second: DeviceTest, first: DeviceTest) -> Any:
     if second is first:
         yield
         return
@@ -159,12 +159,12 @@ def _also(second: Bench, first: Bench) -> Any:
         yield
 
 
-def _boards(*benches: Bench) -> dict[str, dict[str, Any]]:
+def _boards(*tests: DeviceTest) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
-    for bench in benches:
-        kind, _ = inventory.board_names(bench.room)
-        for record in inventory.records(bench.room):
-            if record.id not in bench.device.ipus:
+    for test in tests:
+        kind, _ = inventory.board_names(test.occupancy)
+        for record in inventory.records(test.occupancy):
+            if record.id not in test.device.ipus:
                 continue
             board = found.setdefault(
                 record.serial,

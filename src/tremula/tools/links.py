@@ -18,7 +18,7 @@ from tremula.machine.attach import admitted_by
 from tremula.machine.counters import Meter, usage_of_this_process
 from tremula.machine.occupancy import Occupancy, holders_text
 from tremula.tools import tool
-from tremula.tools.peer import exchange, peer
+from tremula.tools.link_peer import exchange, peer
 
 NAME = "gc-links"
 _BLOCK = 4096
@@ -43,10 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _test(given: argparse.Namespace) -> int:
-    room = tool.room()
-    records = inventory.records(room)
-    channels = list(_channels(room.system.hardware, room.partition.size))
-    with _whole_partition(room):
+    occupancy = tool.occupancy()
+    records = inventory.records(occupancy)
+    channels = list(_channels(occupancy.system.hardware, occupancy.partition.size))
+    with _whole_partition(occupancy):
         failed = _try(channels)
     pairs: dict[tuple[int, int], list[Channel]] = {}
     for each in channels:
@@ -67,13 +67,13 @@ def _test(given: argparse.Namespace) -> int:
             {
                 "virtual": True,
                 "ipu to ipu": listed,
-                "num ipus": room.partition.size,
+                "num ipus": occupancy.partition.size,
                 "overall result": "failed" if failed else "passed",
                 "training fails": len(failed),
             }
         )
         return 1 if failed else 0
-    print(f"IPU-Links of partition {room.partition.name}, {room.partition.size} IPU(s):")
+    print(f"IPU-Links of partition {occupancy.partition.name}, {occupancy.partition.size} IPU(s):")
     for (one, other), found in pairs.items():
         print(f"IPU {one} ({records[one].host}) to IPU {other} ({records[other].host}):")
         for each in found:
@@ -83,7 +83,7 @@ def _test(given: argparse.Namespace) -> int:
     if not pairs:
         print("  none: one IPU has no neighbour")
     print(f"Overall result: {'FAILED' if failed else 'passed'} ({len(channels)} links, {len(failed)} fail)")
-    tool.remark(f"({tool.what_this_is(room)}; generation and lanes are those of the modelled machine)")
+    tool.remark(f"({tool.what_this_is(occupancy)}; generation and lanes are those of the modelled machine)")
     return 1 if failed else 0
 
 
@@ -111,21 +111,21 @@ def _channel(one: int, other: int, there: str, back: str, link: int) -> Channel:
 
 
 @contextlib.contextmanager
-def _whole_partition(room: Occupancy) -> Iterator[None]:
+def _whole_partition(occupancy: Occupancy) -> Iterator[None]:
     """Keep all IPUs for the test.
 
     Raises:
-        Error: somebody uses one.
+        Error: one is in use.
     """
-    places = room.partition.system_range(0, room.partition.size)
-    if not room.holds.take(places, admitted=admitted_by()):
-        users = holders_text(room, list(range(room.partition.size)))
+    places = occupancy.partition.system_range(0, occupancy.partition.size)
+    if not occupancy.locks.take(places, admitted=admitted_by()):
+        users = holders_text(occupancy, list(range(occupancy.partition.size)))
         raise Error(f"the links can be tried when nobody uses the IPUs:\n{users}".rstrip())
     try:
-        Meter(room.counters, places, replace(usage_of_this_process(), device_ipus=len(places)))
+        Meter(occupancy.counters, places, replace(usage_of_this_process(), device_ipus=len(places)))
         yield
     finally:
-        room.holds.give_back(places)
+        occupancy.locks.release(places)
 
 
 def _try(channels: list[Channel]) -> set[Channel]:

@@ -66,13 +66,13 @@ def _picture(
 ) -> Iterator[Table | Text]:
     yield Text(f"gc-monitor  {time.strftime('%H:%M:%S')}  {tool.what_this_is(rooms[0])}", style="bold")
     lines = max(2, height // len(rooms) - 6)
-    for room in rooms:
-        records = inventory.records(room)
-        yield Text(f"partition {room.partition.name}, {room.partition.size} IPU(s)", style="dim")
+    for occupancy in rooms:
+        records = inventory.records(occupancy)
+        yield Text(f"partition {occupancy.partition.name}, {occupancy.partition.size} IPU(s)", style="dim")
         shown = records
-        if len(records) > lines:  # those that nobody uses give way
+        if len(records) > lines:  # unused ones are left out
             shown = [each for each in records if each.usage or each.reserver is not None][:lines]
-        yield _table(room, shown, past, wide=width >= 120)
+        yield _table(occupancy, shown, past, wide=width >= 120)
         if len(shown) < len(records):
             yield Text(f"and {len(records) - len(shown)} more", style="dim")
         for record in records:
@@ -82,7 +82,7 @@ def _picture(
 
 
 def _table(
-    room: Occupancy, records: list[IpuRecord], past: dict[tuple[str, int], _Past], *, wide: bool
+    occupancy: Occupancy, records: list[IpuRecord], past: dict[tuple[str, int], _Past], *, wide: bool
 ) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     for title in ("ID", "busy", ""):
@@ -94,7 +94,7 @@ def _table(
     table.add_column("program", no_wrap=True, overflow="ellipsis", ratio=1)
     board = None
     for record in records:
-        seen = _look(past.setdefault((room.partition.name, record.id), _Past()), record)
+        seen = _look(past.setdefault((occupancy.partition.name, record.id), _Past()), record)
         cycles, sent, fetched = seen.rates
         usage = record.usage
         traffic = [_rate(sent) if usage else ""]

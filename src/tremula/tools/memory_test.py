@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tremula.tools import tool
-from tremula.tools.bench import Bench, Findings, source, under_test
+from tremula.tools.device_test import DeviceTest, Findings, source, under_test
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,13 +34,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _test(given: argparse.Namespace) -> int:
-    with under_test(given.device_id) as bench:
-        chip = bench.room.system.hardware.chip
+    with under_test(given.device_id) as test:
+        chip = test.occupancy.system.hardware.chip
         tiles = min(given.tiles or chip.tiles, chip.tiles)
         failing: dict[int, list[int]] = {}
         seconds = 0.0
-        for ipu in bench.device.ipus:
-            failing[ipu], taken = _ipu(bench, tiles, chip.tile_memory_bytes)
+        for ipu in test.device.ipus:
+            failing[ipu], taken = _ipu(test, tiles, chip.tile_memory_bytes)
             seconds += taken
     moved = 2 * (len(_PATTERNS) + 1) * tiles * chip.tile_memory_bytes * len(failing)
     passed = not any(failing.values())
@@ -70,7 +70,7 @@ def _test(given: argparse.Namespace) -> int:
     return 0 if passed else 1
 
 
-def _ipu(bench: Bench, tiles: int, tile_bytes: int) -> tuple[list[int], float]:
+def _ipu(test: DeviceTest, tiles: int, tile_bytes: int) -> tuple[list[int], float]:
     """Test one IPU: the tiles that fail, and the seconds that it took."""
     import numpy as np
 
@@ -81,7 +81,7 @@ def _ipu(bench: Bench, tiles: int, tile_bytes: int) -> tuple[list[int], float]:
     seconds = 0.0
     for first in range(0, tiles, len(memory)):
         part = memory[: tiles - first]
-        with bench.use() as watch:
+        with test.use() as watch:
             for pattern in _PATTERNS:
                 part.fill(pattern)
                 failing.update(first + each for each in _wrong(part, np.uint64(pattern)))

@@ -16,7 +16,7 @@ from tremula import __version__
 from tremula.machine import inventory, sensors
 from tremula.machine.inventory import IpuRecord
 from tremula.machine.occupancy import Occupancy
-from tremula.tools import boxes, monitor_json, tool
+from tremula.tools import box_table, monitor_json, tool
 
 NAME = "gc-monitor"
 _CARD_COLUMNS = (
@@ -42,7 +42,7 @@ _PCIE_COLUMNS = (
 _WIDE = 98
 #: the part of the table of processes that is as wide everywhere: PID, Time, User, ID, Clock, Temp, Temp, Power
 _FIXED = (8, 8, 12, 4, 10, 8, 8, 8)
-#: what the table is as wide as where nobody looks at it
+#: width of the table where there is no terminal
 _IN_A_PIPE = 100
 _ELSEWHERE = (4, 30, 14, 11, 11, 11)
 
@@ -86,18 +86,18 @@ def _show(given: argparse.Namespace) -> int:
     found = inventory.rooms(every_partition=given.all_partitions)
     if not found:
         raise tool.no_ipus()
-    known = [(room, inventory.records(room)) for room in found]
+    known = [(occupancy, inventory.records(occupancy)) for occupancy in found]
     if given.json_output:
         tool.write_json(monitor_json.as_json(known))
         return 0
-    for room, records in known:
-        for line in _text(room, records, cards=not given.no_card_info, active=_active(found, room)):
+    for occupancy, records in known:
+        for line in _text(occupancy, records, cards=not given.no_card_info, active=_active(found, occupancy)):
             print(line)
     tool.remark(f"({tool.what_this_is(found[0])}; {_what_is_modelled()})")
-    for room, records in known:
+    for occupancy, records in known:
         for record in records:
             if record.error != "no errors":
-                tool.remark(f"(IPU {record.id} of {room.partition.name}: {record.error}, simulated)")
+                tool.remark(f"(IPU {record.id} of {occupancy.partition.name}: {record.error}, simulated)")
     return 0
 
 
@@ -105,49 +105,49 @@ def _what_is_modelled() -> str:
     return "clock, temperature and power are modelled" if sensors.monitoring() else "the clock is modelled"
 
 
-def _active(found: list[Occupancy], room: Occupancy) -> bool:
+def _active(found: list[Occupancy], occupancy: Occupancy) -> bool:
     """Whether programs would use this partition."""
     if len(found) == 1:
         return True
     from tremula.settings.environment import env
 
-    return bool(env.get("IPUOF_VIPU_API_PARTITION_ID") == room.partition.name)
+    return bool(env.get("IPUOF_VIPU_API_PARTITION_ID") == occupancy.partition.name)
 
 
 # -- text --------------------------------------------------------------------------------------------------
 
 
-def _text(room: Occupancy, records: list[IpuRecord], *, cards: bool, active: bool) -> Iterator[str]:
+def _text(occupancy: Occupancy, records: list[IpuRecord], *, cards: bool, active: bool) -> Iterator[str]:
     if cards:
-        yield from _cards(room, records, active=active)
-    yield from _processes(room, records)
+        yield from _cards(occupancy, records, active=active)
+    yield from _processes(occupancy, records)
 
 
-def _cards(room: Occupancy, records: list[IpuRecord], *, active: bool) -> Iterator[str]:
-    partition = room.partition
+def _cards(occupancy: Occupancy, records: list[IpuRecord], *, active: bool) -> Iterator[str]:
+    partition = occupancy.partition
     columns = _PCIE_COLUMNS if records[0].on_card else _CARD_COLUMNS
     widths = [width for _, width in columns]
     state = " [active]" if active else ""
     kind = " reconfigurable" if partition.reconfigurable or not partition.made_by_user else ""
     title = f"Partition: {partition.name} (gcd:0){state} has {partition.size}{kind} IPU{'s' * (partition.size > 1)}"
-    head = [15, boxes.span(widths) - 16]
-    yield boxes.rule(head)
-    yield boxes.row([NAME, title], head)
-    yield boxes.rule(widths)
-    yield boxes.row([name for name, _ in columns], widths)
-    yield boxes.rule(widths)
+    head = [15, box_table.span(widths) - 16]
+    yield box_table.rule(head)
+    yield box_table.row([NAME, title], head)
+    yield box_table.rule(widths)
+    yield box_table.row([name for name, _ in columns], widths)
+    yield box_table.rule(widths)
     for record, following in zip(records, [*records[1:], None], strict=True):
-        yield boxes.row(_card_cells(room, record), widths)
+        yield box_table.row(_card_cells(occupancy, record), widths)
         if following is None or following.machine != record.machine:
-            yield boxes.rule(widths)
+            yield box_table.rule(widths)
 
 
-def _card_cells(room: Occupancy, record: IpuRecord) -> list[str]:
-    kind, _ = inventory.board_names(room)
+def _card_cells(occupancy: Occupancy, record: IpuRecord) -> list[str]:
+    kind, _ = inventory.board_names(occupancy)
     if record.on_card:
         return [record.host, record.serial, "virtual", __version__, kind, str(record.id), str(record.number)]
     return [
-        boxes.cut_left(record.host, 13),
+        box_table.cut_left(record.host, 13),
         record.serial,
         __version__,
         __version__,
@@ -159,56 +159,56 @@ def _card_cells(room: Occupancy, record: IpuRecord) -> list[str]:
     ]
 
 
-def _processes(room: Occupancy, records: list[IpuRecord]) -> Iterator[str]:
-    foreign = [each for each in records if _foreign(room, each)]
+def _processes(occupancy: Occupancy, records: list[IpuRecord]) -> Iterator[str]:
+    foreign = [each for each in records if _foreign(occupancy, each)]
     own = [each for each in records if each not in foreign and (each.usage or each.reserver is not None)]
     if not own and not foreign:
-        yield from boxes.boxed(f"No attached processes in partition {room.partition.name}", _WIDE)
+        yield from box_table.boxed(f"No attached processes in partition {occupancy.partition.name}", _WIDE)
         return
     if own:
-        yield from _own_processes(room, own)
+        yield from _own_processes(occupancy, own)
     if foreign:
-        yield from _foreign_processes(room, foreign)
+        yield from _foreign_processes(occupancy, foreign)
 
 
-def _own_processes(room: Occupancy, records: list[IpuRecord]) -> Iterator[str]:
+def _own_processes(occupancy: Occupancy, records: list[IpuRecord]) -> Iterator[str]:
     command = max(_WIDE, _columns()) - sum(_FIXED) - len(_FIXED) - 2
     widths = [_FIXED[0], command, *_FIXED[1:]]
-    head = [boxes.span(widths[:4]), boxes.span(widths[4:7]), boxes.span(widths[7:])]
-    yield boxes.rule(head)
-    yield boxes.row([f"Attached processes in partition {room.partition.name}", "IPU", "Board"], head)
-    yield boxes.rule(widths)
-    yield boxes.row(["PID", "Command", "Time", "User", "ID", "Clock", "Temp", "Temp", "Power"], widths)
-    yield boxes.rule(widths)
+    head = [box_table.span(widths[:4]), box_table.span(widths[4:7]), box_table.span(widths[7:])]
+    yield box_table.rule(head)
+    yield box_table.row([f"Attached processes in partition {occupancy.partition.name}", "IPU", "Board"], head)
+    yield box_table.rule(widths)
+    yield box_table.row(["PID", "Command", "Time", "User", "ID", "Clock", "Temp", "Temp", "Power"], widths)
+    yield box_table.rule(widths)
     board = None
     for record in records:
         if board not in (None, record.board):
-            yield boxes.rule(widths)
-        yield boxes.row(
+            yield box_table.rule(widths)
+        yield box_table.row(
             [*monitor_json.who(record), *_sensed(record, with_board=record.board != board)], widths
         )
         board = record.board
-    yield boxes.rule(widths)
+    yield box_table.rule(widths)
 
 
-def _foreign_processes(room: Occupancy, records: list[IpuRecord]) -> Iterator[str]:
-    head = [boxes.span(_ELSEWHERE[:4]), boxes.span(_ELSEWHERE[4:])]
-    yield boxes.rule(head)
-    yield boxes.row([f"IPUs in {room.partition.name} attached from other namespaces", "Board"], head)
-    yield boxes.rule(_ELSEWHERE)
-    yield boxes.row(["ID", "Application host", "Clock", "Temp", "Temp", "Power"], _ELSEWHERE)
-    yield boxes.rule(_ELSEWHERE)
+def _foreign_processes(occupancy: Occupancy, records: list[IpuRecord]) -> Iterator[str]:
+    head = [box_table.span(_ELSEWHERE[:4]), box_table.span(_ELSEWHERE[4:])]
+    yield box_table.rule(head)
+    yield box_table.row([f"IPUs in {occupancy.partition.name} attached from other namespaces", "Board"], head)
+    yield box_table.rule(_ELSEWHERE)
+    yield box_table.row(["ID", "Application host", "Clock", "Temp", "Temp", "Power"], _ELSEWHERE)
+    yield box_table.rule(_ELSEWHERE)
     board = None
     for record in records:
         cells = _sensed(record, with_board=record.board != board)
-        yield boxes.row([cells[0], boxes.cut_left(socket.gethostname(), 30), *cells[1:]], _ELSEWHERE)
+        yield box_table.row([cells[0], box_table.cut_left(socket.gethostname(), 30), *cells[1:]], _ELSEWHERE)
         board = record.board
-    yield boxes.rule(_ELSEWHERE)
+    yield box_table.rule(_ELSEWHERE)
 
 
-def _foreign(room: Occupancy, record: IpuRecord) -> bool:
+def _foreign(occupancy: Occupancy, record: IpuRecord) -> bool:
     """Whether the holder is in another namespace of processes, such as a container's."""
-    return record.usage is not None and room.holds.holder(room.partition.first_ipu + record.id) == 0
+    return record.usage is not None and occupancy.locks.holder(occupancy.partition.first_ipu + record.id) == 0
 
 
 def _sensed(record: IpuRecord, *, with_board: bool) -> list[str]:

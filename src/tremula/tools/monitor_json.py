@@ -16,8 +16,8 @@ from tremula.machine.sensors import Reading
 def as_json(known: list[tuple[Occupancy, list[IpuRecord]]]) -> dict[str, Any]:
     """One card for each machine (or card), with its IPUs; all values are texts, as in the vendor's tool."""
     cards = []
-    for room, records in known:
-        kind, _ = inventory.board_names(room)
+    for occupancy, records in known:
+        kind, _ = inventory.board_names(occupancy)
         for machine in dict.fromkeys(record.machine for record in records):
             of_machine = [record for record in records if record.machine == machine]
             first = of_machine[0]
@@ -29,8 +29,8 @@ def as_json(known: list[tuple[Occupancy, list[IpuRecord]]]) -> dict[str, Any]:
                     "Server version": __version__,
                     "ICU FW": __version__,
                     "Type": kind,
-                    "Partition": room.partition.name,
-                    "ipus": [_ipu_as_json(room, record) for record in of_machine],
+                    "Partition": occupancy.partition.name,
+                    "ipus": [_ipu_as_json(occupancy, record) for record in of_machine],
                 }
             )
     modelled = ["Clock", "IPU temp", "Board temp", "Board power", "IPU power", "Modelled cycles"]
@@ -42,8 +42,8 @@ def _range(reading: Reading | None, unit: str) -> str:
     return inventory.UNKNOWN if reading is None else f"{reading.low:.1f} to {reading.high:.1f} {unit}"
 
 
-def _ipu_as_json(room: Occupancy, record: IpuRecord) -> dict[str, str]:
-    known = inventory.attributes(room, record)
+def _ipu_as_json(occupancy: Occupancy, record: IpuRecord) -> dict[str, str]:
+    known = inventory.attributes(occupancy, record)
     found = {
         "ID": str(record.id),
         "IPU#": str(record.number),

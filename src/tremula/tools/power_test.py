@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from tremula.machine import inventory, sensors
 from tremula.machine.sensors import IpuSensors, Reading
-from tremula.tools import boxes, tool
-from tremula.tools.bench import Bench, under_test
+from tremula.tools import box_table, tool
+from tremula.tools.device_test import DeviceTest, under_test
 
 NAME = "gc-powertest"
 _BOARD_SENSORS = ("B_COL0:1", "B_COL1:1", "B_IN:1", "B_MID:1", "B_OUT:1")
@@ -45,24 +45,24 @@ def _seconds(text: str) -> float:
 
 def _test(given: argparse.Namespace) -> int:
     rows = []
-    with under_test(given.device_id) as bench:
+    with under_test(given.device_id) as test:
         if not given.json_output:
             tool.remark(
-                f"({tool.what_this_is(bench.room)}; power and temperatures are modelled, at full load)"
+                f"({tool.what_this_is(test.occupancy)}; power and temperatures are modelled, at full load)"
             )
-            print("\n".join(_head(bench)))
+            print("\n".join(_head(test)))
         number = 0
         while given.count is None or number < given.count:
             number += 1
-            with bench.use():
+            with test.use():
                 _load(given.interval)
-            seen = _sense(bench)
+            seen = _sense(test)
             if given.json_output:
-                rows.append(_as_json(number, bench, seen))
+                rows.append(_as_json(number, test, seen))
                 if given.count is None:
                     tool.write_json(rows.pop())
             else:
-                print(_line(number, bench, seen))
+                print(_line(number, test, seen))
                 sys.stdout.flush()
     if given.json_output and rows:
         tool.write_json({"virtual": True, "modelled": True, "rows": rows})
@@ -80,50 +80,50 @@ def _load(seconds: float) -> None:
         np.matmul(one, one, out=product)
 
 
-def _sense(bench: Bench) -> list[IpuSensors]:
+def _sense(test: DeviceTest) -> list[IpuSensors]:
     """The sensors of the board of the device's first IPU, whose IPUs under test are at full load."""
-    machine = bench.room.system.hardware.machine
+    machine = test.occupancy.system.hardware.machine
     per_board = sensors.ipus_per_board(machine)
-    first = bench.room.partition.first_ipu
-    board = sensors.board_of(first + bench.device.first, machine)
+    first = test.occupancy.partition.first_ipu
+    board = sensors.board_of(first + test.device.first, machine)
     busy = []
     for place in range(board * per_board, (board + 1) * per_board):
-        if place - first in bench.device.ipus:
+        if place - first in test.device.ipus:
             busy.append(1.0)
         else:
-            usage = bench.room.usage(place - first)
+            usage = test.occupancy.usage(place - first)
             busy.append(0.0 if usage is None else usage.utilisation())
-    return sensors.sense(bench.room.system.hardware, busy)
+    return sensors.sense(test.occupancy.system.hardware, busy)
 
 
-def _tested(bench: Bench) -> list[int]:
+def _tested(test: DeviceTest) -> list[int]:
     """Places on the board of the IPUs under test."""
-    per_board = sensors.ipus_per_board(bench.room.system.hardware.machine)
-    first = (bench.room.partition.first_ipu + bench.device.first) % per_board
-    return list(range(first, min(first + len(bench.device.ipus), per_board)))
+    per_board = sensors.ipus_per_board(test.occupancy.system.hardware.machine)
+    first = (test.occupancy.partition.first_ipu + test.device.first) % per_board
+    return list(range(first, min(first + len(test.device.ipus), per_board)))
 
 
-def _head(bench: Bench) -> Iterator[str]:
-    tested = _tested(bench)
-    power = 17 + 9 * sensors.ipus_per_board(bench.room.system.hardware.machine)
+def _head(test: DeviceTest) -> Iterator[str]:
+    tested = _tested(test)
+    power = 17 + 9 * sensors.ipus_per_board(test.occupancy.system.hardware.machine)
     board = " " + "".join(f"{name:9}" for name in _BOARD_SENSORS)
     card = power + 1 + len(board)
     dies = [
         " " + "".join(f"{f'{place}:{name}':10}" for name in _DIE_SENSORS) + "CLOCK    " for place in tested
     ]
     rule = " +" + "-" * (card + sum(len(die) + 1 for die in dies) + 1)
-    titles = (boxes.centred(f"IPU#{place}", len(dies[0])) for place in tested)
-    yield " |" + "|".join((boxes.centred("CARD LEVEL", card), *titles)) + "|"
+    titles = (box_table.centred(f"IPU#{place}", len(dies[0])) for place in tested)
+    yield " |" + "|".join((box_table.centred("CARD LEVEL", card), *titles)) + "|"
     yield rule
-    yield " |" + "|".join((boxes.centred("XDPE132G5C", power), board, *dies)) + "|"
+    yield " |" + "|".join((box_table.centred("XDPE132G5C", power), board, *dies)) + "|"
     yield rule
 
 
-def _line(number: int, bench: Bench, seen: list[IpuSensors]) -> str:
+def _line(number: int, test: DeviceTest, seen: list[IpuSensors]) -> str:
     watts = "  ".join(_watts(each.ipu_watts) for each in seen)
     board = "".join(f"{_degrees(seen[0].board_celsius, 3):9}" for _ in _BOARD_SENSORS)
     cells = [f" {number:04d}: {watts}  T{_watts(seen[0].board_watts)}  ", f" {board}"]
-    for place in _tested(bench):
+    for place in _tested(test):
         die = "".join(f"{_degrees(seen[place].die_celsius, 5):10}" for _ in _DIE_SENSORS)
         cells.append(f" {die}{inventory.clock(seen[place].clock_hz):9}")
     return " |" + "|".join(cells) + "|"
@@ -139,7 +139,7 @@ def _degrees(reading: Reading | None, width: int) -> str:
     return f"{reading.value:03.0f}C" if width == 3 else f"{reading.value:05.1f}C"
 
 
-def _as_json(number: int, bench: Bench, seen: list[IpuSensors]) -> dict[str, object]:
+def _as_json(number: int, test: DeviceTest, seen: list[IpuSensors]) -> dict[str, object]:
     return {
         "number": number,
         "board_power": inventory.watts(seen[0].board_watts),
@@ -150,6 +150,6 @@ def _as_json(number: int, bench: Bench, seen: list[IpuSensors]) -> dict[str, obj
                 "die_temp": inventory.degrees(seen[place].die_celsius),
                 "clock": inventory.clock(seen[place].clock_hz),
             }
-            for place in _tested(bench)
+            for place in _tested(test)
         ],
     }

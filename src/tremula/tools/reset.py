@@ -26,14 +26,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _reset(given: argparse.Namespace) -> int:
-    room = tool.room()
+    occupancy = tool.occupancy()
     if given.all == (given.device_id is not None):
         raise Error("name one device with -d (`gc-info -l` lists them), or all of them with --all.")
     if given.all:
-        ipus = list(range(room.partition.size))
+        ipus = list(range(occupancy.partition.size))
     else:
-        ipus = list(tool.device_of(room, given.device_id).ipus)
-    had_faults = reset(room, ipus)
+        ipus = list(tool.device_of(occupancy, given.device_id).ipus)
+    had_faults = reset(occupancy, ipus)
     if given.json_output:
         tool.write_json(
             {"virtual": "true", "reset": [str(ipu) for ipu in ipus], "faults cleared": had_faults}
@@ -44,18 +44,18 @@ def _reset(given: argparse.Namespace) -> int:
     return 0
 
 
-def reset(room: Occupancy, ipus: list[int]) -> bool:
+def reset(occupancy: Occupancy, ipus: list[int]) -> bool:
     """Reset IPUs of a partition; True if one of them had a simulated fault.
 
     Raises:
-        Error: somebody uses one of them.
+        Error: one of them is in use.
     """
-    places = room.partition.system_range(ipus[0], len(ipus))
-    if not room.holds.take(places, admitted=admitted_by()):
-        raise Error(f"in use, and so not reset:\n{holders_text(room, ipus)}".rstrip())
+    places = occupancy.partition.system_range(ipus[0], len(ipus))
+    if not occupancy.locks.take(places, admitted=admitted_by()):
+        raise Error(f"in use, and so not reset:\n{holders_text(occupancy, ipus)}".rstrip())
     try:
         for place in places:
-            room.counters.reset(place)
-        return faults.reset(room, places)
+            occupancy.counters.reset(place)
+        return faults.reset(occupancy, places)
     finally:
-        room.holds.give_back(places)
+        occupancy.locks.release(places)

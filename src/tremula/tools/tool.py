@@ -16,8 +16,8 @@ from typing import Any
 
 from tremula import __version__, log
 from tremula.errors import Error
-from tremula.machine.numbering import Device, device
-from tremula.machine.occupancy import Occupancy, enter
+from tremula.machine.device_ids import Device, device
+from tremula.machine.occupancy import Occupancy, current_occupancy
 from tremula.settings.environment import VARIABLES, env
 
 _PREFIXES = ("GCDA_", "IPUOF_", "VIPU_")
@@ -72,7 +72,7 @@ def run(name: str, made: argparse.ArgumentParser, body: Body, arguments: Sequenc
     except SystemExit as request:  # argparse has printed the help or the mistake
         return int(request.code or 0)
     try:
-        _tell_what_has_no_effect()
+        _warn_of_ignored_options()
         code = body(given)
         sys.stdout.flush()
     except Error as error:
@@ -95,7 +95,7 @@ def run(name: str, made: argparse.ArgumentParser, body: Body, arguments: Sequenc
     return code
 
 
-def _tell_what_has_no_effect() -> None:
+def _warn_of_ignored_options() -> None:
     """One line for each variable that the user set for tools like these and that changes nothing here."""
     ours = (each for each in VARIABLES if each.name.startswith(_PREFIXES) and env.is_set(each.name))
     for variable in ours:
@@ -103,13 +103,13 @@ def _tell_what_has_no_effect() -> None:
             log.no_effect(variable.name, variable.effect.removeprefix(_NO_EFFECT))
 
 
-def room() -> Occupancy:
+def occupancy() -> Occupancy:
     """The partition that tools look at.
 
     Raises:
         Error: this machine has no IPUs, or they cannot be used.
     """
-    found = enter()
+    found = current_occupancy()
     if found is None:
         raise no_ipus()
     return found
@@ -151,6 +151,6 @@ def _explained(name: str, text: str) -> int:
 
 
 def _silence() -> None:
-    """Nobody reads any more; keep the interpreter from complaining when it flushes at its end."""
+    """The reader is gone; keep the interpreter from complaining when it flushes at its end."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from tremula import __version__, log
 from tremula.errors import Error
 from tremula.machine import inventory, partitions, systems
-from tremula.machine.occupancy import Occupancy, enter, holders_text
+from tremula.machine.occupancy import Occupancy, current_occupancy, holders_text
 from tremula.machine.systems import VirtualSystem
 from tremula.tools import ipuof_file, reset, tool
-from tremula.tools.ruled import table
+from tremula.tools.ruled_table import table
 
 NAME = "vipu"
 #: attributes that `list ipu-attrs` shows: those that do not depend on who uses the IPU
@@ -140,8 +140,8 @@ def _system() -> VirtualSystem:
     return found
 
 
-def _room(name: str) -> Occupancy:
-    found = enter(name)
+def _occupancy(name: str) -> Occupancy:
+    found = current_occupancy(name)
     if found is None:
         raise tool.no_ipus()
     return found
@@ -177,9 +177,9 @@ def _racks(system: VirtualSystem, partition: partitions.Partition) -> int:
 
 def _attributes() -> list[tuple[str, str, str, str]]:
     rows = []
-    for room in inventory.rooms(every_partition=True):
-        for record in inventory.records(room):
-            values = inventory.attributes(room, record)
+    for occupancy in inventory.rooms(every_partition=True):
+        for record in inventory.records(occupancy):
+            values = inventory.attributes(occupancy, record)
             shown = [(name, values[name]) for name in _FIXED]
             for number, (name, value) in enumerate(shown):
                 agent = f"ag{record.machine}" if number == 0 else ""
@@ -205,7 +205,7 @@ def _make(given: argparse.Namespace) -> int:
         sync_type=given.sync_type or "c2-compatible",
         index=given.index,
     )
-    paths = ipuof_file.write(_room(made.name))
+    paths = ipuof_file.write(_occupancy(made.name))
     print(f"create partition ({made.name}): success.")
     for path in paths:
         tool.remark(
@@ -215,16 +215,16 @@ def _make(given: argparse.Namespace) -> int:
 
 
 def _show(given: argparse.Namespace) -> int:
-    room = _room(given.name)
+    occupancy = _occupancy(given.name)
     if given.ipuof_configs:
-        tool.write_json(ipuof_file.content(room, given.gcd))
+        tool.write_json(ipuof_file.content(occupancy, given.gcd))
         return 0
-    partition = room.partition
-    used = sorted({usage.pid for ipu in range(partition.size) if (usage := room.usage(ipu)) is not None})
+    partition = occupancy.partition
+    used = sorted({usage.pid for ipu in range(partition.size) if (usage := occupancy.usage(ipu)) is not None})
     rows = [
         ("Name", partition.name),
         ("State", "PS_ACTIVE"),
-        ("Cluster", room.system.name),
+        ("Cluster", occupancy.system.name),
         ("Allocation", partition.allocation or "-"),
         ("Size", str(partition.size)),
         ("IPUs of the system", f"{partition.first_ipu} to {partition.first_ipu + partition.size - 1}"),
@@ -238,21 +238,21 @@ def _show(given: argparse.Namespace) -> int:
 
 
 def _reset(given: argparse.Namespace) -> int:
-    room = _room(given.name)
-    reset.reset(room, list(range(room.partition.size)))
-    print(f"reset partition ({room.partition.name}): success.")
+    occupancy = _occupancy(given.name)
+    reset.reset(occupancy, list(range(occupancy.partition.size)))
+    print(f"reset partition ({occupancy.partition.name}): success.")
     return 0
 
 
 def _remove(given: argparse.Namespace) -> int:
-    room = _room(given.name)
-    ipus = list(range(room.partition.size))
-    users = holders_text(room, ipus)
+    occupancy = _occupancy(given.name)
+    ipus = list(range(occupancy.partition.size))
+    users = holders_text(occupancy, ipus)
     if users and not given.force:
         raise Error(
             f"partition {given.name} is in use, and so not removed (--force removes it all the same):\n{users}".rstrip()
         )
-    gone = partitions.remove(room.system, given.name)
-    ipuof_file.remove(room)
+    gone = partitions.remove(occupancy.system, given.name)
+    ipuof_file.remove(occupancy)
     print(f"remove partition ({gone.name}): success.")
     return 0

@@ -1,6 +1,6 @@
 """Details as text: one op with its plan and reasons, one tile with its uses, the list of ops.
 
-All figures are the profile's, modelled; names go through `clean`, as a profile may come from anybody.
+All figures are the profile's, modelled; names go through `clean`, as a profile is not trusted.
 """
 
 from __future__ import annotations

@@ -207,11 +207,11 @@ class TorchSubject:
         Raises:
             Error: there is none, or it cannot be read.
         """
-        loader = current_loader.newest()
+        loader = current_loader.current()
         if loader is None:
             raise Error("the program goes over no poptorch.DataLoader")
         try:
-            speed = current_loader.read(loader, seconds)
+            speed = current_loader.measure_speed(loader, seconds)
         except Exception as problem:  # the loader and its data are the user's
             raise Error(f"the program's loader could not be read on its own: {problem}") from problem
         if speed is None:

@@ -296,7 +296,7 @@ class _Packed:
 
 def _receive(key: tuple[int, int], worker: int, slot: int, size: int, description: bytes) -> Parcel | None:
     arenas = _receivers.get(key)
-    if arenas is None:  # nobody waits for it any more
+    if arenas is None:  # no consumer waits for it
         return None
     return Parcel(Lease(arenas.mapping(worker, size), slot), description)
 

@@ -1,8 +1,8 @@
-"""Waiting for another process without being told: look often at first, then more and more rarely.
+"""Polling for another process: often at first, then more and more rarely.
 
 Being woken through a pipe would cost the other process a system call that, on a virtual machine, can take 0.1 ms,
-more than loading a small batch. Looking costs the one who has nothing else to do; and whoever had to wait for
-long the last time does not spend time on looking eagerly.
+more than loading a small batch. Polling costs only the waiting process; after a long wait the next one
+begins with longer pauses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which loader the program is going over, for those who want to know how fast it could be read.
+"""The data loader that the program iterates over, to measure how fast it can be read.
 
-A loader says here that somebody begins to go over it. Nothing is kept unless somebody watches: programs may count on
-loaders that they drop being gone.
+Each loader reports here when an iteration begins. The loader is only remembered while it is tracked: programs may rely
+on a loader being freed when they drop it.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils.data import DataLoader
 
-#: how many times as long as asked a loader is read at most, with all that it takes to get under way
-_PATIENCE = 3
-_watched = False
-_newest: DataLoader[Any] | None = None
+#: a measurement takes at most this many times the seconds that were asked for, start-up included
+_LIMIT = 3
+_tracked = False
+_current: DataLoader[Any] | None = None
 
 
 @contextlib.contextmanager
-def watching() -> Iterator[None]:
-    """While inside, the loader that was gone over last is known, and kept."""
-    global _watched, _newest
-    _watched = True
+def tracking() -> Iterator[None]:
+    """While inside, the loader that was iterated over last is remembered."""
+    global _tracked, _current
+    _tracked = True
     try:
         yield
     finally:
-        _watched, _newest = False, None
+        _tracked, _current = False, None
 
 
-def begins(loader: DataLoader[Any]) -> None:
-    """Somebody begins to go over `loader`."""
-    global _newest
-    if _watched:
-        _newest = loader
+def set_current(loader: DataLoader[Any]) -> None:
+    """Report that an iteration over `loader` begins."""
+    global _current
+    if _tracked:
+        _current = loader
 
 
-def newest() -> DataLoader[Any] | None:
-    """The loader that was gone over last; None if nobody watches."""
-    return _newest
+def current() -> DataLoader[Any] | None:
+    """The loader that was iterated over last; None if it is not tracked."""
+    return _current
 
 
 @dataclass(frozen=True)
@@ -61,34 +61,34 @@ class ReadingSpeed:
         return self.samples / self.seconds
 
 
-def read(
+def measure_speed(
     loader: DataLoader[Any], seconds: float, clock: Callable[[], float] = time.perf_counter
 ) -> ReadingSpeed | None:
-    """Go over `loader` again and again for about `seconds`, doing nothing with its batches.
+    """Iterate over `loader` for about `seconds`, epoch after epoch, without using its batches.
 
     The clock starts when workers cannot be ahead any more: as many batches as they prepare are not counted. From there
-    on everything counts, the beginning of another epoch too. None if it takes too long to come so far.
+    on everything counts, the beginning of another epoch too. None if that takes too long.
     """
     workers = getattr(loader, "num_workers", 0)
     ahead = 1 + workers * (getattr(loader, "prefetch_factor", None) or 2)
     samples = batches = 0
     opened = now = clock()
     begin: float | None = None
-    for seen, batch in enumerate(_again_and_again(loader), 1):
+    for seen, batch in enumerate(_epochs(loader), 1):
         now = clock()
         if begin is not None:
             batches += 1
             samples += _samples(batch)
         elif seen >= ahead:
             begin = now
-        if (begin is not None and now - begin >= seconds) or now - opened >= _PATIENCE * seconds:
+        if (begin is not None and now - begin >= seconds) or now - opened >= _LIMIT * seconds:
             break
     if begin is None or not samples or now <= begin:
         return None
     return ReadingSpeed(samples, batches, now - begin, workers)
 
 
-def _again_and_again(loader: DataLoader[Any]) -> Iterator[Any]:
+def _epochs(loader: DataLoader[Any]) -> Iterator[Any]:
     """The batches of one epoch after the other, until one has none."""
     more = True
     while more:

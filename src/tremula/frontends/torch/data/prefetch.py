@@ -2,7 +2,7 @@
 
 A returned item lives in a slot of the ring: it is valid until the next item or the next epoch is asked for.
 The worker process is ended when `terminate` is called, when the owner is collected (the owner arranges
-that) and at interpreter exit; a worker that died is an Error for whoever waits for data, never a hang.
+that) and at interpreter exit; a worker that died is an Error for the consumer, never a hang.
 """
 
 from __future__ import annotations
@@ -317,7 +317,7 @@ _live: weakref.WeakSet[PrefetchWorker] = weakref.WeakSet()
 
 @atexit.register
 def _terminate_all() -> None:
-    """End the workers that are still there at exit: all are told before the first is waited for."""
+    """End the workers that are still there at exit: all are asked to end before the first is joined."""
     for worker in [worker for worker in list(_live) if worker.request_shutdown()]:
         worker._join()
 

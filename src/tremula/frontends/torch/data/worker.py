@@ -1,6 +1,6 @@
 """The worker process of an asynchronous loader: it walks over the data set and fills the ring.
 
-It ends when told to, when its consumer is gone (the command pipe or the parent's sentinel says so), or with
+It ends on request, when its consumer is gone (the command pipe or the parent's sentinel says so), or with
 an exception of the data set, which it reports. It leads a process group of its own and ignores SIGINT: an
 interrupt from the keyboard is for the consumer, which decides whether loading ends, and whoever outlives
 the other can end all that the data set may have started (loaders start processes of their own).
@@ -48,7 +48,7 @@ _LONGEST_PAUSE_SECONDS = 2e-3
 
 
 class _StopLoading(Exception):
-    """The consumer wants no more data, or is gone."""
+    """The consumer needs no more data, or is gone."""
 
 
 class _Abandoned(Exception):
@@ -88,7 +88,7 @@ class Producer:
         self._layout: ItemLayout
 
     def run(self) -> None:
-        """Produce until told to stop."""
+        """Produce until asked to stop."""
         try:
             self._run()
         except (_StopLoading, EOFError, BrokenPipeError, ConnectionResetError):
@@ -226,7 +226,7 @@ class Producer:
         """Block until the current slot may be written.
 
         Raises:
-            _Abandoned: the consumer wants no more of the epoch.
+            _Abandoned: the consumer needs no more of the epoch.
         """
         while not self._may_write:
             while self._arrivals.poll(0):

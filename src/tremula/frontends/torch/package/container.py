@@ -1,8 +1,7 @@
 """One file for a compiled model: a zip container that holds JSON documents and safetensors, and nothing else.
 
 No entry is compressed, so a file cannot unpack to more than its own size; names, sizes and checksums are
-checked before anything is parsed. A file appears under its name only when it is complete: it is written
-beside it, flushed to disk and renamed.
+checked before anything is parsed. Files are written atomically.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def _write_entries(
 
 
 def _storable(group: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The tensors dense and each in memory of its own, as safetensors wants them."""
+    """The tensors dense and each in memory of its own, as safetensors needs them."""
     seen: set[int] = set()
     result = {}
     for name, tensor in group.items():

@@ -1,7 +1,7 @@
 """A captured program as JSON data and tensors, and back.
 
 Reading trusts nothing: operators come from a list (`allowed_ops`), arguments are plain values, names of
-nodes are made anew, and every op is run once on fake tensors, so that the shapes and dtypes of a program that
+nodes are made again, and every op is run once on fake tensors, so that the shapes and dtypes of a program that
 was read are the ones that torch itself derives.
 """
 
@@ -388,7 +388,7 @@ class _GraphReader:
             with self._mode, torch.no_grad():
                 return target(*fake_args, **fake_kwargs)
         except Error:
-            raise  # a custom op that nobody registered here says so itself
+            raise  # a custom op that is not registered here
         except Exception as problem:
             raise BadData(f"the op {name} of its program cannot be run ({problem})") from problem
 

@@ -204,7 +204,7 @@ class Fields:
         return tuple(values)
 
     def done(self) -> None:
-        """Refuse fields that nobody took."""
+        """Refuse fields that were not taken."""
         if self._left:
             raise BadData(
                 f"{self._what} has unexpected fields: {', '.join(sorted(map(repr, self._left)))[:200]}"

@@ -17,21 +17,21 @@ from contextlib import contextmanager
 #: size of blocks, number of blocks
 HEAD = struct.Struct("<QQ")
 #: number of the block, checksum of the rest
-MARK = struct.Struct("<QI4x")
+HEADER = struct.Struct("<QI4x")
 #: blocks that the peer found wrong
 VERDICT = struct.Struct("<Q")
 
 
 def block_of(number: int, size: int, salt: int) -> bytes:
     """A block of `size` bytes that says which it is."""
-    body = bytes([(number * 31 + salt) & 0xFF]) * (size - MARK.size)
-    return MARK.pack(number, zlib.crc32(body)) + body
+    body = bytes([(number * 31 + salt) & 0xFF]) * (size - HEADER.size)
+    return HEADER.pack(number, zlib.crc32(body)) + body
 
 
-def sound(block: bytes | memoryview, number: int) -> bool:
+def is_intact(block: bytes | memoryview, number: int) -> bool:
     """Whether it is that block, whole."""
-    told, checksum = MARK.unpack_from(block)
-    return bool(told == number and checksum == zlib.crc32(block[MARK.size :]))
+    found, checksum = HEADER.unpack_from(block)
+    return bool(found == number and checksum == zlib.crc32(block[HEADER.size :]))
 
 
 def receive_into(channel: socket.socket, view: memoryview) -> bool:
@@ -78,14 +78,14 @@ def exchange(channel: socket.socket, count: int, size: int) -> int:
         channel.sendall(block_of(number, size, 1))
         if not receive_into(channel, buffer):
             raise ConnectionError(f"the other end of the link ended at block {number}")
-        wrong += not sound(buffer, number)
+        wrong += not is_intact(buffer, number)
     verdict = memoryview(bytearray(VERDICT.size))
     if not receive_into(channel, verdict):
         raise ConnectionError("the other end of the link gave no verdict")
     return wrong + int(VERDICT.unpack(verdict)[0])
 
 
-def answer(channel: socket.socket) -> None:
+def serve(channel: socket.socket) -> None:
     """Be the other end, until the first one leaves."""
     head = memoryview(bytearray(HEAD.size))
     while receive_into(channel, head):
@@ -96,7 +96,7 @@ def answer(channel: socket.socket) -> None:
             reply = block_of(number, size, 2)
             if not receive_into(channel, buffer):
                 return
-            wrong += not sound(buffer, number)
+            wrong += not is_intact(buffer, number)
             channel.sendall(reply)
         channel.sendall(VERDICT.pack(wrong))
 
@@ -105,4 +105,4 @@ if __name__ == "__main__":
     import contextlib
 
     with contextlib.suppress(OSError, KeyboardInterrupt), socket.socket(fileno=int(sys.argv[1])) as inherited:
-        answer(inherited)
+        serve(inherited)

@@ -1,4 +1,4 @@
-"""A device that a test tool has taken for itself, and how the tool tells what it found.
+"""A device that a test tool holds, and the findings of the test.
 
 While a test runs it holds the device as any program does, so gc-monitor shows it; simulated faults
 (GCDA_OPTIONS) make it fail. What is measured is this host; what the modelled hardware would do stands beside
@@ -15,22 +15,22 @@ from typing import Any
 
 from tremula.hardware import catalogue
 from tremula.machine.attach import Attachment
-from tremula.machine.numbering import Device
+from tremula.machine.device_ids import Device
 from tremula.machine.occupancy import Occupancy
 from tremula.tools import tool
 
 
 @dataclass
-class Bench:
+class DeviceTest:
     """A device under test.
 
     Attributes:
-        room: the partition that it is a part of.
+        occupancy: the partition that it is a part of.
         device: which it is.
         attachment: the hold on it.
     """
 
-    room: Occupancy
+    occupancy: Occupancy
     device: Device
     attachment: Attachment
 
@@ -60,18 +60,18 @@ class Stopwatch:
 
 
 @contextlib.contextmanager
-def under_test(device_id: int) -> Iterator[Bench]:
+def under_test(device_id: int) -> Iterator[DeviceTest]:
     """Take the device for a test.
 
     Raises:
-        Error: there is none, or somebody uses it.
+        Error: there is none, or it is in use.
     """
-    room = tool.room()
-    device = tool.device_of(room, device_id)
+    occupancy = tool.occupancy()
+    device = tool.device_of(occupancy, device_id)
     attachment = Attachment(len(device.ipus), device_id=device.id, hardware=True)
     attachment.attach()
     try:
-        yield Bench(room, device, attachment)
+        yield DeviceTest(occupancy, device, attachment)
     finally:
         attachment.detach()
 
@@ -91,7 +91,7 @@ class Findings:
     modelled: dict[str, tuple[float, str]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """With what is measured and what is modelled told apart."""
+        """As JSON data, measured and modelled figures apart."""
         modelled = {
             name: {"value": value, "source": source} for name, (value, source) in self.modelled.items()
         }

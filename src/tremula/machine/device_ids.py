@@ -1,4 +1,4 @@
-"""Device ids: the numbering law of a partition.
+"""Device ids of a partition.
 
 Single IPUs come first, then pairs, then fours, and so on; each size is numbered from the first IPU upwards. In a
 partition of 64 that makes 0 to 63, 64 to 95, 96 to 111, ... and 126 for all of them, as real logs show

@@ -1,9 +1,9 @@
-"""Who holds which IPU, known to all processes of the user and kept by nobody.
+"""Locks on virtual IPUs, shared by all processes of the user.
 
-One byte of a lock file stands for one IPU. POSIX record locks fit: a device of many IPUs is one range and so taken
-in one step, the kernel drops them however a process ends, children of a fork do not inherit them, and it tells
-who holds one. Their trap is that closing any descriptor of the file drops all locks of the process: so a
-process opens the file once, here, and never closes it.
+One byte of a lock file stands for one IPU. POSIX record locks fit: a device of many IPUs is one range, taken in
+one call, and the kernel drops a lock when its process ends, in whatever way. Children of a fork do not inherit it. It
+also reports the holder. But closing any descriptor of the file drops all locks of the process. So a process
+opens the file once, here, and never closes it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RESERVED = 1 << 16
 _LINUX, _BSD = "hhqqi4x", "qqihh"
 
 
-class Holds:
+class DeviceLocks:
     """The lock file of one system, as seen by this process."""
 
     def __init__(self, path: Path) -> None:
@@ -54,7 +54,7 @@ class Holds:
             self._check_fork()
             if not self._own.isdisjoint(ipus) or not self._lock(ipus.start, len(ipus)):
                 return False
-            # First take, then look: of two who come at once, at least one sees the other.
+            # First take, then check: of two processes that come at once, at least one sees the other.
             reserver = self._holder(_RESERVED + ipus.start, len(ipus))
             if reserver is not None and reserver != admitted:
                 self._unlock(ipus.start, len(ipus))
@@ -62,7 +62,7 @@ class Holds:
             self._own.update(ipus)
             return True
 
-    def give_back(self, ipus: range) -> None:
+    def release(self, ipus: range) -> None:
         """Release what `take` took."""
         with self._guard:
             if self._check_fork():
@@ -143,25 +143,25 @@ class Holds:
         if not POSIX:
             return None
         if sys.platform == "linux":
-            asked = struct.pack(_LINUX, fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
-            told = fcntl.fcntl(self._descriptor, fcntl.F_GETLK, asked)
-            kind, _, _, _, pid = struct.unpack(_LINUX, told)
+            query = struct.pack(_LINUX, fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
+            answer = fcntl.fcntl(self._descriptor, fcntl.F_GETLK, query)
+            kind, _, _, _, pid = struct.unpack(_LINUX, answer)
         else:
-            asked = struct.pack(_BSD, start, length, 0, fcntl.F_WRLCK, os.SEEK_SET)
-            told = fcntl.fcntl(self._descriptor, fcntl.F_GETLK, asked)
-            _, _, pid, kind, _ = struct.unpack(_BSD, told)
+            query = struct.pack(_BSD, start, length, 0, fcntl.F_WRLCK, os.SEEK_SET)
+            answer = fcntl.fcntl(self._descriptor, fcntl.F_GETLK, query)
+            _, _, pid, kind, _ = struct.unpack(_BSD, answer)
         return None if kind == fcntl.F_UNLCK else max(0, pid)
 
 
-_opened: dict[Path, Holds] = {}
+_opened: dict[Path, DeviceLocks] = {}
 _opening = threading.Lock()
 
 
-def holds_in(folder: Path) -> Holds:
+def device_locks_in(folder: Path) -> DeviceLocks:
     """The lock file in `folder`; one object for each process and file."""
     path = folder / "holds"
     with _opening:
         found = _opened.get(path)
-        if found is None or not path.exists():  # somebody tidied up; a new file is a new beginning
-            found = _opened[path] = Holds(path)
+        if found is None or not path.exists():  # it was removed; start with a new file
+            found = _opened[path] = DeviceLocks(path)
         return found

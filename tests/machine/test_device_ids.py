@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tremula.errors import Error
-from tremula.machine.numbering import child_of, device, devices, of_size
+from tremula.machine.device_ids import child_of, device, devices, of_size
 
 SIZES = st.sampled_from([1, 2, 4, 8, 16, 64, 128, 256])
 

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tremula.profile.database import bad, patience
+from tremula.profile.database import bad, query_timeout
 from tremula.profile.rows import Digest, Values, digest_of, fault
 from tremula.profile.schema import BATCH_ROWS, META, Table
 
 
 def read_meta(connection: sqlite3.Connection, path: Path) -> dict[str, str]:
     """What the file says about itself, checked against its own digest."""
-    with patience(connection):
+    with query_timeout(connection):
         rows = connection.execute(f"SELECT key, value FROM meta LIMIT {META.most_rows + 1}").fetchall()
     if len(rows) > META.most_rows:
         raise bad(path, "its table meta is too long")
@@ -41,7 +41,7 @@ def read_rows(
     names = ", ".join(table.names)
     digest = Digest()
     rows: list[Values] = []
-    with patience(connection):
+    with query_timeout(connection):
         cursor = connection.execute(f"SELECT {names} FROM {table.name} ORDER BY rowid LIMIT {count + 1}")
         while batch := cursor.fetchmany(BATCH_ROWS):
             for row in batch:
