@@ -76,7 +76,7 @@ def restore(
         optimizer=training,
     )
     check_fit(saved, expected)
-    session.load(saved.program, state, training, saved.result, saved.computed)
+    session.load(saved, state, training)
     if spec is not None:
         session.set_optimizer(spec)
     return session

@@ -14,7 +14,7 @@ import torch
 
 from tremula.errors import Error
 from tremula.frontends.torch.anchors import Anchors
-from tremula.frontends.torch.assembly import capture_program
+from tremula.frontends.torch.assembly import Captured, capture_program
 from tremula.frontends.torch.capture.state import StateSlots
 from tremula.frontends.torch.capture.step import Flatten
 from tremula.frontends.torch.dtypes import device_dtype
@@ -31,6 +31,7 @@ from tremula.frontends.torch.optimize.loss_scale import loss_scale
 from tremula.frontends.torch.optimize.rules import hyper_tensors, initial_state
 from tremula.frontends.torch.optimize.scalars import scalar_names
 from tremula.frontends.torch.optimize.spec import OptimizerSpec, replaced
+from tremula.frontends.torch.package.saved_program import SavedProgram
 from tremula.frontends.torch.settings import SessionSettings
 from tremula.program.stages import StageSummary
 
@@ -77,8 +78,7 @@ class Session:
             self.settings, self.spec, module, call, inputs, input_names, flatten, acquire
         )
         state = device_state(module, captured.program)
-        training = self.training_state(captured.program, state)
-        self.load(captured.program, state, training, captured.result, captured.computed)
+        self.load(captured, state, self.training_state(captured.program, state))
 
     def join(self, module: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> None:
         """Meet the other instances, if there are any."""
@@ -86,21 +86,19 @@ class Session:
 
     def load(
         self,
-        program: TorchProgram,
+        captured: Captured | SavedProgram,
         state: dict[str, torch.Tensor],
         training: TrainingState | None,
-        result: Any,
-        computed: tuple[bool, ...],
     ) -> None:
         """Put a program and its state on the device."""
-        settings, group = self.settings, self.process_group
+        settings, group, program = self.settings, self.process_group, captured.program
         if group is not None and training is not None:
             names = program.interface.gradients
             buckets = bucket_members(program, training.accumulator_dtypes)
             group.agree_on_gradients([[names[i] for i in bucket] for bucket in buckets])
         self._names = Names(program)
         anchor_rules = self._anchors.add_to(program, self._names)
-        self.result, self.computed = result, computed
+        self.result, self.computed = captured.result, captured.computed
         update = None
         if training is not None and self.spec is not None and program.update is not None:
             trained = {name: state[name] for name in program.interface.gradients}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import torch
 
 from tremula.errors import Error
+from tremula.execute import executable as protocol
 from tremula.execute.executable import OptimizerState, Progress, TurnTimes
 from tremula.execute.outputs import OutputRule
 from tremula.execute.settings import ExecutionSettings, ReplicaGrouping
@@ -30,8 +31,8 @@ from tremula.frontends.torch.execute.threads import choose_threads
 from tremula.frontends.torch.graphs.program import TorchProgram
 
 
-class Executable:
-    """Runs a torch program: `tremula.execute.executable.Executable` on torch's tensors."""
+class Executable(protocol.Executable[torch.Tensor]):
+    """Runs a torch program."""
 
     def __init__(
         self,
