@@ -130,7 +130,7 @@ def test_a_function_that_makes_a_model_is_studied_too(
     ("words", "said"),
     [
         (["nowhere.py"], "no program nowhere.py"),
-        (["--mode", "weakly", "train.py"], "weak, strong or both"),
+        (["--mode", "weakly", "train.py"], "mode must be one of weak, strong"),
         (["--loader-rate", "0", "train.py"], "more than 0"),
         (["--measure-steps", "1", "train.py"], "two steps at least"),
         (["model.py:example", "more"], "takes no arguments"),

@@ -11,7 +11,6 @@ All figures are modelled, none is measured. What is returned shows itself as a t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -160,16 +159,11 @@ def scale(model: Subject, *, folder: str | PathLike[str], name: str = "", **ques
         model: from `factory`, `subject` or `program`.
         folder: where the study is kept; a second call goes on from there.
         name: for reports; by default the model's.
-        question: fields of `ScaleQuestion`.
+        question: values or lists for the fields of `ScaleQuestion`: ipus, target, mode, stages, per_ipu ...
 
     Raises:
         Error: a value makes no sense, or the folder cannot be written.
     """
     return make_study(
-        model, ScaleQuestion(**{k: _listed(v) for k, v in question.items()}), command="tremula.ask.scale",
-        folder=Path(folder), name=name,
-    )  # fmt: skip
-
-
-def _listed(value: Any) -> Any:
-    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+        model, ScaleQuestion.of(**question), command="tremula.ask.scale", folder=Path(folder), name=name
+    )

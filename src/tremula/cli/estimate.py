@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from tremula.ask.options import add_options, question_of
 from tremula.cli.command import Command, CommandError
+from tremula.study.options import add_options, question_of
 
 if TYPE_CHECKING:
     from tremula.study.result import Result
@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.subject != "run":
         options = _with_options_behind(options)
     # here, for it takes a moment
-    from tremula.ask.report import print_recompilations, report
+    from tremula.advise.report import print_recompilations, report
 
     out = sys.stdout
     shapes: dict[tuple[str, bool], list[list[tuple[int, ...]]]] = {}
@@ -75,8 +75,9 @@ def answers_for(words: list[str]) -> list[Result]:
     """
     options = _with_options_behind(_parser().parse_args(words))
     from tremula.study.answer import ask
+    from tremula.study.question import Question
 
-    question = question_of(options)
+    question = question_of(options, Question)
     found = _each_subject(options, lambda subject: ask(subject, question).results)
     return list(found[0])
 

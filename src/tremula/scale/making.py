@@ -76,7 +76,7 @@ def make_study(
                 date=datetime.date.today().isoformat(),
                 tremula=__version__,
                 model_version=VERSION,
-                asked={k: v for k, v in question.plain().items() if v is not None},
+                question=question.plain(),
                 rows=tuple(rows),
                 assumptions=tuple(assumptions(question, batches, rows, subject.training, data) + notes),
                 data=data,

@@ -121,7 +121,7 @@ class ScalingStudy:
     date: str
     tremula: str
     model_version: str
-    asked: Mapping[str, Any]
+    question: Mapping[str, Any]
     rows: tuple[Row, ...]
     assumptions: tuple[str, ...]
     data: DataRate | None = None

@@ -31,15 +31,15 @@ def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, lis
         Error: something is asked that a model which only infers does not have.
     """
     subject = layouts.subject
-    if not subject.training and (question.device_iterations or question.recompute):
+    if not subject.training and (question.device_iterations[0] or question.recompute[0]):
         raise Error(
             "This model only infers: it recomputes nothing, and --per-ipu sets how many micro-batches a call has. "
             "Leave --device-iterations and --recompute out."
         )
-    micro_batch = question.micro_batch or subject.micro_batch
+    micro_batch = question.micro_batch[0] or subject.micro_batch
     loops = subject.loops
     turns = loops.gradient_accumulation if subject.training else loops.device_iterations
-    per_ipu, notes = question.per_ipu, []
+    per_ipu, notes = question.per_ipu[0], []
     per = "weight update" if subject.training else "call"
     if per_ipu is None:
         own = max(1, -(-turns // layouts.own_ipus))
@@ -54,10 +54,10 @@ def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, lis
                 f"Every IPU takes {per_ipu} micro-batches per {per} instead of {own}: the fewest with which a layout "
                 "that fits can fill its pipeline."
             )
-    batch = question.global_batch
+    batch = question.global_batch[0]
     if batch is None:
         batch = micro_batch * per_ipu * max(question.ipus)
-        if STRONG in question.modes:
+        if STRONG in question.mode:
             notes.append(
                 f"The global batch of strong scaling, {batch:,} samples, is what weak scaling has at the largest size; "
                 "--global-batch sets another."
@@ -67,7 +67,7 @@ def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, lis
 
 def _enough_for_one_that_fits(layouts: Layouts, question: ScaleQuestion, micro_batch: int, own: int) -> int:
     """Micro-batches per IPU: as the program has it if a layout fits with that, else the fewest with which one does."""
-    target, ipus = question.targets[0], max(question.ipus)
+    target, ipus = question.target[0], max(question.ipus)
     closest: tuple[float, int] | None = None
     for width in layouts.widths(ipus):
         try:
@@ -103,10 +103,10 @@ def sizes(
         tell: told how far it is.
     """
     rows: list[Row] = []
-    total = len(question.modes) * len(question.targets) * sum(len(layouts.widths(n)) for n in question.sizes)
+    total = len(question.mode) * len(question.target) * sum(len(layouts.widths(n)) for n in question.sizes)
     done = 0
-    for mode in question.modes:
-        for target in question.targets:
+    for mode in question.mode:
+        for target in question.target:
             series = []
             for ipus in question.sizes:
                 basis = layouts.basis(target, ipus, batches, mode)
