@@ -92,7 +92,7 @@ def test_a_program_is_run_up_to_its_first_model(tmp_path: Path) -> None:
 
 def test_operations_and_advice_come_from_the_subject_alone() -> None:
     subject = ask.factory(make)
-    assert ask.advice(subject, budget_seconds=0.0).before.fits
+    assert ask.advice(subject, budget_seconds=0.0).before.runs
     assert str(ask.operations(subject))
     with pytest.raises(Error, match="precision"):
         ask.estimate(subject, precision="bf16")

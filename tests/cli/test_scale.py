@@ -211,6 +211,6 @@ def test_stopped_in_between_it_says_where_to_go_on(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tremula.scale.making.make_study", stop)
+    monkeypatch.setattr("tremula.scale.run.make_study", stop)
     assert main(["scale", *QUICK, "--no-measure", "train.py"]) == 130
     assert "goes on from there" in capsys.readouterr().err

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.scale.models import stack
 
-from tremula.scale.making import make_study
 from tremula.scale.question import WEAK, ScaleQuestion
+from tremula.scale.run import make_study
 
 
 def test_a_size_that_cannot_be_laid_out_stays_in_its_series(tmp_path: Path) -> None:

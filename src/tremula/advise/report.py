@@ -165,7 +165,7 @@ def _looks(answers: Answers, chosen: Answer) -> Looks:
 
 def _print_advice(advice: AdviceList, console: Console) -> None:
     console.print(Text("\nAdvice, by predicted effect (modelled)", style="bold"))
-    console.print(Text(f"as it is: {plain(str(advice.before))}"))
+    console.print(Text(f"as it is: {plain(advice.before.brief)}"))
     if not len(advice):
         console.print(Text("nothing that was tried helps by 2 % or more"))
     for number, each in enumerate(list(advice)[:_ADVICE], 1):

@@ -25,9 +25,9 @@ from tremula.ask.sources import factory, program, subject
 from tremula.device.chip_model import estimate_of
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
-from tremula.scale.making import make_study
 from tremula.scale.question import ScaleQuestion
 from tremula.scale.row import ScalingStudy
+from tremula.scale.run import make_study
 from tremula.study.answer import Answer, Answers, answer
 from tremula.study.answer import ask as _ask
 from tremula.study.case import Study

@@ -30,7 +30,7 @@ _HELP = {
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What is asked, measured and written; programs that have a `scale` of their own take the same options."""
+    """The question, what is measured and what is written; programs with a `scale` of their own take these too."""
     add_question(parser, _HELP)
     parser.add_argument("--optimizer", metavar="NAME", help="of a model that a function makes")
     measured = parser.add_argument_group("what is measured on this host")
@@ -74,7 +74,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def question_of(options: argparse.Namespace) -> ScaleQuestion:
-    """What is asked; mistakes are told now, also those in what is measured.
+    """The question; refuses mistakes now, also those in what is measured.
 
     Raises:
         CommandError, Error: an option cannot be used.
@@ -83,7 +83,7 @@ def question_of(options: argparse.Namespace) -> ScaleQuestion:
     from tremula.scale.question import ScaleQuestion
 
     for name in options.target or ():
-        target(name)  # a name that nobody knows is told at once
+        target(name)  # refuses an unknown name at once
     settings_of(options)
     given = options.loader_rate
     if given is not None and not 0 < given < float("inf"):

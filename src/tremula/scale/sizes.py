@@ -18,7 +18,7 @@ from tremula.scale.layouts import Layouts, Tried, best_of
 from tremula.scale.question import STRONG, ScaleQuestion
 from tremula.scale.row import Row
 
-#: told before each layout: what is modelled, how many layouts are done, how many there are
+#: called before each layout: what is modelled, how many layouts are done, how many there are
 Tell = Callable[[str, int, int], None]
 #: a row that is known from an earlier run, by what it rests on
 Known = Callable[[str], Row | None]
@@ -28,7 +28,7 @@ def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, lis
     """The batch that stays the same, and what had to be chosen for it.
 
     Raises:
-        Error: something is asked that a model which only infers does not have.
+        Error: the question has something that a model which only infers does not have.
     """
     subject = layouts.subject
     if not subject.training and (question.device_iterations[0] or question.recompute[0]):
@@ -96,11 +96,11 @@ def sizes(
 
     Args:
         layouts: of the model.
-        question: what is asked.
+        question: sizes, targets, modes.
         batches: what stays the same.
-        known: asked for each row before it is modelled.
-        found: told each row that was modelled, as soon as it is there; how it compares with others comes later.
-        tell: told how far it is.
+        known: rows of an earlier run, by their basis.
+        found: called with each row that was modelled; how it compares with others comes later.
+        tell: gets the progress.
     """
     rows: list[Row] = []
     total = len(question.mode) * len(question.target) * sum(len(layouts.widths(n)) for n in question.sizes)

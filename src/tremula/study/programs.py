@@ -62,7 +62,7 @@ def subjects_of_program(
 
     # what was wrapped and not called is no surprise here
     os.environ.setdefault("TREMULA_SUMMARY", "0")
-    argv, path, out, begun_in = sys.argv, list(sys.path), sys.stdout, Path.cwd()
+    argv, path, out, started_in = sys.argv, list(sys.path), sys.stdout, Path.cwd()
     if prints is not None:
         sys.stdout = prints
     try:
@@ -76,7 +76,7 @@ def subjects_of_program(
     finally:
         sys.argv, sys.path[:], sys.stdout = argv, path, out
         with contextlib.suppress(OSError):  # the program may have gone elsewhere
-            os.chdir(begun_in)
+            os.chdir(started_in)
     if failed:
         raise failed[0]
     if not answered:

@@ -15,9 +15,9 @@ from tremula.errors import Error
 from tremula.frontends.torch.subject import TorchSubject
 from tremula.scale import layouts
 from tremula.scale.document import plain, read
-from tremula.scale.making import DOCUMENT, make_study
 from tremula.scale.question import WEAK, ScaleQuestion
 from tremula.scale.row import DataRate, Measured, ScalingStudy
+from tremula.scale.run import DOCUMENT, make_study
 
 QUESTION = ScaleQuestion.of(target=("mk2",), ipus=(1, 2), stages=(1,), mode=(WEAK,), per_ipu=2)
 
