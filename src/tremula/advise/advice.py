@@ -18,11 +18,11 @@ from tremula.formatting import plain, share
 from tremula.study.case import Case
 from tremula.study.result import Result
 
-#: advice is worth telling from this change of throughput on
+#: advice is listed from this change of throughput on
 SMALLEST_EFFECT = 0.02
-#: tiles that are fuller than this are close to the limit: room is worth telling too
+#: tiles that are fuller than this are close to the limit: advice that frees memory is listed too
 CLOSE = 0.85
-#: room on the fullest tile that is worth telling, as a share of its memory
+#: room on the fullest tile from which advice is listed, as a share of its memory
 SMALLEST_ROOM = 0.02
 
 
@@ -30,7 +30,7 @@ SMALLEST_ROOM = 0.02
 class Change:
     """Something that can be changed, before it is tried."""
 
-    #: one word or two for the kind of change; of equals only the best is told
+    #: one word or two for the kind of change; of equals only the best is listed
     rule: str
     title: str
     why: str

@@ -89,7 +89,7 @@ class _Request:
     out: TextIO = dataclasses.field(default_factory=lambda: sys.stdout)
 
     def shown(self, path: Path) -> str:
-        """A path as somebody would type it where the command was given."""
+        """A path relative to the directory of the command, if it is inside."""
         return str(path.relative_to(self.started_in) if path.is_relative_to(self.started_in) else path)
 
 

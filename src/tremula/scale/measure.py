@@ -1,6 +1,6 @@
 """Measured beside the model: real processes under poprun that train the program's model on this host.
 
-They prove that N processes come to the weights of one. How fast they train is this host's affair and says nothing of
+They show that N processes come to the weights of one. How fast they train depends on this host and says nothing of
 IPUs. A run that fails is a problem of the study, which goes on.
 """
 
@@ -109,7 +109,7 @@ def _run(
             "TREMULA_CHIP_MODEL": "off",
             # the same form in all runs, and none of it compiled in between
             "TREMULA_EXECUTION": "quick",
-            # IPUs of their own: nobody else's are taken, and there are enough
+            # IPUs of their own: those of other programs are not taken, and there are enough
             "TREMULA_STATE_DIR": str(state),
             "TREMULA_VIRTUAL_IPUS": str(1 << (count * ipus - 1).bit_length()),  # devices are powers of two
         }
@@ -178,7 +178,7 @@ def _ended_by_signals() -> Iterator[None]:
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
 
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's affair
+    if threading.current_thread() is not threading.main_thread():  # only the main thread handles signals
         yield
         return
     before = signal.signal(signal.SIGTERM, end)

@@ -1,4 +1,4 @@
-"""Whole programs as subjects: run unchanged until they first call a wrapped model, which is handed over there.
+"""Whole programs as subjects: run unchanged until they first call a wrapped model.
 
 A program is given as a user gives it to Python: its path or `-m module`, then its own arguments.
 """
@@ -54,7 +54,7 @@ def subjects_of_program(
     def listen(subject: Subject) -> None:
         try:
             answered.append(answer(subject))
-        except BaseException as problem:  # not the program's affair: it might catch it
+        except BaseException as problem:  # kept from the program, which might catch it
             failed.append(problem)
             raise _Answered from None
         if not go_on:
