@@ -16,10 +16,10 @@ from torch import nn
 
 import poptorch
 from poptorch._deployment import deployment_of
-from poptorch._study import subject_of
 from tremula.advise.advice import Advice
 from tremula.advise.advise import AdviceList, advise
-from tremula.device.chip_model import estimate_of
+from tremula.ask import estimate_of
+from tremula.ask import subject as subject_of
 from tremula.estimate.estimate import Estimate
 from tremula.study.answer import answer
 from tremula.study.case import Study
