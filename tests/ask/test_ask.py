@@ -96,6 +96,10 @@ def test_operations_and_advice_come_from_the_subject_alone() -> None:
     assert str(ask.operations(subject))
     with pytest.raises(Error, match="precision"):
         ask.estimate(subject, precision="bf16")
+    with pytest.raises(Error, match="2 settings"):
+        ask.advice(subject, ipus=[1, 2])  # type: ignore[arg-type]
+    with pytest.raises(Error, match="nothing called ipu to ask about"):
+        ask.advice(subject, ipu=1)  # type: ignore[call-arg]
 
 
 def test_a_question_needs_no_framework_until_there_is_a_subject() -> None:
