@@ -159,7 +159,7 @@ def _of_model(name: str, top: int, budget: float) -> list[dict[str, Any]]:
     looked = time.perf_counter() - began
     told = advise(study, found, budget_seconds=budget)
     print(
-        f"\n{name}: {told.before} (modelled, {looked:.1f} s; {told.tried} changes tried in {told.seconds:.1f} s"
+        f"\n{name}: {told.before.brief} (modelled, {looked:.1f} s; {told.tried} changes tried in {told.seconds:.1f} s"
         f"{f', {len(told.untried)} not tried' if told.untried else ''})"
     )
     rows = []
@@ -169,11 +169,11 @@ def _of_model(name: str, top: int, budget: float) -> list[dict[str, Any]]:
         after = looked_at_anew(entry, advice.case)
         effect = after.throughput / before.throughput
         tile = after.memory.max_tile_bytes / before.memory.max_tile_bytes
-        told_tile = advice.after.tile_bytes / advice.before.tile_bytes
+        told_tile = advice.after["tile_bytes"].value / advice.before["tile_bytes"].value
         within = _close(advice.effect, effect) and _close(told_tile, tile)
         print(
             f"  {'ok ' if within else 'OFF'} x{advice.effect:<6.3f} told, x{effect:<6.3f} found; tile x{told_tile:.3f}"
-            f", x{tile:.3f}{'' if advice.after.fits else ' (does not fit)'}: {advice.title}",
+            f", x{tile:.3f}{'' if advice.after.runs else ' (does not fit)'}: {advice.title}",
             flush=True,
         )
         rows.append(

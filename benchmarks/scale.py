@@ -175,20 +175,18 @@ def _rows(subject: TorchSubject, plan: Plan, figures: Figures) -> None:
     # the program waits meanwhile, and what it prints goes elsewhere
     out = sys.__stdout__
     numbers = iter(range(1, 10_000))
-    question = ScaleQuestion(stages=plan.stages)
+    question = ScaleQuestion.of(stages=plan.stages)
     began = time.perf_counter()
     layouts = Layouts(subject, question)
     captured = time.perf_counter()
     chips = plan.together[-1][2]
-    _timed(layouts, replace(question, ipus=(max(plan.stages),), targets=chips), next(numbers))
+    _timed(layouts, replace(question, ipus=(max(plan.stages),), target=chips), next(numbers))
     print(
         f"once for a program: captured in {captured - began:.1f} s, cut for {', '.join(chips)} in "
         f"{time.perf_counter() - captured:.1f} s",
         file=out,
     )
-    single = {
-        ipus: replace(question, ipus=(ipus,), targets=chips[:1], modes=(WEAK,)) for ipus in plan.row_ipus
-    }
+    single = {ipus: replace(question, ipus=(ipus,), target=chips[:1], mode=(WEAK,)) for ipus in plan.row_ipus}
     figures.row_seconds, figures.row_layouts = _shortest(layouts, single, plan.rounds, numbers)
     for ipus, seconds in figures.row_seconds.items():
         print(
@@ -218,7 +216,7 @@ def _rows(subject: TorchSubject, plan: Plan, figures: Figures) -> None:
 
 def _together(question: ScaleQuestion, plan: Plan) -> Iterator[ScaleQuestion]:
     for ipus, modes, targets in plan.together:
-        yield replace(question, ipus=ipus, modes=modes, targets=targets)
+        yield replace(question, ipus=ipus, mode=modes, target=targets)
 
 
 def _shortest(

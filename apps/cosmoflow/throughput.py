@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tremula.errors import Error
-from tremula.device.chip_model import estimate_of
+from tremula.ask import estimate_of
 
 from cosmoflow.data.dataset import Source, sample_loader
 from cosmoflow.data.sources import needed

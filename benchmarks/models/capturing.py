@@ -23,7 +23,7 @@ from tremula.frontends.torch.capture.context import annotated
 from tremula.frontends.torch.capture.placement import PlacementRule, SingleIpu
 from tremula.frontends.torch.capture.segments import Segments
 from tremula.frontends.torch.capture.stages import AutoStages, check
-from tremula.frontends.torch.dialect.advice_code import PopTorchCode
+from tremula.frontends.torch.dialect.advice_code import TorchCode
 from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.frontends.torch.ops.vendor_schemas import identity_loss
 from tremula.frontends.torch.optimize.named import named_spec
@@ -208,4 +208,4 @@ def _tensors(result: Any) -> list[torch.Tensor]:
 def segmented(program: TorchProgram, segments: Segments, deployment: Deployment, samples: int) -> Segmented:
     """A program of `captured_in_segments`, ready to be split."""
     cuts = tuple(segments.cuts(program))
-    return Segmented(program_of(program, deployment.lowering, samples), cuts, PopTorchCode())
+    return Segmented(program_of(program, deployment.lowering, samples), cuts, TorchCode())

@@ -56,6 +56,6 @@ def answer(executor: PoplarExecutor, bound: Any) -> None:
     if who is not None:
         who(subject)
         return
-    from tremula.ask.report import answer_program
+    from tremula.advise.report import answer_program
 
     answer_program(subject)

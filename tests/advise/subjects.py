@@ -9,13 +9,14 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from tremula.advise.advice import Change, Figures
+from tremula.advise.advice import Change
 from tremula.frontends.torch.factory import Made, subject_of
 from tremula.hardware.catalogue import smallest_system
 from tremula.program.loops import Loops
 from tremula.study.answer import answer
 from tremula.study.case import Case, Study
 from tremula.study.question import Setting
+from tremula.study.result import Result, result_of
 
 
 class Classifier(nn.Module):
@@ -88,6 +89,6 @@ def changes(rule: Callable[..., object], study: Study, case: Case) -> list[Chang
     return list(rule(study, case, study.estimate(case)))  # type: ignore[call-overload]
 
 
-def effect(study: Study, case: Case, change: Change) -> tuple[Figures, Figures]:
+def effect(study: Study, case: Case, change: Change) -> tuple[Result, Result]:
     """Figures without and with a change."""
-    return Figures.of(study.estimate(case)), Figures.of(study.estimate(change.apply(case)))
+    return result_of(study.estimate(case)), result_of(study.estimate(change.apply(case)))

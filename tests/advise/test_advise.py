@@ -7,17 +7,26 @@ import json
 import pytest
 from torch import nn
 
-from tremula.advise.advice import Advice, Figures, effect_band
+from tremula.advise.advice import Advice, effect_band
 from tremula.advise.advise import advise
 from tremula.advise.ranking import ranked, worth
 from tremula.errors import Error
 from tremula.estimate.bands import Band
+from tremula.estimate.figures import Figure
 from tremula.study.answer import Answer
 from tremula.study.question import Setting
+from tremula.study.result import Result, result_of
 
 from .subjects import case_of, study_of, too_large, trained
 
 HOSTILE = '<script>alert("x")</script>\x1b[31m[red]\u202e'
+
+
+def result(rate: float, tile: float, ipus: int) -> Result:
+    """Figures made by hand."""
+    values = {"throughput": rate, "tile_share": tile, "tile_bytes": 1000 * tile}
+    figures = {name: Figure(value, value, value, "") for name, value in values.items()}
+    return Result("model", True, {"ipus": ipus}, fits="yes" if tile <= 1.0 else "no", figures=figures)
 
 
 def _advice(rule: str, rate: float, tile: float, ipus: int = 1, before: float = 0.5) -> Advice:
@@ -28,8 +37,8 @@ def _advice(rule: str, rate: float, tile: float, ipus: int = 1, before: float = 
         why="",
         code=(),
         cost="",
-        before=Figures(100.0, round(before * 1000), before, before <= 1.0, 1),
-        after=Figures(rate, round(tile * 1000), tile, tile <= 1.0, ipus),
+        before=result(100.0, before, 1),
+        after=result(rate, tile, ipus),
         band=Band(0.8, 1.25, 0),
         case=case,
     )
@@ -93,9 +102,9 @@ def test_advice_about_a_program_that_does_not_fit(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(engine, "RULES", rules)
     study, case = too_large()
     found = advise(study, case)
-    assert not found.before.fits
-    assert found[0].after.fits
-    fits = [each.after.fits for each in found]
+    assert not found.before.runs
+    assert found[0].after.runs
+    fits = [each.after.runs for each in found]
     assert fits == sorted(fits, reverse=True)
 
 
@@ -126,7 +135,7 @@ def test_an_answer_without_a_case_says_why() -> None:
 def test_the_case_of_an_answer_is_taken() -> None:
     study, case = trained()
     found = advise(study, Answer("small", Setting(), case, None), budget_seconds=0.0)
-    assert found.before == Figures.of(study.estimate(case))
+    assert found.before == result_of(study.estimate(case))
 
 
 class Named(nn.Module):

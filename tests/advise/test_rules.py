@@ -70,7 +70,7 @@ def test_smaller_micro_batches_make_room() -> None:
     found = changes(batches.micro_batch, study, case)
     assert found[0].rule == "smaller micro-batch"
     before, after = effect(study, case, found[0])
-    assert after.tile_bytes < before.tile_bytes
+    assert after["tile_bytes"].value < before["tile_bytes"].value
 
 
 def test_half_precision_is_faster_and_smaller() -> None:
@@ -80,7 +80,7 @@ def test_half_precision_is_faster_and_smaller() -> None:
     assert "options.Precision.setPartialsType(torch.half)" in partials.code
     before, after = effect(study, case, plain)
     assert after.throughput > before.throughput
-    assert after.tile_bytes < before.tile_bytes
+    assert after["tile_bytes"].value < before["tile_bytes"].value
     assert not changes(precision.half_partials, study, case), "there is no half-precision product yet"
 
 
@@ -96,7 +96,7 @@ def test_half_accumulators_take_less_room() -> None:
     study, case = trained()
     (change,) = changes(precision.half_accumulators, study, case)
     before, after = effect(study, case, change)
-    assert after.tile_bytes < before.tile_bytes
+    assert after["tile_bytes"].value < before["tile_bytes"].value
     assert "accum_type = torch.float16" in change.code[0]
     alone = study_of(layers(2), (16, 64))
     assert not changes(precision.half_accumulators, alone, case_of(alone)), "nothing is accumulated"
@@ -108,7 +108,7 @@ def test_recomputation_and_checkpoints() -> None:
     assert found[0].code[0].startswith('options._Popart.set("autoRecomputation", 3)')
     assert "model.body[3]" in found[0].code[1]
     before, after = effect(study, case, found[-1])
-    assert after.tile_bytes < before.tile_bytes
+    assert after["tile_bytes"].value < before["tile_bytes"].value
     assert after.throughput < before.throughput
     study, case = trained()
     assert not changes(recomputation.checkpoints, study, case), "there is room"
@@ -125,7 +125,7 @@ def test_temporaries_of_ipus_and_of_the_op_at_the_peak() -> None:
         assert change.code[0].startswith('options.setAvailableMemoryProportion({"IPU0": ')
     for change in changes(proportions.of_the_peak, study, case):
         before, after = effect(study, case, change)
-        assert after.tile_bytes <= 1.01 * before.tile_bytes
+        assert after["tile_bytes"].value <= 1.01 * before["tile_bytes"].value
         assert "poptorch.set_available_memory(result, " in change.code[1]
 
 
@@ -145,7 +145,7 @@ def test_optimizer_state_can_go_elsewhere(count: int) -> None:
     assert any("useReplicatedTensorSharding(True)" in change.code[0] for change in found) == (count > 1)
     off = next(change for change in found if "useOnChipStorage(False)" in change.code[0])
     before, after = effect(study, case, off)
-    assert after.tile_bytes < before.tile_bytes
+    assert after["tile_bytes"].value < before["tile_bytes"].value
     assert after.throughput < before.throughput
 
 
@@ -203,7 +203,7 @@ def test_a_program_that_does_not_fit_is_cut() -> None:
     found = first.search()
     assert found is not None
     before, after = effect(study, case, found)
-    assert after.tile_bytes < before.tile_bytes
+    assert after["tile_bytes"].value < before["tile_bytes"].value
     fits, fitting = trained()
     assert not changes(split.over_ipus, fits, fitting)
     assert any(line.startswith("model.body[") and "poptorch.BeginBlock(" in line for line in found.code)

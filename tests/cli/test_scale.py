@@ -130,7 +130,7 @@ def test_a_function_that_makes_a_model_is_studied_too(
     ("words", "said"),
     [
         (["nowhere.py"], "no program nowhere.py"),
-        (["--mode", "weakly", "train.py"], "weak, strong or both"),
+        (["--mode", "weakly", "train.py"], "mode must be one of weak, strong"),
         (["--loader-rate", "0", "train.py"], "more than 0"),
         (["--measure-steps", "1", "train.py"], "two steps at least"),
         (["model.py:example", "more"], "takes no arguments"),
@@ -211,6 +211,6 @@ def test_stopped_in_between_it_says_where_to_go_on(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tremula.scale.making.make_study", stop)
+    monkeypatch.setattr("tremula.scale.run.make_study", stop)
     assert main(["scale", *QUICK, "--no-measure", "train.py"]) == 130
     assert "goes on from there" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from torch import nn
 
 import poptorch
 from poptorch._deployment import deployment_of
-from tremula.device.chip_model import estimate_of
+from tremula.ask import estimate_of
 from tremula.device.counters import latency
 from tremula.schedule.deployment import Location
 

@@ -15,8 +15,8 @@ from torch import nn
 from torch.nn import functional
 
 import poptorch
-from poptorch._study import subject_of
-from tremula.device.chip_model import estimate_of
+from tremula.ask import estimate_of
+from tremula.ask import subject as subject_of
 from tremula.estimate import Estimate
 from tremula.frontends.torch.subject import TorchSubject
 from tremula.study.answer import ask

@@ -88,7 +88,7 @@ def study() -> ScalingStudy:
         date="2026-11-16",
         tremula="0.1.0",
         model_version="1",
-        asked={"ipus": (1, 2, 3, 4, 8, 16, 32, 64), "targets": ("bow", "mk2")},
+        question={"ipus": (1, 2, 3, 4, 8, 16, 32, 64), "target": ("bow", "mk2")},
         rows=tuple(_series()),
         assumptions=("All figures of IPUs are modelled, none is measured.", "Hosts are not counted."),
         data=_DATA,

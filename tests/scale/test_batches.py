@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tremula.errors import Error
-from tremula.scale.batches import Batches, micro_batches_needed
+from tremula.program.stages import fewest_micro_batches
+from tremula.scale.batches import Batches
 from tremula.scale.question import STRONG, WEAK, ScaleQuestion
 
 whole = some.integers(1, 64)
@@ -37,21 +38,24 @@ def test_strong_scaling_shares_out_the_same_batch_or_says_that_it_cannot(
 
 def test_a_pipeline_needs_its_micro_batches() -> None:
     """PopART's documentation of pipelining: S forward stages make 2S - 1 when training."""
-    assert [micro_batches_needed(stages, training=True) for stages in (1, 2, 4)] == [1, 3, 7]
-    assert [micro_batches_needed(stages, training=False) for stages in (1, 2, 4)] == [1, 2, 4]
+    assert [fewest_micro_batches(stages, training=True) for stages in (1, 2, 4)] == [1, 3, 7]
+    assert [fewest_micro_batches(stages, training=False) for stages in (1, 2, 4)] == [1, 2, 4]
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"ipus": ()}, "ipus must be whole numbers"),
-        ({"ipus": (0,)}, "ipus must be whole numbers"),
+        ({"ipus": ()}, "ipus has no value"),
+        ({"ipus": (0,)}, "ipus must be a whole number"),
+        ({"ipus": (None,)}, "ipus must be whole numbers"),
         ({"ipus": (2, 2)}, "twice"),
         ({"ipus": (1_000_000,)}, "more than there are"),
-        ({"stages": (True,)}, "stages must be whole numbers"),
-        ({"modes": ("weakly",)}, "weak, strong or both"),
-        ({"targets": ()}, "at least one chip"),
-        ({"modes": ("weak",), "global_batch": 8}, "only weak scaling is asked for"),
+        ({"stages": (True,)}, "stages must be a whole number"),
+        ({"mode": ("weakly",)}, "mode must be one of weak, strong"),
+        ({"target": ()}, "target has no value"),
+        ({"micro_batch": (1, 2)}, "one micro_batch"),
+        ({"replicas": 2}, "chooses replicas"),
+        ({"mode": ("weak",), "global_batch": 8}, "only weak scaling is asked for"),
         ({"per_ipu": 0}, "per_ipu must be a whole number"),
         ({"precision": "fp8"}, "precision must be one of"),
         ({"recompute": "some"}, "recompute must be one of"),
@@ -60,4 +64,4 @@ def test_a_pipeline_needs_its_micro_batches() -> None:
 )
 def test_a_question_that_makes_no_sense_is_refused(asked: dict[str, object], said: str) -> None:
     with pytest.raises(Error, match=said):
-        ScaleQuestion(**asked)  # type: ignore[arg-type]
+        ScaleQuestion.of(**asked)  # type: ignore[arg-type]

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from tests.scale.models import stack
 
-from tremula.scale.making import make_study
 from tremula.scale.question import WEAK, ScaleQuestion
+from tremula.scale.run import make_study
 
 
 def test_a_size_that_cannot_be_laid_out_stays_in_its_series(tmp_path: Path) -> None:
     """Without a target the chip is this machine's, which a size without a layout knows nothing of."""
-    question = ScaleQuestion(ipus=(1, 2, 3), stages=(2,), modes=(WEAK,), per_ipu=2)
+    question = ScaleQuestion.of(ipus=(1, 2, 3), stages=(2,), mode=(WEAK,), per_ipu=2)
 
     def made() -> list[tuple[str, str, list[tuple[int, bool]]]]:
         study = make_study(stack(), question, command="tremula scale", folder=tmp_path, tell=lambda *_: None)
@@ -27,7 +27,7 @@ def test_a_size_that_cannot_be_laid_out_stays_in_its_series(tmp_path: Path) -> N
 
 
 def test_without_any_layout_there_is_still_a_reason_for_each_size(tmp_path: Path) -> None:
-    question = ScaleQuestion(ipus=(1, 3), stages=(2,), modes=(WEAK,), per_ipu=2)
+    question = ScaleQuestion.of(ipus=(1, 3), stages=(2,), mode=(WEAK,), per_ipu=2)
     study = make_study(stack(), question, command="tremula scale", folder=tmp_path, tell=lambda *_: None)
     assert [row.problem for row in study.rows] == [
         "none of the widths that are tried divides 1 IPUs",

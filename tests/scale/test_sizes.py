@@ -19,14 +19,14 @@ LARGE = {"width": 5000, "layers": 8, "batch": 1}
 
 
 def rows_of(subject: TorchSubject, **asked: object) -> tuple[list[Row], list[str]]:
-    question = ScaleQuestion(**{"targets": ("mk2",), "ipus": (1, 2, 4), "stages": (1, 2), **asked})  # type: ignore[arg-type]
+    question = ScaleQuestion.of(**{"target": ("mk2",), "ipus": (1, 2, 4), "stages": (1, 2), **asked})  # type: ignore[arg-type]
     layouts = Layouts(subject, question)
     batches, notes = batches_for(layouts, question)
     return sizes(layouts, question, batches), notes
 
 
 def test_a_small_model_is_replicated_and_its_efficiency_is_that_of_its_rate() -> None:
-    rows, notes = rows_of(stack(), modes=(WEAK,))
+    rows, notes = rows_of(stack(), mode=(WEAK,))
     assert [(row.replicas, row.stages) for row in rows] == [(1, 1), (2, 1), (4, 1)]
     assert [row.global_batch for row in rows] == [8, 16, 32]
     assert not notes
@@ -42,7 +42,7 @@ def test_a_small_model_is_replicated_and_its_efficiency_is_that_of_its_rate() ->
 
 
 def test_a_row_says_what_an_estimate_of_the_same_setting_says() -> None:
-    rows, _ = rows_of(stack(), modes=(WEAK,), ipus=(4,))
+    rows, _ = rows_of(stack(), mode=(WEAK,), ipus=(4,))
     result = ask(stack(), Question.of(target="mk2", ipus=4)).results[0]
     assert rows[0].figures["throughput"] == result["throughput"]
     assert rows[0].figures["tile_share"] == result["tile_share"]
@@ -64,7 +64,7 @@ def test_strong_scaling_keeps_the_batch_and_meets_weak_scaling_at_the_largest_si
 
 
 def test_a_model_that_does_not_fit_on_one_ipu_is_cut_and_gets_the_micro_batches_for_that() -> None:
-    rows, notes = rows_of(stack(**LARGE), modes=(WEAK,), stages=(1, 2, 4))
+    rows, notes = rows_of(stack(**LARGE), mode=(WEAK,), stages=(1, 2, 4))
     alone, *cut = rows
     assert alone.fits in ("unlikely", "no")
     assert not alone.runs
@@ -81,7 +81,7 @@ def test_a_model_that_does_not_fit_on_one_ipu_is_cut_and_gets_the_micro_batches_
 
 
 def test_the_fastest_layout_that_fits_is_chosen() -> None:
-    for row in rows_of(stack(**LARGE), modes=(STRONG,), stages=(1, 2, 4), ipus=(4,), global_batch=96)[0]:
+    for row in rows_of(stack(**LARGE), mode=(STRONG,), stages=(1, 2, 4), ipus=(4,), global_batch=96)[0]:
         fitting = [layout for layout in row.layouts if layout.fits in ("yes", "likely")]
         best = max(fitting, key=lambda layout: layout.throughput or 0.0)
         assert [layout for layout in row.layouts if layout.chosen] == [best]
@@ -89,17 +89,17 @@ def test_the_fastest_layout_that_fits_is_chosen() -> None:
 
 
 def test_a_layout_that_cannot_be_is_told_and_the_others_are_tried() -> None:
-    row = rows_of(stack(), modes=(STRONG,), ipus=(2,), global_batch=8)[0][0]
+    row = rows_of(stack(), mode=(STRONG,), ipus=(2,), global_batch=8)[0][0]
     assert row.stages == 2 or "cannot be shared out" in row.layouts[0].problem
     alone = next(layout for layout in row.layouts if layout.stages == 1)
     assert "cannot be shared out among 2 replicas" in alone.problem
-    nothing = rows_of(stack(), modes=(STRONG,), ipus=(2,), stages=(1,), global_batch=8)[0][0]
+    nothing = rows_of(stack(), mode=(STRONG,), ipus=(2,), stages=(1,), global_batch=8)[0][0]
     assert "cannot be shared out" in nothing.problem
     assert not nothing.figures
 
 
 def test_a_system_that_is_too_small_is_told() -> None:
-    small, large = rows_of(stack(), targets=("m2000",), modes=(WEAK,), ipus=(4, 16))[0]
+    small, large = rows_of(stack(), target=("m2000",), mode=(WEAK,), ipus=(4, 16))[0]
     assert small.runs
     assert "has 4" in large.problem
 
@@ -121,11 +121,11 @@ def test_where_to_cut_is_searched_once_for_all_sizes(monkeypatch: pytest.MonkeyP
 
 
 def test_a_part_of_a_system_has_its_part_of_the_hosts() -> None:
-    rows, _ = rows_of(stack(), targets=("pod256",), modes=(WEAK,), ipus=(1, 64, 128, 256), stages=(1,))
+    rows, _ = rows_of(stack(), target=("pod256",), mode=(WEAK,), ipus=(1, 64, 128, 256), stages=(1,))
     assert [row.hosts for row in rows] == [1, 1, 2, 4]
 
 
 def test_what_was_chosen_for_the_batch_is_told() -> None:
-    _, notes = rows_of(stack(), modes=(STRONG,))
+    _, notes = rows_of(stack(), mode=(STRONG,))
     assert any("global batch of strong scaling, 32 samples" in note for note in notes)
-    assert not rows_of(stack(), modes=(STRONG,), global_batch=32)[1]
+    assert not rows_of(stack(), mode=(STRONG,), global_batch=32)[1]

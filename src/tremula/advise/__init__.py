@@ -1,1 +1,1 @@
-"""What to change in a program so that it fits or runs faster: predicted by the chip model, told as code."""
+"""What to change in a program so that it fits or runs faster: predicted by the chip model, as lines of code."""

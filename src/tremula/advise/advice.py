@@ -14,15 +14,15 @@ from importlib import resources
 from typing import Any
 
 from tremula.estimate.bands import Band, band, parse_bands
-from tremula.estimate.estimate import Estimate
-from tremula.formatting import amount, plain, share
+from tremula.formatting import plain, share
 from tremula.study.case import Case
+from tremula.study.result import Result
 
-#: advice is worth telling from this change of throughput on
+#: advice is listed from this change of throughput on
 SMALLEST_EFFECT = 0.02
-#: tiles that are fuller than this are close to the limit: room is worth telling too
+#: tiles that are fuller than this are close to the limit: advice that frees memory is listed too
 CLOSE = 0.85
-#: room on the fullest tile that is worth telling, as a share of its memory
+#: room on the fullest tile from which advice is listed, as a share of its memory
 SMALLEST_ROOM = 0.02
 
 
@@ -30,7 +30,7 @@ SMALLEST_ROOM = 0.02
 class Change:
     """Something that can be changed, before it is tried."""
 
-    #: one word or two for the kind of change; of equals only the best is told
+    #: one word or two for the kind of change; of equals only the best is listed
     rule: str
     title: str
     why: str
@@ -58,35 +58,6 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Figures:
-    """The modelled figures that advice is about."""
-
-    #: samples per second of all replicas
-    throughput: float
-    #: bytes on the fullest tile, and their share of its memory
-    tile_bytes: int
-    tile_share: float
-    fits: bool
-    ipus: int
-
-    @classmethod
-    def of(cls, found: Estimate) -> Figures:
-        """Those of an estimate."""
-        memory = found.memory
-        return cls(
-            throughput=found.throughput,
-            tile_bytes=memory.max_tile_bytes,
-            tile_share=memory.max_tile_bytes / memory.tile_memory_bytes,
-            fits=memory.fits,
-            ipus=found.loops.replicas * found.deployment.ipus_per_replica,
-        )
-
-    def __str__(self) -> str:
-        fits = "" if self.fits else ", does not fit"
-        return f"{amount(self.throughput)} samples/s, {share(self.tile_share)} of a tile{fits}"
-
-
-@dataclass(frozen=True)
 class Advice:
     """A change that is worth making, with its modelled effect."""
 
@@ -95,8 +66,8 @@ class Advice:
     why: str
     code: tuple[str, ...]
     cost: str
-    before: Figures
-    after: Figures
+    before: Result
+    after: Result
     #: published over modelled ratios of configurations that differ in one thing
     band: Band
     case: Case = field(repr=False)
@@ -127,13 +98,13 @@ class Advice:
     def headline(self) -> str:
         """The effect in a few words."""
         low, high = self.likely
-        told = f"x{self.effect:.2f} throughput (x{low:.2f} to x{high:.2f})"
+        text = f"x{self.effect:.2f} throughput (x{low:.2f} to x{high:.2f})"
         if self.after.ipus > self.before.ipus:
-            told += f" on x{self.after.ipus / self.before.ipus:.3g} IPUs"
-        told += f", fullest tile {share(self.before.tile_share)} -> {share(self.after.tile_share)}"
-        if self.before.fits != self.after.fits:
-            told += ", then it fits" if self.after.fits else ", then it no longer fits"
-        return told
+            text += f" on x{self.after.ipus / self.before.ipus:.3g} IPUs"
+        text += f", fullest tile {share(self.before.tile_share)} -> {share(self.after.tile_share)}"
+        if self.before.runs != self.after.runs:
+            text += ", then it fits" if self.after.runs else ", then it no longer fits"
+        return text
 
     def lines(self) -> Iterator[str]:
         """For a terminal; nothing in it that a terminal acts on."""
@@ -161,13 +132,24 @@ class Advice:
             "why": plain(self.why),
             "cost": plain(self.cost),
             "code": [plain(line) for line in self.code],
-            "before": vars(self.before),
-            "after": vars(self.after),
+            "before": plain_figures(self.before),
+            "after": plain_figures(self.after),
             "effect": self.effect,
             "effect_low": self.likely[0],
             "effect_high": self.likely[1],
             "band_pairs": self.band.rows,
         }
+
+
+def plain_figures(result: Result) -> dict[str, Any]:
+    """The figures that advice is about, for JSON."""
+    return {
+        "throughput": result.throughput,
+        "tile_bytes": result["tile_bytes"].value,
+        "tile_share": result.tile_share,
+        "fits": result.runs,
+        "ipus": result.ipus,
+    }
 
 
 @functools.cache

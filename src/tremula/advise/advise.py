@@ -1,4 +1,4 @@
-"""Advice about a case: every rule's changes are tried on the chip model, and what is worth it is told, best first.
+"""Advice about a case: every rule's changes are tried on the chip model, and what is worth it is listed, best first.
 
 Nothing is predicted by rule of thumb: the effect of a change is the ratio of two modelled figures. Changes of settings
 come first (hundredths of a second each), then those that need other plans, another capture or a search; a budget of
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from tremula.advise.advice import SMALLEST_EFFECT, Advice, Change, Figures, effect_band
+from tremula.advise.advice import SMALLEST_EFFECT, Advice, Change, effect_band, plain_figures
 from tremula.advise.ranking import ranked
 from tremula.advise.rules import RULES
 from tremula.errors import Error
@@ -23,6 +23,7 @@ from tremula.formatting import plain
 from tremula.progress import ProgressCallback, bar
 from tremula.study.answer import Answer
 from tremula.study.case import Case, Study
+from tremula.study.result import Result, result_of
 
 #: changes that are paired when no single one makes a program fit
 _PAIRED = 5
@@ -32,7 +33,7 @@ _PAIRED = 5
 class AdviceList:
     """Advice, best first; notebooks show it as a list."""
 
-    before: Figures
+    before: Result
     advice: tuple[Advice, ...]
     #: changes that the budget left no time for
     untried: tuple[str, ...] = ()
@@ -54,7 +55,7 @@ class AdviceList:
         return self.advice[number]
 
     def __str__(self) -> str:
-        lines = [f"As it is, modelled: {self.before}."]
+        lines = [f"As it is, modelled: {self.before.brief}."]
         if not self.advice:
             lines.append(
                 "No change that was tried makes it faster by 2 % or more, or makes room that it needs."
@@ -77,14 +78,12 @@ class AdviceList:
         items = "".join(f"<li>{each._repr_html_()}</li>" for each in self.advice)
         footer = "".join(f"<p>{escape(line)}</p>" for line in self._footer())
         both = f"<p>Together:</p>{self.together._repr_html_()}" if self.together is not None else ""
-        return (
-            f"<div><p>As it is, modelled: {escape(str(self.before))}.</p><ol>{items}</ol>{both}{footer}</div>"
-        )
+        return f"<div><p>As it is, modelled: {escape(self.before.brief)}.</p><ol>{items}</ol>{both}{footer}</div>"
 
     def to_plain(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "before": vars(self.before),
+            "before": plain_figures(self.before),
             "advice": [each.to_plain() for each in self.advice],
             "together": None if self.together is None else self.together.to_plain(),
             "untried": [plain(each) for each in self.untried],
@@ -100,10 +99,10 @@ def advise(
     """What to change about a case, best first.
 
     Args:
-        study: knows the model, and keeps what is found out.
+        study: of the model; caches estimates.
         about: the case, or an answer that has one.
         budget_seconds: no new change is tried after so long; settings are tried before captures, those before searches.
-        tell: told of progress, in the place of a bar.
+        tell: gets the progress, in place of a bar.
 
     Raises:
         Error: the answer has no case: what stands in the way is its problem.
@@ -112,8 +111,8 @@ def advise(
         if about.case is None:
             raise Error(f"There is no configuration to advise about: {about.problem}")
         about = about.case
-    with bar("Looking for advice", tell) as told:
-        return _Advising(study, about, budget_seconds, told).result()
+    with bar("Looking for advice", tell) as progress:
+        return _Advising(study, about, budget_seconds, progress).result()
 
 
 def _planned(case: Case) -> tuple[object, ...]:
@@ -129,7 +128,7 @@ class _Advising:
         self._began = time.perf_counter()
         self._study, self._case, self._budget, self._tell = study, case, budget, tell
         self._found = study.estimate(case)
-        self._before = Figures.of(self._found)
+        self._before = result_of(self._found)
         self._tried: list[tuple[Change, Advice]] = []
         self._refused: list[tuple[str, str]] = []
         self._untried: list[str] = []
@@ -141,14 +140,14 @@ class _Advising:
         for number, change in enumerate(sorted(changes, key=self._slow)):
             self._say(change.title, number / len(changes))
             self._attempt(change)
-        if not self._before.fits and not any(advice.after.fits for _, advice in self._tried):
+        if not self._before.runs and not any(advice.after.runs for _, advice in self._tried):
             self._pairs()
-        told = ranked(advice for _, advice in self._tried)
-        together = self._together(told)
+        chosen = ranked(advice for _, advice in self._tried)
+        together = self._together(chosen)
         self._say("", 1.0)
         return AdviceList(
             before=self._before,
-            advice=tuple(told),
+            advice=tuple(chosen),
             together=together,
             untried=tuple(dict.fromkeys(self._untried)),
             refused=tuple(self._refused),
@@ -183,10 +182,10 @@ class _Advising:
         self._tried.append((change, self._advice(change, case, after)))
 
     def _fits_with(self, rule: str) -> bool:
-        return any(change.rule == rule and advice.after.fits for change, advice in self._tried)
+        return any(change.rule == rule and advice.after.runs for change, advice in self._tried)
 
     def _advice(self, change: Change, case: Case, after: Estimate) -> Advice:
-        figures = Figures.of(after)
+        figures = result_of(after)
         return Advice(
             rule=change.rule,
             title=change.title,
@@ -212,16 +211,18 @@ class _Advising:
             if not one.sets & other.sets:
                 self._attempt(one.then(other))
 
-    def _together(self, told: Sequence[Advice]) -> Advice | None:
+    def _together(self, chosen: Sequence[Advice]) -> Advice | None:
         """The best, with every other change that still brings something on top of it, on the same IPUs."""
         by_case = {id(advice): change for change, advice in self._tried}
-        usual = [advice for advice in told if advice.after.ipus == self._before.ipus or not self._before.fits]
-        if not usual or not usual[0].after.fits:
+        usual = [
+            advice for advice in chosen if advice.after.ipus == self._before.ipus or not self._before.runs
+        ]
+        if not usual or not usual[0].after.runs:
             return None
         best, change = usual[0], by_case[id(usual[0])]
         # what is hidden behind the host now may show once that is gone: all that was tried gets its turn
         others = [each for each in usual[1:] if each.after.ipus == self._before.ipus]
-        others += [a for _, a in self._tried if a not in told and a.after.ipus == self._before.ipus]
+        others += [a for _, a in self._tried if a not in chosen and a.after.ipus == self._before.ipus]
         parts = 1
         for other in others:
             added = by_case[id(other)]
@@ -233,7 +234,7 @@ class _Advising:
                 advice = self._advice(both, case, self._study.estimate(case))
             except Error:
                 continue
-            if advice.after.fits and advice.effect_per_ipu >= (1.0 + SMALLEST_EFFECT) * best.effect_per_ipu:
+            if advice.after.runs and advice.effect_per_ipu >= (1.0 + SMALLEST_EFFECT) * best.effect_per_ipu:
                 best, change, parts = advice, both, parts + 1
         return best if parts > 1 else None
 

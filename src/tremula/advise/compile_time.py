@@ -12,13 +12,14 @@ import tomllib
 from dataclasses import dataclass
 from importlib import resources
 
+from tremula.checked_json import BadValue, decode
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
 
 
 @dataclass(frozen=True)
 class Published:
-    """A compile time that somebody saw."""
+    """A published compile time."""
 
     what: str
     seconds: float
@@ -76,25 +77,8 @@ def parse(text: str) -> Formula:
     """
     given = tomllib.loads(text)
     try:
-        line = given["formula"]
-        rows = tuple(
-            Published(
-                what=str(row["what"]),
-                seconds=float(row["seconds"]),
-                source=str(row["source"]),
-                ops=int(row["ops"]) if "ops" in row else None,
-                fitted=bool(row.get("fitted", False)),
-            )
-            for row in given["row"]
-        )
-        found = Formula(
-            float(line["base_seconds"]),
-            float(line["seconds_per_op"]),
-            float(line["low"]),
-            float(line["high"]),
-            rows,
-        )
-    except (KeyError, TypeError, ValueError) as problem:
+        found = decode(Formula, {**given["formula"], "rows": given["row"]}, lenient=True)
+    except (KeyError, TypeError, BadValue) as problem:
         raise Error(f"The table of compile times is damaged: {problem}.") from problem
     if not (found.base_seconds > 0 and found.seconds_per_op > 0 and 0 < found.low <= 1 <= found.high):
         raise Error("The formula for compile times needs positive numbers, and low <= 1 <= high.")

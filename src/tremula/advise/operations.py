@@ -1,8 +1,8 @@
 """Ops that deserve a look, all at once: not supported, not modelled, done by the host, or slow for what they do.
 
 An op is slow if it takes a share of the time that neither its arithmetic nor the bytes it touches justify: the chip
-could do it several times faster if all tiles worked at their peak. Why it does not is told from its plan: few tiles,
-uneven tiles, many small steps, or waiting and exchange. Equal layers are told once, with a star for their number.
+could do it several times faster if all tiles worked at their peak. The reason comes from its plan: few tiles,
+uneven tiles, many small steps, or waiting and exchange. Equal layers are listed once, with a star for their number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tremula.program.op import SourceLine
 from tremula.program.variant import UnknownOp
 from tremula.study.dialect import Dialect
 
-#: share of all cycles from which a slow op is told
+#: share of all cycles from which a slow op is listed
 _NOTICED = 0.02
 #: cycles over those that arithmetic and bytes justify, from which an op is slow
 _SLOW = 6.0

@@ -1,8 +1,8 @@
-"""Which advice is worth telling, and in which order.
+"""Which advice is worth listing, and in which order.
 
 A program that does not fit: first what makes it fit, the fastest per IPU first; then what makes most room. One that
 fits: what makes it faster by 2 % or more and still fits; then, where tiles are nearly full, what makes room; then
-what needs more IPUs, by how well they are used. Of one rule only one change is told: the mildest that brings nearly
+what needs more IPUs, by how well they are used. Of one rule only one change is listed: the mildest that brings nearly
 as much as the best.
 """
 
@@ -12,12 +12,12 @@ from collections.abc import Iterable
 
 from tremula.advise.advice import CLOSE, SMALLEST_EFFECT, SMALLEST_ROOM, Advice
 
-#: share of the best gain of a rule that a milder change must bring to be told instead
+#: share of the best gain of a rule that a milder change must bring to be listed instead
 _NEARLY = 0.9
 
 
 def ranked(tried: Iterable[Advice]) -> list[Advice]:
-    """What is worth telling of `tried`, best first; changes of one rule come from mild to strong."""
+    """What is worth listing of `tried`, best first; changes of one rule come from mild to strong."""
     by_rule: dict[str, list[Advice]] = {}
     for each in tried:
         if worth(each):
@@ -26,11 +26,11 @@ def ranked(tried: Iterable[Advice]) -> list[Advice]:
 
 
 def worth(advice: Advice) -> bool:
-    """Whether the effect is large enough to be told."""
+    """Whether the effect is large enough to be listed."""
     before, after = advice.before, advice.after
-    if not before.fits:
-        return after.fits or advice.frees >= SMALLEST_ROOM
-    if not after.fits:
+    if not before.runs:
+        return after.runs or advice.frees >= SMALLEST_ROOM
+    if not after.runs:
         return False
     faster = advice.effect >= 1.0 + SMALLEST_EFFECT
     close = before.tile_share > CLOSE and after.ipus == before.ipus
@@ -39,8 +39,8 @@ def worth(advice: Advice) -> bool:
 
 def _order(advice: Advice) -> tuple[int, float]:
     """The smaller the earlier."""
-    if not advice.before.fits:
-        return (0, -advice.effect_per_ipu) if advice.after.fits else (1, advice.after.tile_share)
+    if not advice.before.runs:
+        return (0, -advice.effect_per_ipu) if advice.after.runs else (1, advice.after.tile_share)
     if advice.after.ipus > advice.before.ipus:
         return 2, -advice.effect_per_ipu
     if advice.effect >= 1.0 + SMALLEST_EFFECT:
@@ -52,6 +52,6 @@ def _of_rule(found: list[Advice]) -> Advice:
     """The mildest that brings nearly as much as the best."""
     best = min(found, key=_order)
     gain = best.effect - 1.0
-    if not best.before.fits or best.after.ipus > best.before.ipus or gain < SMALLEST_EFFECT:
+    if not best.before.runs or best.after.ipus > best.before.ipus or gain < SMALLEST_EFFECT:
         return best
     return next(each for each in found if each.effect - 1.0 >= _NEARLY * gain)

@@ -18,7 +18,7 @@ from tremula.formatting import plain
 
 #: shapes (and dtypes, if they are known) of all inputs of one call
 Signature = tuple[tuple[tuple[int, ...], str], ...]
-#: batches that are looked at unless told otherwise
+#: batches that are looked at by default
 MOST_BATCHES = 10_000
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from tremula.advise.advice import Advice
 from tremula.advise.advise import AdviceList, advise
@@ -26,54 +26,62 @@ from tremula.ask.sources import factory, program, save_program, saved_program, s
 from tremula.device.chip_model import estimate_of
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
-from tremula.scale.making import make_study
 from tremula.scale.question import ScaleQuestion
 from tremula.scale.row import ScalingStudy
+from tremula.scale.run import make_study
 from tremula.study.answer import Answer, Answers, answer
 from tremula.study.answer import ask as _ask
 from tremula.study.case import Study
 from tremula.study.compare import Comparison
 from tremula.study.compare import compare as _compare
-from tremula.study.question import Question, Setting
+from tremula.study.question import Question
 from tremula.study.result import Result
 from tremula.study.saved import read_one
 from tremula.study.split.result import Split
 from tremula.study.subject import Subject
 
 __all__ = [
-    "Advice",
-    "AdviceList",
-    "Answer",
-    "Answers",
-    "Comparison",
-    "CompileTime",
-    "Estimate",
-    "Looks",
-    "Question",
-    "Recompilations",
-    "Result",
-    "ScaleQuestion",
-    "ScalingStudy",
-    "Split",
-    "Subject",
-    "advice",
-    "compare",
-    "compile_time",
-    "estimate",
-    "estimate_of",
-    "factory",
-    "operations",
-    "program",
-    "recompilations",
-    "save_program",
-    "saved_program",
-    "scale",
-    "split",
+    "Advice", "AdviceList", "Answer", "Answers", "Comparison", "CompileTime", "Estimate", "Looks", "Question",
+    "Recompilations", "Result", "ScaleQuestion", "ScalingStudy", "Split", "Subject", "advice", "compare",
+    "compile_time", "estimate", "estimate_of", "factory", "operations", "program", "recompilations", "save_program",
+    "saved_program", "scale", "split",
     "subject",
 ]  # fmt: skip
 
 
-def estimate(model: Subject, **question: Any) -> Answers:
+class Setting(TypedDict, total=False):
+    """Values of one setting; those that are left out are the program's own."""
+
+    target: str
+    ipus: int
+    stages: int
+    replicas: int
+    micro_batch: int
+    accumulation: int
+    device_iterations: int
+    precision: str
+    recompute: str
+
+
+class Settings(TypedDict, total=False):
+    """Values or lists of values; every combination is answered."""
+
+    target: str | Sequence[str]
+    ipus: int | Sequence[int]
+    stages: int | Sequence[int]
+    replicas: int | Sequence[int]
+    micro_batch: int | Sequence[int]
+    accumulation: int | Sequence[int]
+    device_iterations: int | Sequence[int]
+    precision: str | Sequence[str]
+    recompute: str | Sequence[str]
+
+
+#: one side of a comparison: a result, an answer, a saved file or a profile
+Side = Result | Answer | Answers | str | PathLike[str]
+
+
+def estimate(model: Subject, **question: Unpack[Settings]) -> Answers:
     """Does it fit, and how fast is it; for every combination of the values that are asked about.
 
     Args:
@@ -88,19 +96,20 @@ def estimate(model: Subject, **question: Any) -> Answers:
     return _ask(model, Question.of(**question))
 
 
-def split(model: Subject, ipus: int, **setting: Any) -> Split:
+def split(model: Subject, ipus: int, /, **setting: Unpack[Setting]) -> Split:
     """The best pipeline over `ipus` IPUs: where to cut, what each IPU gets, and lines of code for it.
 
     Raises:
         Error: the model cannot be cut like this.
     """
-    found = answer(Study(model), Setting(stages=ipus, **setting))
+    setting["stages"] = ipus
+    found = _answer(Study(model), setting)
     if found.split is None:
         raise Error(found.problem or f"There is nothing to cut for {ipus} IPU{'s' * (ipus != 1)}.")
     return found.split
 
 
-def advice(model: Subject, *, budget_seconds: float = 30.0, **setting: Any) -> AdviceList:
+def advice(model: Subject, *, budget_seconds: float = 30.0, **setting: Unpack[Setting]) -> AdviceList:
     """What to change so that it fits or runs faster, best first, each with the effect that the chip model predicts.
 
     Args:
@@ -112,19 +121,26 @@ def advice(model: Subject, *, budget_seconds: float = 30.0, **setting: Any) -> A
         Error: there is no estimate of the program like this.
     """
     study = Study(model)
-    return advise(study, answer(study, Setting(**setting)), budget_seconds=budget_seconds)
+    return advise(study, _answer(study, setting), budget_seconds=budget_seconds)
 
 
-def operations(model: Subject, **setting: Any) -> Looks:
+def operations(model: Subject, **setting: Unpack[Setting]) -> Looks:
     """Ops that are not supported, not modelled, done by the host, or slow for what they do.
 
     Raises:
         Error: there is no estimate of the program like this.
     """
-    found = answer(Study(model), Setting(**setting))
+    found = _answer(Study(model), setting)
     if found.estimate is None or found.case is None:
         raise Error(found.problem)
     return _operations(found.estimate, model.captured(found.case.variant).unknown, model.dialect)
+
+
+def _answer(study: Study, setting: Setting) -> Answer:
+    settings = Question.of(**setting).settings()
+    if len(settings) > 1:
+        raise Error(f"These are {len(settings)} settings; give one value for each.")
+    return answer(study, settings[0])
 
 
 def compare(a: Side, b: Side) -> Comparison:
@@ -138,9 +154,6 @@ def compare(a: Side, b: Side) -> Comparison:
         Error: one of them has no figures, or several answers.
     """
     return _compare(_result(a), _result(b))
-
-
-Side = Result | Answer | Answers | str | PathLike[str]
 
 
 def _result(side: Side) -> Result:
@@ -162,16 +175,11 @@ def scale(model: Subject, *, folder: str | PathLike[str], name: str = "", **ques
         model: from `factory`, `subject` or `program`.
         folder: where the study is kept; a second call goes on from there.
         name: for reports; by default the model's.
-        question: fields of `ScaleQuestion`.
+        question: values or lists for the fields of `ScaleQuestion`: ipus, target, mode, stages, per_ipu ...
 
     Raises:
         Error: a value makes no sense, or the folder cannot be written.
     """
     return make_study(
-        model, ScaleQuestion(**{k: _listed(v) for k, v in question.items()}), command="tremula.ask.scale",
-        folder=Path(folder), name=name,
-    )  # fmt: skip
-
-
-def _listed(value: Any) -> Any:
-    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+        model, ScaleQuestion.of(**question), command="tremula.ask.scale", folder=Path(folder), name=name
+    )

@@ -108,9 +108,9 @@ def saved_program(path: str | PathLike[str]) -> Subject:
     Raises:
         Error: there is none, it is of another version, or it is damaged.
     """
-    from tremula.frontends.torch.dialect.advice_code import PopTorchCode
+    from tremula.frontends.torch.dialect.advice_code import TorchCode
 
-    return load_subject(Path(path), {PopTorchCode.front_end: PopTorchCode()})
+    return load_subject(Path(path), {TorchCode.front_end: TorchCode()})
 
 
 def save_program(model: Subject, path: str | PathLike[str]) -> None:

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from tremula.ask.options import add_options, question_of
 from tremula.cli.command import Command, CommandError
+from tremula.study.options import add_options, question_of
 
 if TYPE_CHECKING:
     from tremula.study.result import Result
@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.subject != "run":
         options = _with_options_behind(options)
     # here, for it takes a moment
-    from tremula.ask.report import print_recompilations, report
+    from tremula.advise.report import print_recompilations, report
     from tremula.ask.sources import save_program
 
     out = sys.stdout
@@ -80,12 +80,13 @@ def answers_for(words: list[str]) -> list[Result]:
     """The figures that `tremula estimate` would print for `words`, its command line.
 
     Raises:
-        CommandError: the words make no sense, or there is nothing to tell.
+        CommandError: the words make no sense, or there is nothing to estimate.
     """
     options = _with_options_behind(_parser().parse_args(words))
     from tremula.study.answer import ask
+    from tremula.study.question import Question
 
-    question = question_of(options)
+    question = question_of(options, Question)
     found = _each_subject(options, lambda subject: ask(subject, question).results)
     return list(found[0])
 

@@ -31,7 +31,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", action="store_true", help="write a page beside each profile")
     parser.add_argument("--trace", action="store_true", help="write a trace beside each profile")
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is the name of a module")
-    parser.add_argument("program", metavar="PROGRAM", help="a Python program that uses IPUs")
+    parser.add_argument("program", metavar="PROGRAM", help="a Python program that runs a model on IPUs")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments")
 
 

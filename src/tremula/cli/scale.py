@@ -20,9 +20,9 @@ from tremula.cli.command import Command, CommandError
 from tremula.cli.scale_options import add_options, question_of, settings_of
 
 if TYPE_CHECKING:
-    from tremula.scale.making import Measuring
     from tremula.scale.question import ScaleQuestion
     from tremula.scale.row import DataRate, ScalingStudy
+    from tremula.scale.run import Measuring
     from tremula.study.subject import Subject
 
 _EPILOG = """\
@@ -59,7 +59,7 @@ def scale(subject: list[str], options: argparse.Namespace) -> int:
     question = question_of(options)
     # absolute: the program may change directory
     folder = Path(options.out or f"scale-{_short_name(subject)}").absolute()
-    asking = _Asking(subject, options, _command(), folder, _source(subject))
+    request = _Request(subject, options, _command(), folder, _source(subject))
     if subject[0] == "run":
         if options.optimizer:
             raise CommandError("--optimizer is for a model that a function makes; a program has its own")
@@ -67,7 +67,7 @@ def scale(subject: list[str], options: argparse.Namespace) -> int:
     with _log(folder) if subject[0] == "run" else contextlib.nullcontext() as log:
         return each_subject(
             subject,
-            lambda model: _answer(model, question, asking),
+            lambda model: _answer(model, question, request),
             optimizer=options.optimizer,
             prints=log,
             watch_loader=True,
@@ -75,8 +75,8 @@ def scale(subject: list[str], options: argparse.Namespace) -> int:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Asking:
-    """Who asks, in which words, and where the answer goes."""
+class _Request:
+    """What is studied, by which command, and where the answer goes."""
 
     subject: list[str]
     options: argparse.Namespace
@@ -84,17 +84,17 @@ class _Asking:
     folder: Path
     #: digest of the program's text
     source: str
-    #: before the program goes and prints elsewhere
-    begun_in: Path = dataclasses.field(default_factory=Path.cwd)
+    #: before the program changes the directory and its output
+    started_in: Path = dataclasses.field(default_factory=Path.cwd)
     out: TextIO = dataclasses.field(default_factory=lambda: sys.stdout)
 
     def shown(self, path: Path) -> str:
-        """A path as somebody would type it where the command was given."""
-        return str(path.relative_to(self.begun_in) if path.is_relative_to(self.begun_in) else path)
+        """A path relative to the directory of the command, if it is inside."""
+        return str(path.relative_to(self.started_in) if path.is_relative_to(self.started_in) else path)
 
 
 def _check_program(words: list[str]) -> None:
-    """Nothing is begun for a program that is not there."""
+    """Refuse a program that does not exist, before anything is written."""
     if words[:1] != ["-m"] and words and not Path(words[0]).is_file():
         raise CommandError(f"there is no program {words[0]}")
 
@@ -131,43 +131,43 @@ def _subject_words(options: argparse.Namespace) -> list[str]:
     return [first]
 
 
-def _answer(model: Subject, question: ScaleQuestion, asking: _Asking) -> int:
-    from tremula.scale.making import make_study
+def _answer(model: Subject, question: ScaleQuestion, request: _Request) -> int:
+    from tremula.scale.run import make_study
 
-    options, folder = asking.options, asking.folder
+    options, folder = request.options, request.folder
     try:
         study = make_study(
             model,
             question,
-            command=asking.command,
+            command=request.command,
             folder=folder,
             name=options.name,
             fresh=options.fresh,
-            data=_rate(model, asking),
-            measuring=_measuring(model, asking),
+            data=_rate(model, request),
+            measuring=_measuring(model, request),
         )
     except KeyboardInterrupt:
-        place = asking.shown(folder)
+        place = request.shown(folder)
         said = f"tremula: stopped; what is done is kept in {place}, and the same command goes on from there"
         print(said, file=sys.stderr)
         raise
     files = _write(study, folder, plots=not options.no_plots)
-    _print(study, files, asking)
+    _print(study, files, request)
     if study.measured is not None and any(run.equivalent is False for run in study.measured.runs):
         print("tremula: the processes of a measured run did not train what one trains", file=sys.stderr)
         return 1
     return 0 if any(not row.problem for row in study.rows) else 1
 
 
-def _rate(model: Subject, asking: _Asking) -> DataRate | None:
+def _rate(model: Subject, request: _Request) -> DataRate | None:
     """How fast a host has batches ready: as given, or as the program's loader does it here."""
     from tremula.scale.data_rate import GIVEN, measured_rate
     from tremula.scale.row import DataRate
 
-    given = asking.options.loader_rate
+    given = request.options.loader_rate
     if given is not None:
         return DataRate(given, GIVEN)
-    if asking.options.no_measure or asking.subject[0] != "run":
+    if request.options.no_measure or request.subject[0] != "run":
         return None
     rate, why = measured_rate(model)
     if why:
@@ -175,20 +175,20 @@ def _rate(model: Subject, asking: _Asking) -> DataRate | None:
     return rate
 
 
-def _measuring(model: Subject, asking: _Asking) -> tuple[str, Measuring] | None:
+def _measuring(model: Subject, request: _Request) -> tuple[str, Measuring] | None:
     from tremula.scale.measure import measure
 
-    if asking.options.no_measure:
+    if request.options.no_measure:
         return None
     if not model.training:
         print(
             "tremula: nothing is measured: replicas that only infer share nothing to compare", file=sys.stderr
         )
         return None
-    settings = settings_of(asking.options)
-    told = repr((asking.subject, dataclasses.astuple(settings), asking.source, model.optimizer))
-    return told, lambda ipus: measure(
-        asking.subject, settings, asking.folder, begun_in=asking.begun_in, ipus_per_replica=ipus
+    settings = settings_of(request.options)
+    words = repr((request.subject, dataclasses.astuple(settings), request.source, model.optimizer))
+    return words, lambda ipus: measure(
+        request.subject, settings, request.folder, started_in=request.started_in, ipus_per_replica=ipus
     )
 
 
@@ -221,12 +221,12 @@ def _files_of_module(name: str) -> list[Path]:
 
 
 def _write(study: ScalingStudy, folder: Path, *, plots: bool) -> list[Path]:
-    """The files of a study beside its document; what could not be drawn is told."""
+    """The files of a study beside its document; a message says what could not be drawn."""
     from tremula.atomic_files import write_text_atomically
     from tremula.errors import Error
-    from tremula.scale.making import DOCUMENT
     from tremula.scale.page import write_page
     from tremula.scale.plots import draw
+    from tremula.scale.run import DOCUMENT
     from tremula.scale.table import as_csv
 
     page, table = folder / "scale.html", folder / "scale.csv"
@@ -241,7 +241,7 @@ def _write(study: ScalingStudy, folder: Path, *, plots: bool) -> list[Path]:
     return [page, folder / DOCUMENT, table, *drawn]
 
 
-def _print(study: ScalingStudy, files: list[Path], asking: _Asking) -> None:
+def _print(study: ScalingStudy, files: list[Path], request: _Request) -> None:
     import json
 
     from rich.console import Console
@@ -249,30 +249,30 @@ def _print(study: ScalingStudy, files: list[Path], asking: _Asking) -> None:
     from tremula.scale.document import plain
     from tremula.scale.table import as_csv, print_brief, print_study
 
-    out = asking.out
-    if asking.options.json:
+    out = request.out
+    if request.options.json:
         json.dump(plain(study), out, indent=1, ensure_ascii=False)
         out.write("\n")
         return
-    if asking.options.csv:
+    if request.options.csv:
         out.write(as_csv(study))
         return
     width = None if out.isatty() else _WIDTH
     console = Console(file=out, highlight=False, markup=False, emoji=False, width=width)
-    (print_brief if asking.options.brief else print_study)(study, console)
+    (print_brief if request.options.brief else print_study)(study, console)
     page, document, *others = files
-    out.write(f"\npage   {asking.shown(page)}\nstudy  {asking.shown(document)}\n")
+    out.write(f"\npage   {request.shown(page)}\nstudy  {request.shown(document)}\n")
     drawn = sorted({path.stem for path in others if path.suffix == ".png"})
     if drawn:
-        out.write(f"plots  {asking.shown(page.parent)}/{{{','.join(drawn)}}}.png and .svg\n")
+        out.write(f"plots  {request.shown(page.parent)}/{{{','.join(drawn)}}}.png and .svg\n")
 
 
 def _short_name(subject: list[str]) -> str:
     """Of the program or function, for a folder."""
     words = [word for word in subject if word not in ("run", "-m")]
     name = Path(words[0]).stem if words else ""
-    kept = "".join(each if each.isalnum() or each in "-_" else "-" for each in name)
-    return kept.strip("-")[:40] or "model"
+    name = "".join(each if each.isalnum() or each in "-_" else "-" for each in name)
+    return name.strip("-")[:40] or "model"
 
 
 COMMAND = Command("scale", "how a program would scale over IPUs, and where that ends", _add_arguments, _run)

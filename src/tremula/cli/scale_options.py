@@ -6,36 +6,33 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING
 
-from tremula.ask.options import numbers, words
 from tremula.cli.command import CommandError
+from tremula.study import options as study_options
+from tremula.study.options import add_question, numbers
 
 if TYPE_CHECKING:
     from tremula.scale.measure import MeasureSettings
     from tremula.scale.question import ScaleQuestion
 
 
+_HELP = {
+    "ipus": "sizes (default 1,2,4,8,16,32,64)",
+    "target": "",
+    "mode": "weak, strong (default: both)",
+    "stages": "IPUs of a replica that are tried (default 1,2,4,8)",
+    "micro_batch": "",
+    "per_ipu": "weak: micro-batches of an IPU per weight update",
+    "global_batch": "strong: samples per weight update",
+    "device_iterations": "",
+    "precision": "",
+    "recompute": "",
+}
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What is asked, measured and written; programs that have a `scale` of their own take the same options."""
-    asked = parser.add_argument_group("what is asked")
-    asked.add_argument("--ipus", type=numbers, metavar="N,N", help="sizes (default 1,2,4,8,16,32,64)")
-    asked.add_argument(
-        "--target", type=words, metavar="NAME", help="chips (bow, mk2 ...) or systems (pod16 ...)"
-    )
-    asked.add_argument("--mode", type=words, metavar="M", help="weak, strong (default: both)")
-    asked.add_argument(
-        "--stages", type=numbers, metavar="N,N", help="IPUs of a replica that are tried (default 1,2,4,8)"
-    )
-    asked.add_argument("--micro-batch", type=int, metavar="N", help="samples of one run of forward")
-    asked.add_argument(
-        "--per-ipu", type=int, metavar="N", help="weak: micro-batches of an IPU per weight update"
-    )
-    asked.add_argument("--global-batch", type=int, metavar="N", help="strong: samples per weight update")
-    asked.add_argument(
-        "--device-iterations", type=int, metavar="N", help="turns of the device's loop per call"
-    )
-    asked.add_argument("--precision", metavar="P", help="fp32, fp16, fp16.32 or fp16.16")
-    asked.add_argument("--recompute", metavar="R", help="none, all or norms")
-    asked.add_argument("--optimizer", metavar="NAME", help="of a model that a function makes")
+    """The question, what is measured and what is written; programs with a `scale` of their own take these too."""
+    add_question(parser, _HELP)
+    parser.add_argument("--optimizer", metavar="NAME", help="of a model that a function makes")
     measured = parser.add_argument_group("what is measured on this host")
     measured.add_argument(
         "--measure", type=numbers, metavar="N,N", default=[1, 2], help="processes under poprun (default 1,2)"
@@ -77,7 +74,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def question_of(options: argparse.Namespace) -> ScaleQuestion:
-    """What is asked; mistakes are told now, also those in what is measured.
+    """The question; refuses mistakes now, also those in what is measured.
 
     Raises:
         CommandError, Error: an option cannot be used.
@@ -86,24 +83,12 @@ def question_of(options: argparse.Namespace) -> ScaleQuestion:
     from tremula.scale.question import ScaleQuestion
 
     for name in options.target or ():
-        target(name)  # a name that nobody knows is told at once
+        target(name)  # refuses an unknown name at once
     settings_of(options)
     given = options.loader_rate
     if given is not None and not 0 < given < float("inf"):
         raise CommandError("--loader-rate must be more than 0 samples/s")
-    defaults = ScaleQuestion()
-    return ScaleQuestion(
-        ipus=tuple(options.ipus or defaults.ipus),
-        targets=tuple(options.target or defaults.targets),
-        modes=tuple(options.mode or defaults.modes),
-        stages=tuple(options.stages or defaults.stages),
-        micro_batch=options.micro_batch,
-        per_ipu=options.per_ipu,
-        global_batch=options.global_batch,
-        device_iterations=options.device_iterations,
-        precision=options.precision,
-        recompute=options.recompute,
-    )
+    return study_options.question_of(options, ScaleQuestion)
 
 
 def settings_of(options: argparse.Namespace) -> MeasureSettings:

@@ -26,12 +26,12 @@ def assumptions(
         f"figures beside modelled ones: throughput {rate}; efficiency {scaling}; memory {memory}.",
     ]
     lines += [_systems(rows)] if any(row.system for row in rows) else []
-    if WEAK in question.modes:
+    if WEAK in question.mode:
         lines.append(
             f"Weak scaling: every IPU takes {batches.per_ipu} micro-batch{'' if batches.per_ipu == 1 else 'es'} of "
             f"{batches.micro_batch} per {per}, so the global batch grows with the IPUs."
         )
-    if STRONG in question.modes:
+    if STRONG in question.mode:
         lines.append(f"Strong scaling: the global batch stays at {batches.global_batch:,} samples per {per}.")
     widths = f"{', '.join(map(str, sorted(question.stages)))} IPU{'' if max(question.stages) == 1 else 's'}"
     lines.append(

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tremula.errors import Error
-from tremula.program.stages import pipeline_stages
 from tremula.scale.question import WEAK
 
 
@@ -48,8 +47,3 @@ class Batches:
     def samples(self, mode: str, ipus: int) -> int:
         """The global batch at a size."""
         return self.micro_batch * self.per_ipu * ipus if mode == WEAK else self.global_batch
-
-
-def micro_batches_needed(forward_stages: int, training: bool) -> int:
-    """The fewest micro-batches that a pipeline can run with."""
-    return pipeline_stages(forward_stages, training) if forward_stages > 1 else 1

@@ -1,6 +1,6 @@
 """A scaling study as a JSON document, written after every row and checked when it is read.
 
-A run goes on from the file of an earlier one: rows whose basis is the same are taken over.
+A run continues the file of an earlier one: rows with the same basis are taken over.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from tremula.errors import Error
 from tremula.estimate.estimate import VERSION
 from tremula.hardware.chip import Chip
-from tremula.program.stages import Mode
+from tremula.program.stages import Mode, fewest_micro_batches
 from tremula.program.variant import StageStart, Variant
-from tremula.scale.batches import Batches, micro_batches_needed
+from tremula.scale.batches import Batches
 from tremula.scale.question import ScaleQuestion
 from tremula.scale.row import Layout
 from tremula.study.answer import split_for
@@ -79,8 +79,8 @@ class Layouts:
         for tensor in flat.tensors:
             digest.update(f"{tensor.bytes} {tensor.role} {tensor.storage}\n".encode())
         rest = (
-            flat.inputs, flat.outputs, sorted(question.stages), question.device_iterations, question.precision,
-            question.recompute, self.subject.loops, self.subject.training, self._own,
+            flat.inputs, flat.outputs, sorted(question.stages), question.device_iterations[0],
+            question.precision[0], question.recompute[0], self.subject.loops, self.subject.training, self._own,
         )  # fmt: skip
         digest.update(repr(rest).encode())
         return digest.hexdigest()
@@ -101,10 +101,10 @@ class Layouts:
 
     def widths(self, ipus: int) -> list[int]:
         """What is tried with so many IPUs: OWN, and numbers of IPUs of a replica."""
-        asked = [width for width in sorted(self.question.stages) if width <= ipus and ipus % width == 0]
+        widths = [width for width in sorted(self.question.stages) if width <= ipus and ipus % width == 0]
         if self._own is None:
-            return asked
-        return [*([OWN] if ipus % self._own.ipus_per_replica == 0 else []), *asked]
+            return widths
+        return [*([OWN] if ipus % self._own.ipus_per_replica == 0 else []), *widths]
 
     def tried(self, target: str | None, ipus: int, width: int, batches: Batches, mode: str) -> Tried:
         """The layout with `width` IPUs to a replica, at a size."""
@@ -119,7 +119,7 @@ class Layouts:
             found = self.study.estimate(case, keep=False)  # sizes are many, and each is asked about once
         except Error as problem:
             return Tried(Layout(replicas, stages, turns, own=width == OWN, problem=problem.message))
-        question = {"target": target, "precision": self.question.precision}
+        question = {"target": target, "precision": self.question.precision[0]}
         result = result_of(found, name=self.subject.name, notes=tuple(notes), question=question)
         layout = Layout(
             replicas=replicas,
@@ -144,18 +144,10 @@ class Layouts:
         else:
             # blocks that return to an IPU make a stage of their own
             stages = 1 + len(self._cuts_of(target, ipus, width))
-        return micro_batches_needed(stages, self.subject.training)
+        return fewest_micro_batches(stages, self.subject.training)
 
-    def _setting(self, target: str | None, turns: int) -> Setting:
-        question, training = self.question, self.subject.training
-        return Setting(
-            target=target,
-            micro_batch=question.micro_batch,
-            accumulation=turns if training else None,
-            device_iterations=question.device_iterations if training else turns,
-            precision=question.precision,
-            recompute=question.recompute,
-        )
+    def _setting(self, target: str | None, micro_batches: int) -> Setting:
+        return self.question.setting(target, micro_batches, training=self.subject.training)
 
     def _cuts_of(self, target: str | None, ipus: int, width: int) -> tuple[StageStart, ...]:
         if width == 1:

@@ -1,7 +1,7 @@
 """Measured beside the model: real processes under poprun that train the program's model on this host.
 
-They prove that N processes come to the weights of one. How fast they train is this host's affair and says nothing of
-IPUs. A run that fails is told with its reason; the study goes on.
+They show that N processes come to the weights of one. How fast they train depends on this host and says nothing of
+IPUs. A run that fails is a problem of the study, which goes on.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def measure(
     settings: MeasureSettings,
     folder: Path,
     *,
-    begun_in: Path | None = None,
+    started_in: Path | None = None,
     ipus_per_replica: int = 1,
     tell: ProgressCallback | None = None,
 ) -> Measured:
@@ -70,36 +70,36 @@ def measure(
         subject: a function that makes a model, or `run` and a program.
         settings: what is measured.
         folder: where the logs of the runs go.
-        begun_in: the directory that the program is started in; by default this process's.
+        started_in: the directory that the program is started in; by default this process's.
         ipus_per_replica: IPUs of a replica, as the program has it.
-        tell: told how far it is, in place of a bar.
+        tell: gets the progress, in place of a bar.
     """
     runs: list[HostRun] = []
     problems: list[str] = []
-    with bar("Measuring", tell) as told:
+    with bar("Measuring", tell) as progress:
         for number, count in enumerate(settings.instances):
-            told(f"{count} process{'' if count == 1 else 'es'}", number / len(settings.instances))
+            progress(f"{count} process{'' if count == 1 else 'es'}", number / len(settings.instances))
             log = folder / f"measured-{count}.log"
-            found = _run(subject, settings, count, ipus_per_replica, log, begun_in or Path.cwd())
+            found = _run(subject, settings, count, ipus_per_replica, log, started_in or Path.cwd())
             if isinstance(found, str):
                 problems.append(f"{count} process{'' if count == 1 else 'es'}: {found} (all it said: {log})")
                 continue
             runs.append(found)
-        told("", 1.0)
+        progress("", 1.0)
     return Measured(tuple(runs), " ".join(settings.more_words), 1, tuple(problems))
 
 
 def _run(
-    subject: Sequence[str], settings: MeasureSettings, count: int, ipus: int, log: Path, begun_in: Path
+    subject: Sequence[str], settings: MeasureSettings, count: int, ipus: int, log: Path, started_in: Path
 ) -> HostRun | str:
     """One run: its figures, or why there are none."""
-    asked = {"steps": settings.steps, "optimizer": settings.optimizer}
+    given = {"steps": settings.steps, "optimizer": settings.optimizer}
     with tempfile.TemporaryDirectory(prefix="tremula-scale-") as place:
         state = Path(place) / "state"
         command = [
             sys.executable, "-m", "tremula.launch",
             "--num-instances", str(count), "--num-replicas", str(count), "--ipus-per-replica", str(ipus),
-            sys.executable, "-m", _INSTANCE, place, json.dumps(asked),
+            sys.executable, "-m", _INSTANCE, place, json.dumps(given),
             *(with_words(subject, settings.more_words) if subject[0] == "run" else subject),
         ]  # fmt: skip
         environment = {
@@ -109,14 +109,14 @@ def _run(
             "TREMULA_CHIP_MODEL": "off",
             # the same form in all runs, and none of it compiled in between
             "TREMULA_EXECUTION": "quick",
-            # IPUs of their own: nobody else's are taken, and there are enough
+            # IPUs of their own: those of other programs are not taken, and there are enough
             "TREMULA_STATE_DIR": str(state),
             "TREMULA_VIRTUAL_IPUS": str(1 << (count * ipus - 1).bit_length()),  # devices are powers of two
         }
         for name in ("TREMULA_SYSTEM", "TREMULA_ESTIMATE", "IPUOF_VIPU_API_PARTITION_ID"):
             environment.pop(name, None)
         try:
-            code = _in_time(command, environment, log, settings.most_seconds, begun_in)
+            code = _in_time(command, environment, log, settings.most_seconds, started_in)
             figures = json.loads((Path(place) / FIGURES).read_text(encoding="utf-8"))
         except TimeoutError as late:
             return str(late)
@@ -136,7 +136,7 @@ def with_words(words: Sequence[str], more: Sequence[str]) -> list[str]:
 
 
 def _in_time(
-    command: Sequence[str], environment: dict[str, str], log: Path, seconds: float, begun_in: Path
+    command: Sequence[str], environment: dict[str, str], log: Path, seconds: float, started_in: Path
 ) -> int:
     """The exit code of a command that may take so long; its output goes to `log`.
 
@@ -148,7 +148,7 @@ def _in_time(
         process = subprocess.Popen(
             command,
             env=environment,
-            cwd=begun_in,
+            cwd=started_in,
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -178,7 +178,7 @@ def _ended_by_signals() -> Iterator[None]:
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
 
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's affair
+    if threading.current_thread() is not threading.main_thread():  # only the main thread handles signals
         yield
         return
     before = signal.signal(signal.SIGTERM, end)

@@ -8,19 +8,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tremula.scale import sentences as words
 from tremula.scale.data_rate import limits
 from tremula.scale.row import Layout, Measured, Row, ScalingStudy
-from tremula.scale.sentences import (
-    BANDS,
-    MEASURED,
-    batch,
-    capitalized,
-    data_limits,
-    headline,
-    named,
-    series_title,
-    verdict,
-)
+from tremula.scale.sentences import named
 from tremula.step_parts import DATA, STEP_PARTS
 from tremula.view.single_file import save_page, single_file
 
@@ -70,7 +61,7 @@ def page_data(study: ScalingStudy) -> dict[str, Any]:
         {
             "mode": named(mode, 20),
             "target": named(target, 60) or "this machine",
-            "title": capitalized(series_title(mode, target)),
+            "title": words.capitalized(words.series_title(mode, target)),
             "lead": _LEADS.get(mode, ""),
             "limit": begins.get((mode, target)),
             "rows": [_row(row) for row in sorted(rows, key=lambda row: row.ipus)],
@@ -80,19 +71,19 @@ def page_data(study: ScalingStudy) -> dict[str, Any]:
     data = study.data
     return {
         "name": named(study.name),
-        "headline": headline(study),
+        "headline": words.headline(study),
         "command": named(study.command, _LONG),
         "date": named(study.date, 20),
         "tremula": named(study.tremula, 40),
         "model": named(study.model_version, 40),
-        "banner": BANDS,
+        "banner": words.BANDS,
         "per": "weight update" if study.training else "call",
         "step": "weight update" if study.training else "micro-batch",
         "turns": "accumulation" if study.training else "device iterations",
         "parts": [[part.key, part.title, part.colour] for part in (*STEP_PARTS, DATA)],
         "series": series,
         "data": None if data is None else {"rate": data.samples_per_second, "about": _data_about(study)},
-        "limits": data_limits(study),
+        "limits": words.data_limits(study),
         "measured": None if study.measured is None else _measured(study.measured),
         "assumptions": [named(each, _LONG) for each in study.assumptions],
     }
@@ -117,7 +108,7 @@ def _row(row: Row) -> dict[str, Any]:
         "system": named(str(row.setting.get("system", "")), 60),
         "replicas": row.replicas,
         "stages": row.stages,
-        "batch": list(batch(row)),
+        "batch": list(words.batch(row)),
         "hosts": row.hosts,
         "fits": named(row.fits, 20),
         "runs": row.runs,
@@ -146,7 +137,7 @@ def _layout(layout: Layout) -> dict[str, Any]:
 
 def _measured(measured: Measured) -> dict[str, Any]:
     return {
-        "about": MEASURED,
+        "about": words.MEASURED,
         "program": named(measured.program, 400),
         "threads": measured.threads,
         "problems": [named(each, _LONG) for each in measured.problems],
@@ -161,7 +152,7 @@ def _measured(measured: Measured) -> dict[str, Any]:
                 "deviation": run.deviation,
                 "tolerance": run.tolerance,
                 "equivalent": run.equivalent,
-                "verdict": verdict(run),
+                "verdict": words.verdict(run),
                 "note": named(run.note, 400),
             }
             for run in measured.runs

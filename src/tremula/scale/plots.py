@@ -142,7 +142,7 @@ def _framed(study: ScalingStudy, title: str, paint: _Paint) -> Drawing:
     return drawing
 
 
-# The canvases are asked themselves: `savefig` draws everything once more beforehand, to find out what it knows.
+# Canvases are used directly: `savefig` would draw everything twice.
 
 
 def _png(drawing: Drawing) -> bytes:

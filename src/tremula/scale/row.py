@@ -46,11 +46,6 @@ class Row(Result):
     basis: str = ""
 
     @property
-    def runs(self) -> bool:
-        """Whether the best layout fits, by the middle of the band."""
-        return not self.problem and self.fits in ("yes", "likely")
-
-    @property
     def target(self) -> str:
         """The chip or system, as in the question."""
         return str(self.setting.get("target", ""))
@@ -59,11 +54,6 @@ class Row(Result):
     def system(self) -> str:
         """The system that was modelled."""
         return str(self.setting.get("system", ""))
-
-    @property
-    def ipus(self) -> int:
-        """IPUs of all replicas."""
-        return int(self.setting["ipus"])
 
     @property
     def replicas(self) -> int:
@@ -121,7 +111,7 @@ class ScalingStudy:
     date: str
     tremula: str
     model_version: str
-    asked: Mapping[str, Any]
+    question: Mapping[str, Any]
     rows: tuple[Row, ...]
     assumptions: tuple[str, ...]
     data: DataRate | None = None

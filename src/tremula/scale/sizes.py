@@ -18,7 +18,7 @@ from tremula.scale.layouts import Layouts, Tried, best_of
 from tremula.scale.question import STRONG, ScaleQuestion
 from tremula.scale.row import Row
 
-#: told before each layout: what is modelled, how many layouts are done, how many there are
+#: called before each layout: what is modelled, how many layouts are done, how many there are
 Tell = Callable[[str, int, int], None]
 #: a row that is known from an earlier run, by what it rests on
 Known = Callable[[str], Row | None]
@@ -28,18 +28,18 @@ def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, lis
     """The batch that stays the same, and what had to be chosen for it.
 
     Raises:
-        Error: something is asked that a model which only infers does not have.
+        Error: the question has something that a model which only infers does not have.
     """
     subject = layouts.subject
-    if not subject.training and (question.device_iterations or question.recompute):
+    if not subject.training and (question.device_iterations[0] or question.recompute[0]):
         raise Error(
             "This model only infers: it recomputes nothing, and --per-ipu sets how many micro-batches a call has. "
             "Leave --device-iterations and --recompute out."
         )
-    micro_batch = question.micro_batch or subject.micro_batch
+    micro_batch = question.micro_batch[0] or subject.micro_batch
     loops = subject.loops
     turns = loops.gradient_accumulation if subject.training else loops.device_iterations
-    per_ipu, notes = question.per_ipu, []
+    per_ipu, notes = question.per_ipu[0], []
     per = "weight update" if subject.training else "call"
     if per_ipu is None:
         own = max(1, -(-turns // layouts.own_ipus))
@@ -54,10 +54,10 @@ def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, lis
                 f"Every IPU takes {per_ipu} micro-batches per {per} instead of {own}: the fewest with which a layout "
                 "that fits can fill its pipeline."
             )
-    batch = question.global_batch
+    batch = question.global_batch[0]
     if batch is None:
         batch = micro_batch * per_ipu * max(question.ipus)
-        if STRONG in question.modes:
+        if STRONG in question.mode:
             notes.append(
                 f"The global batch of strong scaling, {batch:,} samples, is what weak scaling has at the largest size; "
                 "--global-batch sets another."
@@ -67,7 +67,7 @@ def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, lis
 
 def _enough_for_one_that_fits(layouts: Layouts, question: ScaleQuestion, micro_batch: int, own: int) -> int:
     """Micro-batches per IPU: as the program has it if a layout fits with that, else the fewest with which one does."""
-    target, ipus = question.targets[0], max(question.ipus)
+    target, ipus = question.target[0], max(question.ipus)
     closest: tuple[float, int] | None = None
     for width in layouts.widths(ipus):
         try:
@@ -96,17 +96,17 @@ def sizes(
 
     Args:
         layouts: of the model.
-        question: what is asked.
+        question: sizes, targets, modes.
         batches: what stays the same.
-        known: asked for each row before it is modelled.
-        found: told each row that was modelled, as soon as it is there; how it compares with others comes later.
-        tell: told how far it is.
+        known: rows of an earlier run, by their basis.
+        found: called with each row that was modelled; how it compares with others comes later.
+        tell: gets the progress.
     """
     rows: list[Row] = []
-    total = len(question.modes) * len(question.targets) * sum(len(layouts.widths(n)) for n in question.sizes)
+    total = len(question.mode) * len(question.target) * sum(len(layouts.widths(n)) for n in question.sizes)
     done = 0
-    for mode in question.modes:
-        for target in question.targets:
+    for mode in question.mode:
+        for target in question.target:
             series = []
             for ipus in question.sizes:
                 basis = layouts.basis(target, ipus, batches, mode)

@@ -15,40 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from tremula.formatting import amount, share
+from tremula.scale import sentences as words
 from tremula.scale.data_rate import MEASURED as RATE_MEASURED
 from tremula.scale.data_rate import limits
 from tremula.scale.row import Measured, Row, ScalingStudy
-from tremula.scale.sentences import (
-    BANDS,
-    MEASURED,
-    batch,
-    capitalized,
-    data_limits,
-    headline,
-    host_run,
-    ipus,
-    named,
-    series_title,
-    tried,
-    waiting,
-)
 from tremula.step_parts import DATA, STEP_PARTS, StepPart
 from tremula.study import table as results
-from tremula.study.table import (
-    ENERGY,
-    LEAST_SHARE,
-    MEMORY,
-    STEP,
-    THROUGHPUT,
-    TILE,
-    Column,
-    csv_text,
-    figure_cells,
-    figure_column,
-    fitting,
-    print_block,
-    say,
-)
+from tremula.study.table import STEP, THROUGHPUT, Column, figure_column, say
 
 Columns = list[Column[Row]]
 _IPUS: Column[Row] = Column("IPUs", lambda row: (f"{row.ipus:,}", ""))
@@ -57,25 +30,25 @@ _EFFICIENCY = figure_column("efficiency", "efficiency", share)
 
 
 def _speed() -> Columns:
-    return [_IPUS, _LAYOUT, Column("batch", batch), STEP, THROUGHPUT, _EFFICIENCY]
+    return [_IPUS, _LAYOUT, Column("batch", words.batch), STEP, THROUGHPUT, _EFFICIENCY]
 
 
 def _cost(study: ScalingStudy) -> Columns:
     with_data = figure_column("with data", "fed_throughput", amount)
-    return [*([with_data] if study.data is not None else []), TILE, MEMORY, ENERGY]
+    return [*([with_data] if study.data is not None else []), results.TILE, results.MEMORY, results.ENERGY]
 
 
 def _time(rows: Sequence[Row]) -> Columns:
     def column(part: StepPart) -> Column[Row]:
         def cell(row: Row) -> tuple[str, str]:
             value = row.shares.get(part.key, 0.0)
-            return (share(value) if value >= LEAST_SHARE else "-"), ""
+            return (share(value) if value >= results.LEAST_SHARE else "-"), ""
 
         return Column(textwrap.fill(part.short, 10), cell)
 
-    shown = [p for p in STEP_PARTS if any(row.shares.get(p.key, 0.0) >= LEAST_SHARE for row in rows)]
-    late: Column[Row] = Column(textwrap.fill(DATA.short, 10), lambda row: (waiting(row) or "-", ""))
-    return [column(part) for part in shown] + ([late] if any(waiting(row) for row in rows) else [])
+    shown = [p for p in STEP_PARTS if any(row.shares.get(p.key, 0.0) >= results.LEAST_SHARE for row in rows)]
+    late: Column[Row] = Column(textwrap.fill(DATA.short, 10), lambda row: (words.waiting(row) or "-", ""))
+    return [column(part) for part in shown] + ([late] if any(words.waiting(row) for row in rows) else [])
 
 
 # -- the whole study -------------------------------------------------------------------------------------------
@@ -83,26 +56,26 @@ def _time(rows: Sequence[Row]) -> Columns:
 
 def print_study(study: ScalingStudy, console: Console) -> None:
     """The whole study."""
-    say(console, f"{named(study.name)}: {headline(study)}", "bold")
-    say(console, BANDS, "yellow")
+    say(console, f"{words.named(study.name)}: {words.headline(study)}", "bold")
+    say(console, words.BANDS, "yellow")
     every = study.series()
     for mode, target, rows in every:
         console.print()
-        say(console, capitalized(series_title(mode, target)), "bold")
+        say(console, words.capitalized(words.series_title(mode, target)), "bold")
         _print_series([row for row in rows if row.figures], study, console)
         _print_problems(rows, console)
     console.print()
     say(console, _legend(study), "dim")
-    _list("Data", data_limits(study), console)
+    _list("Data", words.data_limits(study), console)
     same: dict[tuple[int, tuple[str, ...]], list[str]] = {}
     for mode, target, rows in every:  # weak and strong mostly meet at the largest size
         row = max(rows, key=lambda row: row.ipus)
-        same.setdefault((row.ipus, tuple(tried(row))), []).append(series_title(mode, target))
+        same.setdefault((row.ipus, tuple(words.tried(row))), []).append(words.series_title(mode, target))
     for (size, lines), titles in same.items():
-        _list(f"Layouts tried for {ipus(size)}, {', '.join(titles)}", lines, console)
+        _list(f"Layouts tried for {words.ipus(size)}, {', '.join(titles)}", lines, console)
     if study.measured is not None:
         _print_measured(study.measured, console)
-    _list("Assumptions", [named(each, 2_000) for each in study.assumptions], console)
+    _list("Assumptions", [words.named(each, 2_000) for each in study.assumptions], console)
 
 
 def _legend(study: ScalingStudy) -> str:
@@ -121,11 +94,11 @@ def _print_series(rows: Sequence[Row], study: ScalingStudy, console: Console) ->
     speed, cost, time = _speed(), _cost(study), _time(rows)
     wide, medium = [speed + cost, [_IPUS, *time]], [speed, [_IPUS, *cost], [_IPUS, *time]]
     for form in (wide, medium):
-        tables = [fitting(columns, rows, console) for columns in form if len(columns) > 1]
+        tables = [results.fitting(columns, rows, console) for columns in form if len(columns) > 1]
         known = [table for table in tables if table is not None]
         if len(known) < len(tables):
             continue
-        late = "; what waiting for data adds to it" if any(waiting(row) for row in rows) else ""
+        late = "; what waiting for data adds to it" if any(words.waiting(row) for row in rows) else ""
         for number, table in enumerate(known):
             if number:
                 console.print()
@@ -134,34 +107,34 @@ def _print_series(rows: Sequence[Row], study: ScalingStudy, console: Console) ->
             console.print(table)
         return
     parts: Columns = [Column("time goes to", lambda row: (results.time_parts(row), ""))]
-    if any(waiting(row) for row in rows):
-        parts.append(Column(DATA.short, lambda row: (waiting(row), "")))
+    if any(words.waiting(row) for row in rows):
+        parts.append(Column(DATA.short, lambda row: (words.waiting(row), "")))
     for row in rows:
-        print_block(ipus(row.ipus), [*speed[1:], *cost, *parts], row, console)
+        results.print_block(words.ipus(row.ipus), [*speed[1:], *cost, *parts], row, console)
 
 
 def _print_problems(rows: Iterable[Row], console: Console) -> None:
     for row in rows:
         if row.problem:
-            say(console, f"no figures for {ipus(row.ipus)}: {named(row.problem, 600)}", "yellow")
+            say(console, f"no figures for {words.ipus(row.ipus)}: {words.named(row.problem, 600)}", "yellow")
     for note in dict.fromkeys(note for row in rows for note in row.notes):
-        say(console, f"note: {named(note, 600)}", "dim")
+        say(console, f"note: {words.named(note, 600)}", "dim")
 
 
 def _print_measured(measured: Measured, console: Console) -> None:
     console.print()
     say(console, "Replicas on this host", "bold")
-    say(console, MEASURED, "yellow")
+    say(console, words.MEASURED, "yellow")
     for run in measured.runs:
         compared = run.instances > 1 and run.equivalent is not None
         style = "" if not compared else "green" if run.equivalent else "bold red"
-        _bullet(console, host_run(run), style)
+        _bullet(console, words.host_run(run), style)
     if measured.program:
-        _bullet(console, f"the program was run with: {named(measured.program, 400)}")
+        _bullet(console, f"the program was run with: {words.named(measured.program, 400)}")
     if measured.threads:
         _bullet(console, f"{measured.threads} thread{'' if measured.threads == 1 else 's'} to a process")
     for problem in measured.problems:
-        _bullet(console, named(problem, 600), "yellow")
+        _bullet(console, words.named(problem, 600), "yellow")
 
 
 def _list(title: str, lines: Sequence[str], console: Console) -> None:
@@ -190,8 +163,10 @@ def print_brief(study: ScalingStudy, console: Console) -> None:
     columns += [_EFFICIENCY, Column("fits", lambda row: (row.fits, ""), left=True)]
     most: Column[Row] = Column("most of the time", lambda row: (_largest_parts(row), ""), left=True)
     for mode, target, rows in study.series():
-        title = f"{mode.capitalize()} scaling of {named(study.name)} on {named(target or 'this machine')}, modelled"
-        say(console, named(title, 300), "bold")
+        series = words.capitalized(
+            words.series_title(mode, target).replace(" on ", f" of {words.named(study.name)} on ", 1)
+        )
+        say(console, f"{series}, modelled", "bold")
         known = [row for row in rows if not row.problem]
         for gap, shown in ((2, [*columns, most]), (2, columns), (1, columns)):
             table = results.table(shown, known, gap=gap, beside=True)
@@ -201,9 +176,9 @@ def print_brief(study: ScalingStudy, console: Console) -> None:
                 break
         for row in rows:
             if row.problem:
-                say(console, f"{ipus(row.ipus)}: no answer: {row.problem}", "yellow")
+                say(console, f"{words.ipus(row.ipus)}: no answer: {row.problem}", "yellow")
     for line in _brief_notes(study):
-        console.print(Text(named(line, 2_000)))
+        console.print(Text(words.named(line, 2_000)))
 
 
 def _largest_parts(row: Row) -> str:
@@ -239,7 +214,7 @@ def _data_notes(study: ScalingStudy) -> list[str]:
         text = (
             f"enough for all of these sizes: {up_to}"
             if limit.ipus is None
-            else f"which limits from {ipus(limit.ipus)} on; {up_to}"
+            else f"which limits from {words.ipus(limit.ipus)} on; {up_to}"
         )
         found.setdefault(text, []).append(f"{limit.mode} on {limit.target}")
     if len(found) == 1:
@@ -258,7 +233,7 @@ def as_html(study: ScalingStudy) -> str:
             rows,
             [*_speed(), *_cost(study)],
             _legend(study),
-            title=f"{series_title(mode, target)}, ",
+            title=f"{words.series_title(mode, target)}, ",
         )
         for mode, target, rows in study.series()
     )
@@ -271,7 +246,9 @@ _SETTINGS = (
 
 def as_csv(study: ScalingStudy) -> str:
     """One line per row: settings, figures with their ranges, seconds of each part, and what a host loads."""
-    return csv_text([_csv_line(row, study) for row in study.rows], ("name", "training", "mode", *_SETTINGS))
+    return results.csv_text(
+        [_csv_line(row, study) for row in study.rows], ("name", "training", "mode", *_SETTINGS)
+    )
 
 
 def _csv_line(row: Row, study: ScalingStudy) -> dict[str, object]:
@@ -285,7 +262,7 @@ def _csv_line(row: Row, study: ScalingStudy) -> dict[str, object]:
         "global_batch": row.global_batch,
         "hosts": row.hosts,
         "fits": row.fits,
-        **figure_cells(row, study.rows),
+        **results.figure_cells(row, study.rows),
         **{f"seconds_{part.key}": parts.get(part.key, "") for part in (*STEP_PARTS, DATA)},
         "host_samples_per_second": "" if study.data is None else study.data.samples_per_second,
         "begins": begins,

@@ -86,11 +86,11 @@ def ask(
     study = Study(subject)
     settings = (question or Question()).settings()
     found = []
-    with bar(f"Modelling {plain(subject.name, 40, lines=False)}", tell) as told:
+    with bar(f"Modelling {plain(subject.name, 40, lines=False)}", tell) as progress:
         for number, setting in enumerate(settings):
-            told(_described(setting), number / len(settings))
+            progress(_described(setting), number / len(settings))
             found.append(answer(study, setting))
-        told("", 1.0)
+        progress("", 1.0)
     return Answers(subject, study, tuple(found))
 
 

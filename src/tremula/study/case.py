@@ -56,7 +56,7 @@ class Study:
         self._subjects: dict[tuple[tuple[str | None, ...], str | None, str | None], Subject] = {}
 
     def planner(self, system: System, deployment: Deployment) -> Planner:
-        """The planner of the tiles that compute, with the shapes that it knows."""
+        """The planner of the tiles that compute, with its cached plans."""
         chip = system.chip.with_tiles(system.chip.tiles - deployment.io_tiles)
         if chip not in self._planners:
             self._planners[chip] = Planner(chip)

@@ -1,6 +1,6 @@
-"""From what is asked to complete cases: replicas, stages and accumulation that fit together.
+"""From a setting to complete cases: replicas, stages and accumulation that fit together.
 
-IPUs that nobody asked to be stages become replicas, as long as the model fits on one IPU; if it does not, it is cut
+IPUs become replicas, as long as the model fits on one IPU; if it does not, it is cut
 over 2, 4, 8 ... IPUs until it does. A pipeline needs as many micro-batches as it has stages: accumulation (or, in
 inference, device iterations) is raised to that where it is the program's own, and the answer says so.
 """
@@ -62,11 +62,11 @@ def plans(study: Study, setting: Setting) -> Iterator[Plan]:
         width *= 2
 
 
-def _replicas(ipus: int | None, each: int, asked: int | None, study: Study, what: str) -> int:
-    if asked is not None:
-        if ipus is not None and ipus != asked * each:
-            raise Error(f"{asked} replicas of {each} {what} are {asked * each} IPUs, not {ipus}.")
-        return asked
+def _replicas(ipus: int | None, each: int, replicas: int | None, study: Study, what: str) -> int:
+    if replicas is not None:
+        if ipus is not None and ipus != replicas * each:
+            raise Error(f"{replicas} replicas of {each} {what} are {replicas * each} IPUs, not {ipus}.")
+        return replicas
     if ipus is None:
         return study.subject.loops.replicas
     if ipus % each:

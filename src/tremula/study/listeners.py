@@ -38,5 +38,5 @@ def listener() -> Listener | None:
 
 
 def is_asked() -> bool:
-    """Whether somebody wants to know about the models of this process."""
+    """Whether there is a question about the models of this process."""
     return _listener is not None or env.get("TREMULA_ESTIMATE") != "off"

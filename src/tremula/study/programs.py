@@ -1,4 +1,4 @@
-"""Whole programs as subjects: run unchanged until they first call a wrapped model, which is handed over there.
+"""Whole programs as subjects: run unchanged until they first call a wrapped model.
 
 A program is given as a user gives it to Python: its path or `-m module`, then its own arguments.
 """
@@ -54,7 +54,7 @@ def subjects_of_program(
     def listen(subject: Subject) -> None:
         try:
             answered.append(answer(subject))
-        except BaseException as problem:  # not the program's affair: it might catch it
+        except BaseException as problem:  # kept from the program, which might catch it
             failed.append(problem)
             raise _Answered from None
         if not go_on:
@@ -62,7 +62,7 @@ def subjects_of_program(
 
     # what was wrapped and not called is no surprise here
     os.environ.setdefault("TREMULA_SUMMARY", "0")
-    argv, path, out, begun_in = sys.argv, list(sys.path), sys.stdout, Path.cwd()
+    argv, path, out, started_in = sys.argv, list(sys.path), sys.stdout, Path.cwd()
     if prints is not None:
         sys.stdout = prints
     try:
@@ -76,7 +76,7 @@ def subjects_of_program(
     finally:
         sys.argv, sys.path[:], sys.stdout = argv, path, out
         with contextlib.suppress(OSError):  # the program may have gone elsewhere
-            os.chdir(begun_in)
+            os.chdir(started_in)
     if failed:
         raise failed[0]
     if not answered:

@@ -1,7 +1,7 @@
-"""What is asked: lists of systems, IPUs, batch sizes, precisions; every combination is one setting.
+"""A question: lists of systems, IPUs, batch sizes, precisions; every combination is one setting.
 
-A value that is not asked about is the program's own. The arithmetic that goes with it (how many replicas, how much
-accumulation a pipeline needs) is settled in layout.py, and told.
+A value that is left out is the program's own. How many replicas and how much accumulation go with it is decided in
+cases.py, and noted in the answer.
 """
 
 from __future__ import annotations
@@ -9,20 +9,26 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 from tremula.errors import Error
 
-#: precisions that can be asked for: type of weights and activations, partial sums (None: as the program says)
+#: precisions: type of weights and activations, partial sums (None: the program's own)
 PRECISIONS: Mapping[str, tuple[str, str | None]] = {
     "fp32": ("fp32", None),
     "fp16": ("fp16", None),
     "fp16.32": ("fp16", "fp32"),
     "fp16.16": ("fp16", "fp16"),
 }
-#: combinations that are answered in one go
-MOST_SETTINGS = 500
 RECOMPUTE = ("none", "all", "norms")
+#: combinations that one question may have
+MOST_SETTINGS = 500
+#: fields whose values are words out of a list
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "precision": tuple(PRECISIONS),
+    "recompute": RECOMPUTE,
+    "mode": ("weak", "strong"),
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Setting:
     target: str | None = None
     #: IPUs of all replicas together
     ipus: int | None = None
-    #: IPUs of one replica; asked for, the model is cut anew
+    #: IPUs of one replica; if given, the model is cut anew
     stages: int | None = None
     replicas: int | None = None
     micro_batch: int | None = None
@@ -58,15 +64,17 @@ class Question:
     recompute: tuple[str | None, ...] = (None,)
 
     def __post_init__(self) -> None:
+        count = 1
         for each in fields(self):
             values = getattr(self, each.name)
             if not values:
                 raise Error(f"{each.name} has no value; leave it out, or give one.")
             for value in values:
                 _check(each.name, value)
-        count = 1
-        for each in fields(self):
-            count *= len(getattr(self, each.name))
+            count *= len(values)
+        self._check_count(count)
+
+    def _check_count(self, count: int) -> None:
         if count > MOST_SETTINGS:
             raise Error(
                 f"These lists make {count:,} combinations; at most {MOST_SETTINGS} are answered in one go. Ask for "
@@ -75,12 +83,12 @@ class Question:
 
     def settings(self) -> list[Setting]:
         """Every combination, in the order in which the fields are listed here, the last changing fastest."""
-        names = [each.name for each in fields(self)]
+        names = [each.name for each in fields(Setting)]
         values = [getattr(self, name) for name in names]
         return [Setting(**dict(zip(names, each, strict=True))) for each in itertools.product(*values)]
 
     @classmethod
-    def of(cls, **values: Any) -> Question:
+    def of(cls, **values: Any) -> Self:
         """From single values and lists; None and missing ones are the program's own."""
         known = {each.name for each in fields(cls)}
         unknown = sorted(set(values) - known)
@@ -98,15 +106,10 @@ class Question:
 
 
 def _check(name: str, value: Any) -> None:
-    if value is None:
-        return
-    if name == "target":
-        return  # the catalogue refuses what it does not know, with what there is
-    if name == "precision":
-        if value not in PRECISIONS:
-            raise Error(f"precision must be one of {', '.join(PRECISIONS)}, not {value!r}.")
-    elif name == "recompute":
-        if value not in RECOMPUTE:
-            raise Error(f"recompute must be one of {', '.join(RECOMPUTE)}, not {value!r}.")
+    if value is None or name == "target":
+        return  # the catalogue refuses targets that it has not, with a list
+    if name in _WORDS:
+        if value not in _WORDS[name]:
+            raise Error(f"{name} must be one of {', '.join(_WORDS[name])}, not {value!r}.")
     elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise Error(f"{name} must be a whole number, 1 or more, not {value!r}.")

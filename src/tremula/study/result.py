@@ -8,6 +8,7 @@ from typing import Any
 
 from tremula.estimate.estimate import VERSION, Estimate
 from tremula.estimate.figures import Figure, banded_figures, matrix_dtype
+from tremula.formatting import amount, share
 from tremula.step_parts import STEP_PARTS
 
 #: figures of a result; those of profiles are more
@@ -47,6 +48,32 @@ class Result:
     def figure(self, name: str) -> Figure | None:
         """A figure, if it is known."""
         return self.figures.get(name)
+
+    @property
+    def runs(self) -> bool:
+        """Whether it fits, by the middle of the band."""
+        return not self.problem and self.fits in ("yes", "likely")
+
+    @property
+    def ipus(self) -> int:
+        """IPUs of all replicas."""
+        return int(self.setting["ipus"])
+
+    @property
+    def throughput(self) -> float:
+        """Samples per second of all replicas."""
+        return self["throughput"].value
+
+    @property
+    def tile_share(self) -> float:
+        """Bytes on the fullest tile, as a share of its memory."""
+        return self["tile_share"].value
+
+    @property
+    def brief(self) -> str:
+        """Speed and memory in a few words."""
+        fits = "" if self.runs else ", does not fit"
+        return f"{amount(self.throughput)} samples/s, {share(self.tile_share)} of a tile{fits}"
 
     @property
     def short_setting(self) -> str:

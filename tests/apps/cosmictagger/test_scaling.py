@@ -128,7 +128,7 @@ def test_mistakes_are_one_line_and_nothing_is_made(
     assert "Did you mean data.wires?" in refused(capsys, 2, *QUICK, "data.wire=64")
     assert "cannot be halved" in refused(capsys, 2, *QUICK, *TINY, "network.depth=6")
     assert "There is no file" in refused(capsys, 2, *QUICK, "data=real", "data.file=none.h5")
-    assert "weak, strong or both" in refused(capsys, 1, *QUICK, "--mode=weakly")
+    assert "mode must be one of weak, strong" in refused(capsys, 1, *QUICK, "--mode=weakly")
     assert "nowhere" in refused(capsys, 1, *QUICK, "--target=nowhere")
     assert "--measure-with" in refused(capsys, 1, *QUICK, "--measure-with='")
     assert "--loader-rate" in refused(capsys, 1, *QUICK, "--loader-rate=nan")

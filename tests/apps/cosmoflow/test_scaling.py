@@ -86,7 +86,7 @@ def test_mistakes_are_one_line_and_nothing_is_made(folder: Path, capsys: pytest.
     assert "no option --nothing" in refused(capsys, 2, *QUICK, "--nothing")
     assert "did you mean gc64?" in refused(capsys, 2, "--config-name=gc46")
     assert "did you mean train.epochs" in refused(capsys, 2, *QUICK, "train.epoch=3")
-    assert "weak, strong or both" in refused(capsys, 1, *QUICK, "--mode=weakly")
+    assert "mode must be one of weak, strong" in refused(capsys, 1, *QUICK, "--mode=weakly")
     assert "--loader-rate" in refused(capsys, 1, *QUICK, "--loader-rate=0")
     assert list(folder.iterdir()) == []
     (folder / "file").write_text("")

@@ -11,7 +11,7 @@ from torch import nn
 
 from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.segments import Segments
-from tremula.frontends.torch.dialect.advice_code import PopTorchCode
+from tremula.frontends.torch.dialect.advice_code import TorchCode
 from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
 from tremula.frontends.torch.optimize.spec import Kind as OptimizerKind
 from tremula.frontends.torch.rules.program import program_of
@@ -62,6 +62,6 @@ def in_segments() -> Callable[..., Segmented]:
                 flattenTensorStructure,
             ).program
         cuts = tuple(segments.cuts(program))
-        return Segmented(program_of(program, deployment.lowering), cuts, PopTorchCode(module))
+        return Segmented(program_of(program, deployment.lowering), cuts, TorchCode(module))
 
     return make

@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional
 
 import poptorch
-from tremula.device.chip_model import estimate_of
+from tremula.ask import estimate_of
 from tremula.frontends.torch.dialect.module_paths import access
 from tremula.machine.modelled_system import modelled_system
 from tremula.program.loops import Loops

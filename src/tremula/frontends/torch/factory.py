@@ -163,7 +163,7 @@ def subject_of(
         training: None: if it returned an optimizer, or one is named, or forward computes a loss.
         optimizer: by name (tremula.frontends.torch.optimize.named); default: what the factory returned, else sgd.
         loops: accumulation, device iterations and replicas to begin with.
-        values: keep the values of the inputs, for those who run it.
+        values: keep the values of the inputs, to run it.
     """
     leaves, structure = pytree.tree_flatten((made.args, dict(made.kwargs)))
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -214,7 +214,7 @@ def subject_of(
 def _with_loss(result: Any) -> Any:
     """`result` with its loss marked as what is trained, as `poptorch.identity_loss` would.
 
-    A plain model knows nothing of that mark: its loss is the differentiable number that it returns, the one called
+    A plain model has no such mark: its loss is the differentiable number that it returns, the one called
     `loss` or the last of several. Without such a number, torch's loss functions mark themselves.
     """
     if isinstance(result, Mapping) and isinstance(result.get("loss"), torch.Tensor):

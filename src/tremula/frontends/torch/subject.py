@@ -24,7 +24,7 @@ from tremula.frontends.torch.capture.segments import Segments
 from tremula.frontends.torch.capture.step import Flatten
 from tremula.frontends.torch.capture.support import unknown_ops
 from tremula.frontends.torch.data import current_loader
-from tremula.frontends.torch.dialect.advice_code import PopTorchCode
+from tremula.frontends.torch.dialect.advice_code import TorchCode
 from tremula.frontends.torch.dtypes import device_dtype
 from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.frontends.torch.optimize.spec import OptimizerSpec
@@ -131,9 +131,9 @@ class TorchSubject:
         return None if self.parts.spec is None else dtype_name(self.parts.spec.accum_type)
 
     @property
-    def dialect(self) -> PopTorchCode:
+    def dialect(self) -> TorchCode:
         """How changes are written."""
-        return PopTorchCode(self.parts.module)
+        return TorchCode(self.parts.module)
 
     def deployment(self, stages: StageSummary | None) -> Deployment:
         """How the program's options put these stages on IPUs."""

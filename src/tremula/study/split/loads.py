@@ -241,7 +241,7 @@ def _inbound(program: Program, piece_of_op: NDArray[np.int64], count: int) -> Fl
 
 
 def _code(program: Program, piece_of_op: NDArray[np.int64], count: int, planner: Planner) -> Floats:
-    """Bytes on a tile by run of pieces: a work counts once in a run, whoever has it first."""
+    """Bytes on a tile by run of pieces: equal work counts once in a run."""
     corners = np.zeros((count + 2, count + 2))
     seen: dict[Work, int] = {}
     order = np.argsort(piece_of_op, kind="stable")

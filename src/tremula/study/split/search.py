@@ -1,6 +1,6 @@
 """The automatic split: candidates by dynamic programming, judged by the full chip model, then moved cut by cut.
 
-The programming (cuts.py) knows cycles well and memory roughly. So the bound on memory is found by bisection: the
+Dynamic programming (cuts.py) has exact cycles and rough memory. So the bound on memory is found by bisection: the
 fastest split first, the smallest one next, and between them until the fastest that fits is known closely enough.
 The best then has its cuts moved, one by one, away from the IPU that limits it. What fits comes before what is fast;
 nothing is captured twice. The result is as right as the chip model is (docs/accuracy.md).
@@ -68,7 +68,7 @@ def find_split(
         ipus: IPUs of a replica, one stage on each, and perhaps a last one back on IPU 0.
         deployment: settings of the device; execution and IPUs per replica are set here (see `pipelined`).
         system: chips, machines and links.
-        planner: one to go on with, which knows shapes already.
+        planner: one with cached plans.
         budget: of time and evaluations.
 
     Raises:

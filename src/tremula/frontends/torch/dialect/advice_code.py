@@ -21,7 +21,7 @@ _RECOMPUTATION = 'options._Popart.set("autoRecomputation", {})  # {}'
 _SETTERS = {"optimizer_state": "setOptimizerLocation", "accumulators": "setAccumulatorLocation"}
 
 
-class PopTorchCode:
+class TorchCode:
     """Lines for one model.
 
     Args:

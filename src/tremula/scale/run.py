@@ -1,6 +1,6 @@
 """A whole study: the batch, the rows, what was measured, in one document.
 
-After every row the study as it stands is written, so a run that is stopped loses the row it was at and no more.
+The document is written after every row, so a run that is stopped loses one row at most.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ def make_study(
     measuring: tuple[str, Measuring] | None = None,
     tell: ProgressCallback | None = None,
 ) -> ScalingStudy:
-    """Model every size of `question`, measure, and keep all of it in `folder`; goes on from what is kept there.
+    """Model every size of `question`, measure, and write all of it to `folder`; continues what is there.
 
     Args:
         subject: the model.
-        question: what is asked.
-        command: how the study was asked for.
-        folder: where the document is kept.
+        question: sizes, targets, batches.
+        command: the command line, for the document.
+        folder: where the document is written.
         name: for reports; by default the model's.
         fresh: model and measure everything anew.
         data: how fast a host has batches ready.
         measuring: what is measured in a word, and how; None: nothing is.
-        tell: told how far it is, in place of a bar.
+        tell: gets the progress, in place of a bar.
     """
     path = folder / DOCUMENT
-    before = None if fresh else kept(path)
-    known = kept_rows(before)
+    before = None if fresh else earlier_study(path)
+    known = earlier_rows(before)
     done: list[Row] = []
-    with bar(f"Scaling {plain(name or subject.name, 40, lines=False)}", tell) as told:
-        told("capturing the program", 0.0)
+    with bar(f"Scaling {plain(name or subject.name, 40, lines=False)}", tell) as progress:
+        progress("capturing the program", 0.0)
         layouts = Layouts(subject, question)
         batches, notes = batches_for(layouts, question)
 
@@ -76,7 +76,7 @@ def make_study(
                 date=datetime.date.today().isoformat(),
                 tremula=__version__,
                 model_version=VERSION,
-                asked={k: v for k, v in question.plain().items() if v is not None},
+                question=question.plain(),
                 rows=tuple(rows),
                 assumptions=tuple(assumptions(question, batches, rows, subject.training, data) + notes),
                 data=data,
@@ -94,7 +94,7 @@ def make_study(
             batches,
             known=known.get,
             found=found,
-            tell=lambda what, number, of: told(what, number / of if of else 1.0),
+            tell=lambda what, number, of: progress(what, number / of if of else 1.0),
         )
     made = study([with_data_rate(row, data) for row in rows], _measured(layouts, measuring, before))
     save(made, path)
@@ -120,7 +120,7 @@ def _proved(measured: Measured) -> bool:
     return all(run.instances == 1 or run.equivalent for run in measured.runs)
 
 
-def kept(path: Path) -> ScalingStudy | None:
+def earlier_study(path: Path) -> ScalingStudy | None:
     """The study of an earlier run; None if there was none, or if its file is not readable."""
     try:
         return read(path) if path.exists() else None
@@ -128,7 +128,7 @@ def kept(path: Path) -> ScalingStudy | None:
         return None
 
 
-def kept_rows(study: ScalingStudy | None) -> dict[str, Row]:
+def earlier_rows(study: ScalingStudy | None) -> dict[str, Row]:
     """Rows of an earlier run by what they rest on."""
     # what is reckoned over a whole series, and from the host's data, is reckoned anew
     later = ("efficiency", "speedup", "fed_throughput")

@@ -15,11 +15,11 @@ from tremula.errors import Error
 from tremula.frontends.torch.subject import TorchSubject
 from tremula.scale import layouts
 from tremula.scale.document import plain, read
-from tremula.scale.making import DOCUMENT, make_study
 from tremula.scale.question import WEAK, ScaleQuestion
 from tremula.scale.row import DataRate, Measured, ScalingStudy
+from tremula.scale.run import DOCUMENT, make_study
 
-QUESTION = ScaleQuestion(targets=("mk2",), ipus=(1, 2), stages=(1,), modes=(WEAK,), per_ipu=2)
+QUESTION = ScaleQuestion.of(target=("mk2",), ipus=(1, 2), stages=(1,), mode=(WEAK,), per_ipu=2)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_second_run_models_nothing_and_measures_nothing_again(tmp_path: Path, 
 
 def test_more_sizes_are_added_to_those_that_are_known(tmp_path: Path, tried: list[int]) -> None:
     made(tmp_path)
-    more = ScaleQuestion(targets=("mk2",), ipus=(1, 2, 4), stages=(1,), modes=(WEAK,), per_ipu=2)
+    more = ScaleQuestion.of(target=("mk2",), ipus=(1, 2, 4), stages=(1,), mode=(WEAK,), per_ipu=2)
     study = made(tmp_path, question=more)
     assert tried == [1, 2, 4]
     assert study == made(tmp_path / "other", question=more)
@@ -81,8 +81,8 @@ def test_more_sizes_are_added_to_those_that_are_known(tmp_path: Path, tried: lis
     [
         (stack(width=65), QUESTION),
         (stack(batch=4), QUESTION),
-        (stack(), ScaleQuestion(targets=("mk2",), ipus=(1, 2), stages=(1,), modes=(WEAK,), per_ipu=3)),
-        (stack(), ScaleQuestion(targets=("bow",), ipus=(1, 2), stages=(1,), modes=(WEAK,), per_ipu=2)),
+        (stack(), ScaleQuestion.of(target=("mk2",), ipus=(1, 2), stages=(1,), mode=(WEAK,), per_ipu=3)),
+        (stack(), ScaleQuestion.of(target=("bow",), ipus=(1, 2), stages=(1,), mode=(WEAK,), per_ipu=2)),
     ],
 )
 def test_another_model_or_question_is_modelled_anew(

@@ -18,11 +18,12 @@ from tremula.advise.advise import AdviceList, advise
 from tremula.advise.compile_time import compile_time
 from tremula.advise.operations import Looks, operations
 from tremula.advise.recompilations import recompilations
-from tremula.ask.options import options_from_text, question_of
 from tremula.errors import Error
 from tremula.formatting import plain
 from tremula.settings.environment import env
 from tremula.study.answer import Answer, Answers, ask
+from tremula.study.options import options_from_text, question_of
+from tremula.study.question import Question
 from tremula.study.saved import save
 from tremula.study.subject import Subject
 from tremula.study.table import as_csv, legend, print_table
@@ -44,7 +45,7 @@ def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = 
     if options.csv and options.why:
         raise Error("--why gives text, which a spreadsheet cannot take: leave out one of --why and --csv")
     out = file or sys.stdout
-    question = question_of(options)
+    question = question_of(options, Question)
     answers = ask(subject, question)
     console = Console(
         file=out, highlight=False, markup=False, emoji=False, width=None if out.isatty() else _WIDTH
@@ -164,7 +165,7 @@ def _looks(answers: Answers, chosen: Answer) -> Looks:
 
 def _print_advice(advice: AdviceList, console: Console) -> None:
     console.print(Text("\nAdvice, by predicted effect (modelled)", style="bold"))
-    console.print(Text(f"as it is: {plain(str(advice.before))}"))
+    console.print(Text(f"as it is: {plain(advice.before.brief)}"))
     if not len(advice):
         console.print(Text("nothing that was tried helps by 2 % or more"))
     for number, each in enumerate(list(advice)[:_ADVICE], 1):

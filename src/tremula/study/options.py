@@ -1,15 +1,16 @@
-"""The options of `tremula estimate`, which TREMULA_ESTIMATE_OPTIONS understands too."""
+"""The options that ask a question, on command lines and in TREMULA_ESTIMATE_OPTIONS."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
-from typing import NoReturn
+from collections.abc import Mapping
+from typing import NoReturn, TypeVar
 
 from tremula.errors import Error
 from tremula.study.question import RECOMPUTE, Question
 
-_PRECISIONS = "fp32, fp16, fp16.32 or fp16.16 (half with partial sums in that type)"
+AnyQuestion = TypeVar("AnyQuestion", bound=Question)
 
 
 def numbers(text: str) -> list[int]:
@@ -31,26 +32,43 @@ def words(text: str) -> list[str]:
     return found
 
 
+#: help of the options that are fields of a question
+_HELP = {
+    "ipus": "IPUs of all replicas together",
+    "target": "chips (bow, mk2 ...) or systems (pod16 ...)",
+    "micro_batch": "samples of one run of forward",
+    "accumulation": "micro-batches per weight update",
+    "precision": "fp32, fp16, fp16.32 or fp16.16 (half with partial sums in that type)",
+    "stages": "IPUs of a replica: the model is cut over them",
+    "device_iterations": "turns of the device's loop per call",
+    "recompute": ", ".join(RECOMPUTE),
+    "replicas": "copies of the model",
+}
+_NAMES = ("target", "precision", "recompute", "mode")
+
+
+def add_question(
+    parser: argparse.ArgumentParser, help: Mapping[str, str] = _HELP, description: str | None = None
+) -> None:
+    """An option for each field of a question that `help` describes; an empty text stands for the usual one."""
+    group = parser.add_argument_group("what is asked", description)
+    for name, text in help.items():
+        group.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=words if name in _NAMES else numbers,
+            metavar="NAME" if name in _NAMES else "N,N",
+            help=text or _HELP[name],
+        )
+
+
+def question_of(options: argparse.Namespace, kind: type[AnyQuestion]) -> AnyQuestion:
+    """The question in options of `add_question`."""
+    return kind.of(**{name: getattr(options, name, None) for name in kind.__dataclass_fields__})
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What is asked, and how the answer is given."""
-    asked = parser.add_argument_group(
-        "what is asked", "lists, separated by commas; every combination is answered"
-    )
-    asked.add_argument("--ipus", type=numbers, metavar="N,N", help="IPUs of all replicas together")
-    asked.add_argument(
-        "--target", type=words, metavar="NAME", help="chips (bow, mk2 ...) or systems (pod16 ...)"
-    )
-    asked.add_argument("--micro-batch", type=numbers, metavar="N,N", help="samples of one run of forward")
-    asked.add_argument("--accumulation", type=numbers, metavar="N,N", help="micro-batches per weight update")
-    asked.add_argument("--precision", type=words, metavar="P,P", help=_PRECISIONS)
-    asked.add_argument(
-        "--stages", type=numbers, metavar="N,N", help="IPUs of a replica: the model is cut over them"
-    )
-    asked.add_argument(
-        "--device-iterations", type=numbers, metavar="N,N", help="turns of the device's loop per call"
-    )
-    asked.add_argument("--recompute", type=words, metavar="R,R", help=f"{', '.join(RECOMPUTE)}")
-    asked.add_argument("--replicas", type=numbers, metavar="N,N", help="copies of the model")
+    """The options of `tremula estimate`: the question, and how the answer is given."""
+    add_question(parser, description="lists, separated by commas; every combination is answered")
     given = parser.add_argument_group("how the answer is given")
     form = given.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="all figures and advice for scripts")
@@ -69,23 +87,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def question_of(options: argparse.Namespace) -> Question:
-    """What is asked."""
-    return Question.of(
-        target=options.target,
-        ipus=options.ipus,
-        stages=options.stages,
-        replicas=options.replicas,
-        micro_batch=options.micro_batch,
-        accumulation=options.accumulation,
-        device_iterations=options.device_iterations,
-        precision=options.precision,
-        recompute=options.recompute,
-    )
-
-
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong with a variable instead of ending the program."""
+    """Raises an error instead of ending the program."""
 
     def error(self, message: str) -> NoReturn:
         raise Error(f"TREMULA_ESTIMATE_OPTIONS: {message}. `tremula estimate --help` lists the options.")
