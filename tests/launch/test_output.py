@@ -34,7 +34,7 @@ def paper() -> Paper:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unfinished lines are shown at once."""
-    monkeypatch.setattr(output, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(output, "_SHOW_AFTER_SECONDS", 0.0)
 
 
 def lines(paper: Paper, index: int = 0, *, shown: bool = True) -> Lines:

@@ -48,10 +48,10 @@ def turns(profile: Profile, most: int) -> Iterator[Turn]:
         work = []
         for position, stage in enumerate(stages):
             if 0 <= number - position < count:
-                start = busy.get(stage.ipu, 0.0)
+                stage_start = busy.get(stage.ipu, 0.0)
                 cycles = max(0.0, stage.cycles)
-                work.append(StageWork(stage.ipu, stage.stage, number - position, start, cycles))
-                busy[stage.ipu] = start + cycles
+                work.append(StageWork(stage.ipu, stage.stage, number - position, stage_start, cycles))
+                busy[stage.ipu] = stage_start + cycles
         length = max(busy.values(), default=0.0) + max(0.0, copies)
         yield Turn(number, start, length, tuple(work))
         start += length
