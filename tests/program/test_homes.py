@@ -16,15 +16,15 @@ def test_state_and_updates_are_placed_with_their_parameter() -> None:
         Op("count", "a", Phase.UPDATE, (), inputs=(7,), outputs=(8,)),
     ]
     tensors = [
-        Tensor("input", 1, 4, Role.INPUT, storage=0),
-        Tensor("weight", 1, 4, Role.PARAMETER, storage=1),
-        Tensor("momentum", 1, 4, Role.STATE, storage=2, owner=1),
-        Tensor("hidden", 1, 4, storage=3, producer=0),
-        Tensor("result", 1, 4, storage=4, producer=1),
-        Tensor("gradient", 1, 4, storage=5, producer=2),
-        Tensor("new weight", 1, 4, storage=6, producer=3),
-        Tensor("number of steps", 1, 4, Role.SCALAR, storage=7),
-        Tensor("next number", 1, 4, storage=8, producer=4),
+        Tensor("input", (1,), "fp32", Role.INPUT, storage=0),
+        Tensor("weight", (1,), "fp32", Role.PARAMETER, storage=1),
+        Tensor("momentum", (1,), "fp32", Role.STATE, storage=2, owner=1),
+        Tensor("hidden", (1,), storage=3, producer=0),
+        Tensor("result", (1,), storage=4, producer=1),
+        Tensor("gradient", (1,), storage=5, producer=2),
+        Tensor("new weight", (1,), storage=6, producer=3),
+        Tensor("number of steps", (1,), "fp32", Role.SCALAR, storage=7),
+        Tensor("next number", (1,), storage=8, producer=4),
     ]
     found = homes(ops, tensors)
     assert found.tensors == [0, 1, 1, 0, 1, 2, 3, -1, 4]
