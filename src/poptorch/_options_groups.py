@@ -151,8 +151,7 @@ class _TrainingOptions(OptionsDict):
 
     def gradientAccumulation(self, gradient_accumulation: int) -> Self:
         """How many micro-batches each weight update adds up (default: 1)."""
-        self.set(gradient_accumulation=gradient_accumulation)
-        return self
+        return self.set(gradient_accumulation=gradient_accumulation)
 
     def accumulationAndReplicationReductionType(self, reduction_type: enums.ReductionType) -> Self:
         """How gradients of micro-batches and replicas are combined: Mean (default) or Sum."""
@@ -163,8 +162,7 @@ class _TrainingOptions(OptionsDict):
                 "accumulationAndReplicationReductionType must be set to poptorch.ReductionType.Mean or "
                 f"poptorch.ReductionType.Sum, not {reduction_type!r}"
             )
-        self.set(accumulation_and_replication_reduction_type=reduction_type)
-        return self
+        return self.set(accumulation_and_replication_reduction_type=reduction_type)
 
     def setMeanAccumulationAndReplicationReductionStrategy(
         self, mean_reduction_strategy: enums.MeanReductionStrategy
@@ -173,8 +171,7 @@ class _TrainingOptions(OptionsDict):
 
         Left alone it is Post, or Running for an optimiser that accumulates in float16.
         """
-        self.set(meanAccumulationAndReplicationReductionStrategy=mean_reduction_strategy)
-        return self
+        return self.set(meanAccumulationAndReplicationReductionStrategy=mean_reduction_strategy)
 
     def setAutomaticLossScaling(self, enabled: bool) -> Self:
         """Adapt the loss scale to the size of the gradients while training (default: off)."""
@@ -201,8 +198,7 @@ class _DistributedOptions(OptionsDict):
 
     def disable(self) -> Self:
         """Ignore that MPI started several processes: each works for itself."""
-        self.set(num_distributed_processes=1, distributed_process_id=0)
-        return self
+        return self.set(num_distributed_processes=1, distributed_process_id=0)
 
     def setEnvVarNames(self, var_num_processes: str, var_process_id: str) -> Self:
         """Take the number of processes and the id of this one from environment variables."""
@@ -212,8 +208,7 @@ class _DistributedOptions(OptionsDict):
 
     def configureProcessId(self, process_id: int, num_processes: int) -> Self:
         """Say that this is process `process_id` of `num_processes`."""
-        self.set(distributed_process_id=process_id, num_distributed_processes=num_processes)
-        return self
+        return self.set(distributed_process_id=process_id, num_distributed_processes=num_processes)
 
     @property
     def processId(self) -> int:
@@ -270,13 +265,11 @@ class TensorLocationSettings(OptionsDict):
 
     def _number(self, option: str, value: int) -> Self:
         assert isinstance(value, int), f"{option} takes a number of elements, not a {type(value).__name__}"
-        self.createOrSet(**{option: value})
-        return self
+        return self.createOrSet(**{option: value})
 
     def _flag(self, option: str, value: bool) -> Self:
         assert isinstance(value, bool), f"{option} takes a bool, not a {type(value).__name__}"
-        self.createOrSet(**{option: int(value)})
-        return self
+        return self.createOrSet(**{option: int(value)})
 
 
 class _TensorLocationOptions(OptionsDict):
@@ -286,8 +279,7 @@ class _TensorLocationOptions(OptionsDict):
         """How many tiles of each IPU do input and output only: an even number from 32 to 192."""
         fits = isinstance(num_tiles, int) and 32 <= num_tiles <= 192 and num_tiles % 2 == 0
         assert fits, "numIOTiles must be an even number between 32 and 192."
-        self.createOrSet(numIOTiles=num_tiles)
-        return self
+        return self.createOrSet(numIOTiles=num_tiles)
 
     def setActivationLocation(self, location: TensorLocationSettings) -> Self:
         """Where activations live."""
@@ -309,8 +301,7 @@ class _TensorLocationOptions(OptionsDict):
         assert isinstance(location, TensorLocationSettings), (
             f"a location is a poptorch.TensorLocationSettings, not a {type(location).__name__}"
         )
-        self.createOrSet(**{option: location.toDict()})
-        return self
+        return self.createOrSet(**{option: location.toDict()})
 
 
 def named(options: OptionsDict | _PopartOptions, skip: Iterable[str] = ()) -> dict[str, Any]:

@@ -7,6 +7,7 @@ loader has used an option object it is frozen; copies are not.
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -32,11 +33,8 @@ class Freezable:
             if isinstance(member, Freezable):
                 member._set_frozen(frozen)
 
-    def _freeze(self) -> None:
-        self._set_frozen(True)
-
-    def _unfreeze(self) -> None:
-        self._set_frozen(False)
+    _freeze = functools.partialmethod(_set_frozen, True)
+    _unfreeze = functools.partialmethod(_set_frozen, False)
 
     def checkIsFrozen(self, option: str | None = None) -> None:
         """Raise AttributeError if frozen (for any `option` but the frozen mark itself)."""
@@ -71,8 +69,8 @@ class OptionsDict(Freezable):
         """Whether there is an option of that name now."""
         return option in self._values
 
-    def set(self, **kwargs: Any) -> None:
-        """Set options that exist, each to a value of its type."""
+    def set(self, **kwargs: Any) -> Self:
+        """Set options that exist, each to a value of its type. Returns the object."""
         self.checkIsFrozen()
         for option, value in kwargs.items():
             assert option in self._values, f"Invalid option {option}: there are {sorted(self._values)}"
@@ -81,15 +79,17 @@ class OptionsDict(Freezable):
                 f"Unexpected type {type(value).__name__} for option {option}: it takes {expected.__name__}"
             )
             self._values[option] = value
+        return self
 
-    def createOrSet(self, **kwargs: Any) -> None:
-        """Set options, making those that do not exist yet."""
+    def createOrSet(self, **kwargs: Any) -> Self:
+        """Set options, making those that do not exist yet. Returns the object."""
         self.checkIsFrozen()
         for option, value in kwargs.items():
             if option in self._values:
                 self.set(**{option: value})
             else:
                 self._values[option] = value
+        return self
 
     def deleteIfExists(self, option: str) -> None:
         """Forget an option that `createOrSet` made."""
