@@ -1,6 +1,5 @@
-"""PopTorch's public API on a machine without an IPU: the drop-in that Tremula provides.
-
-This package holds names, signatures and conversions; the work is done by the engine, `tremula`.
+"""PopTorch's public API on a machine without an IPU: names, signatures and conversions; the engine `tremula` does the
+work.
 """
 
 from __future__ import annotations

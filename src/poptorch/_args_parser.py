@@ -1,7 +1,5 @@
-"""Arguments of a model call: bound to the signature of `forward`, checked, flattened.
-
-`ArgsParser` binds what the user passed; `ArgsParser.Args` holds the result. The arguments of the first call
-are kept with the compiled program, and those of later calls must look the same.
+"""Arguments of a model call, bound to the signature of `forward`, checked and flattened. Those of the first call are
+kept with the compiled program, and those of later calls must look the same.
 """
 
 from __future__ import annotations
@@ -140,11 +138,7 @@ class ArgsParser:
         def asPackedFlatTuple(
             self, canonical_args: ArgsParser.Args | None = None
         ) -> tuple[torch.Tensor, ...]:
-            """All tensors, flat.
-
-            Args:
-                canonical_args: arguments of the same structure whose dictionaries give the order of keys.
-            """
+            """All tensors, flat; dictionaries of `canonical_args` (same structure) give the order of keys."""
             order = canonical_args
             tensors = flattenTensorStructure(self._args, None if order is None else order._args)
             if self._kwargs:
@@ -152,11 +146,8 @@ class ArgsParser:
             return tuple(tensors)
 
         def validateInputs(self, inputs: ArgsParser.Args) -> None:
-            """Check that `inputs` look like these arguments, for which a program was compiled.
-
-            Raises:
-                Error: naming the first argument that differs in type, structure, dtype, shape or (for what
-                    is not a tensor) value.
+            """Check that `inputs` look like these arguments, for which a program was compiled; name the first that
+            differs.
             """
             if len(inputs._args) != len(self._args):
                 raise Error(
@@ -198,17 +189,7 @@ class ArgsParser:
         self._warned_not_contiguous_input = False
 
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], fast_path: bool = False) -> Args:
-        """Bind the arguments of a call.
-
-        Args:
-            args: positional arguments.
-            kwargs: named arguments.
-            fast_path: leave out the hints about arguments, which are worth giving once, at compilation.
-
-        Raises:
-            AssertionError: too many arguments, an unknown name, or the same parameter twice.
-            Error: a parameter without default was not given.
-        """
+        """Bind the arguments of a call; `fast_path` leaves out the hints that are given at compilation."""
         bound = self.bound(args, kwargs)
         if not fast_path:
             _warn_about_dicts([*bound.args, *bound.kwargs.values()])

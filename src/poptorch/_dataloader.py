@@ -1,8 +1,5 @@
-"""`DataLoader` and `AsynchronousDataAccessor`: how programs get batches for a model.
-
-A loader hands out combined batches: what one call of a model takes, that is micro-batch size times device
-iterations, gradient accumulation and groups of replicas. The processes and the memory behind the
-asynchronous modes are in `tremula.frontends.torch.data`.
+"""`DataLoader` and `AsynchronousDataAccessor` hand out combined batches: what one call of a model takes. Processes and
+memory of the asynchronous modes are in `tremula.frontends.torch.data`.
 """
 
 from __future__ import annotations

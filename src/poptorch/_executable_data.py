@@ -1,7 +1,5 @@
-"""Options and optimizers as data: what a file of a compiled model says about them, and objects made of it.
-
-Nothing is looked up by a name from a file but members of PopTorch's enumerations, its strategies, and the
-optimizers that the device knows.
+"""Options and optimizers as data in the file of a compiled model. Names in a file can only mean members of PopTorch's
+enumerations, its strategies, and the optimizers that the device has.
 """
 
 from __future__ import annotations
@@ -73,11 +71,7 @@ def _read_number(payload: Any) -> torch.Tensor:
 
 
 def encode_options(options: Options) -> dict[str, Any]:
-    """All options as data.
-
-    Raises:
-        NotData: an option has a value that cannot be written down.
-    """
+    """All options as data."""
     return {
         "values": {name: encode_value(value, name) for name, value in options._values.items()},
         **{group: encode_value(dict(getattr(options, group)._values), group) for group in _GROUPS},
@@ -195,13 +189,7 @@ def _decode_stage(data: Any) -> _strategies.Stage:
 def encode_optimizer(
     optimizer: torch.optim.Optimizer, key_of: Mapping[int, str], tensors: dict[str, torch.Tensor]
 ) -> dict[str, Any]:
-    """An optimizer as data; tensors of its state are added to `tensors`.
-
-    Args:
-        optimizer: one that the device knows.
-        key_of: id of a parameter -> its key in the file. Parameters that are not the model's are left out.
-        tensors: receives the state.
-    """
+    """An optimizer as data; `key_of`: id of a parameter of the model -> its key, `tensors` receives the state."""
     kind = next((k for k in type(optimizer).__mro__ if k in _OPTIMIZERS.values()), None)
     if kind is None:
         raise NotData("the optimizer", optimizer)

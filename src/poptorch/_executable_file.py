@@ -1,7 +1,5 @@
-"""Compiled models in files: `save`, `compileAndExport`, `loadExecutable` and `poptorch.load`.
-
-The container and the formats of its parts are in `tremula.frontends.torch.package`; here they are filled from an
-executor, and an executor is made of them. No file can run code: see docs/security.md.
+"""Compiled models in files: `save`, `compileAndExport`, `loadExecutable` and `poptorch.load`, over the formats of
+`tremula.frontends.torch.package`. No file can run code: see docs/security.md.
 """
 
 from __future__ import annotations

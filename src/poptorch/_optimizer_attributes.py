@@ -1,8 +1,5 @@
-"""Reads an optimizer, torch's or PopTorch's, into a dictionary of values and into the engine's description.
-
-Every value comes with a mark: constant (fixed at compilation) or variable. PopTorch's optimizers carry the
-mark themselves; for torch's a value that equals torch's default counts as constant, and the learning rate is
-always variable.
+"""Reads an optimizer into a dictionary of (value, constant) and into the engine's description. PopTorch's optimizers
+mark values themselves; of torch's, values that equal the default are constant, and the learning rate never is.
 """
 
 from __future__ import annotations
@@ -84,11 +81,7 @@ class OptimizerAttrTracker:
         self._reported: set[str] = set()
 
     def setType(self, optimizer_type: Any) -> None:
-        """Name the optimizer in messages.
-
-        Raises:
-            AssertionError: it is of a class that the device has no update for.
-        """
+        """Name the optimizer in messages; the class has to be one that the device has an update for."""
         assert isinstance(optimizer_type, _OptimizerType), (
             "The device has no such optimizer. Use SGD, Adam, AdamW or RMSprop of torch.optim "
             "or poptorch.optim, or poptorch.optim.LAMB."
@@ -185,17 +178,8 @@ def _values_of(optimizer_type: _OptimizerType) -> tuple[_Value, ...]:
 def convertOptimizerToDict(
     optimizer: torch.optim.Optimizer, attr_tracker: OptimizerAttrTracker, options: Any, is_compiled: bool
 ) -> dict[str, Any]:
-    """The optimizer as a dictionary; two optimizers are the same for the device if their dictionaries are.
-
-    Args:
-        optimizer: one of torch's or PopTorch's optimizers.
-        attr_tracker: reports attributes that would be ignored.
-        options: the model's options; accumulating in float16 switches the reduction of means to Running.
-        is_compiled: whether those options have already been used.
-
-    Raises:
-        AssertionError: the class is not supported, or its groups do not fit together.
-        ValueError: a value cannot be used on the device, or only before compilation.
+    """The optimizer as a dictionary; two are the same for the device if their dictionaries are. Accumulating in
+    float16 switches `options` to a running mean, which is refused once they are used (`is_compiled`).
     """
     optimizer_type = _type_of(optimizer)
     attr_tracker.setType(optimizer_type)
@@ -369,12 +353,8 @@ def _with_tied_velocity(opts: dict[str, Any]) -> tuple[_Values, list[_Values]]:
 def to_spec(
     optimizer: torch.optim.Optimizer, opts: dict[str, Any], name_of: Callable[[torch.Tensor], str | None]
 ) -> OptimizerSpec:
-    """The engine's description of an optimizer.
-
-    Args:
-        optimizer: whose parameter groups say which tensors belong together.
-        opts: what `convertOptimizerToDict` made of it.
-        name_of: the name of a parameter in the model, or None if the model does not have it.
+    """The engine's description of an optimizer, whose dictionary is `opts`; `name_of` gives None for foreign
+    parameters.
     """
     optimizer_type: _OptimizerType = opts["optimizer_type"]
     defaults, groups = _with_tied_velocity(opts)

@@ -1,7 +1,5 @@
-"""The machinery under the option classes: a typed dictionary that can be frozen.
-
-The keys given at construction fix which options exist and of which type each is. Once a model or a data
-loader has used an option object it is frozen; copies are not.
+"""A typed dictionary that can be frozen. The keys given at construction fix which options exist and of which type; a
+model or data loader freezes the options it uses, copies are not frozen.
 """
 
 from __future__ import annotations

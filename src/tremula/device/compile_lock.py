@@ -14,15 +14,8 @@ from tremula.device.settings import DeviceSettings
 
 @contextlib.contextmanager
 def compile_lock(settings: DeviceSettings, identity: Callable[[], str], logger: str) -> Iterator[None]:
-    """Inside, this process is the only one of its run that compiles a program of this identity.
-
-    Only in a run of several instances with a cache folder. All processes capture their programs before, side by
-    side.
-
-    Args:
-        settings: of the program.
-        identity: a text that is the same in all processes that compile the same program.
-        logger: the name of the logger for the two lines about it.
+    """Inside, no other process of this run compiles a program of this `identity`; for several instances with a cache
+    folder.
     """
     if settings.instances <= 1 or settings.cache_folder is None:
         yield

@@ -1,7 +1,5 @@
-"""The life of one program on a (virtual) device, the same for every front end.
-
-Progress, capture (by the front end), acquire, compile ahead under the lock, the chip model's look, attach and
-load, run and count, detach, destroy. Each job has a class of its own; `DeviceProgram` has them in this order.
+"""The life of one program on a (virtual) device, the same for every front end: capture, acquire, compile ahead under
+the lock, the chip model's look, attach and load, run and count, detach, destroy.
 """
 
 from __future__ import annotations
@@ -100,11 +98,7 @@ class DeviceProgram(Generic[Program]):
 
     @property
     def compiled(self) -> Program:
-        """The compiled program.
-
-        Raises:
-            Error: there is none.
-        """
+        """The compiled program."""
         if self.program is None:
             raise self.error(self.words.not_compiled)
         return self.program
@@ -121,9 +115,8 @@ class DeviceProgram(Generic[Program]):
     # -- compiling ---------------------------------------------------------------------------------------
 
     def compile(self, steps: CompileSteps[Program], *, ahead: bool = False) -> None:
-        """Compile and, unless that is never wanted, attach and load.
-
-        With `ahead`, compiled code is in the cache when this returns.
+        """Compile and, unless that is never wanted, attach and load; with `ahead`, compiled code is in the cache at
+        the end.
         """
         try:
             steps.answer()
@@ -161,9 +154,8 @@ class DeviceProgram(Generic[Program]):
         self._say("captured in %.2f s (%d ops)", seconds, ops)
 
     def _look(self, steps: CompileSteps[Program]) -> None:
-        """Have the chip model look at the program, unless it is off; it may refuse one that would not fit.
-
-        It is outside the lock: other processes that wait for the same compilation need not wait for this.
+        """Have the chip model look at the program; it may refuse one that would not fit. Other processes need not wait
+        for it.
         """
         self.modelled = None
         profile = ProfileFile(self.settings)
@@ -184,11 +176,7 @@ class DeviceProgram(Generic[Program]):
     # -- on the device -----------------------------------------------------------------------------------
 
     def attach(self, load: Callable[[], None]) -> None:
-        """Take a device again and put the program and the host's state on it; `load` copies the latter.
-
-        Raises:
-            Error: nothing is compiled, a device is attached already, or none is to be had.
-        """
+        """Take a device again and put the program and the host's state on it; `load` copies the latter."""
         self.compiled  # noqa: B018 - refuses
         if self.attached:
             raise self.error(self.words.attached)
@@ -202,11 +190,7 @@ class DeviceProgram(Generic[Program]):
         self.random.write(self.compiled.executable)
 
     def detach(self, save: Callable[[], None] = _nothing) -> None:
-        """Give the device back; `save` copies its state to the host first.
-
-        Raises:
-            Error: nothing is compiled, or no device is attached.
-        """
+        """Give the device back; `save` copies its state to the host first."""
         self.compiled  # noqa: B018 - refuses
         if not self.attached:
             raise self.error(self.words.detached)
@@ -255,11 +239,7 @@ class DeviceProgram(Generic[Program]):
             log.layer(self.words.device_layer).info("Total number of IPU cycles: %d", self.cycles())
 
     def cycles(self) -> int:
-        """Modelled cycles of a call: all of its device iterations, without the host's part.
-
-        Raises:
-            Error: the chip model is off.
-        """
+        """Modelled cycles of a call: all of its device iterations, without the host's part."""
         if self.modelled is None:
             raise self.error(
                 "Cycles are modelled, and TREMULA_CHIP_MODEL=off turns the model off. Unset it to get them."

@@ -1,7 +1,5 @@
-"""The protocol of a program that is compiled and loaded, whatever computes its numbers.
-
-`Tensor` is the front end's own type of arrays. Parameters and buffers are the device's copies: they change only
-through `run` and the methods that write.
+"""The protocol of a program that is compiled and loaded. `Tensor` is the front end's own type of arrays; the device's
+parameters and buffers change only through `run` and the methods that write.
 """
 
 from __future__ import annotations

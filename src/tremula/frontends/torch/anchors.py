@@ -20,9 +20,8 @@ _UPDATED = "UpdatedVar___"
 
 
 class Anchors:
-    """The anchored tensors of one program.
-
-    Results of the step are added to its outputs; updated weights and the loss scale are read after the call.
+    """The anchored tensors of a program: results of the step become outputs, weights and loss scale are read after the
+    call.
     """
 
     def __init__(self, wanted: Mapping[str, OutputRule], *, training: bool) -> None:

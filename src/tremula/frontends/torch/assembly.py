@@ -1,7 +1,4 @@
-"""From a torch module and its settings to a whole program: the step, accumulation and the update.
-
-Nothing is computed and nothing is loaded: a question about a model needs this and no executor.
-"""
+"""From a torch module and its settings to a whole program: step, accumulation and update. Nothing is computed."""
 
 from __future__ import annotations
 
@@ -51,18 +48,8 @@ def capture_program(
     acquire: Callable[[StageSummary | None], object] = lambda _stages: None,
     dtype_of: Callable[[torch.dtype], torch.dtype] = device_dtype,
 ) -> Captured:
-    """The program of `call` on one micro-batch.
-
-    Args:
-        settings: of the capture.
-        spec: the optimizer, for training.
-        module: has the parameters and buffers; it may be on the meta device, which has shapes and no memory.
-        call: runs forward on the tensors of a micro-batch.
-        inputs: one micro-batch in device dtypes.
-        input_names: a name for each.
-        flatten: lists the tensors in what `call` returns.
-        acquire: called with the stages as soon as they are known, and may refuse.
-        dtype_of: the dtype in which the device holds a parameter or buffer of a given dtype.
+    """The program of `call` on one micro-batch `inputs` (device dtypes). `module` may be on the meta device; `flatten`
+    lists the tensors in what `call` returns; `acquire` gets the stages as soon as they are known, and may refuse.
     """
     slots = StateSlots(module)
     state = {

@@ -1,8 +1,5 @@
-"""How the device's dialect of torch differs from the host's, applied while `forward` is captured.
-
-A torch function mode, above autograd: the device's name, weights that take the activation's dtype,
-32-bit indices, losses, and calls that have no static form. Rules are from the public PopTorch
-documentation and test-suite; see docs/limits.md for what is left out.
+"""How the device's dialect of torch differs from the host's, as a torch function mode above autograd: device name,
+dtypes of weights, 32-bit indices, losses, calls without a static form. docs/limits.md lists what is left out.
 """
 
 from __future__ import annotations

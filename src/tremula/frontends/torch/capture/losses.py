@@ -1,7 +1,5 @@
-"""Which tensor the training step differentiates.
-
-As on the real thing, every torch loss function in `forward` marks a loss, and so does `identity_loss`;
-exactly one of them must be final: all the others feed into it.
+"""Which tensor training differentiates: torch's loss functions and `identity_loss` mark losses, and exactly one of
+them must be final, with all others feeding into it.
 """
 
 from __future__ import annotations

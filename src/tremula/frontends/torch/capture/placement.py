@@ -1,7 +1,5 @@
-"""Which IPU, pipeline stage and execution phase an op belongs to.
-
-A `PlacementRule` is told of block begins and ends and answers with the placement in force. The rules of
-the execution strategies (pipelined, sharded, phased) implement it.
+"""Which IPU, pipeline stage and execution phase an op belongs to. A `PlacementRule` follows the begins and ends of
+blocks; the execution strategies implement it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Calls that the real compiler refuses, collected while `forward` is captured and reported together.
-
-Without them a program would run on the host and fail on the day it meets hardware. The conditions follow
-the public documentation of unsupported features and what PopTorch checks; the texts are ours, except
-for the fragments that programs match on.
+"""Calls that the real compiler refuses, collected during a capture and reported together. Conditions follow the public
+documentation and PopTorch's checks; the texts are ours, except for fragments that programs match on.
 """
 
 from __future__ import annotations
@@ -365,10 +362,8 @@ _RULES: dict[str, _Rule] = {
 def refuse_if_unsupported(
     capture: Capture, name: str, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]
 ) -> None:
-    """Note on `capture` that the real compiler would refuse this call.
-
-    Raises:
-        Error: nothing after this call can be captured; it names all calls noted so far.
+    """Note on `capture` that the real compiler would refuse this call; raise all notes if nothing after it can be
+    captured.
     """
     rule = _RULES.get(name) or _ENDING.get(name)
     if rule is None:

@@ -13,10 +13,7 @@ from tremula.frontends.torch.capture.context import Capture
 
 @contextlib.contextmanager
 def module_scopes(module: torch.nn.Module, capture: Capture, *, enabled: bool) -> Iterator[None]:
-    """While inside, calling a submodule notes its path, and opens a scope with the name of its attribute.
-
-    Without `enabled` there are no scopes; paths are noted all the same.
-    """
+    """While inside, calling a submodule notes its path and, if `enabled`, opens a scope named by its attribute."""
     handles: list[Any] = []
     for path, submodule in module.named_modules():
         if not path:

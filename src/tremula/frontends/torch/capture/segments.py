@@ -1,9 +1,5 @@
-"""A capture that can be cut afterwards: ops are numbered by the last call of a module that came before them.
-
-Where a pipeline may be cut is known only after a capture: `poptorch.BeginBlock` opens a block at *every* call of
-its module, so only modules that forward calls exactly once can begin a stage. Here each call begins a new segment,
-and `cuts` tells afterwards at which of them a block could begin. The user's own blocks begin segments too, so that
-`own` can tell where they would have put each.
+"""A capture that can be cut into stages afterwards: each module call begins a segment, and `cuts` says at which of
+them a block could begin (only modules called exactly once). The user's own blocks begin segments too.
 """
 
 from __future__ import annotations
@@ -24,11 +20,7 @@ from tremula.program.variant import Cut
 
 
 class Segments:
-    """The placement rule of such a capture: everything on IPU 0, a stage for each segment.
-
-    Args:
-        rule: where the user's own blocks would be.
-    """
+    """The placement rule of such a capture: all on IPU 0, a stage per segment; `rule` places the user's own blocks."""
 
     def __init__(self, rule: PlacementRule | None = None) -> None:
         self._rule: PlacementRule = rule or SingleIpu()

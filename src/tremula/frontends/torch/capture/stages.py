@@ -1,9 +1,5 @@
-"""How the blocks of a model become IPUs, pipeline stages and execution phases.
-
-One rule object serves one capture. It numbers stages (by IPU, by order of appearance, or as the user
-listed them), spreads phase numbers for the tensor-liveness modes, and afterwards tells what it saw:
-`summary()` feeds compile-time checks, messages and the chip model. The counting rules (a stage per change
-of IPU, 2n-1 stages in training, phase strides 1/1/2/4) are those of the documented execution strategies.
+"""How blocks become IPUs, stages and phases, by the documented execution strategies: a stage per change of IPU, 2n-1
+stages in training, phase strides 1/1/2/4. One rule object serves one capture; `summary()` tells what it saw.
 """
 
 from __future__ import annotations
@@ -230,11 +226,7 @@ class RestoredStages(BlockRule):
 
 
 def check(rule: PlacementRule, training: bool, gradient_accumulation: int, device_iterations: int) -> None:
-    """Refuse a pipeline that gets fewer micro-batches per run than it has stages.
-
-    Raises:
-        Error: the accumulation count (training) or the device iterations (inference) are too small.
-    """
+    """Refuse a pipeline that gets fewer micro-batches per run than it has stages."""
     if not isinstance(rule, BlockRule) or rule.mode is not Mode.PIPELINED:
         return
     seen = rule.summary()

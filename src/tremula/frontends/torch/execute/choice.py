@@ -141,12 +141,7 @@ class Choice:
         return self.open and self._mode == "compiled"
 
     def prepare(self, chunks: Chunks, progress: Progress | None = None) -> None:
-        """Have the compiled form in the cache, and loaded, before this returns.
-
-        Args:
-            chunks: micro-batches; only their shapes matter.
-            progress: told how far the compiler is.
-        """
+        """Have the compiled form in the cache, and loaded, before this returns; of `chunks` only the shapes matter."""
         self._asked = True
         if not self.open or (self._wanted is None and not self._look_up(chunks)):
             return

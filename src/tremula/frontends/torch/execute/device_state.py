@@ -1,7 +1,5 @@
-"""What lives on the device between calls: parameters, buffers per replica, optimizer state, accumulators.
-
-Forms of execution read and write these tensors in place; nothing is copied per call. Convolution weights may
-lie channels last (see `layout`); whoever reads them sees the same values.
+"""What lives on the device between calls: parameters, buffers per replica, optimizer state, accumulators. Forms of
+execution change these tensors in place; convolution weights may lie channels last.
 """
 
 from __future__ import annotations

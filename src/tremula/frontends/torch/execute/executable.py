@@ -1,7 +1,5 @@
-"""A program with its device state: what a compiled and loaded model is.
-
-Runs host calls: cuts combined batches into micro-batches, lets the form in use (`forms`, chosen by `choice`)
-do the device iterations, and collects what is returned. Weights are the device's own, apart from the host's.
+"""A compiled and loaded program with its device state: cuts combined batches into micro-batches, runs the form in use
+(`forms`, chosen by `choice`) and collects the results.
 """
 
 from __future__ import annotations

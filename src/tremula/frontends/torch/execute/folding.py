@@ -1,8 +1,5 @@
-"""Inference with what depends on the weights alone done beforehand, once per set of weights.
-
-Normalisations with fixed statistics are folded into the convolution before them, and every op that sees
-nothing but weights moves into a graph of its own. Folding multiplies weights where the device would multiply
-activations: results differ by rounding.
+"""Inference with what depends on the weights alone done once per set of weights: ops on weights have a graph of their
+own, and normalisations with fixed statistics are folded into the convolution before them (results round differently).
 """
 
 from __future__ import annotations

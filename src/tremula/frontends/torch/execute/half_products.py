@@ -1,8 +1,5 @@
-"""Products in half precision, computed in float32 where the host is slow in half.
-
-Most processors have no half-precision arithmetic: their matrix products and convolutions in float16 take up to
-eighty times as long as in float32. Float16 operands are exact in float32, and one rounding at the end is what
-the device does with float32 partial sums, so results are the same but for the order of additions.
+"""Half-precision products computed in float32, where hosts are up to eighty times slower in half. One rounding at the
+end is what the device does with float32 partial sums.
 """
 
 from __future__ import annotations

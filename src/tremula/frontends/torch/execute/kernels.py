@@ -1,8 +1,6 @@
-"""Which of the host's kernels compute a program's three-dimensional convolutions, found by measuring.
-
-A convolution of a single sample goes to the host's slow kernel by a rule of thumb that was made for images.
-Where that rule applies the other forms (`kernels_forms`) are timed against it, once per distinct problem in a
-process, and the graph is rewritten if one of them is clearly faster. Everything else stays as captured.
+"""Which of the host's kernels compute three-dimensional convolutions of one sample: the forms of `kernels_forms` are
+timed against the host's own choice, once per problem and process, and the graph is rewritten where one is clearly
+faster.
 """
 
 from __future__ import annotations
@@ -43,12 +41,8 @@ _CHOSEN: dict[tuple[Problem, tuple[_Form, ...], int], _Form] = {}
 
 
 def pick_kernels(graph: fx.Graph, *, for_compiler: bool = False, seconds: float = _MEASURE_SECONDS) -> None:
-    """Rewrite convolutions of `graph` for which this host has something faster.
-
-    Args:
-        graph: a captured graph; its nodes carry their fake tensors.
-        for_compiler: use only operators that torch's compiler can take.
-        seconds: no more problems are measured when this much work was done; those left stay as they are.
+    """Rewrite convolutions of `graph` for which this host has something faster (with `for_compiler`, that torch's
+    compiler can take). Problems that would be measured after `seconds` of work stay as they are.
     """
     if not torch._C._has_mkldnn or not torch.backends.mkldnn.enabled:
         return

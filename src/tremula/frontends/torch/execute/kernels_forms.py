@@ -1,9 +1,5 @@
-"""Three-dimensional convolutions of one sample, computed in other ways than the host would choose.
-
-For a batch of one the host's own choice is often an unfolded matrix product, several times slower than its
-convolution library. The library is reached by its own operator, or by cutting the sample into two slabs along
-the depth, which overlap by what the kernel spans: a batch of two. Each form is written once, over `Ops`, and
-either computes or extends a graph. Values are those of the original but for the order of additions.
+"""Convolutions of one sample, which the host often computes as a slow unfolded product: by the library's own operator,
+or as a batch of two overlapping slabs. Each form is written once, over `Ops`, and either computes or extends a graph.
 """
 
 from __future__ import annotations

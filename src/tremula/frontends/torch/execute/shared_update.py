@@ -45,11 +45,7 @@ class SharedUpdate:
             self._begin(self._begun)
 
     def start(self) -> None:
-        """A device iteration begins.
-
-        Raises:
-            Error: the one before was left in the middle, so that the instances do not have the same weights any more.
-        """
+        """A device iteration begins; an error if the one before was left in the middle, so that weights differ."""
         if self._failure is None and not self._ready:
             return
         if isinstance(self._failure, Error):
@@ -101,13 +97,7 @@ class SharedUpdate:
 
 
 class EarlyStep:
-    """The step of the quick form, which puts its gradients into the buckets itself and begins their sums.
-
-    Args:
-        program: what was captured.
-        lowered: its step as the quick form runs it.
-        shared: gets the buckets.
-    """
+    """The step of the quick form, which puts its gradients into the buckets of `shared` and begins their sums."""
 
     def __init__(self, program: TorchProgram, lowered: Callable[..., Any], shared: SharedUpdate) -> None:
         self._shared = shared

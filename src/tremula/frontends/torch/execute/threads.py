@@ -1,8 +1,5 @@
-"""How many threads compute: the host's cores, less those that this program keeps busy otherwise.
-
-Threads of OpenMP wait by spinning, so that one too many slows all of them down manyfold. Processes that
-load data have a core each while there are enough; compilers in the background run at a low priority and are
-not counted.
+"""How many threads compute: the host's cores less one for each process that loads data, while there are enough.
+Threads of OpenMP wait by spinning, so one too many slows all of them; compilers in the background are not counted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Loops and branches of the device, recorded as straight-line graphs.
-
-A loop of fixed count is unrolled: its body is traced `count` times. A branch traces both bodies and selects
-the results of one by the condition; both are computed, and a body that prints does so whichever is taken.
-Outside a capture they are ordinary Python.
+"""Loops and branches as straight-line graphs: loops are unrolled, and a branch computes both bodies and selects one's
+results. Outside a capture they are ordinary Python.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""CTC loss as ops of static shape.
-
-torch's own forward also returns a table whose size depends on the longest target, which a static graph
-cannot hold. Here the forward returns the loss per sequence and the backward computes the table anew.
+"""CTC loss as ops of static shape: torch's own forward returns a table whose size depends on the longest target, which
+a static graph cannot hold, so the backward computes it anew.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""Custom ops: Python implementations, by domain and name, of ops that programs bring as C++ for the device.
-
-`register(domain, name, forward)` makes an implementation known. The environment variable
-`TREMULA_CUSTOM_OPS` lists importable modules (separated by commas or colons) which are imported when the
-first custom op is captured and are expected to call `register`; importing them executes them, which is
-what the user asked for by setting it.
+"""Custom ops: Python implementations of ops that programs bring as C++ for the device. `TREMULA_CUSTOM_OPS` lists
+modules that are imported (executed) when the first custom op is captured, and call `register`.
 """
 
 from __future__ import annotations
@@ -66,11 +62,7 @@ def unregister(domain: str, name: str) -> None:
 
 
 def find(domain: str, name: str) -> CustomOp:
-    """The implementation of an op.
-
-    Raises:
-        Error: nobody registered one.
-    """
+    """The implementation of an op."""
     _import_modules()
     found = _registry.get((domain, name))
     if found is None:
@@ -86,11 +78,7 @@ def find(domain: str, name: str) -> CustomOp:
 
 
 def encode_attributes(attributes: Mapping[str, Any] | None) -> str:
-    """Attributes as the text that the op carries.
-
-    Raises:
-        Error: a float does not fit the device's 32-bit attributes.
-    """
+    """Attributes as the text that the op carries; floats have to fit the device's 32 bits."""
     values = dict(attributes or {})
     for value in values.values():
         for item in value if isinstance(value, list | tuple) else (value,):

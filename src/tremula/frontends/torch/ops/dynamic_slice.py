@@ -1,7 +1,5 @@
-"""Slices whose position is known only at run time but whose size is fixed.
-
-On the device the position wraps around the end of the dimension; plain torch cuts the slice off there.
-Inside a capture the device's rules (and its refusals) hold, outside it torch's.
+"""Slices of fixed size at a position known only at run time. In a capture the position wraps around the end of the
+dimension, as on the device; outside one torch's rules hold.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Convolutions that the user groups so that the device may run them as one.
-
-While a group is open in a capture, each convolution recorded gets the group's number, its position in it
-and its share of the group's settings as attributes. The numbers computed are those of single convolutions.
+"""Convolutions that the user groups so that the device may run them as one. Each gets the group's number, its position
+and its share of the settings as attributes; the numbers computed are those of single convolutions.
 """
 
 from __future__ import annotations
@@ -44,12 +42,8 @@ def unexpected_end() -> Error:
 
 
 class MultiConvGroup(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """One group of convolutions.
-
-    Args:
-        capture: the capture under way.
-        shared: settings of the group as a whole.
-        per_convolution: settings with one value for all or one per convolution.
+    """One group of convolutions: `shared` settings of the group, and `per_convolution` ones with one value for all or
+    each.
     """
 
     def __init__(

@@ -1,7 +1,5 @@
-"""Whether marks for overlapped host transfers are where the device allows them.
-
-Only model inputs (first and only use) and model outputs (returned once) can overlap, only without
-pipelining, and only when tiles are set aside for transfers.
+"""Marks for overlapped host transfers: only for model inputs (first and only use) and outputs (returned once), without
+pipelining, and with tiles set aside for transfers.
 """
 
 from __future__ import annotations
@@ -38,16 +36,7 @@ def _refuse(message: str) -> Error:
 def overlap_modes(
     graph: fx.Graph, inputs: Iterable[str], outputs: int
 ) -> tuple[dict[str, str], dict[int, str]]:
-    """The overlap asked for: by input placeholder name and by output position.
-
-    Args:
-        graph: the captured step.
-        inputs: names of the placeholders that are model inputs.
-        outputs: how many of the graph's outputs, from the first, are model outputs.
-
-    Raises:
-        Error: a mark is on something that is neither, or is not alone on it.
-    """
+    """The overlap asked for: by placeholder name of the `inputs` and by position of the first `outputs` outputs."""
     nodes = {node.name: node for node in graph.nodes}
     found_inputs: dict[str, str] = {}
     valid: set[fx.Node] = set()
@@ -105,14 +94,7 @@ def _outputs(graph: fx.Graph, count: int, valid: set[fx.Node]) -> dict[int, str]
 
 
 def check_settings(modes: Iterable[str], *, pipelined: bool, io_tiles: int, all_or_sum: bool) -> None:
-    """Refuse overlap under settings that the device cannot combine with it.
-
-    Args:
-        modes: the modes asked for (of inputs and outputs).
-        pipelined: the execution strategy is pipelined.
-        io_tiles: tiles set aside for transfers.
-        all_or_sum: the output mode returns every micro-batch or their sum.
-    """
+    """Refuse overlap under settings that the device cannot combine with it."""
     if all(mode == NO_OVERLAP for mode in modes):
         return
     if pipelined:

@@ -1,8 +1,5 @@
-"""Point clouds: farthest point sampling (PointNet++, Qi et al. 2017) and nearest neighbours per sample.
-
-Meant to agree with the torch_cluster functions of the same purpose: among equal distances the first index
-wins, and the number of samples is rounded up in single precision. Tested against plain searches, not yet
-against that package.
+"""Farthest point sampling (PointNet++, Qi et al. 2017) and nearest neighbours. Meant to agree with torch_cluster: the
+first of equal distances wins, and the number of samples is rounded up in single precision.
 """
 
 from __future__ import annotations
@@ -69,13 +66,8 @@ _farthest_points_random = add_op(
 
 
 def farthest_points(src: torch.Tensor, ptr: list[int], ratio: float, random_start: bool) -> torch.Tensor:
-    """Indices of points chosen so that each is as far as possible from those before it.
-
-    Args:
-        src: points, one per row.
-        ptr: sample i is made of rows ptr[i] to ptr[i + 1].
-        ratio: share of the points of each sample to choose, rounded up.
-        random_start: begin with a random point of each sample instead of with its first.
+    """Indices of points (rows of `src`), each as far as possible from those before it; sample i is rows ptr[i] to
+    ptr[i + 1].
     """
     if not 0 < ratio <= 1:
         raise Error(f"fps: ratio is {ratio}; it must be above 0 and at most 1.")
@@ -117,16 +109,8 @@ def nearest(
     batch_x: Sequence[int] | torch.Tensor,
     batch_y: Sequence[int] | torch.Tensor,
 ) -> torch.Tensor:
-    """For each point of `x` the index of the nearest point of `y` in the same sample.
-
-    Args:
-        x: points, one per row.
-        y: candidates, one per row.
-        batch_x: sample number of each row of `x`, ascending; empty means all in sample 0.
-        batch_y: the same for `y`.
-
-    Raises:
-        ValueError: a sample has points in `x` but none in `y`.
+    """For each point of `x` the index of the nearest point of `y` in the same sample; empty sample numbers: all in
+    sample 0.
     """
     samples = []
     for points, batch, name in ((x, batch_x, "batch_x"), (y, batch_y, "batch_y")):

@@ -1,7 +1,4 @@
-"""`torch.ops.poptorch.*`: the op names that programs call directly, with the schemas they expect.
-
-Importing this module defines them. Inside a capture annotations act on it and ops are recorded; outside
-one, annotations do nothing and ops compute on the host. Halves of constructs that only make sense as a
+"""`torch.ops.poptorch.*`, defined on import. Annotations do nothing outside a capture; halves of constructs that are a
 pair of trace marks (loops, branches, host sections) are refused in a capture in favour of the functions.
 """
 

@@ -1,7 +1,5 @@
-"""Adam, AdamW and LAMB: one pair of moments, three ways to turn it into a step.
-
-`Accl1` and `Accl2` are the moments, `Step` counts updates for the bias correction. The scalar part of the
-correction is computed for all parameters of a group at once, because tiny ops cost as much as big ones.
+"""Adam, AdamW and LAMB: `Accl1` and `Accl2` are the moments, `Step` counts updates for the bias correction. Scalars
+are computed for all parameters of a group at once, because tiny ops cost as much as big ones.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Adam and AdamW by torch's fused kernels: one pass over memory and one call, where their rule is the same.
-
-The captured update stays what the program says; this computes it faster on the host when the compiled form is
-not there. Results differ from the captured update's by rounding.
+"""Adam and AdamW by torch's fused kernels, where their rule is that of the captured update: faster on the host than
+the quick form, and different by rounding only.
 """
 
 from __future__ import annotations
@@ -35,14 +33,7 @@ def fused_update(
     state: Mapping[str, torch.Tensor],
     hyper: Mapping[str, torch.Tensor],
 ) -> Callable[..., None] | None:
-    """A callable that takes what the captured update takes, in its order; None if there is no such kernel.
-
-    Args:
-        spec: the optimizer.
-        parameters: the trained parameters, in the order of the update.
-        state: names and order of the state tensors.
-        hyper: names and order of the variable scalars.
-    """
+    """A callable that takes what the captured update takes, in its order; None if there is no such kernel."""
     tensors = [*parameters.values(), *state.values()]
     plain = (
         spec.kind in _KERNELS

@@ -1,7 +1,5 @@
-"""The update phase of a training program: state, hyperparameter tensors and the update of all parameters.
-
-Everything here is plain torch on tensors, so it can be captured once and replayed: no value of a tensor
-decides what is done, only the `OptimizerSpec` does.
+"""The update of all parameters of a training program. No value of a tensor decides what is done, only the
+`OptimizerSpec` does, so that it can be captured once and replayed.
 """
 
 from __future__ import annotations
@@ -58,16 +56,8 @@ def apply_update(
     hyper: Mapping[str, torch.Tensor],
     each: Each = _at_once,
 ) -> None:
-    """One weight update, in place on `parameters` and `state`.
-
-    Args:
-        spec: the optimizer.
-        parameters: weights by name; those in no group are left alone.
-        gradients: gradients by name, reduced over micro-batches and replicas and still multiplied by the loss
-            scale; a parameter whose gradient is None or missing is left alone.
-        state: tensors as `initial_state` made them.
-        hyper: tensors as `hyper_tensors` made them.
-        each: how the part of one parameter is done; a recorder need not record the same part twice.
+    """One weight update, in place on `parameters` and `state`. Gradients are reduced and still multiplied by the loss
+    scale; parameters in no group or without a gradient are left alone. `each` does the part of one parameter.
     """
     present = {
         name: gradient

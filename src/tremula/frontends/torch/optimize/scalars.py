@@ -1,8 +1,5 @@
-"""The scalars that an update reads, as the device's runtime names and combines them.
-
-The runtime folds the user's values into a few compound scalars on the host (names and formulas are those of
-its public headers; the two for Nesterov momentum are ours). A compound of constants is a Python number inside
-the captured update; any other is a 0-d float32 tensor whose name is visible in `state_dict()`.
+"""The compound scalars into which the device's runtime folds the user's values (names and formulas of its public
+headers; the two for Nesterov are ours). Constant ones are Python numbers, others 0-d tensors in `state_dict()`.
 """
 
 from __future__ import annotations
