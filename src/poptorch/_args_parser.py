@@ -67,56 +67,40 @@ class ArgsParser:
     class Args:
         """Bound arguments: positional ones with their names, and named ones."""
 
-        __slots__ = ("_arg_names", "_args", "_kwargs", "first_none")
+        __slots__ = ("arg_names", "args", "first_none", "kwargs")
 
         def __init__(self) -> None:
-            self._args: list[Any] = []
-            self._arg_names: list[str] = []
-            self._kwargs: dict[str, Any] = {}
+            self.args: list[Any] = []
+            #: names of the positional arguments; those of `*rest` are `*rest[0]`, `*rest[1]`, ...
+            self.arg_names: list[str] = []
+            self.kwargs: dict[str, Any] = {}
             self.first_none: int | None = None
-
-        @property
-        def args(self) -> list[Any]:
-            """Positional arguments."""
-            return self._args
-
-        @property
-        def arg_names(self) -> list[str]:
-            """Their names in the signature; those of `*rest` are `*rest[0]`, `*rest[1]`, ..."""
-            return self._arg_names
-
-        @property
-        def kwargs(self) -> dict[str, Any]:
-            """Arguments that are passed by name."""
-            return self._kwargs
 
         def appendArg(self, arg: Any, name: str) -> None:
             """Add a positional argument."""
-            self._args.append(arg)
-            self._arg_names.append(name)
+            self.args.append(arg)
+            self.arg_names.append(name)
 
         def popArg(self) -> None:
             """Take the last positional argument away."""
-            self._args.pop()
-            self._arg_names.pop()
+            self.args.pop()
+            self.arg_names.pop()
 
         def setNamedArg(self, name: str, arg: Any) -> None:
             """Add or replace a named argument."""
-            self._kwargs[name] = arg
+            self.kwargs[name] = arg
 
         def clone(self) -> ArgsParser.Args:
             """A copy whose lists can be changed; the arguments themselves are shared."""
             other = ArgsParser.Args()
-            other._args = copy.copy(self._args)
-            other._arg_names = copy.copy(self._arg_names)
-            other._kwargs = copy.copy(self._kwargs)
-            other.first_none = self.first_none
+            for name in self.__slots__:
+                setattr(other, name, copy.copy(getattr(self, name)))
             return other
 
         def forEach(self, fn: Callable[[torch.Tensor], Any]) -> None:
             """Replace every tensor by what `fn` makes of it."""
-            self._args = _mapped(self._args, fn)
-            self._kwargs = _mapped(self._kwargs, fn)
+            self.args = _mapped(self.args, fn)
+            self.kwargs = _mapped(self.kwargs, fn)
 
         def forEachTensorMatchedAtLeastOnce(
             self,
@@ -133,35 +117,35 @@ class ArgsParser:
 
         def asTuple(self) -> tuple[Any, ...]:
             """Positional arguments as a tuple."""
-            return tuple(self._args)
+            return tuple(self.args)
 
         def asPackedFlatTuple(
             self, canonical_args: ArgsParser.Args | None = None
         ) -> tuple[torch.Tensor, ...]:
             """All tensors, flat; dictionaries of `canonical_args` (same structure) give the order of keys."""
             order = canonical_args
-            tensors = flattenTensorStructure(self._args, None if order is None else order._args)
-            if self._kwargs:
-                tensors += flattenTensorStructure(self._kwargs, None if order is None else order._kwargs)
+            tensors = flattenTensorStructure(self.args, None if order is None else order.args)
+            if self.kwargs:
+                tensors += flattenTensorStructure(self.kwargs, None if order is None else order.kwargs)
             return tuple(tensors)
 
         def validateInputs(self, inputs: ArgsParser.Args) -> None:
             """Check that `inputs` look like these arguments, for which a program was compiled; name the first that
             differs.
             """
-            if len(inputs._args) != len(self._args):
+            if len(inputs.args) != len(self.args):
                 raise Error(
-                    f"Number of positional arguments mismatch: expected {len(self._args)} arguments but got "
-                    f"{len(inputs._args)}.{_ADVICE}"
+                    f"Number of positional arguments mismatch: expected {len(self.args)} arguments but got "
+                    f"{len(inputs.args)}.{_ADVICE}"
                 )
-            for name, compiled, given in zip(self._arg_names, self._args, inputs._args, strict=True):
+            for name, compiled, given in zip(self.arg_names, self.args, inputs.args, strict=True):
                 if not _surely_alike(compiled, given):
                     _validate(name, compiled, given)
-            if self._kwargs or inputs._kwargs:
-                _validate_keys("named arguments", self._kwargs, inputs._kwargs)
-                for key, compiled in self._kwargs.items():
-                    if not _surely_alike(compiled, inputs._kwargs[key]):
-                        _validate(key, compiled, inputs._kwargs[key])
+            if self.kwargs or inputs.kwargs:
+                _validate_keys("named arguments", self.kwargs, inputs.kwargs)
+                for key, compiled in self.kwargs.items():
+                    if not _surely_alike(compiled, inputs.kwargs[key]):
+                        _validate(key, compiled, inputs.kwargs[key])
 
     def __init__(self, model: Any) -> None:
         if isinstance(model, torch.nn.Module):
@@ -200,8 +184,8 @@ class ArgsParser:
         """The arguments of a call under the names of the signature, whatever they are."""
         bound = ArgsParser.Args()
         if self._plain and not kwargs and len(args) == len(self._parameters):
-            bound._args = list(args)
-            bound._arg_names = self._varnames.copy()
+            bound.args = list(args)
+            bound.arg_names = self._varnames.copy()
         else:
             self._check_names(args, kwargs)
             self._bind(bound, args, kwargs)
@@ -251,10 +235,7 @@ class ArgsParser:
                 bound.appendArg(value, name)
 
     def _make_contiguous(self, bound: Args) -> None:
-        for tensor in bound.asPackedFlatTuple():
-            if not tensor.is_contiguous():
-                break
-        else:
+        if all(tensor.is_contiguous() for tensor in bound.asPackedFlatTuple()):
             return
         bound.forEach(lambda tensor: tensor.contiguous())
         if not self._warned_not_contiguous_input:

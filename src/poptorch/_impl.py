@@ -30,10 +30,7 @@ def isRunningOnIpu() -> bool:
 
 def setIpuContext(val: bool) -> None:
     """Make `isRunningOnIpu` answer `val`, or with False go back to what is the case."""
-    if val:
-        _forced_context["ipu"] = True
-    else:
-        _forced_context.pop("ipu", None)
+    _force("ipu", val)
 
 
 def isDispatchTracing() -> bool:
@@ -43,10 +40,13 @@ def isDispatchTracing() -> bool:
 
 def setDispatchTracing(val: bool) -> None:
     """Make `isDispatchTracing` answer `val`, or with False go back to what is the case."""
+    _force("dispatch", val)
+
+
+def _force(name: str, val: bool) -> None:
+    _forced_context.pop(name, None)
     if val:
-        _forced_context["dispatch"] = True
-    else:
-        _forced_context.pop("dispatch", None)
+        _forced_context[name] = True
 
 
 def internal_cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tremula.errors import Error
 from tremula.frontends.torch.capture.placement import Placement, PlacementRule
@@ -200,15 +200,8 @@ class ListedPhases(ListedStages):
 
     def summary(self) -> StageSummary:
         """What has been seen so far, with the phase counts that the device is set up for."""
-        seen = super().summary()
-        return StageSummary(
-            mode=seen.mode,
-            forward_stages=seen.forward_stages,
-            ipus_used=seen.ipus_used,
-            blocks=seen.blocks,
-            phases=self._last_phase + 1 + self._gap,
-            phase_groups=1 if self._serial else 2,
-        )
+        phases = self._last_phase + 1 + self._gap
+        return replace(super().summary(), phases=phases, phase_groups=1 if self._serial else 2)
 
 
 class RestoredStages(BlockRule):
