@@ -1,6 +1,4 @@
-"""PopTorch's public API on a machine without an IPU: names, signatures and conversions; the engine `tremula` does the
-work.
-"""
+"""PopTorch's public API on a machine without an IPU: names, signatures and conversions for the engine `tremula`."""
 
 from __future__ import annotations
 

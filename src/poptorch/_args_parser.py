@@ -130,9 +130,7 @@ class ArgsParser:
             return tuple(tensors)
 
         def validateInputs(self, inputs: ArgsParser.Args) -> None:
-            """Check that `inputs` look like these arguments, for which a program was compiled; name the first that
-            differs.
-            """
+            """Check that `inputs` look like these arguments, which were compiled for; name the first that differs."""
             if len(inputs.args) != len(self.args):
                 raise Error(
                     f"Number of positional arguments mismatch: expected {len(self.args)} arguments but got "

@@ -124,7 +124,9 @@ def as_device(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.contiguous()
 
 
-def _register(hooks: dict[int, Callable[[], Any]], hook: Callable[[], Any]) -> Any:
+def _register(hooks: dict[int, Callable[[], Any]], hook: Callable[[], Any], name: str) -> Any:
+    if not callable(hook):
+        raise RuntimeError(f"{name} hook must be callable")
     handle = torch.utils.hooks.RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle
@@ -132,13 +134,9 @@ def _register(hooks: dict[int, Callable[[], Any]], hook: Callable[[], Any]) -> A
 
 def registerPreCompileHook(hook: Callable[[], Any]) -> Any:
     """Call `hook()` before every compilation; the handle that is returned takes it off again."""
-    if not callable(hook):
-        raise RuntimeError("Pre-compile hook must be callable")
-    return _register(PRECOMPILE_HOOKS, hook)
+    return _register(PRECOMPILE_HOOKS, hook, "Pre-compile")
 
 
 def registerPostCompileHook(hook: Callable[[], Any]) -> Any:
     """Call `hook()` after every compilation; the handle that is returned takes it off again."""
-    if not callable(hook):
-        raise RuntimeError("Post-compile hook must be callable")
-    return _register(POSTCOMPILE_HOOKS, hook)
+    return _register(POSTCOMPILE_HOOKS, hook, "Post-compile")

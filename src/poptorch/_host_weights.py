@@ -13,9 +13,7 @@ from tremula.frontends.torch.dialect.device_words import DEVICE_LAYER
 
 
 class HostWeights:
-    """The state of one module; `outdated` if a training call has changed the device's since, `version` counts the
-    copies.
-    """
+    """The state of one module; `outdated` if a call has changed the device's since, `version` counts copies."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         self._model = model

@@ -40,33 +40,19 @@ class _OptimizerType(enum.IntEnum):
     LAMB = 7
     LAMB_NO_BIAS = 8
 
+    @property
+    def kind(self) -> Kind:
+        """The update rule, whose name begins that of the type."""
+        return Kind[self.name.partition("_")[0].rstrip("12")]
 
-_SGD_TYPES = (_OptimizerType.SGD1, _OptimizerType.SGD2)
-_RMSPROP_TYPES = (_OptimizerType.RMSPROP, _OptimizerType.RMSPROP_CENTERED)
-_LAMB_TYPES = (_OptimizerType.LAMB, _OptimizerType.LAMB_NO_BIAS)
-
-_KINDS = {
-    _OptimizerType.SGD1: Kind.SGD,
-    _OptimizerType.SGD2: Kind.SGD,
-    _OptimizerType.ADAM: Kind.ADAM,
-    _OptimizerType.ADAMW: Kind.ADAMW,
-    _OptimizerType.ADAMW_NO_BIAS: Kind.ADAMW,
-    _OptimizerType.RMSPROP: Kind.RMSPROP,
-    _OptimizerType.RMSPROP_CENTERED: Kind.RMSPROP,
-    _OptimizerType.LAMB: Kind.LAMB,
-    _OptimizerType.LAMB_NO_BIAS: Kind.LAMB,
-}
 
 _SUPPORTED_CLASSES = (
-    torch.optim.SGD,
-    torch.optim.Adam,
-    torch.optim.AdamW,
-    torch.optim.RMSprop,
-    optim.SGD,
-    optim.Adam,
-    optim.AdamW,
-    optim.RMSprop,
     optim.LAMB,
+    *(
+        getattr(module, name)
+        for module in (torch.optim, optim)
+        for name in ("SGD", "Adam", "AdamW", "RMSprop")
+    ),
 )
 
 
@@ -160,19 +146,13 @@ _SGD_VALUES = (
     _Value("nesterov", "nesterov", _always),
     _Value("velocity_scaling", "velocityScaling", _equals(1.0), fallback=1.0),
 )
-_RMSPROP_VALUES = (_RATE, _MOMENTUM, _DECAY, _Value("alpha", "alpha", _always), _EPS)
-_LAMB_VALUES = (_RATE, _DECAY, *_BETAS, _EPS, _Value("max_weight_norm", "maxWeightNorm", _equals(65500.0)))
-
-
-def _values_of(optimizer_type: _OptimizerType) -> tuple[_Value, ...]:
-    if optimizer_type in _SGD_TYPES:
-        return _SGD_VALUES
-    if optimizer_type in _RMSPROP_TYPES:
-        return _RMSPROP_VALUES
-    if optimizer_type in _LAMB_TYPES:
-        return _LAMB_VALUES
-    decay = _DECAY if optimizer_type is _OptimizerType.ADAM else _ADAMW_DECAY
-    return (_RATE, *_BETAS, _EPS, decay)
+_VALUES = {
+    Kind.SGD: _SGD_VALUES,
+    Kind.ADAM: (_RATE, *_BETAS, _EPS, _DECAY),
+    Kind.ADAMW: (_RATE, *_BETAS, _EPS, _ADAMW_DECAY),
+    Kind.RMSPROP: (_RATE, _MOMENTUM, _DECAY, _Value("alpha", "alpha", _always), _EPS),
+    Kind.LAMB: (_RATE, _DECAY, *_BETAS, _EPS, _Value("max_weight_norm", "maxWeightNorm", _equals(65500.0))),
+}
 
 
 def convertOptimizerToDict(
@@ -199,7 +179,7 @@ def convertOptimizerToDict(
         opts["automaticLossScaling"] = _loss_scale_settings(popart_options)
     scaling = _number(getattr(optimizer, "loss_scaling", 1.0), "loss_scaling")
     fixed = scaling == 1.0 and not automatic if variable is None else variable.isConstant("loss_scaling")
-    values = _values_of(optimizer_type)
+    values = _VALUES[optimizer_type.kind]
     opts["defaults"] = {v.name: v.read(optimizer.defaults, variable) for v in values}
     opts["defaults"]["lossScaling"] = (scaling, fixed)
     opts["groups"] = [{v.name: v.read(group, variable) for v in values} for group in optimizer.param_groups]
@@ -224,11 +204,8 @@ def _type_of(optimizer: torch.optim.Optimizer) -> _OptimizerType | None:
         corrected = getattr(optimizer, "bias_correction", True)
         return _OptimizerType.ADAMW if corrected else _OptimizerType.ADAMW_NO_BIAS
     if isinstance(optimizer, torch.optim.Adam):
-        return (
-            _OptimizerType.ADAMW
-            if _same_in_groups(optimizer, "decoupled_weight_decay")
-            else _OptimizerType.ADAM
-        )
+        decoupled = _same_in_groups(optimizer, "decoupled_weight_decay")
+        return _OptimizerType.ADAMW if decoupled else _OptimizerType.ADAM
     if isinstance(optimizer, torch.optim.RMSprop):
         centered = _same_in_groups(optimizer, "centered")
         return _OptimizerType.RMSPROP_CENTERED if centered else _OptimizerType.RMSPROP
@@ -253,9 +230,8 @@ def _refuse_amsgrad(optimizer: torch.optim.Optimizer) -> None:
 
 def _use_running_mean_for_half(optimizer: torch.optim.Optimizer, options: Any, is_compiled: bool) -> None:
     """A sum of many gradients overflows float16; a running mean does not."""
-    if getattr(optimizer, "accum_type", torch.float32) != torch.float16:
-        return
-    if getattr(optimizer, "use_combined_accum", False):
+    half = getattr(optimizer, "accum_type", torch.float32) == torch.float16
+    if not half or getattr(optimizer, "use_combined_accum", False):
         return
     training = options.Training
     if not is_compiled:
@@ -280,15 +256,15 @@ def _say_what_is_ignored(optimizer: torch.optim.Optimizer, optimizer_type: _Opti
 def _attributes_of(optimizer: torch.optim.Optimizer, optimizer_type: _OptimizerType) -> dict[str, Any]:
     """Attributes of the whole optimizer; none of them can change after compilation."""
     attributes: dict[str, Any] = {"accumType": _is_half(optimizer, "accum_type")}
-    if optimizer_type in _SGD_TYPES:
+    if optimizer_type.kind is Kind.SGD:
         attributes["velocityAccumType"] = _is_half(optimizer, "velocity_accum_type")
     else:
         for order in ("first", "second"):
             attribute = f"{order}_order_momentum_accum_type"
             attributes[f"{order}OrderMomentumAccumType"] = _is_half(optimizer, attribute)
-    if optimizer_type in _RMSPROP_TYPES:
+    if optimizer_type.kind is Kind.RMSPROP:
         attributes["useTfVariant"] = bool(getattr(optimizer, "use_tf_variant", False))
-    elif optimizer_type not in _LAMB_TYPES:
+    elif optimizer_type.kind is not Kind.LAMB:
         norm = _number(getattr(optimizer, "max_grad_norm", math.inf), "max_grad_norm")
         if math.isnan(norm):
             raise ValueError("max_grad_norm must not be NaN; leave it out for no limit.")
@@ -353,9 +329,7 @@ def _with_tied_velocity(opts: dict[str, Any]) -> tuple[_Values, list[_Values]]:
 def to_spec(
     optimizer: torch.optim.Optimizer, opts: dict[str, Any], name_of: Callable[[torch.Tensor], str | None]
 ) -> OptimizerSpec:
-    """The engine's description of an optimizer, whose dictionary is `opts`; `name_of` gives None for foreign
-    parameters.
-    """
+    """The engine's description of an optimizer with dictionary `opts`; `name_of` is None for foreign parameters."""
     optimizer_type: _OptimizerType = opts["optimizer_type"]
     defaults, groups = _with_tied_velocity(opts)
     specs = []
@@ -364,7 +338,7 @@ def to_spec(
         specs.append(GroupSpec(names, {key: HyperValue(*pair) for key, pair in values.items()}))
     first = opts.get("velocityAccumType", opts.get("firstOrderMomentumAccumType", False))
     return OptimizerSpec(
-        kind=_KINDS[optimizer_type],
+        kind=optimizer_type.kind,
         groups=tuple(specs),
         accum_type=_dtype(opts["accumType"]),
         first_order_type=_dtype(first),
@@ -402,17 +376,14 @@ def describe(opts: dict[str, Any], spec: OptimizerSpec) -> list[str]:
 def _text(opts: dict[str, Any], values: _Values) -> str:
     name = opts["optimizer_type"].name.replace("_NO_BIAS", "").replace("_CENTERED", "")
     first = opts.get("velocityAccumType", opts.get("firstOrderMomentumAccumType", False))
+    second = opts.get("secondOrderMomentumAccumType", False)
+    types = {"accumType": opts["accumType"], "firstOrderMomentumAccumType": first}
+    types["secondOrderMomentumAccumType"] = second
     parts = [
         name,
         *(f"{key}={value:g}{' (const)' if fixed else ''}" for key, (value, fixed) in sorted(values.items())),
-        f"accumType={_type_name(opts['accumType'])}",
-        f"firstOrderMomentumAccumType={_type_name(first)}",
-        f"secondOrderMomentumAccumType={_type_name(opts.get('secondOrderMomentumAccumType', False))}",
+        *(f"{key}=float{16 if is_half else 32}" for key, is_half in types.items()),
         f"useTfVariant={int(opts.get('useTfVariant', False))}",
         f"maxGradNorm={opts.get('maxGradNorm', math.inf):g}",
     ]
     return ", ".join(parts)
-
-
-def _type_name(is_half: bool) -> str:
-    return "float16" if is_half else "float32"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import torch
@@ -302,9 +302,3 @@ class _TensorLocationOptions(OptionsDict):
             f"a location is a poptorch.TensorLocationSettings, not a {type(location).__name__}"
         )
         return self.createOrSet(**{option: location.toDict()})
-
-
-def named(options: OptionsDict | _PopartOptions, skip: Iterable[str] = ()) -> dict[str, Any]:
-    """The options of a group as a plain dictionary, without those in `skip`."""
-    values = options.options if isinstance(options, _PopartOptions) else options._values
-    return {key: value for key, value in values.items() if key not in set(skip)}

@@ -281,9 +281,7 @@ class PoplarExecutor:
         *,
         ahead: bool = False,
     ) -> None:
-        """Compile for `bound`, or load what `restore` makes for one micro-batch of it; `ahead`: compiled code is then
-        cached.
-        """
+        """Compile for `bound`, or load what `restore` makes for a micro-batch of it; `ahead`: fill the cache, too."""
         with self._profiling.tracepoint("modelCompilation"):
             self._device.compile(_compile_steps.compile_steps(self, bound, restore), ahead=ahead)
 

@@ -113,9 +113,7 @@ class SteadyCall:
     def run(
         self, tensors: list[torch.Tensor], given: list[torch.Tensor], *, synthetic: bool
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Outputs and anchored tensors of a call with `tensors`, `given` for the device; `synthetic`: without
-        transfers.
-        """
+        """Outputs and anchored tensors of a call; the device takes `tensors` as `given`, or `synthetic` data."""
         if synthetic:
             outputs, anchors = self.session.run([_synthetic(tensor) for tensor in given])
             return [torch.zeros_like(output) for output in outputs], anchors

@@ -46,9 +46,7 @@ class ModelledRun:
         self._lock = threading.Lock()
 
     def look_at_compilation(self, *, allow_out_of_memory: bool = True, profile: str = "") -> None:
-        """Report what is known when a program is compiled: figures, whether it fits, and its `profile` file if there
-        is one.
-        """
+        """Report the figures of a compiled program, whether it fits, and its `profile` file if there is one."""
         mode = env.get("TREMULA_CHIP_MODEL")
         strict = env.get("TREMULA_OUT_OF_MEMORY") == "error" or not allow_out_of_memory
         self.system  # noqa: B018 - a name that does not exist is an error at once

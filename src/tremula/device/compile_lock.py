@@ -14,9 +14,7 @@ from tremula.device.settings import DeviceSettings
 
 @contextlib.contextmanager
 def compile_lock(settings: DeviceSettings, identity: Callable[[], str], logger: str) -> Iterator[None]:
-    """Inside, no other process of this run compiles a program of this `identity`; for several instances with a cache
-    folder.
-    """
+    """Inside, no other instance of a run with a cache folder compiles a program of this `identity`."""
     if settings.instances <= 1 or settings.cache_folder is None:
         yield
         return

@@ -38,7 +38,6 @@ class Loaded(Protocol):
     @property
     def executable(self) -> Executable[Any]:
         """Runs it and holds its state."""
-        ...
 
 
 Program = TypeVar("Program", bound=Loaded)
@@ -115,9 +114,7 @@ class DeviceProgram(Generic[Program]):
     # -- compiling ---------------------------------------------------------------------------------------
 
     def compile(self, steps: CompileSteps[Program], *, ahead: bool = False) -> None:
-        """Compile and, unless that is never wanted, attach and load; with `ahead`, compiled code is in the cache at
-        the end.
-        """
+        """Compile and, unless offline, attach and load; with `ahead`, compiled code is in the cache at the end."""
         try:
             steps.answer()
             self._compile(steps, ahead)
@@ -154,9 +151,7 @@ class DeviceProgram(Generic[Program]):
         self._say("captured in %.2f s (%d ops)", seconds, ops)
 
     def _look(self, steps: CompileSteps[Program]) -> None:
-        """Have the chip model look at the program; it may refuse one that would not fit. Other processes need not wait
-        for it.
-        """
+        """Have the chip model look at the program, outside the lock; it may refuse one that would not fit."""
         self.modelled = None
         profile = ProfileFile(self.settings)
         if env.get("TREMULA_CHIP_MODEL") == "off":

@@ -19,12 +19,10 @@ class Array(Protocol):
     @property
     def shape(self) -> Sequence[int]:
         """Its extents."""
-        ...
 
     @property
     def nbytes(self) -> int:
         """Its size in memory."""
-        ...
 
 
 class CallMeter:

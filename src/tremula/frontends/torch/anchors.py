@@ -20,9 +20,7 @@ _UPDATED = "UpdatedVar___"
 
 
 class Anchors:
-    """The anchored tensors of a program: results of the step become outputs, weights and loss scale are read after the
-    call.
-    """
+    """The anchored tensors of a program: additional outputs of the step, or weights and loss scale after the call."""
 
     def __init__(self, wanted: Mapping[str, OutputRule], *, training: bool) -> None:
         self._names = tuple(wanted)

@@ -112,9 +112,7 @@ def suspended() -> Iterator[None]:
 
 
 def annotated(tensor: torch.Tensor, **attributes: Any) -> torch.Tensor:
-    """`tensor` through an alias op that carries `attributes`, which records hints; outside a capture the tensor
-    itself.
-    """
+    """`tensor` through an alias op that carries `attributes`; outside a capture the tensor itself."""
     capture = current()
     if capture is None:
         return tensor

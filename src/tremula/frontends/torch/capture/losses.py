@@ -1,6 +1,4 @@
-"""Which tensor training differentiates: torch's loss functions and `identity_loss` mark losses, and exactly one of
-them must be final, with all others feeding into it.
-"""
+"""Which tensor training differentiates: of all losses that `forward` marks, the one that the others feed into."""
 
 from __future__ import annotations
 
@@ -11,31 +9,13 @@ from tremula.errors import Error
 from tremula.frontends.torch.capture.record import node_of
 
 #: torch functions whose result is a loss, by public name in torch.nn.functional
-LOSS_FUNCTIONS = frozenset(
-    {
-        "l1_loss",
-        "mse_loss",
-        "cross_entropy",
-        "nll_loss",
-        "kl_div",
-        "binary_cross_entropy",
-        "binary_cross_entropy_with_logits",
-        "hinge_embedding_loss",
-        "huber_loss",
-        "smooth_l1_loss",
-        "soft_margin_loss",
-        "cosine_embedding_loss",
-        "margin_ranking_loss",
-        "triplet_margin_loss",
-        "triplet_margin_with_distance_loss",
-        "poisson_nll_loss",
-        "gaussian_nll_loss",
-        "multilabel_margin_loss",
-        "multilabel_soft_margin_loss",
-        "multi_margin_loss",
-        "ctc_loss",
-    }
-)
+_LOSS_FUNCTIONS_NAMES = """
+    l1_loss mse_loss cross_entropy nll_loss kl_div binary_cross_entropy binary_cross_entropy_with_logits
+    hinge_embedding_loss huber_loss smooth_l1_loss soft_margin_loss cosine_embedding_loss
+    margin_ranking_loss triplet_margin_loss triplet_margin_with_distance_loss poisson_nll_loss
+    gaussian_nll_loss multilabel_margin_loss multilabel_soft_margin_loss multi_margin_loss ctc_loss
+"""
+LOSS_FUNCTIONS = frozenset(_LOSS_FUNCTIONS_NAMES.split())
 
 
 def final_loss(losses: list[torch.Tensor]) -> torch.Tensor:

@@ -1,6 +1,4 @@
-"""Which IPU, pipeline stage and execution phase an op belongs to. A `PlacementRule` follows the begins and ends of
-blocks; the execution strategies implement it.
-"""
+"""Which IPU, pipeline stage and execution phase an op belongs to; the execution strategies implement the rule."""
 
 from __future__ import annotations
 

@@ -187,6 +187,14 @@ def _adaptive_avg_pool(call: _Call) -> Refused | None:
     )
 
 
+def _max_pool_indices(call: _Call) -> Refused | None:
+    return Refused(
+        f"torch.nn.MaxPool{call.func.__name__[len('max_pool')]}d",
+        "return_indices=True is not supported.",
+        "return_indices=False; torch.nn.Upsample or a transposed convolution in the place of max_unpool.",
+    )
+
+
 def _dilated_transpose(call: _Call) -> Refused | None:
     dilation = call.get(7, "dilation", 1)
     if all(step == 1 for step in (dilation if isinstance(dilation, list | tuple) else (dilation,))):
@@ -317,15 +325,7 @@ _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("cross_entropy", "nll_loss"), _weighted_loss),
     "interpolate": _interpolate,
     **{f"adaptive_avg_pool{dims}d": _adaptive_avg_pool for dims in (1, 2, 3)},
-    **{
-        f"max_pool{dims}d_with_indices": _when(
-            lambda call: True,
-            f"torch.nn.MaxPool{dims}d",
-            "return_indices=True is not supported.",
-            "return_indices=False; torch.nn.Upsample or a transposed convolution in the place of max_unpool.",
-        )
-        for dims in (1, 2, 3)
-    },
+    **{f"max_pool{dims}d_with_indices": _max_pool_indices for dims in (1, 2, 3)},
     **{f"conv_transpose{dims}d": _dilated_transpose for dims in (1, 2, 3)},
     **dict.fromkeys(("layer_norm", "group_norm"), _HALF_AFFINE),
     **dict.fromkeys(("triu", "triu_"), _TRIU),
@@ -346,9 +346,7 @@ _RULES: dict[str, _Rule] = {
 def refuse_if_unsupported(
     capture: Capture, name: str, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]
 ) -> None:
-    """Note on `capture` that the real compiler would refuse this call; raise all notes if nothing after it can be
-    captured.
-    """
+    """Note on `capture` that the real compiler would refuse this call; raise if nothing after it can be captured."""
     rule = _RULES.get(name) or _ENDING.get(name)
     if rule is None:
         return

@@ -1,6 +1,4 @@
-"""Updates of many tensors, recorded once per signature. Later calls copy the ops of the first with their own tensors,
-which takes a tenth of the time of recording.
-"""
+"""Updates of many tensors, recorded once per signature and then copied, in a tenth of the time of recording."""
 
 from __future__ import annotations
 
@@ -34,9 +32,7 @@ class Repetition:
     def __call__(
         self, signature: Hashable, parameter: str, tensors: Sequence[torch.Tensor], body: Callable[[], None]
     ) -> None:
-        """`body()`, which changes only `tensors` in place; with an equal `signature` and tensors alike it does the
-        same.
-        """
+        """`body()`, which changes only `tensors`, and the same way for an equal `signature` and tensors alike."""
         self._recorder.annotation = self._annotations.get(parameter, Annotation())
         try:
             self._repeat(signature, tensors, body)

@@ -1,6 +1,4 @@
-"""Capture of a step: forward and, for training, backward as one graph. `forward` runs once, on fake tensors; when the
-capture fails the model is as it was.
-"""
+"""Capture of a step, forward and for training backward, as one graph; `forward` runs once, on fake tensors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Capture of accumulation and of the optimizer's update, so that the program holds the whole training step. Their ops
-carry the placement of the parameter that they change.
-"""
+"""Capture of accumulation and update; their ops carry the placement of the parameter that they change."""
 
 from __future__ import annotations
 
@@ -36,9 +34,7 @@ def capture_accumulate(
     *,
     running_mean: bool,
 ) -> fx.GraphModule:
-    """Add every gradient to its accumulator in place; for a running mean, 0-d `keep` and `weight` multiply the two
-    first.
-    """
+    """Add gradients to their accumulators; for a running mean, both are multiplied first (0-d `keep` and `weight`)."""
     mode = FakeTensorMode()
     with mode:
         accumulators = [

@@ -11,71 +11,14 @@ from typing import Any
 import torch
 
 #: functional ops whose Python binding takes exactly the arguments of the schema
-_BOUND = frozenset(
-    [
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "mm",
-        "bmm",
-        "addmm",
-        "baddbmm",
-        "convolution",
-        "relu",
-        "sigmoid",
-        "tanh",
-        "exp",
-        "log",
-        "sqrt",
-        "rsqrt",
-        "neg",
-        "abs",
-        "pow",
-        "sum",
-        "mean",
-        "amax",
-        "amin",
-        "cat",
-        "stack",
-        "where",
-        "_softmax",
-        "_log_softmax",
-        "native_layer_norm",
-        "native_group_norm",
-        "native_batch_norm",
-        "embedding",
-        "index_select",
-        "gather",
-        "unsqueeze",
-        "squeeze",
-        "t",
-        "transpose",
-        "permute",
-        "clone",
-        "maximum",
-        "minimum",
-        "sin",
-        "cos",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "logical_and",
-        "logical_not",
-        "reciprocal",
-        "square",
-        "erf",
-        "addcmul",
-        "addcdiv",
-        "native_dropout",
-        "bernoulli",
-        "argmax",
-        "cumsum",
-    ]
-)
+_BOUND_NAMES = """
+    add sub mul div mm bmm addmm baddbmm convolution relu sigmoid tanh exp log sqrt rsqrt neg abs pow sum
+    mean amax amin cat stack where _softmax _log_softmax native_layer_norm native_group_norm
+    native_batch_norm embedding index_select gather unsqueeze squeeze t transpose permute clone maximum
+    minimum sin cos eq ne lt le gt ge logical_and logical_not reciprocal square erf addcmul addcdiv
+    native_dropout bernoulli argmax cumsum
+"""
+_BOUND = frozenset(_BOUND_NAMES.split())
 
 
 def fast_binding(op: torch._ops.OpOverload) -> Callable[..., Any]:

@@ -1,6 +1,4 @@
-"""A compiled and loaded program with its device state: cuts combined batches into micro-batches, runs the form in use
-(`forms`, chosen by `choice`) and collects the results.
-"""
+"""A compiled and loaded program with its device state, run by the form in use (`forms`, chosen by `choice`)."""
 
 from __future__ import annotations
 

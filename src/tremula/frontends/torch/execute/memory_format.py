@@ -1,6 +1,4 @@
-"""Weights channels last in the host's memory, where its convolutions run up to a quarter faster that way; graphs that
-take views which need the usual order stay as captured.
-"""
+"""Weights channels last in the host's memory, where its convolutions run up to a quarter faster that way."""
 
 from __future__ import annotations
 

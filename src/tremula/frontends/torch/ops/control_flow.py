@@ -1,6 +1,4 @@
-"""Loops and branches as straight-line graphs: loops are unrolled, and a branch computes both bodies and selects one's
-results. Outside a capture they are ordinary Python.
-"""
+"""Loops, which are unrolled, and branches, which compute both bodies and select; outside a capture ordinary Python."""
 
 from __future__ import annotations
 

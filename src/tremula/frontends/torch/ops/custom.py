@@ -184,14 +184,8 @@ def _differentiate(
         return torch.autograd.grad(outputs, targets, seeds, allow_unused=True)
 
 
-def _fake_gradients(
-    gradients: list[torch.Tensor],
-    inputs: list[torch.Tensor],
-    domain: str,
-    name: str,
-    attributes: str,
-    wanted: list[bool],
-) -> list[torch.Tensor]:
+def _fake_gradients(_gradients: Any, inputs: list[torch.Tensor], *rest: Any) -> list[torch.Tensor]:
+    wanted = rest[-1]
     return [torch.empty_like(tensor) for tensor, want in zip(inputs, wanted, strict=True) if want]
 
 

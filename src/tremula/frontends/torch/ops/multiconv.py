@@ -42,9 +42,7 @@ def unexpected_end() -> Error:
 
 
 class MultiConvGroup(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """One group of convolutions: `shared` settings of the group, and `per_convolution` ones with one value for all or
-    each.
-    """
+    """One group of convolutions, with `shared` settings and `per_convolution` ones (one value for all, or each)."""
 
     def __init__(
         self,

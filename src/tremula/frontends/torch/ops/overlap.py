@@ -1,6 +1,4 @@
-"""Marks for overlapped host transfers: only for model inputs (first and only use) and outputs (returned once), without
-pipelining, and with tiles set aside for transfers.
-"""
+"""Marks for overlapped host transfers, and whether they are where the device allows them."""
 
 from __future__ import annotations
 

@@ -66,9 +66,7 @@ _farthest_points_random = add_op(
 
 
 def farthest_points(src: torch.Tensor, ptr: list[int], ratio: float, random_start: bool) -> torch.Tensor:
-    """Indices of points (rows of `src`), each as far as possible from those before it; sample i is rows ptr[i] to
-    ptr[i + 1].
-    """
+    """Indices of points (rows), each as far as possible from those before; sample i is rows ptr[i] to ptr[i + 1]."""
     if not 0 < ratio <= 1:
         raise Error(f"fps: ratio is {ratio}; it must be above 0 and at most 1.")
     if ptr[0] < 0 or ptr[-1] > src.shape[0] or any(a > b for a, b in itertools.pairwise(ptr)):
@@ -109,9 +107,7 @@ def nearest(
     batch_x: Sequence[int] | torch.Tensor,
     batch_y: Sequence[int] | torch.Tensor,
 ) -> torch.Tensor:
-    """For each point of `x` the index of the nearest point of `y` in the same sample; empty sample numbers: all in
-    sample 0.
-    """
+    """For each point of `x` the index of the nearest of `y` in the same sample; no sample numbers: all in sample 0."""
     samples = []
     for points, batch, name in ((x, batch_x, "batch_x"), (y, batch_y, "batch_y")):
         if not isinstance(batch, torch.Tensor):

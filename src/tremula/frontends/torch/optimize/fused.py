@@ -1,12 +1,9 @@
-"""Adam and AdamW by torch's fused kernels, where their rule is that of the captured update: faster on the host than
-the quick form, and different by rounding only.
-"""
+"""Adam and AdamW by torch's fused kernels, where their rule is that of the captured update (but for rounding)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -50,16 +47,12 @@ def fused_update(
         members = [name for name in names if name in group.parameters]
         if members:
             groups.append(_Group(spec, group, members, names, list(state), list(hyper)))
-    return _FusedUpdate(groups)
 
-
-@dataclass
-class _FusedUpdate:
-    groups: Sequence[_Group]
-
-    def __call__(self, *tensors: torch.Tensor) -> None:
-        for group in self.groups:
+    def update(*tensors: torch.Tensor) -> None:
+        for group in groups:
             group.update(tensors)
+
+    return update
 
 
 class _Group:

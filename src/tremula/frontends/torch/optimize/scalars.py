@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from tremula.frontends.torch.optimize.spec import GroupSpec, Kind, OptimizerSpec
+from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, Kind, OptimizerSpec
 
 Scalar = torch.Tensor | float
 
@@ -29,26 +29,14 @@ class Compound:
         return f"{self.name}___specific___{parameter}"
 
     def is_constant(self, spec: OptimizerSpec, group: GroupSpec) -> bool:
-        return all(_is_constant(spec, group, key) for key in self.inputs)
+        return all(_input(spec, group, key).constant for key in self.inputs)
 
     def value(self, spec: OptimizerSpec, group: GroupSpec) -> float:
-        return self.formula(*(_value(spec, group, key) for key in self.inputs))
+        return self.formula(*(_input(spec, group, key).value for key in self.inputs))
 
 
-def _value(spec: OptimizerSpec, group: GroupSpec, key: str) -> float:
-    if key == _ATOMIC_LOSS_SCALING:
-        return spec.loss_scaling.value
-    return group.values[key].value
-
-
-def _is_constant(spec: OptimizerSpec, group: GroupSpec, key: str) -> bool:
-    if key == _ATOMIC_LOSS_SCALING:
-        return spec.loss_scaling.constant
-    return group.values[key].constant
-
-
-def _identity(value: float) -> float:
-    return value
+def _input(spec: OptimizerSpec, group: GroupSpec, key: str) -> HyperValue:
+    return spec.loss_scaling if key == _ATOMIC_LOSS_SCALING else group.values[key]
 
 
 def _inverse(value: float) -> float:
@@ -56,7 +44,7 @@ def _inverse(value: float) -> float:
 
 
 def _plain(name: str, key: str) -> Compound:
-    return Compound(name, (key,), _identity)
+    return Compound(name, (key,), float)
 
 
 # SGD without velocity:  w <- decay * w - rate * g
