@@ -149,20 +149,17 @@ class ArgsParser:
         if isinstance(model, torch.nn.Module):
             # The training wrapper of a model is a module around the user's own.
             inner: Any = model.model if type(model).__name__ == "OptimizerWrapper" else model
-            signature: inspect.Signature | None = inspect.signature(inner.forward)
+            signature = inspect.signature(inner.forward)
         elif callable(model):
             try:
                 signature = inspect.signature(model)
             except ValueError:
                 # Built-in functions such as those of torch.nn.functional may have none: take anything.
-                signature = None
+                anything = {"args": _POSITIONAL, "kwargs": _KEYWORD}
+                signature = inspect.Signature([inspect.Parameter(*each) for each in anything.items()])
         else:
             raise TypeError(f"Expected a torch.nn.Module or a callable, got a {type(model).__name__}")
-        if signature is None:
-            parameters = [inspect.Parameter("args", _POSITIONAL), inspect.Parameter("kwargs", _KEYWORD)]
-        else:
-            parameters = list(signature.parameters.values())
-        self._parameters = parameters
+        self._parameters = parameters = list(signature.parameters.values())
         self._varnames = [parameter.name for parameter in parameters]
         kinds = {parameter.kind for parameter in parameters}
         self._takes_any_position = _POSITIONAL in kinds

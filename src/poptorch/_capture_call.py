@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from tremula.errors import Error
 from tremula.frontends.torch.dtypes import device_dtype
+from tremula.frontends.torch.errors import compile_error
 from tremula.frontends.torch.structure import flattenTensorStructure, reconstructTensorStructure
 from tremula.program.loops import Loops
 from tremula.program.source import user_line
@@ -87,9 +87,8 @@ def micro_batch_of(
 
 def _one_micro_batch(tensor: torch.Tensor, loops: Loops) -> torch.Tensor:
     if tensor.numel() == 0:
-        raise Error(
+        raise compile_error(
             f"Zero-sized tensors are unsupported (Got shape {list(tensor.shape)}).",
-            type="poptorch_cpp_error",
         )
     size = tensor.shape[0] if tensor.dim() else 1
     assert size % loops.factor == 0, (

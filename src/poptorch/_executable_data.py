@@ -75,9 +75,6 @@ def _read_number(payload: Any) -> torch.Tensor:
     return torch.tensor(value, dtype=dtype)
 
 
-# -- options -------------------------------------------------------------------------------------------------
-
-
 def encode_options(options: Options) -> dict[str, Any]:
     """All options as data."""
     return {
@@ -184,9 +181,6 @@ def _decode_stage(data: Any) -> _strategies.Stage:
         raise BadData("a stage of the execution strategy is malformed")
     stage = _strategies.Stage(*_listed(pair[0]))
     return stage if pair[1] is None else stage.ipu(pair[1])
-
-
-# -- optimizers ----------------------------------------------------------------------------------------------
 
 
 def encode_optimizer(

@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 _DEFAULT_NAME = "model.poptorch"
 
 
-# -- saving --------------------------------------------------------------------------------------------------
-
-
 def save(executor: PoplarExecutor, filename: str, export_model: bool, save_rng_state: bool) -> None:
     """Write the compiled model of an executor into a file."""
     session = executor._compiled()
@@ -148,9 +145,6 @@ def _decode_block(data: Any) -> Callable[..., Any]:
     if len(kinds) != 2 or kinds[0] not in (str, type(None)) or kinds[1] not in (int, type(None)):
         raise BadData("a block of its model is malformed")
     return _blocks._BlockHook(*data)
-
-
-# -- loading -------------------------------------------------------------------------------------------------
 
 
 def importPoptorchMetadataFromFile(filename: str) -> bytes:

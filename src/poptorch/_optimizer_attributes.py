@@ -364,26 +364,24 @@ def describe(opts: dict[str, Any], spec: OptimizerSpec) -> list[str]:
     named = {
         key if key in own else f"default{key[0].upper()}{key[1:]}": pair for key, pair in defaults.items()
     }
-    lines = [f"Updating graph optimizer with {_text(opts, named)}"]
+    name = opts["optimizer_type"].name.replace("_NO_BIAS", "").replace("_CENTERED", "")
+    lines = [f"Updating graph optimizer with {name}, {_text(named, spec)}"]
     for index, (values, group) in enumerate(zip(groups, spec.groups, strict=True)):
         tensors = ", ".join(group.parameters)
-        lines.append(
-            f"Updating group {index} optimizer with {_text(opts, values)} for (tensors affected [{tensors}])"
-        )
+        text = f"{name}, {_text(values, spec)} for (tensors affected [{tensors}])"
+        lines.append(f"Updating group {index} optimizer with {text}")
     return lines
 
 
-def _text(opts: dict[str, Any], values: _Values) -> str:
-    name = opts["optimizer_type"].name.replace("_NO_BIAS", "").replace("_CENTERED", "")
-    first = opts.get("velocityAccumType", opts.get("firstOrderMomentumAccumType", False))
-    second = opts.get("secondOrderMomentumAccumType", False)
-    types = {"accumType": opts["accumType"], "firstOrderMomentumAccumType": first}
-    types["secondOrderMomentumAccumType"] = second
-    parts = [
-        name,
-        *(f"{key}={value:g}{' (const)' if fixed else ''}" for key, (value, fixed) in sorted(values.items())),
-        *(f"{key}=float{16 if is_half else 32}" for key, is_half in types.items()),
-        f"useTfVariant={int(opts.get('useTfVariant', False))}",
-        f"maxGradNorm={opts.get('maxGradNorm', math.inf):g}",
-    ]
-    return ", ".join(parts)
+def _text(values: _Values, spec: OptimizerSpec) -> str:
+    attributes = {
+        "accumType": str(spec.accum_type).removeprefix("torch."),
+        "firstOrderMomentumAccumType": str(spec.first_order_type).removeprefix("torch."),
+        "secondOrderMomentumAccumType": str(spec.second_order_type).removeprefix("torch."),
+        "useTfVariant": int(spec.use_tf_variant),
+        "maxGradNorm": f"{spec.max_grad_norm:g}",
+    }
+    numbers = {
+        key: f"{value:g}{' (const)' if fixed else ''}" for key, (value, fixed) in sorted(values.items())
+    }
+    return ", ".join(f"{key}={value}" for key, value in {**numbers, **attributes}.items())

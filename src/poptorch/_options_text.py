@@ -162,9 +162,7 @@ def _number(node: ast.expr, options: Any) -> Any:
 def _named(node: ast.Attribute, options: Any) -> Any:
     dotted = ast.unparse(node).split(".")
     match dotted:
-        case ["poptorch", kind, name] if kind in _ENUMS:
-            return getattr(_ENUMS[kind], name)
-        case ["poptorch", "enums", kind, name] if kind in _ENUMS:
+        case ["poptorch", kind, name] | ["poptorch", "enums", kind, name] if kind in _ENUMS:
             return getattr(_ENUMS[kind], name)
         case ["torch", name] if name in _TORCH_TYPES:
             return getattr(torch, name)

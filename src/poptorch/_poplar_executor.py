@@ -405,10 +405,7 @@ class PoplarExecutor:
 
     @functools.cached_property
     def _synthetic(self) -> bool:
-        mode = self._options._Popart.options.get(
-            "syntheticDataMode", 0
-        )  # frozen, as all options of an executor
-        return bool(int(mode))
+        return bool(int(self._options._Popart.options.get("syntheticDataMode", 0)))  # frozen, as all options
 
     def _follow_training(self) -> None:
         """Take over weights that a training model of the same module has produced meanwhile."""

@@ -14,7 +14,7 @@ from tremula import log
 from tremula.device.progress import ProgressBar
 from tremula.device.settings import Connection
 from tremula.errors import Error
-from tremula.machine.occupancy import enter
+from tremula.machine.occupancy import current_occupancy
 from tremula.profile import Profile
 
 BATCH = np.ones((2, 4))
@@ -23,7 +23,7 @@ Make = Callable[..., Any]
 
 
 def held() -> list[int]:
-    room = enter()
+    room = current_occupancy()
     assert room is not None
     return [ipu for ipu in range(4) if room.usage(ipu) is not None]
 
@@ -125,7 +125,7 @@ def test_calls_are_metered_with_their_modelled_cycles(driven: Make) -> None:
     for _ in range(3):
         program.run(BATCH)
     program.device.detach()
-    counted = enter().counters.read(0)
+    counted = current_occupancy().counters.read(0)
     assert (counted.calls, counted.samples, counted.model) == (3, 6, "Scale")
     assert (counted.to_ipu_bytes, counted.from_ipu_bytes) == (3 * BATCH.nbytes, 3 * BATCH.nbytes)
     assert counted.modelled_cycles == pytest.approx(3 * program.device.cycles())

@@ -111,8 +111,6 @@ class DeviceProgram(Generic[Program]):
         """An error about a call at the wrong time. It is returned, not raised."""
         return Error(text, type=self.words.error_type)
 
-    # -- compiling ---------------------------------------------------------------------------------------
-
     def compile(self, steps: CompileSteps[Program], *, ahead: bool = False) -> None:
         """Compile and, unless offline, attach and load; with `ahead`, compiled code is in the cache at the end."""
         try:
@@ -168,8 +166,6 @@ class DeviceProgram(Generic[Program]):
             raise
         self.ledger.foreseen(self.modelled.brief())
 
-    # -- on the device -----------------------------------------------------------------------------------
-
     def attach(self, load: Callable[[], None]) -> None:
         """Take a device again and put the program and the host's state on it; `load` copies the latter."""
         self.compiled  # noqa: B018 - refuses
@@ -210,8 +206,6 @@ class DeviceProgram(Generic[Program]):
         self.random.set(words)
         if self.attached:
             self.random.write(executable)
-
-    # -- running -----------------------------------------------------------------------------------------
 
     def about_to_run(self) -> None:
         """Fail if a fault of the device was asked for and it is time for it."""

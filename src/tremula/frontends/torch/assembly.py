@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import fx
 
-from tremula.errors import Error
 from tremula.frontends.torch.capture.context import Capture
 from tremula.frontends.torch.capture.scopes import module_scopes
 from tremula.frontends.torch.capture.stages import check
@@ -17,6 +16,7 @@ from tremula.frontends.torch.capture.state import StateSlots
 from tremula.frontends.torch.capture.step import CapturedStep, Flatten, capture_step
 from tremula.frontends.torch.capture.update import capture_accumulate, capture_update
 from tremula.frontends.torch.dtypes import device_dtype
+from tremula.frontends.torch.errors import compile_error
 from tremula.frontends.torch.graphs.program import Interface, TorchProgram, parameter_annotations, tensors_of
 from tremula.frontends.torch.graphs.verify import verify
 from tremula.frontends.torch.ops import ctc_loss as _registers_a_static_form  # noqa: F401
@@ -96,11 +96,10 @@ def _refuse_broadcast(
     }
     written = sorted(step.mutated_buffers & set(slots.buffer_names) - norms)
     if written:
-        raise Error(
+        raise compile_error(
             f"PopTorch does not support broadcasting buffers, and forward() writes to {', '.join(written)}: with "
             f"{replicas} replicas each would get a value of its own. If that is what you "
             "want, set poptorch.Options().broadcastBuffers(False).",
-            type="poptorch_cpp_error",
         )
 
 

@@ -55,8 +55,6 @@ class Session:
         self._executable: Executable | None = None
         self._names: Names | None = None
 
-    # -- compiling ---------------------------------------------------------------------------------------
-
     def compile(
         self,
         module: torch.nn.Module,
@@ -141,8 +139,6 @@ class Session:
             accumulator_dtypes=tuple(spec.accum_type for _ in names),
         )
         return training
-
-    # -- using -------------------------------------------------------------------------------------------
 
     @property
     def executable(self) -> Executable:

@@ -16,6 +16,7 @@ from torch._subclasses.fake_tensor import (
 from tremula import log
 from tremula.errors import Error
 from tremula.frontends.torch.capture.refusals import Refused, refusal
+from tremula.frontends.torch.errors import compile_error
 from tremula.program.op import SourceLine
 from tremula.program.source import is_users, user_line
 
@@ -83,7 +84,7 @@ def value_wanted(name: str, error: BaseException) -> Error | None:
     if not wanted:
         return None
     what, advice = _VALUE_WANTED.get(name, (f"{name or 'a call'} needs the value of a tensor", _OUTSIDE))
-    return Error(f"{what} inside forward(). {_WHY}{advice}", type="poptorch_cpp_error")
+    return compile_error(f"{what} inside forward(). {_WHY}{advice}")
 
 
 def explain(error: Exception, module: torch.nn.Module, refused: list[Refused]) -> Exception:
@@ -127,7 +128,7 @@ def _explained(error: Exception, module: torch.nn.Module) -> Error | None:
             error.func,
         )
     if "Please convert all Tensors to FakeTensors" in str(error):
-        return Error(_foreign_tensor(error, module), type="poptorch_cpp_error")
+        return compile_error(_foreign_tensor(error, module))
     return value_wanted("", error)
 
 

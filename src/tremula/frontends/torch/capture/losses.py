@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import fx
 
-from tremula.errors import Error
 from tremula.frontends.torch.capture.record import node_of
+from tremula.frontends.torch.errors import compile_error
 
 #: torch functions whose result is a loss, by public name in torch.nn.functional
 _LOSS_FUNCTIONS_NAMES = """
@@ -21,10 +21,9 @@ LOSS_FUNCTIONS = frozenset(_LOSS_FUNCTIONS_NAMES.split())
 def final_loss(losses: list[torch.Tensor]) -> torch.Tensor:
     """The one loss that no other loss is computed from."""
     if not losses:
-        raise Error(
+        raise compile_error(
             "Couldn't find a loss in graph. A training model must compute its loss inside forward(): call "
             "one of torch's loss functions there, or mark your own with poptorch.identity_loss(x, reduction).",
-            type="poptorch_cpp_error",
         )
     nodes = {id(loss): node_of(loss) for loss in losses}
     independent: list[torch.Tensor] = []
@@ -36,10 +35,9 @@ def final_loss(losses: list[torch.Tensor]) -> torch.Tensor:
         if not feeds_another and not known:
             independent.append(loss)
     if len(independent) > 1:
-        raise Error(
+        raise compile_error(
             f"Multiple independent losses found in graph: {len(independent)}. One loss starts the backward pass, so "
             "combine them and mark the result: poptorch.identity_loss(first + second, reduction='none').",
-            type="poptorch_cpp_error",
         )
     return independent[0]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Protocol
+from typing import Any, Protocol
 
 from tremula.program.op import Placement
 
@@ -38,20 +38,10 @@ class SingleIpu:
     def __init__(self) -> None:
         self._placement = Placement()
 
-    def begin(self, block: str | None, ipu: int | None) -> None:
-        return
+    def _ignore(self, *args: Any, **kwargs: Any) -> None:
+        """Blocks make no difference."""
 
-    def begin_owned(self, owner: Hashable, ipu: int | None) -> None:
-        return
-
-    def begin_at(self, stage: int, phase: int, ipu: int) -> None:
-        return
-
-    def end(self) -> None:
-        return
-
-    def reset_auto_ids(self) -> None:
-        return
+    begin = begin_owned = begin_at = end = reset_auto_ids = _ignore
 
     def current(self) -> Placement:
         return self._placement

@@ -15,6 +15,7 @@ from tremula.errors import Error
 from tremula.frontends.torch.capture.context import Capture
 from tremula.frontends.torch.capture.record import node_of
 from tremula.frontends.torch.capture.support import varying_nodes
+from tremula.frontends.torch.errors import compile_error
 from tremula.program.op import SourceLine
 from tremula.program.source import user_line
 
@@ -363,9 +364,8 @@ def refuse_if_unsupported(
 def refusal(refused: list[Refused]) -> Error:
     """One Error for all of `refused`."""
     if len(refused) == 1:
-        return Error(str(refused[0]), type="poptorch_cpp_error")
+        return compile_error(str(refused[0]))
     listed = "\n".join(f"  {number}. {each}" for number, each in enumerate(refused, start=1))
-    return Error(
+    return compile_error(
         f"{len(refused)} calls in forward() are not supported by the real compiler:\n{listed}",
-        type="poptorch_cpp_error",
     )

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Hashable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import torch
 
 from tremula.frontends.torch.capture.placement import Placement, PlacementRule, SingleIpu
+from tremula.frontends.torch.capture.scopes import calls_of_submodules
 from tremula.frontends.torch.capture.stages import BlockRule
 from tremula.frontends.torch.graphs.program import TorchProgram, record_of
 from tremula.program.op import Phase
@@ -24,6 +24,9 @@ class Segments:
 
     def __init__(self, rule: PlacementRule | None = None) -> None:
         self._rule: PlacementRule = rule or SingleIpu()
+        self.begin, self.end = self._rule.begin, self._rule.end
+        self.begin_owned, self.begin_at = self._rule.begin_owned, self._rule.begin_at
+        self.reset_auto_ids = self._rule.reset_auto_ids
         self._placement = Placement()
         #: by segment, what the user's blocks said
         self._own: list[Placement] = [Placement()]
@@ -33,32 +36,10 @@ class Segments:
         self._calls: Counter[str] = Counter()
         self._started = False
 
-    def begin(self, block: str | None, ipu: int | None) -> None:
-        """A block of the user's opens."""
-        self._rule.begin(block, ipu)
-
-    def begin_owned(self, owner: Hashable, ipu: int | None) -> None:
-        """A block of the user's without a name opens."""
-        self._rule.begin_owned(owner, ipu)
-
-    def begin_at(self, stage: int, phase: int, ipu: int) -> None:
-        """A block of the user's opens, at given numbers."""
-        self._rule.begin_at(stage, phase, ipu)
-
-    def end(self) -> None:
-        """A block of the user's closes."""
-        self._rule.end()
-
-    def reset_auto_ids(self) -> None:
-        """The user's blocks without names are counted from 0 again."""
-        self._rule.reset_auto_ids()
-
     def current(self) -> Placement:
         """Placement of an op recorded now; its stage is the number of the segment."""
         own = self._rule.current()
-        if (
-            not self._started
-        ):  # what is called before the first op begins no segment: nothing would be before it
+        if not self._started:  # what is called before the first op begins no segment: nothing is before it
             self._begun[0], self._own[0] = self._waiting, own
             self._waiting, self._started = [], True
         elif self._waiting or own != self._own[-1]:
@@ -76,20 +57,8 @@ class Segments:
     @contextlib.contextmanager
     def following(self, module: torch.nn.Module) -> Iterator[None]:
         """While inside, calls of the submodules of `module` begin segments."""
-        handles = []
-        for path, submodule in module.named_modules():
-            if not path:
-                continue
-
-            def note(_module: Any, _inputs: Any, path: str = path) -> None:
-                self.call(path)
-
-            handles.append(submodule.register_forward_pre_hook(note))
-        try:
+        with calls_of_submodules(module, self.call):
             yield
-        finally:
-            for handle in handles:
-                handle.remove()
 
     def cuts(self, program: TorchProgram) -> list[Cut]:
         """Where `program`, which was captured by this rule, can be cut, in the order of its forward pass."""

@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
-from tremula.errors import Error
 from tremula.frontends.torch.capture.placement import Placement, PlacementRule
+from tremula.frontends.torch.errors import compile_error
 from tremula.program.stages import Mode, StageSummary
 
 
@@ -66,10 +66,9 @@ class BlockRule(ABC):
         """Placement of an op recorded now."""
         placement = self._active
         if placement is None:
-            raise Error(
+            raise compile_error(
                 "No active Block: an op was called after a poptorch.Block had been closed and before another "
                 "was opened. Once a model uses blocks, put every op in one of them.",
-                type="poptorch_cpp_error",
             )
         self._used.add(placement.ipu)
         self._seen.setdefault(placement)
@@ -167,10 +166,9 @@ class ListedPhases(ListedStages):
     ) -> None:
         super().__init__(Mode.PHASED, blocks)
         if stride > 1 and not serial:
-            raise Error(
+            raise compile_error(
                 "moving tensors off the chip between phases is only supported when phases run serially: use "
                 "poptorch.SerialPhasedExecution or another liveness.",
-                type="poptorch_cpp_error",
             )
         self._stride = stride
         self._gap = gap
@@ -182,18 +180,16 @@ class ListedPhases(ListedStages):
         return BlockTarget(stage=target.stage, phase=target.phase * self._stride, ipu=target.ipu)
 
     def _default_ipu(self, block: str, target: BlockTarget) -> int:
-        raise Error(
+        raise compile_error(
             f"block {block} of phase {target.phase // self._stride} has no IPU: give the block an ipu_id or "
             "set one with Stage.ipu() or Phase.ipus().",
-            type="poptorch_cpp_error",
         )
 
     def _activate(self, placement: Placement) -> None:
         if not self._serial and placement.phase % 2 != placement.ipu % 2:
-            raise Error(
+            raise compile_error(
                 f"block {placement.block} puts phase {placement.phase} on IPU {placement.ipu}: when phases "
                 "run in parallel, even phases must be on even IPUs and odd phases on odd IPUs.",
-                type="poptorch_cpp_error",
             )
         self._last_phase = max(self._last_phase, placement.phase)
         super()._activate(placement)
@@ -225,15 +221,13 @@ def check(rule: PlacementRule, training: bool, gradient_accumulation: int, devic
     seen = rule.summary()
     stages = seen.pipeline_stages(training)
     if training and gradient_accumulation < stages:
-        raise Error(
+        raise compile_error(
             "poptorch.Options().Training.gradientAccumulation must be greater than or equal to the number of "
             f"pipeline stages ({stages}): {seen.forward_stages} forward and {stages - seen.forward_stages} backward "
             f"stages need as many micro-batches per update to fill the pipeline. It is {gradient_accumulation} now.",
-            type="poptorch_cpp_error",
         )
     if not training and device_iterations < stages:
-        raise Error(
+        raise compile_error(
             f"poptorch.Options().deviceIterations must be greater: the pipeline has {stages} stages and needs as many "
             f"micro-batches per call to fill it. It is {device_iterations} now.",
-            type="poptorch_cpp_error",
         )

@@ -107,8 +107,6 @@ class Choice:
         elif self._mode == "quick":
             self._settle("TREMULA_EXECUTION=quick")
 
-    # -- around calls ------------------------------------------------------------------------------------
-
     def before_call(self, chunks: Chunks) -> None:
         """Change `form` if there is a better one; `chunks` are the micro-batches of the call that follows."""
         if not self._asked:
@@ -152,8 +150,6 @@ class Choice:
         if self._compilation is not None:
             self._compilation.wait(progress)
             self._take_result(chunks)
-
-    # -- steps -------------------------------------------------------------------------------------------
 
     def _look_up(self, chunks: Chunks) -> bool:
         """Describe what is to be compiled and look for it in the cache; False if it cannot be compiled."""

@@ -112,9 +112,6 @@ def _bytes_of(tensor: torch.Tensor) -> bytes:
     return tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
-# -- the host ------------------------------------------------------------------------------------------------
-
-
 def cxx_compiler() -> str | None:
     """The C++ compiler that would be used, or None if there is none."""
     named = os.environ.get("CXX")

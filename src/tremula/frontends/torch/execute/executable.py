@@ -95,8 +95,6 @@ class Executable(protocol.Executable[torch.Tensor]):
         why_not = None if plain else "its precision options are followed op by op"
         self.choice = Choice(around, step, quick, execution or ExecutionSettings(), why_not, end)
 
-    # -- state -------------------------------------------------------------------------------------------
-
     @property
     def form(self) -> str:
         """The form in use: `quick` or `compiled`."""
@@ -155,8 +153,6 @@ class Executable(protocol.Executable[torch.Tensor]):
         if self.choice.open:
             iterations = self.program.loops.device_iterations
             self.choice.prepare([[tensor] * iterations for tensor in micro_batch], progress)
-
-    # -- running -----------------------------------------------------------------------------------------
 
     def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """One host call on a combined batch: the outputs, then the anchored tensors."""

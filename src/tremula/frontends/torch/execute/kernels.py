@@ -63,9 +63,6 @@ def pick_kernels(graph: fx.Graph, *, for_compiler: bool = False, seconds: float 
             rewrite(graph, node, problem, form)
 
 
-# -- problems ------------------------------------------------------------------------------------------------
-
-
 def _problem(node: fx.Node) -> Problem | None:
     """What a node computes, if other forms than its own exist."""
     if node.target is _FORWARD and len(node.args) == 9 and not node.kwargs:
@@ -114,25 +111,13 @@ def _only_items(node: fx.Node, wanted: tuple[bool, ...]) -> bool:
 def _host_is_slow(problem: Problem) -> bool:
     """Whether the host would not use its convolution library."""
     x, weight, bias = (torch.empty(()).expand(shape) for shape in _operand_shapes(problem))
-    backend = torch._C._select_conv_backend(
-        x,
-        weight,
-        bias if problem.biased else None,
-        list(problem.stride),
-        list(problem.padding),
-        list(problem.dilation),
-        False,
-        [0, 0, 0],
-        1,
-    )
+    operands = (x, weight, bias if problem.biased else None)
+    backend = torch._C._select_conv_backend(*operands, *problem.geometry(problem.padding))
     return "slow" in str(backend).lower()
 
 
 def _operand_shapes(problem: Problem) -> tuple[tuple[int, ...], ...]:
     return problem.input, problem.weight, problem.weight[:1]
-
-
-# -- measuring -----------------------------------------------------------------------------------------------
 
 
 def candidates(problem: Problem, for_compiler: bool = False) -> tuple[_Form, ...]:
@@ -209,9 +194,6 @@ def _narrower(problem: Problem) -> Problem:
         output=(*problem.output[:-1], width),
     )
     return narrow if narrow.input[-1] > 0 and _host_is_slow(narrow) else problem
-
-
-# -- rewriting -----------------------------------------------------------------------------------------------
 
 
 def rewrite(graph: fx.Graph, node: fx.Node, problem: Problem, form: _Form) -> None:

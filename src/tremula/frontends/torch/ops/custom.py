@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from tremula.errors import Error
+from tremula.frontends.torch.errors import compile_error
 from tremula.frontends.torch.ops.host_call import detached_results, empty_like, outside_capture
 from tremula.frontends.torch.ops.library import add_op
 from tremula.program.source import user_line
@@ -90,10 +91,9 @@ def encode_attributes(attributes: Mapping[str, Any] | None) -> str:
 def _check_range(value: float) -> None:
     for excess, wrong in (("low", value < _FLOAT32.min), ("high", value > _FLOAT32.max)):
         if wrong and value not in (float("inf"), float("-inf")):
-            raise Error(
+            raise compile_error(
                 f"{value:g} is too {excess} for a Popart float attribute. The limits are {_FLOAT32.min:g} "
                 f"and {_FLOAT32.max:g}.",
-                type="poptorch_cpp_error",
             )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import torch
 from torch import fx
 
-from tremula.errors import Error
+from tremula.frontends.torch.errors import compile_error
 from tremula.frontends.torch.graphs.program import RECORD, Record
 
 INPUT_KIND = "overlap_input"
@@ -27,10 +27,6 @@ def _mode(node: fx.Node) -> str:
     return str(node.meta[RECORD].annotation.attributes["mode"])
 
 
-def _refuse(message: str) -> Error:
-    return Error(message, type="poptorch_cpp_error")
-
-
 def overlap_modes(
     graph: fx.Graph, inputs: Iterable[str], outputs: int
 ) -> tuple[dict[str, str], dict[int, str]]:
@@ -44,7 +40,7 @@ def overlap_modes(
         if not marks:
             continue
         if len(users) > 1:
-            raise _refuse(
+            raise compile_error(
                 f"input {position} is marked by poptorch.set_overlap_for_input and also used without the mark: use "
                 "the tensor that set_overlap_for_input returns everywhere."
             )
@@ -54,7 +50,7 @@ def overlap_modes(
     for node in graph.nodes:
         for kind, what in ((INPUT_KIND, "input"), (OUTPUT_KIND, "output")):
             if marked(node, kind) and node not in valid:
-                raise _refuse(
+                raise compile_error(
                     f"poptorch.set_overlap_for_{what} applied on a node which is not a tensor {what} to "
                     "the model."
                 )
@@ -82,7 +78,7 @@ def _outputs(graph: fx.Graph, count: int, valid: set[fx.Node]) -> dict[int, str]
         same = {node, node.args[0]}
         same |= {user for user in node.all_input_nodes[0].users if marked(user, OUTPUT_KIND)}
         if sum(other in same for other in returned) > 1:
-            raise _refuse(
+            raise compile_error(
                 f"output {position}, marked by poptorch.set_overlap_for_output, is returned more than once (also "
                 "within lists and tuples): return it once, and a clone() elsewhere."
             )
@@ -96,17 +92,17 @@ def check_settings(modes: Iterable[str], *, pipelined: bool, io_tiles: int, all_
     if all(mode == NO_OVERLAP for mode in modes):
         return
     if pipelined:
-        raise _refuse(
+        raise compile_error(
             "overlapped transfers are not supported with poptorch.PipelinedExecution (the default): set "
             "poptorch.ShardedExecution as the execution strategy."
         )
     if io_tiles == 0:
-        raise _refuse(
+        raise compile_error(
             "No IO tiles allocated for overlapped transfers: set some aside with "
             "poptorch.Options().TensorLocations.numIOTiles(32)."
         )
     if not all_or_sum:
-        raise _refuse(
+        raise compile_error(
             "Unsupported output mode for overlapped IO: only poptorch.OutputMode.All and OutputMode.Sum "
             "return the result of every step."
         )

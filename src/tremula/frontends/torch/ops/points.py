@@ -39,14 +39,6 @@ def _farthest(src: torch.Tensor, ptr: list[int], ratio: float, random_start: boo
     return torch.tensor(chosen, dtype=torch.int64)
 
 
-def _farthest_first(src: torch.Tensor, ptr: list[int], ratio: float) -> torch.Tensor:
-    return _farthest(src, ptr, ratio, random_start=False)
-
-
-def _farthest_random(src: torch.Tensor, ptr: list[int], ratio: float) -> torch.Tensor:
-    return _farthest(src, ptr, ratio, random_start=True)
-
-
 def _fake_farthest(src: torch.Tensor, ptr: list[int], ratio: float) -> torch.Tensor:
     # tensors made here would be fake, hence plain arithmetic on the sizes
     with torch._subclasses.fake_tensor.unset_fake_temporarily():
@@ -55,11 +47,13 @@ def _fake_farthest(src: torch.Tensor, ptr: list[int], ratio: float) -> torch.Ten
 
 
 _farthest_points = add_op(
-    "farthest_points(Tensor src, int[] ptr, float ratio) -> Tensor", _farthest_first, _fake_farthest
+    "farthest_points(Tensor src, int[] ptr, float ratio) -> Tensor",
+    lambda src, ptr, ratio: _farthest(src, ptr, ratio, random_start=False),
+    _fake_farthest,
 )
 _farthest_points_random = add_op(
     "farthest_points_random(Tensor src, int[] ptr, float ratio) -> Tensor",
-    _farthest_random,
+    lambda src, ptr, ratio: _farthest(src, ptr, ratio, random_start=True),
     _fake_farthest,
     random=True,
 )
@@ -90,9 +84,7 @@ def _nearest(x: torch.Tensor, y: torch.Tensor, batch_x: torch.Tensor, batch_y: t
     return torch.cat(found) if found else torch.empty(0, dtype=torch.int64)
 
 
-def _fake_nearest(
-    x: torch.Tensor, y: torch.Tensor, batch_x: torch.Tensor, batch_y: torch.Tensor
-) -> torch.Tensor:
+def _fake_nearest(x: torch.Tensor, *_rest: torch.Tensor) -> torch.Tensor:
     return x.new_empty((x.shape[0],), dtype=torch.int64)
 
 

@@ -16,6 +16,7 @@ import torch
 from tremula import log
 from tremula.errors import Error
 from tremula.frontends.torch.capture.context import Capture, annotated, current
+from tremula.frontends.torch.errors import compile_error
 from tremula.frontends.torch.ops import ctc, custom, dynamic_slice, multiconv, points
 from tremula.frontends.torch.ops.print_tensor import print_tensor
 
@@ -90,9 +91,7 @@ def _set_attribute(capture: Capture, attribute: str, key: str, value: str) -> No
 def _clear_attribute(capture: Capture, attribute: str, key: str) -> None:
     scope = _marks.setdefault(capture, _OpenMarks()).attributes.pop((attribute, key), None)
     if scope is None:
-        raise Error(
-            f"clear_attribute: key '{key}' of attribute '{attribute}' is not set.", type="poptorch_cpp_error"
-        )
+        raise compile_error(f"clear_attribute: key '{key}' of attribute '{attribute}' is not set.")
     scope.close()
 
 
