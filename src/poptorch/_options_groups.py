@@ -64,10 +64,8 @@ class _PopartOptions(Freezable):
         self.checkIsFrozen(name)
         super().__setattr__(name, value)
 
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.options.items())})"
-        )
+    def _shown(self) -> Mapping[str, Any]:
+        return self.options
 
 
 class _JitOptions(OptionsDict):

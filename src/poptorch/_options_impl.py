@@ -39,6 +39,15 @@ class Freezable:
         if option != "_is_frozen" and self.__dict__.get("_is_frozen", False):
             raise AttributeError(_FROZEN)
 
+    def _shown(self) -> Mapping[str, Any]:
+        """What the text form lists."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self._shown().items())})"
+        )
+
     def __deepcopy__(self, memory: dict[int, Any]) -> Self:
         kind = type(self)
         other = kind.__new__(kind)
@@ -134,7 +143,5 @@ class OptionsDict(Freezable):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self._values.items())})"
-        )
+    def _shown(self) -> Mapping[str, Any]:
+        return self._values

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+from collections.abc import Mapping
 from typing import Any, Self
 
 import torch
@@ -417,7 +418,6 @@ class Options(_options_impl.OptionsDict):
         """Say, once per process and option, which of these options change nothing on this host."""
         _options_effects.report(self)
 
-    def __repr__(self) -> str:
+    def _shown(self) -> Mapping[str, Any]:
         groups = ("Distributed", "Jit", "Precision", "TensorLocations", "Training", "_Popart")
-        parts = {**self._values, **{name: getattr(self, name) for name in groups}}
-        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in parts.items())})"
+        return {**self._values, **{name: getattr(self, name) for name in groups}}

@@ -43,7 +43,7 @@ class BlockRule(ABC):
         """A block opens and replaces the one that was active, if any."""
         name = self.next_auto_id() if block is None else str(block)
         target = self._target(name, ipu)
-        chosen = target.ipu if target.ipu is not None else ipu
+        chosen = ipu if target.ipu is None else target.ipu
         if chosen is None:
             chosen = self._default_ipu(name, target)
         self._activate(Placement(ipu=chosen, stage=target.stage, phase=target.phase, block=name))

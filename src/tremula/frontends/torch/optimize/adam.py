@@ -34,14 +34,16 @@ from tremula.frontends.torch.optimize.scalars import (
     is_one,
     product,
 )
-from tremula.frontends.torch.optimize.spec import Kind, OptimizerSpec
+from tremula.frontends.torch.optimize.spec import GroupSpec, Kind, OptimizerSpec
 
 FIRST_MOMENT = "Accl1"
 SECOND_MOMENT = "Accl2"
 STEP = "Step"
 
 
-def initial_state(spec: OptimizerSpec, name: str, parameter: torch.Tensor) -> dict[str, torch.Tensor]:
+def initial_state(
+    spec: OptimizerSpec, _group: GroupSpec, name: str, parameter: torch.Tensor
+) -> dict[str, torch.Tensor]:
     """Zero moments and, with bias correction, a zero step count."""
     state = {
         f"{FIRST_MOMENT}___{name}": torch.zeros_like(parameter, dtype=spec.first_order_type),

@@ -11,7 +11,7 @@ import torch
 
 from tremula.frontends.torch.optimize import adam, loss_scale, rmsprop, sgd
 from tremula.frontends.torch.optimize.scalars import Scalar, Scalars, hyper_tensors, product
-from tremula.frontends.torch.optimize.spec import GroupSpec, Kind, OptimizerSpec
+from tremula.frontends.torch.optimize.spec import Kind, OptimizerSpec
 
 __all__ = ["apply_update", "hyper_tensors", "initial_state"]
 
@@ -28,23 +28,15 @@ def _at_once(
 
 def initial_state(spec: OptimizerSpec, parameters: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The state tensors that training starts with, under the names that the device's runtime gives them."""
+    rules = {Kind.SGD: sgd.initial_state, Kind.RMSPROP: rmsprop.initial_state}
+    initial = rules.get(spec.kind, adam.initial_state)
     state: dict[str, torch.Tensor] = {}
     for name, group in spec.parameters():
         if name in parameters:
-            state.update(_initial_state_of(spec, group, name, parameters[name].detach()))
+            state.update(initial(spec, group, name, parameters[name].detach()))
     if spec.automatic_loss_scaling:
         state.update(loss_scale.initial_state(spec.automatic_loss_scaling))
     return state
-
-
-def _initial_state_of(
-    spec: OptimizerSpec, group: GroupSpec, name: str, parameter: torch.Tensor
-) -> dict[str, torch.Tensor]:
-    if spec.kind is Kind.SGD:
-        return sgd.initial_state(spec, group, name, parameter)
-    if spec.kind is Kind.RMSPROP:
-        return rmsprop.initial_state(spec, group, name, parameter)
-    return adam.initial_state(spec, name, parameter)
 
 
 @torch.no_grad()
