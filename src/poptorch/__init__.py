@@ -1,7 +1,4 @@
-"""PopTorch's public API on a machine without an IPU: the drop-in that Tremula provides.
-
-This package holds names, signatures and conversions; the work is done by the engine, `tremula`.
-"""
+"""PopTorch's public API on a machine without an IPU: names, signatures and conversions for the engine `tremula`."""
 
 from __future__ import annotations
 

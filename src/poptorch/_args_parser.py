@@ -1,7 +1,5 @@
-"""Arguments of a model call: bound to the signature of `forward`, checked, flattened.
-
-`ArgsParser` binds what the user passed; `ArgsParser.Args` holds the result. The arguments of the first call
-are kept with the compiled program, and those of later calls must look the same.
+"""Arguments of a model call, bound to the signature of `forward`, checked and flattened. Those of the first call are
+kept with the compiled program, and those of later calls must look the same.
 """
 
 from __future__ import annotations
@@ -69,56 +67,40 @@ class ArgsParser:
     class Args:
         """Bound arguments: positional ones with their names, and named ones."""
 
-        __slots__ = ("_arg_names", "_args", "_kwargs", "first_none")
+        __slots__ = ("arg_names", "args", "first_none", "kwargs")
 
         def __init__(self) -> None:
-            self._args: list[Any] = []
-            self._arg_names: list[str] = []
-            self._kwargs: dict[str, Any] = {}
+            self.args: list[Any] = []
+            #: names of the positional arguments; those of `*rest` are `*rest[0]`, `*rest[1]`, ...
+            self.arg_names: list[str] = []
+            self.kwargs: dict[str, Any] = {}
             self.first_none: int | None = None
-
-        @property
-        def args(self) -> list[Any]:
-            """Positional arguments."""
-            return self._args
-
-        @property
-        def arg_names(self) -> list[str]:
-            """Their names in the signature; those of `*rest` are `*rest[0]`, `*rest[1]`, ..."""
-            return self._arg_names
-
-        @property
-        def kwargs(self) -> dict[str, Any]:
-            """Arguments that are passed by name."""
-            return self._kwargs
 
         def appendArg(self, arg: Any, name: str) -> None:
             """Add a positional argument."""
-            self._args.append(arg)
-            self._arg_names.append(name)
+            self.args.append(arg)
+            self.arg_names.append(name)
 
         def popArg(self) -> None:
             """Take the last positional argument away."""
-            self._args.pop()
-            self._arg_names.pop()
+            self.args.pop()
+            self.arg_names.pop()
 
         def setNamedArg(self, name: str, arg: Any) -> None:
             """Add or replace a named argument."""
-            self._kwargs[name] = arg
+            self.kwargs[name] = arg
 
         def clone(self) -> ArgsParser.Args:
             """A copy whose lists can be changed; the arguments themselves are shared."""
             other = ArgsParser.Args()
-            other._args = copy.copy(self._args)
-            other._arg_names = copy.copy(self._arg_names)
-            other._kwargs = copy.copy(self._kwargs)
-            other.first_none = self.first_none
+            for name in self.__slots__:
+                setattr(other, name, copy.copy(getattr(self, name)))
             return other
 
         def forEach(self, fn: Callable[[torch.Tensor], Any]) -> None:
             """Replace every tensor by what `fn` makes of it."""
-            self._args = _mapped(self._args, fn)
-            self._kwargs = _mapped(self._kwargs, fn)
+            self.args = _mapped(self.args, fn)
+            self.kwargs = _mapped(self.kwargs, fn)
 
         def forEachTensorMatchedAtLeastOnce(
             self,
@@ -135,61 +117,49 @@ class ArgsParser:
 
         def asTuple(self) -> tuple[Any, ...]:
             """Positional arguments as a tuple."""
-            return tuple(self._args)
+            return tuple(self.args)
 
         def asPackedFlatTuple(
             self, canonical_args: ArgsParser.Args | None = None
         ) -> tuple[torch.Tensor, ...]:
-            """All tensors, flat.
-
-            Args:
-                canonical_args: arguments of the same structure whose dictionaries give the order of keys.
-            """
+            """All tensors, flat; dictionaries of `canonical_args` (same structure) give the order of keys."""
             order = canonical_args
-            tensors = flattenTensorStructure(self._args, None if order is None else order._args)
-            if self._kwargs:
-                tensors += flattenTensorStructure(self._kwargs, None if order is None else order._kwargs)
+            tensors = flattenTensorStructure(self.args, None if order is None else order.args)
+            if self.kwargs:
+                tensors += flattenTensorStructure(self.kwargs, None if order is None else order.kwargs)
             return tuple(tensors)
 
         def validateInputs(self, inputs: ArgsParser.Args) -> None:
-            """Check that `inputs` look like these arguments, for which a program was compiled.
-
-            Raises:
-                Error: naming the first argument that differs in type, structure, dtype, shape or (for what
-                    is not a tensor) value.
-            """
-            if len(inputs._args) != len(self._args):
+            """Check that `inputs` look like these arguments, which were compiled for; name the first that differs."""
+            if len(inputs.args) != len(self.args):
                 raise Error(
-                    f"Number of positional arguments mismatch: expected {len(self._args)} arguments but got "
-                    f"{len(inputs._args)}.{_ADVICE}"
+                    f"Number of positional arguments mismatch: expected {len(self.args)} arguments but got "
+                    f"{len(inputs.args)}.{_ADVICE}"
                 )
-            for name, compiled, given in zip(self._arg_names, self._args, inputs._args, strict=True):
+            for name, compiled, given in zip(self.arg_names, self.args, inputs.args, strict=True):
                 if not _surely_alike(compiled, given):
                     _validate(name, compiled, given)
-            if self._kwargs or inputs._kwargs:
-                _validate_keys("named arguments", self._kwargs, inputs._kwargs)
-                for key, compiled in self._kwargs.items():
-                    if not _surely_alike(compiled, inputs._kwargs[key]):
-                        _validate(key, compiled, inputs._kwargs[key])
+            if self.kwargs or inputs.kwargs:
+                _validate_keys("named arguments", self.kwargs, inputs.kwargs)
+                for key, compiled in self.kwargs.items():
+                    if not _surely_alike(compiled, inputs.kwargs[key]):
+                        _validate(key, compiled, inputs.kwargs[key])
 
     def __init__(self, model: Any) -> None:
         if isinstance(model, torch.nn.Module):
             # The training wrapper of a model is a module around the user's own.
             inner: Any = model.model if type(model).__name__ == "OptimizerWrapper" else model
-            signature: inspect.Signature | None = inspect.signature(inner.forward)
+            signature = inspect.signature(inner.forward)
         elif callable(model):
             try:
                 signature = inspect.signature(model)
             except ValueError:
                 # Built-in functions such as those of torch.nn.functional may have none: take anything.
-                signature = None
+                anything = {"args": _POSITIONAL, "kwargs": _KEYWORD}
+                signature = inspect.Signature([inspect.Parameter(*each) for each in anything.items()])
         else:
             raise TypeError(f"Expected a torch.nn.Module or a callable, got a {type(model).__name__}")
-        if signature is None:
-            parameters = [inspect.Parameter("args", _POSITIONAL), inspect.Parameter("kwargs", _KEYWORD)]
-        else:
-            parameters = list(signature.parameters.values())
-        self._parameters = parameters
+        self._parameters = parameters = list(signature.parameters.values())
         self._varnames = [parameter.name for parameter in parameters]
         kinds = {parameter.kind for parameter in parameters}
         self._takes_any_position = _POSITIONAL in kinds
@@ -198,17 +168,7 @@ class ArgsParser:
         self._warned_not_contiguous_input = False
 
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], fast_path: bool = False) -> Args:
-        """Bind the arguments of a call.
-
-        Args:
-            args: positional arguments.
-            kwargs: named arguments.
-            fast_path: leave out the hints about arguments, which are worth giving once, at compilation.
-
-        Raises:
-            AssertionError: too many arguments, an unknown name, or the same parameter twice.
-            Error: a parameter without default was not given.
-        """
+        """Bind the arguments of a call; `fast_path` leaves out the hints that are given at compilation."""
         bound = self.bound(args, kwargs)
         if not fast_path:
             _warn_about_dicts([*bound.args, *bound.kwargs.values()])
@@ -219,8 +179,8 @@ class ArgsParser:
         """The arguments of a call under the names of the signature, whatever they are."""
         bound = ArgsParser.Args()
         if self._plain and not kwargs and len(args) == len(self._parameters):
-            bound._args = list(args)
-            bound._arg_names = self._varnames.copy()
+            bound.args = list(args)
+            bound.arg_names = self._varnames.copy()
         else:
             self._check_names(args, kwargs)
             self._bind(bound, args, kwargs)
@@ -270,10 +230,7 @@ class ArgsParser:
                 bound.appendArg(value, name)
 
     def _make_contiguous(self, bound: Args) -> None:
-        for tensor in bound.asPackedFlatTuple():
-            if not tensor.is_contiguous():
-                break
-        else:
+        if all(tensor.is_contiguous() for tensor in bound.asPackedFlatTuple()):
             return
         bound.forEach(lambda tensor: tensor.contiguous())
         if not self._warned_not_contiguous_input:

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from tremula.errors import Error
 from tremula.frontends.torch.dtypes import device_dtype
+from tremula.frontends.torch.errors import compile_error
 from tremula.frontends.torch.structure import flattenTensorStructure, reconstructTensorStructure
 from tremula.program.loops import Loops
 from tremula.program.source import user_line
@@ -87,9 +87,8 @@ def micro_batch_of(
 
 def _one_micro_batch(tensor: torch.Tensor, loops: Loops) -> torch.Tensor:
     if tensor.numel() == 0:
-        raise Error(
+        raise compile_error(
             f"Zero-sized tensors are unsupported (Got shape {list(tensor.shape)}).",
-            type="poptorch_cpp_error",
         )
     size = tensor.shape[0] if tensor.dim() else 1
     assert size % loops.factor == 0, (
@@ -124,7 +123,9 @@ def as_device(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.contiguous()
 
 
-def _register(hooks: dict[int, Callable[[], Any]], hook: Callable[[], Any]) -> Any:
+def _register(hooks: dict[int, Callable[[], Any]], hook: Callable[[], Any], name: str) -> Any:
+    if not callable(hook):
+        raise RuntimeError(f"{name} hook must be callable")
     handle = torch.utils.hooks.RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle
@@ -132,13 +133,9 @@ def _register(hooks: dict[int, Callable[[], Any]], hook: Callable[[], Any]) -> A
 
 def registerPreCompileHook(hook: Callable[[], Any]) -> Any:
     """Call `hook()` before every compilation; the handle that is returned takes it off again."""
-    if not callable(hook):
-        raise RuntimeError("Pre-compile hook must be callable")
-    return _register(PRECOMPILE_HOOKS, hook)
+    return _register(PRECOMPILE_HOOKS, hook, "Pre-compile")
 
 
 def registerPostCompileHook(hook: Callable[[], Any]) -> Any:
     """Call `hook()` after every compilation; the handle that is returned takes it off again."""
-    if not callable(hook):
-        raise RuntimeError("Post-compile hook must be callable")
-    return _register(POSTCOMPILE_HOOKS, hook)
+    return _register(POSTCOMPILE_HOOKS, hook, "Post-compile")

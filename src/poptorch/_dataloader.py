@@ -1,8 +1,5 @@
-"""`DataLoader` and `AsynchronousDataAccessor`: how programs get batches for a model.
-
-A loader hands out combined batches: what one call of a model takes, that is micro-batch size times device
-iterations, gradient accumulation and groups of replicas. The processes and the memory behind the
-asynchronous modes are in `tremula.frontends.torch.data`.
+"""`DataLoader` and `AsynchronousDataAccessor` hand out combined batches: what one call of a model takes. Processes and
+memory of the asynchronous modes are in `tremula.frontends.torch.data`.
 """
 
 from __future__ import annotations
@@ -263,40 +260,28 @@ class DataLoader(torch.utils.data.DataLoader):
             "The last batch will be smaller than the model was compiled for. Use drop_last=True, or a number "
             "of samples that is a multiple of the combined batch size, or pad the last batch."
         )
+        per_call, count = self._num_batches_to_combine, _length_or_none(batch_sampler)
         if batch_sampler is None:
             left = elements % combined
-            if left:
-                logger.warning(
-                    "drop_last=False and the number of samples (%d) is not divisible by the combined batch "
-                    "size (%d): samples left over: %d. %s",
-                    elements,
-                    combined,
-                    left,
-                    advice,
-                )
-            return
-        count = _length_or_none(batch_sampler)
-        if count is None:
-            logger.warning(
-                "drop_last=False and the batch_sampler has no length: there may be batches left over at the "
-                "end that do not fill a combined batch of %d micro-batches. %s",
-                self._num_batches_to_combine,
-                advice,
+            found = (
+                f"the number of samples ({elements}) is not divisible by the combined batch size ({combined}): "
+                f"samples left over: {left}."
             )
-            return
-        left = count % self._num_batches_to_combine
+        elif count is None:
+            left = per_call
+            found = (
+                "the batch_sampler has no length: there may be batches left over at the end that do not fill a "
+                f"combined batch of {per_call} micro-batches."
+            )
+        else:
+            left = count % per_call
+            found = (
+                f"the number of batches of the batch_sampler ({count}) is not divisible by the number that a call "
+                f"takes ({per_call}): left over: {left} batches of up to {batch_size} samples. The combined batch "
+                f"size is {combined}."
+            )
         if left:
-            logger.warning(
-                "drop_last=False and the number of batches of the batch_sampler (%d) is not divisible by the "
-                "number that a call takes (%d): left over: %d batches of up to %d samples. The combined "
-                "batch size is %d. %s",
-                count,
-                self._num_batches_to_combine,
-                left,
-                batch_size,
-                combined,
-                advice,
-            )
+            logger.warning("drop_last=False and %s %s", found, advice)
 
     def _rebatched_size(
         self, mode: DataLoaderMode, worker_size: int | None, async_options: dict[str, Any] | None

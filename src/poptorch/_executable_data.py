@@ -1,7 +1,5 @@
-"""Options and optimizers as data: what a file of a compiled model says about them, and objects made of it.
-
-Nothing is looked up by a name from a file but members of PopTorch's enumerations, its strategies, and the
-optimizers that the device knows.
+"""Options and optimizers as data in the file of a compiled model. Names in a file can only mean members of PopTorch's
+enumerations, its strategies, and the optimizers that the device has.
 """
 
 from __future__ import annotations
@@ -50,6 +48,14 @@ def decode_value(data: Any) -> Any:
     return decode(data, {"enum": _read_enum, "number": _read_number})
 
 
+def _decode_named(data: Any, what: str = "its optimizer is") -> dict[str, Any]:
+    """Values by name; `what` begins the refusal of anything else."""
+    values = decode_value(data)
+    if not isinstance(values, dict) or not all(type(name) is str for name in values):
+        raise BadData(f"{what} malformed")
+    return values
+
+
 def _read_enum(payload: Any) -> Any:
     if not isinstance(payload, list) or [type(item) for item in payload] != [str, str]:
         raise BadData("one of its options is malformed")
@@ -69,15 +75,8 @@ def _read_number(payload: Any) -> torch.Tensor:
     return torch.tensor(value, dtype=dtype)
 
 
-# -- options -------------------------------------------------------------------------------------------------
-
-
 def encode_options(options: Options) -> dict[str, Any]:
-    """All options as data.
-
-    Raises:
-        NotData: an option has a value that cannot be written down.
-    """
+    """All options as data."""
     return {
         "values": {name: encode_value(value, name) for name, value in options._values.items()},
         **{group: encode_value(dict(getattr(options, group)._values), group) for group in _GROUPS},
@@ -102,17 +101,12 @@ def decode_options(data: Any) -> Options:
         options.deleteIfExists(name)
     _set(options, values)
     for group in _GROUPS:
-        given = decode_value(fields.take(group))
+        given = _decode_named(fields.take(group), f"the options of {group} are")
         owner = getattr(options, group)
-        if not isinstance(given, dict) or not all(type(name) is str for name in given):
-            raise BadData(f"the options of {group} are malformed")
         if group != "TensorLocations" and not given.keys() <= owner._values.keys():
             raise BadData(f"there is an unknown option in {group}")
         _set(owner, given)
-    popart = decode_value(fields.take("popart"))
-    if not isinstance(popart, dict) or not all(type(name) is str for name in popart):
-        raise BadData("the options of the layer below are malformed")
-    options._Popart.options = popart
+    options._Popart.options = _decode_named(fields.take("popart"), "the options of the layer below are")
     options.setExecutionStrategy(_decode_strategy(fields.take("strategy")))
     options._source_location_excludes = list(fields.strings("source_location_excludes"))
     switches = Fields(fields.take("switches"), "the options")
@@ -189,19 +183,10 @@ def _decode_stage(data: Any) -> _strategies.Stage:
     return stage if pair[1] is None else stage.ipu(pair[1])
 
 
-# -- optimizers ----------------------------------------------------------------------------------------------
-
-
 def encode_optimizer(
     optimizer: torch.optim.Optimizer, key_of: Mapping[int, str], tensors: dict[str, torch.Tensor]
 ) -> dict[str, Any]:
-    """An optimizer as data; tensors of its state are added to `tensors`.
-
-    Args:
-        optimizer: one that the device knows.
-        key_of: id of a parameter -> its key in the file. Parameters that are not the model's are left out.
-        tensors: receives the state.
-    """
+    """An optimizer as data; `key_of`: id of a parameter of the model -> its key, `tensors` receives the state."""
     kind = next((k for k in type(optimizer).__mro__ if k in _OPTIMIZERS.values()), None)
     if kind is None:
         raise NotData("the optimizer", optimizer)
@@ -237,7 +222,7 @@ def decode_optimizer(
     if kind is None:
         raise BadData("its optimizer is of an unknown class")
     groups = [_decode_group(item, parameters) for item in fields.take("groups", list)]
-    defaults = _decode_values(fields.take("defaults"))
+    defaults = _decode_named(fields.take("defaults"))
     try:
         optimizer = kind(groups, lr=defaults.get("lr", 0.0))
     except (TypeError, ValueError, RuntimeError, AssertionError) as problem:
@@ -249,25 +234,18 @@ def decode_optimizer(
     return optimizer
 
 
-def _decode_values(data: Any) -> dict[str, Any]:
-    values = decode_value(data)
-    if not isinstance(values, dict) or not all(type(name) is str for name in values):
-        raise BadData("its optimizer is malformed")
-    return values
-
-
 def _decode_group(data: Any, parameters: Mapping[str, torch.Tensor]) -> dict[str, Any]:
     fields = Fields(data, "a group of its optimizer")
     keys = fields.strings("params")
     if not parameters.keys() >= set(keys):
         raise BadData("its optimizer has parameters that its model does not have")
-    values = _decode_values(fields.take("values"))
+    values = _decode_named(fields.take("values"))
     fields.done()
     return {**values, "params": [parameters[key] for key in keys]}
 
 
 def _fill_own(optimizer: Any, fields: Fields, tensors: Mapping[str, torch.Tensor]) -> None:
-    own = _decode_values(fields.take("own"))
+    own = _decode_named(fields.take("own"))
     if own.keys() != set(optimizer._own_attributes):
         raise BadData("its optimizer is malformed")
     for name, value in own.items():

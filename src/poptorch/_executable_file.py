@@ -1,7 +1,5 @@
-"""Compiled models in files: `save`, `compileAndExport`, `loadExecutable` and `poptorch.load`.
-
-The container and the formats of its parts are in `tremula.frontends.torch.package`; here they are filled from an
-executor, and an executor is made of them. No file can run code: see docs/security.md.
+"""Compiled models in files: `save`, `compileAndExport`, `loadExecutable` and `poptorch.load`, over the formats of
+`tremula.frontends.torch.package`. No file can run code: see docs/security.md.
 """
 
 from __future__ import annotations
@@ -40,9 +38,6 @@ if TYPE_CHECKING:
     from ._poplar_executor import PoplarExecutor
 
 _DEFAULT_NAME = "model.poptorch"
-
-
-# -- saving --------------------------------------------------------------------------------------------------
 
 
 def save(executor: PoplarExecutor, filename: str, export_model: bool, save_rng_state: bool) -> None:
@@ -150,9 +145,6 @@ def _decode_block(data: Any) -> Callable[..., Any]:
     if len(kinds) != 2 or kinds[0] not in (str, type(None)) or kinds[1] not in (int, type(None)):
         raise BadData("a block of its model is malformed")
     return _blocks._BlockHook(*data)
-
-
-# -- loading -------------------------------------------------------------------------------------------------
 
 
 def importPoptorchMetadataFromFile(filename: str) -> bytes:

@@ -13,12 +13,7 @@ from tremula.frontends.torch.dialect.device_words import DEVICE_LAYER
 
 
 class HostWeights:
-    """The state of one module.
-
-    Attributes:
-        outdated: whether a training call has changed the device's weights since they were last copied.
-        version: counts the copies to the host.
-    """
+    """The state of one module; `outdated` if a call has changed the device's since, `version` counts copies."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         self._model = model

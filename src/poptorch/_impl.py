@@ -30,10 +30,7 @@ def isRunningOnIpu() -> bool:
 
 def setIpuContext(val: bool) -> None:
     """Make `isRunningOnIpu` answer `val`, or with False go back to what is the case."""
-    if val:
-        _forced_context["ipu"] = True
-    else:
-        _forced_context.pop("ipu", None)
+    _force("ipu", val)
 
 
 def isDispatchTracing() -> bool:
@@ -43,10 +40,13 @@ def isDispatchTracing() -> bool:
 
 def setDispatchTracing(val: bool) -> None:
     """Make `isDispatchTracing` answer `val`, or with False go back to what is the case."""
+    _force("dispatch", val)
+
+
+def _force(name: str, val: bool) -> None:
+    _forced_context.pop(name, None)
     if val:
-        _forced_context["dispatch"] = True
-    else:
-        _forced_context.pop("dispatch", None)
+        _forced_context[name] = True
 
 
 def internal_cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
@@ -56,45 +56,23 @@ def internal_cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return tensor.to(dtype)
 
 
-def isWrapped(obj: Any) -> bool:
-    """Whether a module, parameter or buffer belongs to a live training model."""
-    return _wrapping.is_wrapped(obj)
+isWrapped = _wrapping.is_wrapped
+unwrapIfWrapped = _wrapping.unwrap
+unwrapModelIfNecessary = _wrapping.unwrap_model
+rewrapModelIfNecessary = _wrapping.rewrap_model
+registerWrapperType = _wrapping.register
 
 
-def unwrapIfWrapped(obj: Any) -> Any:
-    """`obj` with its plain class; what it contains is left alone."""
-    return _wrapping.unwrap(obj)
-
-
-def unwrapModelIfNecessary(model: torch.nn.Module) -> None:
-    """Give a module and its state their plain classes, for the time being."""
-    _wrapping.unwrap_model(model)
-
-
-def rewrapModelIfNecessary(model: torch.nn.Module) -> None:
-    """Undo `unwrapModelIfNecessary`."""
-    _wrapping.rewrap_model(model)
-
-
-def _restoreWrapperIfNecessary(obj: Any) -> Any:
+def _restoreWrapperIfNecessary(obj: Any) -> Any:  # pickles refer to it by this name
     return _wrapping.restore(obj)
-
-
-def registerWrapperType(wrapper_type: type) -> None:
-    """Copy and pickle objects of this class as objects of its base."""
-    _wrapping.register(wrapper_type)
 
 
 def forEachParameterAndBuffer(model: torch.nn.Module, fn: Callable[[str, torch.Tensor], Any]) -> None:
     """Call `fn(name, tensor)` for every buffer, then for every parameter."""
-    for name, buffer in model.named_buffers():
-        fn(name, buffer)
-    for name, parameter in model.named_parameters():
-        fn(name, parameter)
+    for name, tensor in getBufferAndParameterTensors(model).items():
+        fn(name, tensor)
 
 
 def getBufferAndParameterTensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     """Buffers and parameters by name."""
-    tensors: dict[str, torch.Tensor] = {}
-    forEachParameterAndBuffer(model, tensors.__setitem__)
-    return tensors
+    return {**dict(model.named_buffers()), **dict(model.named_parameters())}

@@ -1,7 +1,5 @@
-"""The Python side of PopTorch's log: one logger and the two functions that set levels.
-
-Lines of this logger have the layout `[HH:MM:SS.mmm] [poptorch::python] [level] text`. It is an ordinary
-logger of the `logging` module, so that handlers of the program and of test tools see its records.
+"""The Python side of PopTorch's log: an ordinary logger, so that handlers of programs and test tools see its records,
+with the layout `[HH:MM:SS.mmm] [poptorch::python] [level] text`.
 """
 
 from __future__ import annotations

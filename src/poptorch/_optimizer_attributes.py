@@ -1,8 +1,5 @@
-"""Reads an optimizer, torch's or PopTorch's, into a dictionary of values and into the engine's description.
-
-Every value comes with a mark: constant (fixed at compilation) or variable. PopTorch's optimizers carry the
-mark themselves; for torch's a value that equals torch's default counts as constant, and the learning rate is
-always variable.
+"""Reads an optimizer into a dictionary of (value, constant) and into the engine's description. PopTorch's optimizers
+mark values themselves; of torch's, values that equal the default are constant, and the learning rate never is.
 """
 
 from __future__ import annotations
@@ -43,33 +40,19 @@ class _OptimizerType(enum.IntEnum):
     LAMB = 7
     LAMB_NO_BIAS = 8
 
+    @property
+    def kind(self) -> Kind:
+        """The update rule, whose name begins that of the type."""
+        return Kind[self.name.partition("_")[0].rstrip("12")]
 
-_SGD_TYPES = (_OptimizerType.SGD1, _OptimizerType.SGD2)
-_RMSPROP_TYPES = (_OptimizerType.RMSPROP, _OptimizerType.RMSPROP_CENTERED)
-_LAMB_TYPES = (_OptimizerType.LAMB, _OptimizerType.LAMB_NO_BIAS)
-
-_KINDS = {
-    _OptimizerType.SGD1: Kind.SGD,
-    _OptimizerType.SGD2: Kind.SGD,
-    _OptimizerType.ADAM: Kind.ADAM,
-    _OptimizerType.ADAMW: Kind.ADAMW,
-    _OptimizerType.ADAMW_NO_BIAS: Kind.ADAMW,
-    _OptimizerType.RMSPROP: Kind.RMSPROP,
-    _OptimizerType.RMSPROP_CENTERED: Kind.RMSPROP,
-    _OptimizerType.LAMB: Kind.LAMB,
-    _OptimizerType.LAMB_NO_BIAS: Kind.LAMB,
-}
 
 _SUPPORTED_CLASSES = (
-    torch.optim.SGD,
-    torch.optim.Adam,
-    torch.optim.AdamW,
-    torch.optim.RMSprop,
-    optim.SGD,
-    optim.Adam,
-    optim.AdamW,
-    optim.RMSprop,
     optim.LAMB,
+    *(
+        getattr(module, name)
+        for module in (torch.optim, optim)
+        for name in ("SGD", "Adam", "AdamW", "RMSprop")
+    ),
 )
 
 
@@ -84,11 +67,7 @@ class OptimizerAttrTracker:
         self._reported: set[str] = set()
 
     def setType(self, optimizer_type: Any) -> None:
-        """Name the optimizer in messages.
-
-        Raises:
-            AssertionError: it is of a class that the device has no update for.
-        """
+        """Name the optimizer in messages; the class has to be one that the device has an update for."""
         assert isinstance(optimizer_type, _OptimizerType), (
             "The device has no such optimizer. Use SGD, Adam, AdamW or RMSprop of torch.optim "
             "or poptorch.optim, or poptorch.optim.LAMB."
@@ -167,35 +146,20 @@ _SGD_VALUES = (
     _Value("nesterov", "nesterov", _always),
     _Value("velocity_scaling", "velocityScaling", _equals(1.0), fallback=1.0),
 )
-_RMSPROP_VALUES = (_RATE, _MOMENTUM, _DECAY, _Value("alpha", "alpha", _always), _EPS)
-_LAMB_VALUES = (_RATE, _DECAY, *_BETAS, _EPS, _Value("max_weight_norm", "maxWeightNorm", _equals(65500.0)))
-
-
-def _values_of(optimizer_type: _OptimizerType) -> tuple[_Value, ...]:
-    if optimizer_type in _SGD_TYPES:
-        return _SGD_VALUES
-    if optimizer_type in _RMSPROP_TYPES:
-        return _RMSPROP_VALUES
-    if optimizer_type in _LAMB_TYPES:
-        return _LAMB_VALUES
-    decay = _DECAY if optimizer_type is _OptimizerType.ADAM else _ADAMW_DECAY
-    return (_RATE, *_BETAS, _EPS, decay)
+_VALUES = {
+    Kind.SGD: _SGD_VALUES,
+    Kind.ADAM: (_RATE, *_BETAS, _EPS, _DECAY),
+    Kind.ADAMW: (_RATE, *_BETAS, _EPS, _ADAMW_DECAY),
+    Kind.RMSPROP: (_RATE, _MOMENTUM, _DECAY, _Value("alpha", "alpha", _always), _EPS),
+    Kind.LAMB: (_RATE, _DECAY, *_BETAS, _EPS, _Value("max_weight_norm", "maxWeightNorm", _equals(65500.0))),
+}
 
 
 def convertOptimizerToDict(
     optimizer: torch.optim.Optimizer, attr_tracker: OptimizerAttrTracker, options: Any, is_compiled: bool
 ) -> dict[str, Any]:
-    """The optimizer as a dictionary; two optimizers are the same for the device if their dictionaries are.
-
-    Args:
-        optimizer: one of torch's or PopTorch's optimizers.
-        attr_tracker: reports attributes that would be ignored.
-        options: the model's options; accumulating in float16 switches the reduction of means to Running.
-        is_compiled: whether those options have already been used.
-
-    Raises:
-        AssertionError: the class is not supported, or its groups do not fit together.
-        ValueError: a value cannot be used on the device, or only before compilation.
+    """The optimizer as a dictionary; two are the same for the device if their dictionaries are. Accumulating in
+    float16 switches `options` to a running mean, which is refused once they are used (`is_compiled`).
     """
     optimizer_type = _type_of(optimizer)
     attr_tracker.setType(optimizer_type)
@@ -215,7 +179,7 @@ def convertOptimizerToDict(
         opts["automaticLossScaling"] = _loss_scale_settings(popart_options)
     scaling = _number(getattr(optimizer, "loss_scaling", 1.0), "loss_scaling")
     fixed = scaling == 1.0 and not automatic if variable is None else variable.isConstant("loss_scaling")
-    values = _values_of(optimizer_type)
+    values = _VALUES[optimizer_type.kind]
     opts["defaults"] = {v.name: v.read(optimizer.defaults, variable) for v in values}
     opts["defaults"]["lossScaling"] = (scaling, fixed)
     opts["groups"] = [{v.name: v.read(group, variable) for v in values} for group in optimizer.param_groups]
@@ -240,11 +204,8 @@ def _type_of(optimizer: torch.optim.Optimizer) -> _OptimizerType | None:
         corrected = getattr(optimizer, "bias_correction", True)
         return _OptimizerType.ADAMW if corrected else _OptimizerType.ADAMW_NO_BIAS
     if isinstance(optimizer, torch.optim.Adam):
-        return (
-            _OptimizerType.ADAMW
-            if _same_in_groups(optimizer, "decoupled_weight_decay")
-            else _OptimizerType.ADAM
-        )
+        decoupled = _same_in_groups(optimizer, "decoupled_weight_decay")
+        return _OptimizerType.ADAMW if decoupled else _OptimizerType.ADAM
     if isinstance(optimizer, torch.optim.RMSprop):
         centered = _same_in_groups(optimizer, "centered")
         return _OptimizerType.RMSPROP_CENTERED if centered else _OptimizerType.RMSPROP
@@ -269,9 +230,8 @@ def _refuse_amsgrad(optimizer: torch.optim.Optimizer) -> None:
 
 def _use_running_mean_for_half(optimizer: torch.optim.Optimizer, options: Any, is_compiled: bool) -> None:
     """A sum of many gradients overflows float16; a running mean does not."""
-    if getattr(optimizer, "accum_type", torch.float32) != torch.float16:
-        return
-    if getattr(optimizer, "use_combined_accum", False):
+    half = getattr(optimizer, "accum_type", torch.float32) == torch.float16
+    if not half or getattr(optimizer, "use_combined_accum", False):
         return
     training = options.Training
     if not is_compiled:
@@ -296,15 +256,15 @@ def _say_what_is_ignored(optimizer: torch.optim.Optimizer, optimizer_type: _Opti
 def _attributes_of(optimizer: torch.optim.Optimizer, optimizer_type: _OptimizerType) -> dict[str, Any]:
     """Attributes of the whole optimizer; none of them can change after compilation."""
     attributes: dict[str, Any] = {"accumType": _is_half(optimizer, "accum_type")}
-    if optimizer_type in _SGD_TYPES:
+    if optimizer_type.kind is Kind.SGD:
         attributes["velocityAccumType"] = _is_half(optimizer, "velocity_accum_type")
     else:
         for order in ("first", "second"):
             attribute = f"{order}_order_momentum_accum_type"
             attributes[f"{order}OrderMomentumAccumType"] = _is_half(optimizer, attribute)
-    if optimizer_type in _RMSPROP_TYPES:
+    if optimizer_type.kind is Kind.RMSPROP:
         attributes["useTfVariant"] = bool(getattr(optimizer, "use_tf_variant", False))
-    elif optimizer_type not in _LAMB_TYPES:
+    elif optimizer_type.kind is not Kind.LAMB:
         norm = _number(getattr(optimizer, "max_grad_norm", math.inf), "max_grad_norm")
         if math.isnan(norm):
             raise ValueError("max_grad_norm must not be NaN; leave it out for no limit.")
@@ -369,13 +329,7 @@ def _with_tied_velocity(opts: dict[str, Any]) -> tuple[_Values, list[_Values]]:
 def to_spec(
     optimizer: torch.optim.Optimizer, opts: dict[str, Any], name_of: Callable[[torch.Tensor], str | None]
 ) -> OptimizerSpec:
-    """The engine's description of an optimizer.
-
-    Args:
-        optimizer: whose parameter groups say which tensors belong together.
-        opts: what `convertOptimizerToDict` made of it.
-        name_of: the name of a parameter in the model, or None if the model does not have it.
-    """
+    """The engine's description of an optimizer with dictionary `opts`; `name_of` is None for foreign parameters."""
     optimizer_type: _OptimizerType = opts["optimizer_type"]
     defaults, groups = _with_tied_velocity(opts)
     specs = []
@@ -384,7 +338,7 @@ def to_spec(
         specs.append(GroupSpec(names, {key: HyperValue(*pair) for key, pair in values.items()}))
     first = opts.get("velocityAccumType", opts.get("firstOrderMomentumAccumType", False))
     return OptimizerSpec(
-        kind=_KINDS[optimizer_type],
+        kind=optimizer_type.kind,
         groups=tuple(specs),
         accum_type=_dtype(opts["accumType"]),
         first_order_type=_dtype(first),
@@ -410,29 +364,24 @@ def describe(opts: dict[str, Any], spec: OptimizerSpec) -> list[str]:
     named = {
         key if key in own else f"default{key[0].upper()}{key[1:]}": pair for key, pair in defaults.items()
     }
-    lines = [f"Updating graph optimizer with {_text(opts, named)}"]
+    name = opts["optimizer_type"].name.replace("_NO_BIAS", "").replace("_CENTERED", "")
+    lines = [f"Updating graph optimizer with {name}, {_text(named, spec)}"]
     for index, (values, group) in enumerate(zip(groups, spec.groups, strict=True)):
         tensors = ", ".join(group.parameters)
-        lines.append(
-            f"Updating group {index} optimizer with {_text(opts, values)} for (tensors affected [{tensors}])"
-        )
+        text = f"{name}, {_text(values, spec)} for (tensors affected [{tensors}])"
+        lines.append(f"Updating group {index} optimizer with {text}")
     return lines
 
 
-def _text(opts: dict[str, Any], values: _Values) -> str:
-    name = opts["optimizer_type"].name.replace("_NO_BIAS", "").replace("_CENTERED", "")
-    first = opts.get("velocityAccumType", opts.get("firstOrderMomentumAccumType", False))
-    parts = [
-        name,
-        *(f"{key}={value:g}{' (const)' if fixed else ''}" for key, (value, fixed) in sorted(values.items())),
-        f"accumType={_type_name(opts['accumType'])}",
-        f"firstOrderMomentumAccumType={_type_name(first)}",
-        f"secondOrderMomentumAccumType={_type_name(opts.get('secondOrderMomentumAccumType', False))}",
-        f"useTfVariant={int(opts.get('useTfVariant', False))}",
-        f"maxGradNorm={opts.get('maxGradNorm', math.inf):g}",
-    ]
-    return ", ".join(parts)
-
-
-def _type_name(is_half: bool) -> str:
-    return "float16" if is_half else "float32"
+def _text(values: _Values, spec: OptimizerSpec) -> str:
+    attributes = {
+        "accumType": str(spec.accum_type).removeprefix("torch."),
+        "firstOrderMomentumAccumType": str(spec.first_order_type).removeprefix("torch."),
+        "secondOrderMomentumAccumType": str(spec.second_order_type).removeprefix("torch."),
+        "useTfVariant": int(spec.use_tf_variant),
+        "maxGradNorm": f"{spec.max_grad_norm:g}",
+    }
+    numbers = {
+        key: f"{value:g}{' (const)' if fixed else ''}" for key, (value, fixed) in sorted(values.items())
+    }
+    return ", ".join(f"{key}={value}" for key, value in {**numbers, **attributes}.items())

@@ -1,7 +1,4 @@
-"""Which options change nothing on this host, and saying so once.
-
-The tables of the engine say what becomes of each option; this module finds those that were set.
-"""
+"""Finds the options that are set and change nothing on this host (by the engine's tables), and reports them once."""
 
 from __future__ import annotations
 

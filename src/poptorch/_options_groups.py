@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import torch
@@ -64,10 +64,8 @@ class _PopartOptions(Freezable):
         self.checkIsFrozen(name)
         super().__setattr__(name, value)
 
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.options.items())})"
-        )
+    def _shown(self) -> Mapping[str, Any]:
+        return self.options
 
 
 class _JitOptions(OptionsDict):
@@ -151,8 +149,7 @@ class _TrainingOptions(OptionsDict):
 
     def gradientAccumulation(self, gradient_accumulation: int) -> Self:
         """How many micro-batches each weight update adds up (default: 1)."""
-        self.set(gradient_accumulation=gradient_accumulation)
-        return self
+        return self.set(gradient_accumulation=gradient_accumulation)
 
     def accumulationAndReplicationReductionType(self, reduction_type: enums.ReductionType) -> Self:
         """How gradients of micro-batches and replicas are combined: Mean (default) or Sum."""
@@ -163,8 +160,7 @@ class _TrainingOptions(OptionsDict):
                 "accumulationAndReplicationReductionType must be set to poptorch.ReductionType.Mean or "
                 f"poptorch.ReductionType.Sum, not {reduction_type!r}"
             )
-        self.set(accumulation_and_replication_reduction_type=reduction_type)
-        return self
+        return self.set(accumulation_and_replication_reduction_type=reduction_type)
 
     def setMeanAccumulationAndReplicationReductionStrategy(
         self, mean_reduction_strategy: enums.MeanReductionStrategy
@@ -173,8 +169,7 @@ class _TrainingOptions(OptionsDict):
 
         Left alone it is Post, or Running for an optimiser that accumulates in float16.
         """
-        self.set(meanAccumulationAndReplicationReductionStrategy=mean_reduction_strategy)
-        return self
+        return self.set(meanAccumulationAndReplicationReductionStrategy=mean_reduction_strategy)
 
     def setAutomaticLossScaling(self, enabled: bool) -> Self:
         """Adapt the loss scale to the size of the gradients while training (default: off)."""
@@ -201,8 +196,7 @@ class _DistributedOptions(OptionsDict):
 
     def disable(self) -> Self:
         """Ignore that MPI started several processes: each works for itself."""
-        self.set(num_distributed_processes=1, distributed_process_id=0)
-        return self
+        return self.set(num_distributed_processes=1, distributed_process_id=0)
 
     def setEnvVarNames(self, var_num_processes: str, var_process_id: str) -> Self:
         """Take the number of processes and the id of this one from environment variables."""
@@ -212,8 +206,7 @@ class _DistributedOptions(OptionsDict):
 
     def configureProcessId(self, process_id: int, num_processes: int) -> Self:
         """Say that this is process `process_id` of `num_processes`."""
-        self.set(distributed_process_id=process_id, num_distributed_processes=num_processes)
-        return self
+        return self.set(distributed_process_id=process_id, num_distributed_processes=num_processes)
 
     @property
     def processId(self) -> int:
@@ -270,13 +263,11 @@ class TensorLocationSettings(OptionsDict):
 
     def _number(self, option: str, value: int) -> Self:
         assert isinstance(value, int), f"{option} takes a number of elements, not a {type(value).__name__}"
-        self.createOrSet(**{option: value})
-        return self
+        return self.createOrSet(**{option: value})
 
     def _flag(self, option: str, value: bool) -> Self:
         assert isinstance(value, bool), f"{option} takes a bool, not a {type(value).__name__}"
-        self.createOrSet(**{option: int(value)})
-        return self
+        return self.createOrSet(**{option: int(value)})
 
 
 class _TensorLocationOptions(OptionsDict):
@@ -286,8 +277,7 @@ class _TensorLocationOptions(OptionsDict):
         """How many tiles of each IPU do input and output only: an even number from 32 to 192."""
         fits = isinstance(num_tiles, int) and 32 <= num_tiles <= 192 and num_tiles % 2 == 0
         assert fits, "numIOTiles must be an even number between 32 and 192."
-        self.createOrSet(numIOTiles=num_tiles)
-        return self
+        return self.createOrSet(numIOTiles=num_tiles)
 
     def setActivationLocation(self, location: TensorLocationSettings) -> Self:
         """Where activations live."""
@@ -309,11 +299,4 @@ class _TensorLocationOptions(OptionsDict):
         assert isinstance(location, TensorLocationSettings), (
             f"a location is a poptorch.TensorLocationSettings, not a {type(location).__name__}"
         )
-        self.createOrSet(**{option: location.toDict()})
-        return self
-
-
-def named(options: OptionsDict | _PopartOptions, skip: Iterable[str] = ()) -> dict[str, Any]:
-    """The options of a group as a plain dictionary, without those in `skip`."""
-    values = options.options if isinstance(options, _PopartOptions) else options._values
-    return {key: value for key, value in values.items() if key not in set(skip)}
+        return self.createOrSet(**{option: location.toDict()})

@@ -1,12 +1,11 @@
-"""The machinery under the option classes: a typed dictionary that can be frozen.
-
-The keys given at construction fix which options exist and of which type each is. Once a model or a data
-loader has used an option object it is frozen; copies are not.
+"""A typed dictionary that can be frozen. The keys given at construction fix which options exist and of which type; a
+model or data loader freezes the options it uses, copies are not frozen.
 """
 
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -32,16 +31,22 @@ class Freezable:
             if isinstance(member, Freezable):
                 member._set_frozen(frozen)
 
-    def _freeze(self) -> None:
-        self._set_frozen(True)
-
-    def _unfreeze(self) -> None:
-        self._set_frozen(False)
+    _freeze = functools.partialmethod(_set_frozen, True)
+    _unfreeze = functools.partialmethod(_set_frozen, False)
 
     def checkIsFrozen(self, option: str | None = None) -> None:
         """Raise AttributeError if frozen (for any `option` but the frozen mark itself)."""
         if option != "_is_frozen" and self.__dict__.get("_is_frozen", False):
             raise AttributeError(_FROZEN)
+
+    def _shown(self) -> Mapping[str, Any]:
+        """What the text form lists."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self._shown().items())})"
+        )
 
     def __deepcopy__(self, memory: dict[int, Any]) -> Self:
         kind = type(self)
@@ -71,8 +76,8 @@ class OptionsDict(Freezable):
         """Whether there is an option of that name now."""
         return option in self._values
 
-    def set(self, **kwargs: Any) -> None:
-        """Set options that exist, each to a value of its type."""
+    def set(self, **kwargs: Any) -> Self:
+        """Set options that exist, each to a value of its type. Returns the object."""
         self.checkIsFrozen()
         for option, value in kwargs.items():
             assert option in self._values, f"Invalid option {option}: there are {sorted(self._values)}"
@@ -81,15 +86,17 @@ class OptionsDict(Freezable):
                 f"Unexpected type {type(value).__name__} for option {option}: it takes {expected.__name__}"
             )
             self._values[option] = value
+        return self
 
-    def createOrSet(self, **kwargs: Any) -> None:
-        """Set options, making those that do not exist yet."""
+    def createOrSet(self, **kwargs: Any) -> Self:
+        """Set options, making those that do not exist yet. Returns the object."""
         self.checkIsFrozen()
         for option, value in kwargs.items():
             if option in self._values:
                 self.set(**{option: value})
             else:
                 self._values[option] = value
+        return self
 
     def deleteIfExists(self, option: str) -> None:
         """Forget an option that `createOrSet` made."""
@@ -136,7 +143,5 @@ class OptionsDict(Freezable):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self._values.items())})"
-        )
+    def _shown(self) -> Mapping[str, Any]:
+        return self._values

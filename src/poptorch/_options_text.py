@@ -1,8 +1,5 @@
-"""Options that come as text: configuration files and JSON.
-
-Neither may run code. A line of a file is parsed into calls of option methods whose arguments are literals,
-members of PopTorch's enumerations, torch's floating types, or objects of the few classes that options take;
-anything else is refused by name.
+"""Options as text: configuration files and JSON. Neither can run code: a line is a call of an option method with
+literals, enumerations, torch's floating types or the few classes that options take.
 """
 
 from __future__ import annotations
@@ -85,11 +82,7 @@ def apply_json(options: Any, settings: Mapping[str, Any]) -> None:
 
 
 def apply_file(options: Any, path: str | os.PathLike[str]) -> None:
-    """Apply a configuration file, one call per line; nothing is applied if any line cannot be read.
-
-    Raises:
-        ConfigFileError: naming the line.
-    """
+    """Apply a configuration file, one call per line; nothing is applied if any line cannot be read."""
     with open(path, encoding="utf-8") as file:
         filename = os.path.basename(file.name)
         texts = [line.strip() for line in file]
@@ -169,9 +162,7 @@ def _number(node: ast.expr, options: Any) -> Any:
 def _named(node: ast.Attribute, options: Any) -> Any:
     dotted = ast.unparse(node).split(".")
     match dotted:
-        case ["poptorch", kind, name] if kind in _ENUMS:
-            return getattr(_ENUMS[kind], name)
-        case ["poptorch", "enums", kind, name] if kind in _ENUMS:
+        case ["poptorch", kind, name] | ["poptorch", "enums", kind, name] if kind in _ENUMS:
             return getattr(_ENUMS[kind], name)
         case ["torch", name] if name in _TORCH_TYPES:
             return getattr(torch, name)

@@ -1,8 +1,5 @@
-"""`PoplarExecutor`: the object that `trainingModel` and `inferenceModel` return.
-
-It checks and converts what the user gives, and drives the engine: `tremula.device` for the program's life on a
-device, a torch session for the program itself. The device holds its own copies of the weights: uploads when a
-model is compiled or attached, downloads when somebody looks.
+"""`PoplarExecutor`, what `trainingModel` and `inferenceModel` return: drives `tremula.device` and a torch session. The
+device's weights are copies: uploaded at compilation or attachment, downloaded when somebody looks.
 """
 
 from __future__ import annotations
@@ -284,10 +281,7 @@ class PoplarExecutor:
         *,
         ahead: bool = False,
     ) -> None:
-        """Compile for `bound`, or load what `restore` makes for one micro-batch of it.
-
-        With `ahead`, compiled code is in the cache when this returns.
-        """
+        """Compile for `bound`, or load what `restore` makes for a micro-batch of it; `ahead`: fill the cache, too."""
         with self._profiling.tracepoint("modelCompilation"):
             self._device.compile(_compile_steps.compile_steps(self, bound, restore), ahead=ahead)
 
@@ -382,10 +376,8 @@ class PoplarExecutor:
         return steady.as_returned(outputs)
 
     def _admit(self, args: Any, kwargs: Any) -> tuple[SteadyCall, list[torch.Tensor], list[torch.Tensor]]:
-        """The long way of a call: compile or attach if need be, check every argument.
-
-        Returns:
-            What later calls like this one need not do again, the tensors, and these as the device takes them.
+        """The long way of a call: compile or attach if need be, check every argument; returns the quick way for later
+        calls, the tensors, and these as the device takes them.
         """
         assert not self._device.settings.offline, (
             "Trying to run a model on an offline device (ConnectionType.Never): use model.compile(inputs) instead "
@@ -413,10 +405,7 @@ class PoplarExecutor:
 
     @functools.cached_property
     def _synthetic(self) -> bool:
-        mode = self._options._Popart.options.get(
-            "syntheticDataMode", 0
-        )  # frozen, as all options of an executor
-        return bool(int(mode))
+        return bool(int(self._options._Popart.options.get("syntheticDataMode", 0)))  # frozen, as all options
 
     def _follow_training(self) -> None:
         """Take over weights that a training model of the same module has produced meanwhile."""

@@ -1,8 +1,5 @@
-"""What one call of a compiled model has in common with the next, so that it need not be worked out again.
-
-A call that passes plain tensors of the same types and shapes, in the same way as a call that was bound and
-checked before, is recognised here at once. Any other call takes the long way, which checks everything and
-explains what is wrong.
+"""Recognises a call that passes plain tensors of the same types and shapes as one that was bound and checked before.
+Any other call takes the long way, which checks everything and explains what is wrong.
 """
 
 from __future__ import annotations
@@ -31,12 +28,7 @@ class _Place:
 
 
 class SteadyCall:
-    """The calls of one compiled program.
-
-    Args:
-        session: the compiled program.
-        compiled_for: the arguments that it was compiled for; they give the order of the tensors.
-    """
+    """The calls of one compiled program; the arguments it was compiled for give the order of the tensors."""
 
     def __init__(self, session: Session, compiled_for: ArgsParser.Args) -> None:
         self.session = session
@@ -121,10 +113,7 @@ class SteadyCall:
     def run(
         self, tensors: list[torch.Tensor], given: list[torch.Tensor], *, synthetic: bool
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Outputs and anchored tensors of a call with `tensors`, which the device takes as `given`.
-
-        With `synthetic`, nothing travels between host and device.
-        """
+        """Outputs and anchored tensors of a call; the device takes `tensors` as `given`, or `synthetic` data."""
         if synthetic:
             outputs, anchors = self.session.run([_synthetic(tensor) for tensor in given])
             return [torch.zeros_like(output) for output in outputs], anchors

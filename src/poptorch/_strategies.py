@@ -1,7 +1,5 @@
-"""Execution strategies: which block goes to which stage, phase and IPU, and how the stages run.
-
-These classes keep what the user asked for; the rules that follow it during a capture are in
-`tremula.frontends.torch.capture.stages`. `poptorch.options` re-exports the public ones.
+"""Execution strategies: which block goes to which stage, phase and IPU, and how the stages run. The rules that follow
+them during a capture are in `tremula.frontends.torch.capture.stages`.
 """
 
 from __future__ import annotations
@@ -111,11 +109,7 @@ class _IExecutionStrategy:
         self._rule: BlockRule | None = None
 
     def stage(self, block_id: BlockId) -> Stage:
-        """The stage that contains a block.
-
-        Args:
-            block_id: `user_id` of the block.
-        """
+        """The stage that contains the block `block_id`."""
         assert block_id in self._block_map, (
             f"Unknown block {block_id}: this strategy knows {list(self._block_map)}"
         )

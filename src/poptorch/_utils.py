@@ -46,13 +46,7 @@ _logger = logging.getLogger("poptorch::python")
 def deprecated(
     domain: str, since_version: str, reason: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator for functions that warn whenever they are called.
-
-    Args:
-        domain: what the function belongs to, such as "poptorch.Options".
-        since_version: version since which it should not be used.
-        reason: why not, and what to use instead.
-    """
+    """Decorator for functions of `domain` that warn at every call, with the `reason` and what to use instead."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -106,13 +100,7 @@ def combine_batch_tensors_gen(tensors: list[list[torch.Tensor]]) -> Generator[to
 def combined_batch_generator(
     dataloader_iterator: Iterable[Any], num_batches_to_combine: int, drop_last: bool = True
 ) -> Iterator[Any]:
-    """Batches joined in groups along dimension 0.
-
-    Args:
-        dataloader_iterator: gives the batches.
-        num_batches_to_combine: batches per group.
-        drop_last: leave out a last group with fewer batches.
-    """
+    """Batches joined in groups along dimension 0; `drop_last` leaves out a last group with fewer batches."""
     group: list[list[torch.Tensor]] = []
     batch: Any = None
     for batch in dataloader_iterator:

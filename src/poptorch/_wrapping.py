@@ -1,8 +1,5 @@
-"""Classes that a training model's module, parameters and buffers wear while they are wrapped.
-
-The weights live on the device, so a look at the host's copy must first bring it up to date. Python only
-lets a class do that, not an object: the wrapped objects change class and change back on destroy().
-Copies and pickles are of the plain class, so that a checkpoint loads where this package is not installed.
+"""Classes that a training model's module, parameters and buffers have while wrapped: a look at them first updates the
+host's copy. Copies and pickles are of the plain class, so that checkpoints load without this package.
 """
 
 from __future__ import annotations

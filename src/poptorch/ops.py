@@ -61,14 +61,18 @@ AttributeValue = float | int | str | list[Any] | tuple[Any, ...]
 _LOSS_REDUCTIONS = {"sum": 0, "mean": 1, "none": 2}
 
 
-def _require_tensor(value: object, what: str) -> None:
-    if not isinstance(value, torch.Tensor):
-        raise Error(f"{what} must be a torch.Tensor; {type(value)} is not supported.")
+_KINDS: dict[type, str] = {
+    torch.Tensor: "a torch.Tensor",
+    int: "an integer",
+    list: "a list of integers",
+    float: "a float",
+    bool: "a bool",
+}
 
 
-def _require_int(value: object, what: str) -> None:
-    if not isinstance(value, int):
-        raise Error(f"{what} must be an integer; {type(value)} is not supported.")
+def _require(value: object, what: str, kind: type = torch.Tensor) -> None:
+    if not isinstance(value, kind):
+        raise Error(f"{what} must be {_KINDS[kind]}; {type(value)} is not supported.")
 
 
 def ctc_beam_search_decoder(
@@ -87,8 +91,8 @@ def ctc_beam_search_decoder(
         Log-probabilities [batch_size, top_paths], lengths [batch_size, top_paths] and labels
         [batch_size, top_paths, input_length] (filled up with `blank`).
     """
-    _require_tensor(probs, "ctc_beam_search_decoder: probs")
-    _require_tensor(lengths, "ctc_beam_search_decoder: lengths")
+    _require(probs, "ctc_beam_search_decoder: probs")
+    _require(lengths, "ctc_beam_search_decoder: lengths")
     return list(ctc.beam_search(probs, lengths, blank, beam_width, top_paths))
 
 
@@ -122,7 +126,7 @@ def ipu_print_tensor(
         open_bracket: begins a dimension.
         close_bracket: ends a dimension.
     """
-    _require_tensor(tensor, "the operand of ipu_print_tensor")
+    _require(tensor, "the operand of ipu_print_tensor")
     if float_format not in FLOAT_FORMATS:
         raise KeyError(f"{float_format}: float_format is one of {', '.join(FLOAT_FORMATS)}")
     if current() is None:
@@ -191,7 +195,7 @@ def cond(
 
 def nop(tensor: torch.Tensor) -> torch.Tensor:
     """An identity that stays in the program."""
-    _require_tensor(tensor, "the operand of nop")
+    _require(tensor, "the operand of nop")
     return annotated(tensor, kind="nop")
 
 
@@ -205,11 +209,11 @@ def dynamic_slice(tensor: torch.Tensor, dim: int, start: torch.Tensor, size: int
         size: extent of the slice, which must divide the dimension.
         step: take every `step`-th element of the slice.
     """
-    _require_tensor(tensor, "the operand of dynamic_slice")
-    _require_int(dim, "dim")
-    _require_tensor(start, "the start of dynamic_slice")
-    _require_int(size, "size")
-    _require_int(step, "step")
+    _require(tensor, "the operand of dynamic_slice")
+    _require(dim, "dim", int)
+    _require(start, "the start of dynamic_slice")
+    _require(size, "size", int)
+    _require(step, "step", int)
     return _slices.dynamic_slice(tensor, dim, start, size, step)
 
 
@@ -225,11 +229,11 @@ def dynamic_update(
         start: first index, one integer; positions wrap around the end of the dimension on the device.
         size: extent of the slice.
     """
-    _require_tensor(input, "the input of dynamic_update")
-    _require_tensor(src, "the src of dynamic_update")
-    _require_int(dim, "dim")
-    _require_tensor(start, "the start of dynamic_update")
-    _require_int(size, "size")
+    _require(input, "the input of dynamic_update")
+    _require(src, "the src of dynamic_update")
+    _require(dim, "dim", int)
+    _require(start, "the start of dynamic_update")
+    _require(size, "size", int)
     if input.dim() != src.dim():
         raise Error(
             f"input and src tensors must have same dimensionality. ({input.dim()}) vs ({src.dim()}) given."
@@ -296,7 +300,7 @@ def set_available_memory(tensor: torch.Tensor, available_memory_proportion: floa
         tensor: result of a convolution, matrix product, lookup or indexing op.
         available_memory_proportion: between 0 and 1.
     """
-    _require_tensor(tensor, "the operand of set_available_memory")
+    _require(tensor, "the operand of set_available_memory")
     return annotated(tensor, kind="available_memory", proportion=available_memory_proportion)
 
 
@@ -353,15 +357,12 @@ def fps(src: torch.Tensor, ptr: list[int], ratio: float = 0.5, random_start: boo
         ratio: share of the points to take, above 0 and at most 1.
         random_start: begin with a random point of each sample instead of its first.
     """
-    _require_tensor(src, "the src of fps")
-    if not isinstance(ptr, list):
-        raise Error(f"the ptr of fps must be a list of integers; {type(ptr)} is not supported.")
+    _require(src, "the src of fps")
+    _require(ptr, "the ptr of fps", list)
     if len(ptr) < 2:
         raise Error("the ptr of fps must have at least 2 elements: where the first sample begins and ends.")
-    if not isinstance(ratio, float):
-        raise Error(f"the ratio of fps must be a float; {type(ratio)} is not supported.")
-    if not isinstance(random_start, bool):
-        raise Error(f"the random_start of fps must be a bool; {type(random_start)} is not supported.")
+    _require(ratio, "the ratio of fps", float)
+    _require(random_start, "the random_start of fps", bool)
     return points.farthest_points(src, ptr, ratio, random_start)
 
 
@@ -379,8 +380,8 @@ def nearest(
         batch_x: sample of each row of `x`, ascending; None puts all in one.
         batch_y: the same for `y`.
     """
-    _require_tensor(x, "the x of nearest")
-    _require_tensor(y, "the y of nearest")
+    _require(x, "the x of nearest")
+    _require(y, "the y of nearest")
     batches = [[] if batch is None else batch for batch in (batch_x, batch_y)]
     if not all(isinstance(batch, list | torch.Tensor) for batch in batches):
         raise Error(

@@ -7,7 +7,7 @@ applies the update (`tremula.frontends.torch.optimize`); on the host these class
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -18,6 +18,12 @@ from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, Kind, O
 from ._logging import logger
 
 _FLOAT_TYPES = (torch.float16, torch.float32)
+_SCALED: Mapping[str, Any] = {"loss_scaling": 1.0, "accum_type": torch.float32}
+_TWO_MOMENTS: Mapping[str, Any] = {
+    **_SCALED,
+    "first_order_momentum_accum_type": torch.float32,
+    "second_order_momentum_accum_type": torch.float32,
+}
 
 
 class VariableAttributes:
@@ -69,13 +75,21 @@ class VariableAttributes:
 class Optimizer:
     """What all PopTorch optimizers have in common: state on the device and its copy on the host.
 
+    Arguments that several of the constructors have:
+        params: parameters, or dicts that define parameter groups.
+        loss_scaling: factor on the loss, and so on the gradients, to keep float16 values in range (1.0).
+        accum_type: dtype of accumulated gradients (float32).
+        first_order_momentum_accum_type, second_order_momentum_accum_type: dtype of the first and of the second
+            state tensor (float32).
+        max_grad_norm: largest global norm of the gradients; larger ones are scaled down (inf).
+
     Attributes:
         ipu_state_is_dirty: the state held here is newer than the device's and has to be uploaded.
         host_state_is_dirty: the device's state is newer than the one held here.
     """
 
-    #: Attributes that belong to the whole optimizer rather than to a parameter group.
-    _own_attributes: tuple[str, ...] = ()
+    #: Attributes that belong to the whole optimizer rather than to a parameter group, and their defaults.
+    _own_attributes: Mapping[str, Any] = {}
 
     def __init__(self) -> None:
         self._state_dict: dict[str, Any] = {"ipu_state": None, "ipu_param": None}
@@ -131,16 +145,29 @@ class Optimizer:
         state["host_state_is_dirty"] = False
         return state
 
-    def _set_own(self, given: dict[str, Any], **attributes: Any) -> None:
+    def _construct(self, base: type, arguments: dict[str, Any], **group_values: Any) -> None:
+        """Construct from the arguments (`locals()`) of a subclass; those that are None keep their defaults.
+
+        `group_values` are values of the parameter groups that torch's class `base` does not have.
+        """
+        given = _given(arguments)
+        Optimizer.__init__(self)
+        own = {*self._own_attributes, "velocity_scaling"}
+        base.__init__(self, **{name: value for name, value in given.items() if name not in own})
+        self.defaults.update(group_values)
+        for group in self.param_groups:
+            group.update({**group_values, **group})
+        self._set_own(given)
+
+    def _set_own(self, given: dict[str, Any]) -> None:
         """Store the optimizer-wide attributes, check them, and note which values are variable."""
-        for name, value in attributes.items():
-            if name.endswith("accum_type"):
-                assert value in _FLOAT_TYPES, (
-                    f"{name} is {value}: accumulation types are torch.float16 or torch.float32"
-                )
+        for name, default in self._own_attributes.items():
+            value = given.get(name, default)
+            assert not name.endswith("accum_type") or value in _FLOAT_TYPES, (
+                f"{name} is {value}: accumulation types are torch.float16 or torch.float32"
+            )
             setattr(self, name, value)
-        allowed = [*self.defaults, "loss_scaling"]
-        self.variable_attrs = VariableAttributes([*given], allowed)
+        self.variable_attrs = VariableAttributes([*given], [*self.defaults, "loss_scaling"])
 
 
 def _check_state(state: dict[str, Any]) -> None:
@@ -155,16 +182,7 @@ def _check_state(state: dict[str, Any]) -> None:
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a constructor (its `locals()`) that were given."""
-    return {
-        name: value
-        for name, value in arguments.items()
-        if value is not None and name not in ("self", "__class__")
-    }
-
-
-def _for_torch(given: dict[str, Any], own: Iterable[str]) -> dict[str, Any]:
-    """The given arguments that torch's constructor knows."""
-    return {name: value for name, value in given.items() if name not in own}
+    return {name: value for name, value in arguments.items() if value is not None and name != "self"}
 
 
 def _or(value: Any, default: Any) -> Any:
@@ -178,13 +196,12 @@ class SGD(Optimizer, torch.optim.SGD):
     `use_combined_accum=True` one tensor serves both: less memory, less numerical headroom.
     """
 
-    _own_attributes = (
-        "loss_scaling",
-        "use_combined_accum",
-        "accum_type",
-        "velocity_accum_type",
-        "max_grad_norm",
-    )
+    _own_attributes = {
+        **_SCALED,
+        "use_combined_accum": False,
+        "velocity_accum_type": torch.float32,
+        "max_grad_norm": math.inf,
+    }
 
     def __init__(
         self,
@@ -208,53 +225,31 @@ class SGD(Optimizer, torch.optim.SGD):
     ) -> None:
         """
         Args:
-            params: parameters, or dicts that define parameter groups.
             lr: learning rate.
             momentum: fraction of the velocity that is kept from step to step.
             dampening: fraction of each gradient that is left out of the velocity.
             weight_decay: coefficient of the L2 penalty.
             nesterov: use Nesterov's form of momentum (default: no).
-            loss_scaling: factor on the loss, and so on the gradients, to keep float16 values in range (1.0).
             velocity_scaling: factor on the stored velocity; for the combined variant only (1.0).
             use_combined_accum: accumulate gradients in the velocity itself (default: no).
-            accum_type: dtype of accumulated gradients (float32).
             velocity_accum_type: dtype of the velocity (float32).
-            max_grad_norm: largest global norm of the gradients; larger ones are scaled down (inf).
         """
-        given = _given(locals())
-        Optimizer.__init__(self)
-        torch.optim.SGD.__init__(self, **_for_torch(given, (*self._own_attributes, "velocity_scaling")))
-        combined = bool(use_combined_accum)
-        if combined:
-            self.defaults["velocity_scaling"] = _or(velocity_scaling, 1.0)
-            for group in self.param_groups:
-                group.setdefault("velocity_scaling", self.defaults["velocity_scaling"])
-        elif velocity_scaling is not None:
+        if use_combined_accum:
+            self._construct(torch.optim.SGD, locals(), velocity_scaling=_or(velocity_scaling, 1.0))
+            return
+        self._construct(torch.optim.SGD, locals())
+        if velocity_scaling is not None:
             logger.warning(
                 "velocity_scaling=%s has no effect: with use_combined_accum=False the velocity is scaled by "
                 "loss_scaling. Leave it out, or set use_combined_accum=True.",
                 velocity_scaling,
             )
-        self._set_own(
-            given,
-            loss_scaling=_or(loss_scaling, 1.0),
-            use_combined_accum=combined,
-            accum_type=_or(accum_type, torch.float32),
-            velocity_accum_type=_or(velocity_accum_type, torch.float32),
-            max_grad_norm=_or(max_grad_norm, math.inf),
-        )
 
 
 class Adam(Optimizer, torch.optim.Adam):
     """Adam; weight decay is an L2 penalty. The AMSGrad variant does not exist on the device."""
 
-    _own_attributes = (
-        "loss_scaling",
-        "accum_type",
-        "first_order_momentum_accum_type",
-        "second_order_momentum_accum_type",
-        "max_grad_norm",
-    )
+    _own_attributes = {**_TWO_MOMENTS, "max_grad_norm": math.inf}
 
     def __init__(
         self,
@@ -279,42 +274,19 @@ class Adam(Optimizer, torch.optim.Adam):
     ) -> None:
         """
         Args:
-            params: parameters, or dicts that define parameter groups.
             lr: learning rate (1e-3).
             betas: decay of the first and of the second moment (0.9, 0.999).
             eps: added to the divisor (1e-8).
             weight_decay: coefficient of the L2 penalty (0).
             amsgrad: must be False.
-            loss_scaling: factor on the loss, and so on the gradients, to keep float16 values in range (1.0).
-            accum_type: dtype of accumulated gradients (float32).
-            first_order_momentum_accum_type: dtype of the first moment (float32).
-            second_order_momentum_accum_type: dtype of the second moment (float32).
-            max_grad_norm: largest global norm of the gradients; larger ones are scaled down (inf).
         """
-        given = _given(locals())
-        Optimizer.__init__(self)
-        torch.optim.Adam.__init__(self, **_for_torch(given, self._own_attributes))
-        self._set_own(
-            given,
-            loss_scaling=_or(loss_scaling, 1.0),
-            accum_type=_or(accum_type, torch.float32),
-            first_order_momentum_accum_type=_or(first_order_momentum_accum_type, torch.float32),
-            second_order_momentum_accum_type=_or(second_order_momentum_accum_type, torch.float32),
-            max_grad_norm=_or(max_grad_norm, math.inf),
-        )
+        self._construct(torch.optim.Adam, locals())
 
 
 class AdamW(Optimizer, torch.optim.AdamW):
     """Adam with weight decay that acts on the weights themselves. There is no AMSGrad on the device."""
 
-    _own_attributes = (
-        "loss_scaling",
-        "bias_correction",
-        "accum_type",
-        "first_order_momentum_accum_type",
-        "second_order_momentum_accum_type",
-        "max_grad_norm",
-    )
+    _own_attributes = {**_TWO_MOMENTS, "bias_correction": True, "max_grad_norm": math.inf}
 
     def __init__(
         self,
@@ -338,31 +310,14 @@ class AdamW(Optimizer, torch.optim.AdamW):
     ) -> None:
         """
         Args:
-            params: parameters, or dicts that define parameter groups.
             lr: learning rate (1e-3).
             betas: decay of the first and of the second moment (0.9, 0.999).
             eps: added to the divisor (1e-8).
             weight_decay: coefficient of the weight decay (1e-2).
             amsgrad: must be False.
-            loss_scaling: factor on the loss, and so on the gradients, to keep float16 values in range (1.0).
             bias_correction: False is accepted and has no effect: the update is always corrected.
-            accum_type: dtype of accumulated gradients (float32).
-            first_order_momentum_accum_type: dtype of the first moment (float32).
-            second_order_momentum_accum_type: dtype of the second moment (float32).
-            max_grad_norm: largest global norm of the gradients; larger ones are scaled down (inf).
         """
-        given = _given(locals())
-        Optimizer.__init__(self)
-        torch.optim.AdamW.__init__(self, **_for_torch(given, self._own_attributes))
-        self._set_own(
-            given,
-            loss_scaling=_or(loss_scaling, 1.0),
-            bias_correction=_or(bias_correction, True),
-            accum_type=_or(accum_type, torch.float32),
-            first_order_momentum_accum_type=_or(first_order_momentum_accum_type, torch.float32),
-            second_order_momentum_accum_type=_or(second_order_momentum_accum_type, torch.float32),
-            max_grad_norm=_or(max_grad_norm, math.inf),
-        )
+        self._construct(torch.optim.AdamW, locals())
 
 
 class RMSprop(Optimizer, torch.optim.RMSprop):
@@ -372,13 +327,7 @@ class RMSprop(Optimizer, torch.optim.RMSprop):
     the learning rate in the momentum buffer.
     """
 
-    _own_attributes = (
-        "loss_scaling",
-        "accum_type",
-        "first_order_momentum_accum_type",
-        "second_order_momentum_accum_type",
-        "use_tf_variant",
-    )
+    _own_attributes = {**_TWO_MOMENTS, "use_tf_variant": False}
 
     def __init__(
         self,
@@ -402,30 +351,15 @@ class RMSprop(Optimizer, torch.optim.RMSprop):
     ) -> None:
         """
         Args:
-            params: parameters, or dicts that define parameter groups.
             lr: learning rate (1e-2).
             alpha: decay of the average of squares (0.99).
             eps: added to the divisor (1e-8).
             weight_decay: coefficient of the L2 penalty (0).
             momentum: momentum factor (0).
             centered: normalise by the estimated variance; the same for all groups (default: no).
-            loss_scaling: factor on the loss, and so on the gradients, to keep float16 values in range (1.0).
-            accum_type: dtype of accumulated gradients (float32).
-            first_order_momentum_accum_type: dtype of the first state tensor (float32).
-            second_order_momentum_accum_type: dtype of the second state tensor (float32).
             use_tf_variant: use TensorFlow's form on the device (default: no).
         """
-        given = _given(locals())
-        Optimizer.__init__(self)
-        torch.optim.RMSprop.__init__(self, **_for_torch(given, self._own_attributes))
-        self._set_own(
-            given,
-            loss_scaling=_or(loss_scaling, 1.0),
-            accum_type=_or(accum_type, torch.float32),
-            first_order_momentum_accum_type=_or(first_order_momentum_accum_type, torch.float32),
-            second_order_momentum_accum_type=_or(second_order_momentum_accum_type, torch.float32),
-            use_tf_variant=_or(use_tf_variant, False),
-        )
+        self._construct(torch.optim.RMSprop, locals())
 
 
 class LAMB(Optimizer, torch.optim.Optimizer):
@@ -434,13 +368,7 @@ class LAMB(Optimizer, torch.optim.Optimizer):
     A layer's step is proportional to the norm of its weights, at most `max_weight_norm`.
     """
 
-    _own_attributes = (
-        "loss_scaling",
-        "bias_correction",
-        "accum_type",
-        "first_order_momentum_accum_type",
-        "second_order_momentum_accum_type",
-    )
+    _own_attributes = {**_TWO_MOMENTS, "bias_correction": True}
 
     def __init__(
         self,
@@ -458,17 +386,12 @@ class LAMB(Optimizer, torch.optim.Optimizer):
     ) -> None:
         """
         Args:
-            params: parameters, or dicts that define parameter groups.
             lr: learning rate (1e-3).
             betas: decay of the first and of the second moment (0.9, 0.999).
             eps: added to the divisor (1e-8).
             weight_decay: coefficient of the weight decay (1e-2).
             bias_correction: correct the moments for their start at zero (default: yes).
-            loss_scaling: factor on the loss, and so on the gradients, to keep float16 values in range (1.0).
             max_weight_norm: largest norm of a layer's weights that counts; None means 65500.
-            accum_type: dtype of accumulated gradients (float32).
-            first_order_momentum_accum_type: dtype of the first moment (float32).
-            second_order_momentum_accum_type: dtype of the second moment (float32).
         """
         given = _given(locals())
         defaults = {
@@ -480,14 +403,7 @@ class LAMB(Optimizer, torch.optim.Optimizer):
         }
         Optimizer.__init__(self)
         torch.optim.Optimizer.__init__(self, params, defaults)
-        self._set_own(
-            given,
-            loss_scaling=_or(loss_scaling, 1.0),
-            bias_correction=_or(bias_correction, True),
-            accum_type=_or(accum_type, torch.float32),
-            first_order_momentum_accum_type=_or(first_order_momentum_accum_type, torch.float32),
-            second_order_momentum_accum_type=_or(second_order_momentum_accum_type, torch.float32),
-        )
+        self._set_own(given)
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
         """Update the parameters on the host from their `.grad`, as any torch optimizer does."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+from collections.abc import Mapping
 from typing import Any, Self
 
 import torch
@@ -68,21 +69,6 @@ class Options(_options_impl.OptionsDict):
 
     A model or data loader that uses the options freezes them. `clone()` gives a copy that can be changed.
     """
-
-    device_iterations: int
-    replication_factor: int
-    input_group_size: int
-    input_cgt: enums.CommGroupType
-    broadcast_buffers: bool
-    log_dir: str
-    max_repeat_logs: int
-    auto_round_num_ipus: bool
-    anchored_tensors: dict[str, list[Any]]
-    output_mode: int
-    output_return_period: int
-    connection_type: int
-    sync_pattern: int
-    available_memory_proportion: dict[int, float]
 
     def __init__(self) -> None:
         self._jit = _JitOptions()
@@ -155,13 +141,11 @@ class Options(_options_impl.OptionsDict):
 
     def deviceIterations(self, device_iterations: int) -> Self:
         """How many times the device loops per call of the model (default: 1)."""
-        self.set(device_iterations=device_iterations)
-        return self
+        return self.set(device_iterations=device_iterations)
 
     def replicationFactor(self, replication_factor: int) -> Self:
         """How many copies of the model work side by side on different data (default: 1)."""
-        self.set(replication_factor=replication_factor)
-        return self
+        return self.set(replication_factor=replication_factor)
 
     def inputReplicaGrouping(self, input_group_size: int, input_group_type: enums.CommGroupType) -> Self:
         """Give the replicas of a group the same input.
@@ -183,13 +167,11 @@ class Options(_options_impl.OptionsDict):
             raise ValueError(
                 f"input_group_size ({input_group_size}) must be a factor of replication_factor ({replicas})"
             )
-        self.set(input_group_size=input_group_size, input_cgt=input_group_type)
-        return self
+        return self.set(input_group_size=input_group_size, input_cgt=input_group_type)
 
     def broadcastBuffers(self, broadcast_buffers: bool = True) -> Self:
         """Whether replicas share the buffers of the model (default), or each has its own."""
-        self.set(broadcast_buffers=broadcast_buffers)
-        return self
+        return self.set(broadcast_buffers=broadcast_buffers)
 
     def setExecutionStrategy(self, strategy: _IExecutionStrategy) -> Self:
         """How the blocks of a model that spans several IPUs take turns (default: pipelined)."""
@@ -201,8 +183,7 @@ class Options(_options_impl.OptionsDict):
 
     def autoRoundNumIPUs(self, auto_round_num_ipus: bool = True) -> Self:
         """Reserve the next possible number of IPUs when the model needs one that cannot be had."""
-        self.set(auto_round_num_ipus=auto_round_num_ipus)
-        return self
+        return self.set(auto_round_num_ipus=auto_round_num_ipus)
 
     # -- what comes back ---------------------------------------------------------------------------------
 
@@ -223,8 +204,7 @@ class Options(_options_impl.OptionsDict):
             logger.info(
                 "output_return_period is ignored: it goes with OutputMode.EveryN, not %s", output_mode
             )
-        self.set(output_mode=output_mode.value, output_return_period=output_return_period or 1)
-        return self
+        return self.set(output_mode=output_mode.value, output_return_period=output_return_period or 1)
 
     def defaultOutputMode(self) -> bool:
         """Whether the output mode was left to the model."""
@@ -261,33 +241,28 @@ class Options(_options_impl.OptionsDict):
         assert isinstance(connection_type, enums.ConnectionType), (
             f"connectionType takes a poptorch.ConnectionType, not a {type(connection_type).__name__}"
         )
-        self.set(connection_type=connection_type.value)
-        return self
+        return self.set(connection_type=connection_type.value)
 
     def useIpuModel(self, use_model: bool) -> Self:
         """Use the IPU model (True) or devices (False), whatever POPTORCH_IPU_MODEL says."""
-        self.createOrSet(use_model=use_model)
-        return self
+        return self.createOrSet(use_model=use_model)
 
     def useIpuId(self, ipu_id: int) -> Self:
         """Use the device of this id; its number of IPUs has to be what the model needs."""
         assert isinstance(ipu_id, int), f"useIpuId takes a number, not a {type(ipu_id).__name__}"
-        self.createOrSet(ipu_id=ipu_id)
-        return self
+        return self.createOrSet(ipu_id=ipu_id)
 
     def useOfflineIpuTarget(self, ipu_version: int = 2) -> Self:
         """Compile only, for a chip that need not be there: 1 (Mk1), 2 (Mk2) or 21 (Mk2 with FP8)."""
         self.connectionType(enums.ConnectionType.Never)
-        self.createOrSet(ipu_version=ipu_version)
-        return self
+        return self.createOrSet(ipu_version=ipu_version)
 
     def syncPattern(self, sync_pattern: enums.SyncPattern) -> Self:
         """Which IPUs wait for each other: Full (default), SinglePipeline or ReplicaAndLadder."""
         assert isinstance(sync_pattern, enums.SyncPattern), (
             f"syncPattern takes a poptorch.SyncPattern, not a {type(sync_pattern).__name__}"
         )
-        self.set(sync_pattern=sync_pattern.value)
-        return self
+        return self.set(sync_pattern=sync_pattern.value)
 
     def setAvailableMemoryProportion(self, available_memory_proportion: dict[str, float]) -> Self:
         """How much of its memory each IPU may use for convolutions and matrix products.
@@ -304,8 +279,7 @@ class Options(_options_impl.OptionsDict):
                 "with the number of the IPU after the letters"
             )
             proportions[int(number)] = proportion
-        self.set(available_memory_proportion=proportions)
-        return self
+        return self.set(available_memory_proportion=proportions)
 
     # -- numbers and data --------------------------------------------------------------------------------
 
@@ -314,8 +288,7 @@ class Options(_options_impl.OptionsDict):
         assert isinstance(random_seed, int), f"randomSeed takes a number, not a {type(random_seed).__name__}"
         self.checkIsFrozen()
         torch.manual_seed(random_seed)
-        self.createOrSet(random_seed=random_seed)
-        return self
+        return self.createOrSet(random_seed=random_seed)
 
     def enableStableNorm(self, enabled: bool) -> Self:
         """Use the slower but more accurate way to compute norms."""
@@ -348,18 +321,15 @@ class Options(_options_impl.OptionsDict):
 
     def modelName(self, name: str) -> Self:
         """Name of the model; its profile goes into a folder of that name."""
-        self.createOrSet(model_name=name)
-        return self
+        return self.createOrSet(model_name=name)
 
     def logDir(self, log_dir: str) -> Self:
         """Folder for files that the layers below write (default: the current one)."""
-        self.set(log_dir=log_dir)
-        return self
+        return self.set(log_dir=log_dir)
 
     def maxRepeatLogs(self, max_lines: int | None) -> Self:
         """How often the same kind of line is logged before it is suppressed (default: 4; None: always)."""
-        self.set(max_repeat_logs=_NO_LIMIT if max_lines is None else max_lines)
-        return self
+        return self.set(max_repeat_logs=_NO_LIMIT if max_lines is None else max_lines)
 
     def logCycleCount(self, log_cycle_count: bool) -> Self:
         """Count the cycles of each run."""
@@ -448,7 +418,6 @@ class Options(_options_impl.OptionsDict):
         """Say, once per process and option, which of these options change nothing on this host."""
         _options_effects.report(self)
 
-    def __repr__(self) -> str:
+    def _shown(self) -> Mapping[str, Any]:
         groups = ("Distributed", "Jit", "Precision", "TensorLocations", "Training", "_Popart")
-        parts = {**self._values, **{name: getattr(self, name) for name in groups}}
-        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in parts.items())})"
+        return {**self._values, **{name: getattr(self, name) for name in groups}}

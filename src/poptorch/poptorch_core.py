@@ -35,29 +35,27 @@ class TestErrorType(enum.Enum):
     PoplarLinkError = 7
 
 
+_ERROR_TYPES = {
+    TestErrorType.Poptorch: "poptorch_cpp_error",
+    TestErrorType.Popart: "popart_exception",
+    TestErrorType.PopartInternal: "popart_internal_exception",
+    TestErrorType.Poplibs: "poplibs_exception",
+    TestErrorType.PoplarUnknown: "poplar_unknown_runtime_error",
+    TestErrorType.PoplarLinkError: "poplar_link_error",
+}
 _LOCATION = "  [0] throwTestError::bottomLevel\n  [1] throwTestError::topLevel"
 
 
 def _throwTestError(kind: TestErrorType) -> None:
     """Raise the error of that kind, so that error handling can be tried out."""
-    where = _LOCATION
-    if kind is TestErrorType.Poptorch:
-        raise Error("inTestErrorPoptorch", type="poptorch_cpp_error", location=where)
-    if kind is TestErrorType.Popart:
-        raise Error("inTestErrorPopart", type="popart_exception", location=where)
-    if kind is TestErrorType.PopartInternal:
-        raise Error("inTestErrorPopartInternal", type="popart_internal_exception", location=where)
-    if kind is TestErrorType.Poplibs:
-        raise Error("inTestErrorPoplibs", type="poplibs_exception", location=where)
+    message = f"inTestError{kind.name}"
     if kind is TestErrorType.PoplarUnrecoverable:
-        raise UnrecoverableError("inTestErrorPoplarUnrecoverable", location=where)
-    if kind is TestErrorType.PoplarUnknown:
-        raise Error("inTestErrorPoplarUnknown", type="poplar_unknown_runtime_error", location=where)
+        raise UnrecoverableError(message, location=_LOCATION)
+    if kind is TestErrorType.PoplarRecoverableFullReset:
+        raise RecoverableError("inTestErrorPoplarRecoverable", location=_LOCATION)
     if kind is TestErrorType.PoplarLinkError:
-        raise Error(
-            "inTestErrorPoplarLink. Output: -lfoo not found", type="poplar_link_error", location=where
-        )
-    raise RecoverableError("inTestErrorPoplarRecoverable", location=where)
+        message = "inTestErrorPoplarLink. Output: -lfoo not found"
+    raise Error(message, type=_ERROR_TYPES[kind], location=_LOCATION)
 
 
 def ipuHardwareIsAvailable(num_ipus: int = 1) -> bool:

@@ -1,8 +1,5 @@
-"""The chip model beside a program that runs: when it looks, what it says by itself, what is asked of it.
-
-Looking takes a moment, so small programs are looked at when they are compiled and large ones when somebody
-asks, unless TREMULA_CHIP_MODEL says otherwise. Numbers never depend on it: an error of the model is reported and
-the program runs on, except where running out of memory was asked to be an error.
+"""The chip model beside a running program. Small programs are looked at when they are compiled, large ones on request
+(TREMULA_CHIP_MODEL); an error of the model is reported and never stops the program, unless that was asked for.
 """
 
 from __future__ import annotations
@@ -37,14 +34,7 @@ class TurnTime:
 
 
 class ModelledRun:
-    """What the chip would do with one compiled program.
-
-    Args:
-        describe: makes the program that the model reads; called when somebody first asks for figures.
-        deployment: how the program lies on IPUs.
-        replicas: replicas of all instances.
-        ops: how many ops it has, about.
-    """
+    """What the chip would do with one compiled program of about `ops` ops; `describe` makes it on first use."""
 
     def __init__(
         self, describe: Callable[[], Program], deployment: Deployment, *, replicas: int, ops: int
@@ -56,15 +46,7 @@ class ModelledRun:
         self._lock = threading.Lock()
 
     def look_at_compilation(self, *, allow_out_of_memory: bool = True, profile: str = "") -> None:
-        """Say what is known when a program is compiled: a line of figures, and whether it fits.
-
-        Args:
-            allow_out_of_memory: whether a program that does not fit may run.
-            profile: the file that says more, if one was written.
-
-        Raises:
-            Error: it does not fit, and that was asked to be an error; or the system does not exist.
-        """
+        """Report the figures of a compiled program, whether it fits, and its `profile` file if there is one."""
         mode = env.get("TREMULA_CHIP_MODEL")
         strict = env.get("TREMULA_OUT_OF_MEMORY") == "error" or not allow_out_of_memory
         self.system  # noqa: B018 - a name that does not exist is an error at once
@@ -166,11 +148,7 @@ class ModelledRun:
 
 
 def estimate_of(wrapped: object) -> Estimate:
-    """All modelled figures of a wrapped model.
-
-    Raises:
-        Error: it is not compiled, or the chip model is off.
-    """
+    """All modelled figures of a wrapped model, which has to be compiled."""
     run = getattr(wrapped, "_modelled", None)
     if not isinstance(run, ModelledRun):
         raise Error(

@@ -14,16 +14,7 @@ from tremula.device.settings import DeviceSettings
 
 @contextlib.contextmanager
 def compile_lock(settings: DeviceSettings, identity: Callable[[], str], logger: str) -> Iterator[None]:
-    """Inside, this process is the only one of its run that compiles a program of this identity.
-
-    Only in a run of several instances with a cache folder. All processes capture their programs before, side by
-    side.
-
-    Args:
-        settings: of the program.
-        identity: a text that is the same in all processes that compile the same program.
-        logger: the name of the logger for the two lines about it.
-    """
+    """Inside, no other instance of a run with a cache folder compiles a program of this `identity`."""
     if settings.instances <= 1 or settings.cache_folder is None:
         yield
         return

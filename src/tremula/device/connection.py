@@ -33,11 +33,7 @@ class DeviceConnection:
         return self._attachment.meter if self._attachment is not None else None
 
     def acquire(self, ipus_per_replica: int) -> None:
-        """Choose the device; hold it from now on if the program always holds one.
-
-        Raises:
-            Error: there is none like that.
-        """
+        """Choose the device; hold it from now on if the program always holds one."""
         settings, layer = self._settings, log.layer(self._words.device_layer)
         modelled = systems.model_only() if settings.use_model is None else settings.use_model
         hardware = not modelled and not settings.offline
@@ -70,11 +66,7 @@ class DeviceConnection:
             self._log_attached(attachment)
 
     def attach(self) -> None:
-        """Take the device, unless it is held already.
-
-        Raises:
-            Error: it is not to be had, or the program has no device.
-        """
+        """Take the device, unless it is held already."""
         attachment = self._attachment
         if attachment is None or self._settings.offline:
             raise Error(self._words.offline, type=self._words.error_type)

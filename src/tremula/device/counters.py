@@ -1,7 +1,5 @@
-"""Performance counters of a call, and the latencies that follow from them.
-
-They are modelled: what the transfers of a call would be on the chip, one turn of the device's loops after the
-other. With the chip model turned off they are readings of the host's clock while it computed.
+"""Performance counters of a call and the latencies that follow from them: modelled transfers, one turn of the device's
+loops after the other, or readings of the host's clock where the chip model is off.
 """
 
 from __future__ import annotations
@@ -26,13 +24,8 @@ def no_ticks() -> dict[str, Ticks]:
 
 
 def ticks(times: TurnTimes, inputs: int, outputs: int, returned: int) -> dict[str, Ticks]:
-    """Counters per tensor and transfer, in seconds with millisecond resolution.
-
-    Args:
-        times: when each turn of the device's loops began and ended.
-        inputs: number of input tensors; each is transferred once per turn.
-        outputs: number of output tensors.
-        returned: transfers that each output makes per call; they end with the last turns.
+    """Counters per tensor and transfer, in seconds with millisecond resolution. Inputs are transferred once per turn,
+    an output `returned` times, in the last turns.
     """
     started = [round(value, 3) for value in times.started]
     ended = [round(value, 3) for value in times.ended[len(times.ended) - returned :]] if returned else []
@@ -68,10 +61,7 @@ def latency(
     end: str,
     end_of: Callable[[Sequence[float]], float],
 ) -> Latency:
-    """(least, most, mean) seconds from `begin` to `end`.
-
-    Where there are several inputs for one output, the earliest of them counts.
-    """
+    """(least, most, mean) seconds from `begin` to `end`; of several inputs for one output the earliest counts."""
     starts = [begin_of(step) for step in zip(*counters[begin], strict=True)]
     ends = [end_of(step) for step in zip(*counters[end], strict=True)]
     if not starts or not ends:

@@ -1,7 +1,5 @@
-"""The life of one program on a (virtual) device, the same for every front end.
-
-Progress, capture (by the front end), acquire, compile ahead under the lock, the chip model's look, attach and
-load, run and count, detach, destroy. Each job has a class of its own; `DeviceProgram` has them in this order.
+"""The life of one program on a (virtual) device, the same for every front end: capture, acquire, compile ahead under
+the lock, the chip model's look, attach and load, run and count, detach, destroy.
 """
 
 from __future__ import annotations
@@ -40,7 +38,6 @@ class Loaded(Protocol):
     @property
     def executable(self) -> Executable[Any]:
         """Runs it and holds its state."""
-        ...
 
 
 Program = TypeVar("Program", bound=Loaded)
@@ -100,11 +97,7 @@ class DeviceProgram(Generic[Program]):
 
     @property
     def compiled(self) -> Program:
-        """The compiled program.
-
-        Raises:
-            Error: there is none.
-        """
+        """The compiled program."""
         if self.program is None:
             raise self.error(self.words.not_compiled)
         return self.program
@@ -118,13 +111,8 @@ class DeviceProgram(Generic[Program]):
         """An error about a call at the wrong time. It is returned, not raised."""
         return Error(text, type=self.words.error_type)
 
-    # -- compiling ---------------------------------------------------------------------------------------
-
     def compile(self, steps: CompileSteps[Program], *, ahead: bool = False) -> None:
-        """Compile and, unless that is never wanted, attach and load.
-
-        With `ahead`, compiled code is in the cache when this returns.
-        """
+        """Compile and, unless offline, attach and load; with `ahead`, compiled code is in the cache at the end."""
         try:
             steps.answer()
             self._compile(steps, ahead)
@@ -161,10 +149,7 @@ class DeviceProgram(Generic[Program]):
         self._say("captured in %.2f s (%d ops)", seconds, ops)
 
     def _look(self, steps: CompileSteps[Program]) -> None:
-        """Have the chip model look at the program, unless it is off; it may refuse one that would not fit.
-
-        It is outside the lock: other processes that wait for the same compilation need not wait for this.
-        """
+        """Have the chip model look at the program, outside the lock; it may refuse one that would not fit."""
         self.modelled = None
         profile = ProfileFile(self.settings)
         if env.get("TREMULA_CHIP_MODEL") == "off":
@@ -181,14 +166,8 @@ class DeviceProgram(Generic[Program]):
             raise
         self.ledger.foreseen(self.modelled.brief())
 
-    # -- on the device -----------------------------------------------------------------------------------
-
     def attach(self, load: Callable[[], None]) -> None:
-        """Take a device again and put the program and the host's state on it; `load` copies the latter.
-
-        Raises:
-            Error: nothing is compiled, a device is attached already, or none is to be had.
-        """
+        """Take a device again and put the program and the host's state on it; `load` copies the latter."""
         self.compiled  # noqa: B018 - refuses
         if self.attached:
             raise self.error(self.words.attached)
@@ -202,11 +181,7 @@ class DeviceProgram(Generic[Program]):
         self.random.write(self.compiled.executable)
 
     def detach(self, save: Callable[[], None] = _nothing) -> None:
-        """Give the device back; `save` copies its state to the host first.
-
-        Raises:
-            Error: nothing is compiled, or no device is attached.
-        """
+        """Give the device back; `save` copies its state to the host first."""
         self.compiled  # noqa: B018 - refuses
         if not self.attached:
             raise self.error(self.words.detached)
@@ -232,8 +207,6 @@ class DeviceProgram(Generic[Program]):
         if self.attached:
             self.random.write(executable)
 
-    # -- running -----------------------------------------------------------------------------------------
-
     def about_to_run(self) -> None:
         """Fail if a fault of the device was asked for and it is time for it."""
         self._connection.about_to_run()
@@ -255,11 +228,7 @@ class DeviceProgram(Generic[Program]):
             log.layer(self.words.device_layer).info("Total number of IPU cycles: %d", self.cycles())
 
     def cycles(self) -> int:
-        """Modelled cycles of a call: all of its device iterations, without the host's part.
-
-        Raises:
-            Error: the chip model is off.
-        """
+        """Modelled cycles of a call: all of its device iterations, without the host's part."""
         if self.modelled is None:
             raise self.error(
                 "Cycles are modelled, and TREMULA_CHIP_MODEL=off turns the model off. Unset it to get them."

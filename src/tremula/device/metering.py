@@ -1,7 +1,5 @@
-"""What a program's calls add to the counters of the virtual IPUs that it is attached to.
-
-Seconds and bytes are those of the host, measured. Cycles come from the chip model, as soon as it has looked at
-the program; they are not modelled for the counters' sake.
+"""What a program's calls add to the counters of its virtual IPUs: measured seconds and bytes of the host, and modelled
+cycles once the chip model has looked at the program.
 """
 
 from __future__ import annotations
@@ -21,12 +19,10 @@ class Array(Protocol):
     @property
     def shape(self) -> Sequence[int]:
         """Its extents."""
-        ...
 
     @property
     def nbytes(self) -> int:
         """Its size in memory."""
-        ...
 
 
 class CallMeter:

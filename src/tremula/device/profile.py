@@ -1,7 +1,5 @@
-"""Profile files: whether and where the engine options ask for one, and writing it.
-
-The engine options `autoReport.*` decide, those of the environment before those of the program. A profile that
-cannot be written is reported, and the program runs on.
+"""Profile files: the engine options `autoReport.*` (the environment's before the program's) decide whether and where.
+A profile that cannot be written is reported, and the program runs on.
 """
 
 from __future__ import annotations
@@ -22,12 +20,7 @@ FILE_NAME = "profile.pop"
 
 
 class ProfileFile:
-    """The profile that the engine options of a program ask for.
-
-    Attributes:
-        graph: whether the graph's part is asked for; `execution` likewise.
-        path: where it goes: a folder for each program, named by the user or by what it does.
-    """
+    """The profile that the engine options of a program ask for, in `path`; `graph` and `execution` are its parts."""
 
     def __init__(self, settings: DeviceSettings) -> None:
         self._label = settings.label

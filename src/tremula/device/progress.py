@@ -13,11 +13,7 @@ _LAYOUT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}]"
 
 
 class ProgressBar:
-    """Called with (steps done, steps in all) while a model compiles.
-
-    Attributes:
-        compilation_time: how long the last compilation took so far, None before the first.
-    """
+    """Called with (steps done, steps in all) while a model compiles; `compilation_time` is None before the first."""
 
     def __init__(self) -> None:
         self.compilation_time: datetime.timedelta | None = None

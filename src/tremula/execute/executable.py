@@ -1,7 +1,5 @@
-"""The protocol of a program that is compiled and loaded, whatever computes its numbers.
-
-`Tensor` is the front end's own type of arrays. Parameters and buffers are the device's copies: they change only
-through `run` and the methods that write.
+"""The protocol of a program that is compiled and loaded. `Tensor` is the front end's own type of arrays; the device's
+parameters and buffers change only through `run` and the methods that write.
 """
 
 from __future__ import annotations
@@ -43,41 +41,31 @@ class Executable(Protocol[Tensor]):
     @property
     def waits(self) -> bool:
         """Whether nothing may run before `prepare` is done."""
-        ...
 
     @property
     def report(self) -> FormReport:
         """Figures about compiled code, filled while the program runs."""
-        ...
 
     def prepare(self, micro_batch: Sequence[Tensor], progress: Progress | None = None) -> None:
         """Compile ahead, for inputs with the shapes of `micro_batch`."""
-        ...
 
     def run(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """One host call on a combined batch: the outputs, then the anchored tensors."""
-        ...
 
     def read_state(self) -> Mapping[str, Tensor]:
         """Parameters and the first replica's buffers; not copies."""
-        ...
 
     def write_state(self, values: Mapping[str, Tensor]) -> None:
         """Copy host values into parameters and every replica's buffers."""
-        ...
 
     def read_optimizer(self) -> OptimizerState[Tensor]:
         """Copies of the optimizer's state; empty where nothing is trained."""
-        ...
 
     def write_optimizer(self, state: OptimizerState[Tensor]) -> list[str]:
         """Take over an optimizer's state; the names of tensors that `state` lacks, or has in another shape."""
-        ...
 
     def random_words(self) -> list[int]:
         """The random state as whole numbers, the seed first."""
-        ...
 
     def restore_random(self, words: Sequence[int]) -> None:
         """Take over what `random_words` returned earlier; a seed alone restarts the streams."""
-        ...

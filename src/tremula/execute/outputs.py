@@ -1,7 +1,5 @@
-"""Which results of which micro-batches go back to the host.
-
-The four output modes of the batch algebra, with micro-batches ordered by device iteration, accumulation
-step and replica.
+"""Which results of which micro-batches go back to the host: the four output modes, with micro-batches ordered by
+device iteration, accumulation step and replica.
 """
 
 from __future__ import annotations

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ExecutionSettings:
-    """How an executor keeps compiled code.
-
-    Attributes:
-        cache_folder: where the user wants compiled code to be kept; None for the user's private folder.
-        label: what the program is called in the cache's listing.
-    """
+    """Where an executor keeps compiled code (None: the user's private folder), and its `label` in the listing."""
 
     cache_folder: str | None = None
     label: str = "model"

@@ -8,8 +8,8 @@ from dataclasses import replace
 import torch
 from torch import fx
 
-from tremula.errors import Error
 from tremula.execute.outputs import OutputRule
+from tremula.frontends.torch.errors import compile_error
 from tremula.frontends.torch.execute.executable import Executable
 from tremula.frontends.torch.graphs.names import Names
 from tremula.frontends.torch.graphs.program import TorchProgram
@@ -20,10 +20,7 @@ _UPDATED = "UpdatedVar___"
 
 
 class Anchors:
-    """The anchored tensors of one program.
-
-    Results of the step are added to its outputs; updated weights and the loss scale are read after the call.
-    """
+    """The anchored tensors of a program: additional outputs of the step, or weights and loss scale after the call."""
 
     def __init__(self, wanted: Mapping[str, OutputRule], *, training: bool) -> None:
         self._names = tuple(wanted)
@@ -45,10 +42,9 @@ class Anchors:
         for name in self._in_step:
             node = gradients.get(name) or names.tensors.get(name)
             if node is None:
-                raise Error(
+                raise compile_error(
                     f"There is no tensor called {name} in the compiled model to anchor. getTensorNames() on a "
                     "model compiled without this anchor lists the names.",
-                    type="poptorch_cpp_error",
                 )
             added.append(node)
         output.args = ([*values[:first_gradient], *added, *values[first_gradient:]],)

@@ -1,7 +1,4 @@
-"""From a torch module and its settings to a whole program: the step, accumulation and the update.
-
-Nothing is computed and nothing is loaded: a question about a model needs this and no executor.
-"""
+"""From a torch module and its settings to a whole program: step, accumulation and update. Nothing is computed."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from typing import Any
 import torch
 from torch import fx
 
-from tremula.errors import Error
 from tremula.frontends.torch.capture.context import Capture
 from tremula.frontends.torch.capture.scopes import module_scopes
 from tremula.frontends.torch.capture.stages import check
@@ -20,6 +16,7 @@ from tremula.frontends.torch.capture.state import StateSlots
 from tremula.frontends.torch.capture.step import CapturedStep, Flatten, capture_step
 from tremula.frontends.torch.capture.update import capture_accumulate, capture_update
 from tremula.frontends.torch.dtypes import device_dtype
+from tremula.frontends.torch.errors import compile_error
 from tremula.frontends.torch.graphs.program import Interface, TorchProgram, parameter_annotations, tensors_of
 from tremula.frontends.torch.graphs.verify import verify
 from tremula.frontends.torch.ops import ctc_loss as _registers_a_static_form  # noqa: F401
@@ -51,18 +48,8 @@ def capture_program(
     acquire: Callable[[StageSummary | None], object] = lambda _stages: None,
     dtype_of: Callable[[torch.dtype], torch.dtype] = device_dtype,
 ) -> Captured:
-    """The program of `call` on one micro-batch.
-
-    Args:
-        settings: of the capture.
-        spec: the optimizer, for training.
-        module: has the parameters and buffers; it may be on the meta device, which has shapes and no memory.
-        call: runs forward on the tensors of a micro-batch.
-        inputs: one micro-batch in device dtypes.
-        input_names: a name for each.
-        flatten: lists the tensors in what `call` returns.
-        acquire: called with the stages as soon as they are known, and may refuse.
-        dtype_of: the dtype in which the device holds a parameter or buffer of a given dtype.
+    """The program of `call` on one micro-batch `inputs` (device dtypes). `module` may be on the meta device; `flatten`
+    lists the tensors in what `call` returns; `acquire` gets the stages as soon as they are known, and may refuse.
     """
     slots = StateSlots(module)
     state = {
@@ -109,11 +96,10 @@ def _refuse_broadcast(
     }
     written = sorted(step.mutated_buffers & set(slots.buffer_names) - norms)
     if written:
-        raise Error(
+        raise compile_error(
             f"PopTorch does not support broadcasting buffers, and forward() writes to {', '.join(written)}: with "
             f"{replicas} replicas each would get a value of its own. If that is what you "
             "want, set poptorch.Options().broadcastBuffers(False).",
-            type="poptorch_cpp_error",
         )
 
 

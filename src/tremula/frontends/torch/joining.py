@@ -23,11 +23,7 @@ def join(
     module: torch.nn.Module,
     inputs: Sequence[torch.Tensor],
 ) -> ProcessGroup | None:
-    """The process group of all instances, which begin with the same weights; None if there is one instance.
-
-    Raises:
-        Error: they do not train the same model, or cannot.
-    """
+    """The process group of all instances, which begin with the same weights; None if there is one instance."""
     if not settings.training or settings.instances.count == 1:
         return None
     # imported here, because it takes a moment and a run of one instance does not need it

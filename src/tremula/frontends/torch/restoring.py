@@ -39,17 +39,8 @@ def restore(
     inputs: Sequence[torch.Tensor],
     saved: SavedProgram,
 ) -> Session:
-    """A session that runs a program from a file with the weights of `module`; nothing is captured.
-
-    Args:
-        settings: must agree with those of the compilation where the graphs depend on them.
-        spec: the optimizer to go on with.
-        module: has the parameters and buffers that the program was compiled for.
-        inputs: one micro-batch in device dtypes.
-        saved: what `saved_program` returned, read back.
-
-    Raises:
-        Error: listing what does not fit.
+    """A session that runs the program `saved` in a file with the weights of `module`; nothing is captured. The error
+    for settings, module or inputs that do not fit lists what differs.
     """
     if saved.stages is not None:
         seen = StageSummary(**{**vars(saved.stages), "mode": Mode(saved.stages.mode)})

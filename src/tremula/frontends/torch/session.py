@@ -1,7 +1,4 @@
-"""A torch program on the (virtual) device: loaded with a module's weights, and run.
-
-Settings are plain values; errors are the engine's own. A shim drives this through `tremula.device`.
-"""
+"""A torch program on the (virtual) device: loaded with a module's weights, and run through `tremula.device`."""
 
 from __future__ import annotations
 
@@ -58,8 +55,6 @@ class Session:
         self._executable: Executable | None = None
         self._names: Names | None = None
 
-    # -- compiling ---------------------------------------------------------------------------------------
-
     def compile(
         self,
         module: torch.nn.Module,
@@ -69,9 +64,8 @@ class Session:
         flatten: Flatten,
         acquire: Callable[[StageSummary | None], object] = lambda _stages: None,
     ) -> None:
-        """Capture `call` on one micro-batch `inputs` (device dtypes) and load it with the module's weights.
-
-        `acquire` is called with the stages as soon as they are known, and may refuse.
+        """Capture `call` on one micro-batch `inputs` (device dtypes) and load it with the module's weights. `acquire`
+        is called with the stages as soon as they are known, and may refuse.
         """
         self.join(module, inputs)
         captured = capture_program(
@@ -145,8 +139,6 @@ class Session:
             accumulator_dtypes=tuple(spec.accum_type for _ in names),
         )
         return training
-
-    # -- using -------------------------------------------------------------------------------------------
 
     @property
     def executable(self) -> Executable:

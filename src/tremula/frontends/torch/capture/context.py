@@ -1,8 +1,5 @@
-"""What the user's annotations say while a program is being captured.
-
-One `Capture` is current while a wrapped model's `forward` runs on fake tensors. Blocks, name scopes and
-op attributes change it; every op recorded meanwhile takes a snapshot (`Annotation`) of it. Outside a
-capture there is none, and annotations have no effect, as on the real thing.
+"""What the user's annotations say during a capture. While `forward` runs on fake tensors one `Capture` is current;
+every op recorded takes a snapshot (`Annotation`) of it. Outside a capture annotations have no effect.
 """
 
 from __future__ import annotations
@@ -115,10 +112,7 @@ def suspended() -> Iterator[None]:
 
 
 def annotated(tensor: torch.Tensor, **attributes: Any) -> torch.Tensor:
-    """`tensor` passed through an alias op that carries `attributes`: how hints about a tensor are recorded.
-
-    Outside a capture the tensor itself comes back.
-    """
+    """`tensor` through an alias op that carries `attributes`; outside a capture the tensor itself."""
     capture = current()
     if capture is None:
         return tensor

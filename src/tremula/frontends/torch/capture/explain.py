@@ -1,8 +1,5 @@
-"""What an exception met while `forward` is captured means for the user, and at which line.
-
-The graph is captured before any value exists; torch reports that in terms of its own machinery. Here the
-exception becomes one of ours: what was asked for, why there is no answer, what to write instead.
-Exceptions that are the program's own bugs pass unchanged, after a log line that names their place.
+"""What an exception during a capture means for the user, and at which line: what was asked for, why there is no
+answer, what to write instead. The program's own bugs pass unchanged, after a log line that names their place.
 """
 
 from __future__ import annotations
@@ -19,6 +16,7 @@ from torch._subclasses.fake_tensor import (
 from tremula import log
 from tremula.errors import Error
 from tremula.frontends.torch.capture.refusals import Refused, refusal
+from tremula.frontends.torch.errors import compile_error
 from tremula.program.op import SourceLine
 from tremula.program.source import is_users, user_line
 
@@ -86,16 +84,12 @@ def value_wanted(name: str, error: BaseException) -> Error | None:
     if not wanted:
         return None
     what, advice = _VALUE_WANTED.get(name, (f"{name or 'a call'} needs the value of a tensor", _OUTSIDE))
-    return Error(f"{what} inside forward(). {_WHY}{advice}", type="poptorch_cpp_error")
+    return compile_error(f"{what} inside forward(). {_WHY}{advice}")
 
 
 def explain(error: Exception, module: torch.nn.Module, refused: list[Refused]) -> Exception:
-    """What to raise for `error`, which ended a capture: an explanation, or itself after a log line.
-
-    Args:
-        error: what was raised.
-        module: the captured module, in which a host tensor may have a name.
-        refused: calls noted before it happened.
+    """What to raise for `error`, which ended a capture: an explanation, or itself after a log line. Calls `refused`
+    before it are named; a host tensor may have a name in `module`.
     """
     line = line_of(error)
     explained = error if isinstance(error, Error) else _explained(error, module)
@@ -112,10 +106,7 @@ def explain(error: Exception, module: torch.nn.Module, refused: list[Refused]) -
 
 
 def _report_bug(error: Exception, line: SourceLine | None, refused: list[Refused]) -> None:
-    """Say where the program's own exception comes from; its traceback ends deep inside torch.
-
-    A log line, not a note on the exception: pytest counts notes as part of the text that `match=` compares.
-    """
+    """Log where the program's own exception comes from; a note on it would be part of the text that pytest matches."""
     if len(error.args) == 1 and isinstance(error.args[0], str):
         # the user passed tensors; that they are fake ones for the time being is our business
         error.args = (error.args[0].replace("FakeTensor", "Tensor"),)
@@ -137,7 +128,7 @@ def _explained(error: Exception, module: torch.nn.Module) -> Error | None:
             error.func,
         )
     if "Please convert all Tensors to FakeTensors" in str(error):
-        return Error(_foreign_tensor(error, module), type="poptorch_cpp_error")
+        return compile_error(_foreign_tensor(error, module))
     return value_wanted("", error)
 
 

@@ -1,8 +1,5 @@
-"""How the device's dialect of torch differs from the host's, applied while `forward` is captured.
-
-A torch function mode, above autograd: the device's name, weights that take the activation's dtype,
-32-bit indices, losses, and calls that have no static form. Rules are from the public PopTorch
-documentation and test-suite; see docs/limits.md for what is left out.
+"""How the device's dialect of torch differs from the host's, as a torch function mode above autograd: device name,
+dtypes of weights, 32-bit indices, losses, calls without a static form. docs/limits.md lists what is left out.
 """
 
 from __future__ import annotations
@@ -29,47 +26,26 @@ _HOST = torch.device("cpu")
 _WEIGHT_OPERANDS: dict[str, tuple[int, ...]] = {
     "linear": (1, 2),
     "bilinear": (1, 2, 3),
-    "conv1d": (1, 2),
-    "conv2d": (1, 2),
-    "conv3d": (1, 2),
-    "conv_transpose1d": (1, 2),
-    "conv_transpose2d": (1, 2),
-    "conv_transpose3d": (1, 2),
-    "matmul": (1,),
-    "__matmul__": (1,),
-    "mm": (1,),
-    "bmm": (1,),
-    "mv": (1,),
-    "dot": (1,),
-    "layer_norm": (2, 3),
-    "group_norm": (2, 3),
-    "prelu": (1,),
+    **{f"conv{kind}{dims}d": (1, 2) for kind in ("", "_transpose") for dims in (1, 2, 3)},
+    **dict.fromkeys(("matmul", "__matmul__", "mm", "bmm", "mv", "dot", "prelu"), (1,)),
+    **dict.fromkeys(("layer_norm", "group_norm"), (2, 3)),
 }
 _WEIGHT_KEYWORDS = ("weight", "bias", "other", "mat2")
 
 #: functions that need 64-bit indices on the host: name -> (positions, keywords) of index operands
 _INDEX_OPERANDS: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
     "gather": ((2,), ("index",)),
-    "scatter": ((2,), ("index",)),
-    "scatter_": ((2,), ("index",)),
-    "scatter_add": ((2,), ("index",)),
-    "scatter_add_": ((2,), ("index",)),
-    "scatter_reduce": ((2,), ("index",)),
-    "scatter_reduce_": ((2,), ("index",)),
-    "index_fill": ((2,), ("index",)),
-    "index_fill_": ((2,), ("index",)),
-    "index_copy": ((2,), ("index",)),
-    "index_copy_": ((2,), ("index",)),
-    "index_reduce": ((2,), ("index",)),
-    "index_reduce_": ((2,), ("index",)),
-    "take": ((1,), ("index",)),
-    "put_": ((1,), ("index",)),
+    **{
+        f"{name}{in_place}": ((2,), ("index",))
+        for name in ("scatter", "scatter_add", "scatter_reduce", "index_fill", "index_copy", "index_reduce")
+        for in_place in ("", "_")
+    },
+    **dict.fromkeys(("take", "put_"), ((1,), ("index",))),
     "take_along_dim": ((1,), ("indices",)),
     "one_hot": ((0,), ("tensor",)),
-    "nll_loss": ((1,), ("target",)),
-    "cross_entropy": ((1,), ("target",)),
-    "multi_margin_loss": ((1,), ("target",)),
-    "multilabel_margin_loss": ((1,), ("target",)),
+    **dict.fromkeys(
+        ("nll_loss", "cross_entropy", "multi_margin_loss", "multilabel_margin_loss"), ((1,), ("target",))
+    ),
 }
 
 

@@ -1,13 +1,9 @@
-"""Which IPU, pipeline stage and execution phase an op belongs to.
-
-A `PlacementRule` is told of block begins and ends and answers with the placement in force. The rules of
-the execution strategies (pipelined, sharded, phased) implement it.
-"""
+"""Which IPU, pipeline stage and execution phase an op belongs to; the execution strategies implement the rule."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Protocol
+from typing import Any, Protocol
 
 from tremula.program.op import Placement
 
@@ -42,20 +38,10 @@ class SingleIpu:
     def __init__(self) -> None:
         self._placement = Placement()
 
-    def begin(self, block: str | None, ipu: int | None) -> None:
-        return
+    def _ignore(self, *args: Any, **kwargs: Any) -> None:
+        """Blocks make no difference."""
 
-    def begin_owned(self, owner: Hashable, ipu: int | None) -> None:
-        return
-
-    def begin_at(self, stage: int, phase: int, ipu: int) -> None:
-        return
-
-    def end(self) -> None:
-        return
-
-    def reset_auto_ids(self) -> None:
-        return
+    begin = begin_owned = begin_at = end = reset_auto_ids = _ignore
 
     def current(self) -> Placement:
         return self._placement

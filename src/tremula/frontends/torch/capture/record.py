@@ -1,8 +1,5 @@
-"""How ops are recorded: torch's own make_fx, with a record on every op.
-
-The record holds the phase, what the user's annotations said and the line of the user's program. Ops of
-the backward pass take the record of the forward op that they differentiate, found through the sequence
-numbers that autograd gives to both.
+"""Recording ops: torch's make_fx, with phase, annotations and the user's line on every op. Ops of the backward pass
+take the record of their forward op, found through autograd's sequence numbers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Calls that the real compiler refuses, collected while `forward` is captured and reported together.
-
-Without them a program would run on the host and fail on the day it meets hardware. The conditions follow
-the public documentation of unsupported features and what PopTorch checks; the texts are ours, except
-for the fragments that programs match on.
+"""Calls that the real compiler refuses, collected during a capture and reported together. Conditions follow the public
+documentation and PopTorch's checks; the texts are ours, except for fragments that programs match on.
 """
 
 from __future__ import annotations
@@ -18,6 +15,7 @@ from tremula.errors import Error
 from tremula.frontends.torch.capture.context import Capture
 from tremula.frontends.torch.capture.record import node_of
 from tremula.frontends.torch.capture.support import varying_nodes
+from tremula.frontends.torch.errors import compile_error
 from tremula.program.op import SourceLine
 from tremula.program.source import user_line
 
@@ -55,33 +53,6 @@ class _Call:
         return getattr(self.func, "__module__", None) == "torch.nn.functional"
 
 
-# -- calls whose result has no static shape: nothing after them can be captured ---------------------------
-
-
-def _one_hot(call: _Call) -> Refused | None:
-    if call.get(1, "num_classes", -1) != -1:
-        return None
-    return Refused(
-        "torch.nn.functional.one_hot",
-        "OneHot num classes must be specified and must be constant: its default is found by looking for the "
-        "largest value, and the shape of the result may not depend on data.",
-        "one_hot(x, num_classes=...).",
-    )
-
-
-def _bincount(call: _Call) -> Refused | None:
-    if call.get(2, "minlength", 0):
-        return None
-    return Refused(
-        "torch.bincount",
-        "Bincount `minlength` must be specified: the shape of the result may not depend on data, so there are "
-        "exactly that many bins.",
-        "bincount(x, minlength=...) with the largest value that can come, plus one.",
-    )
-
-
-# -- the others ---------------------------------------------------------------------------------------------
-
 _RECURRENT = {
     "lstm": "torch.nn.LSTM",
     "gru": "torch.nn.GRU",
@@ -117,16 +88,6 @@ def _recurrent(call: _Call) -> Refused | None:
     if not reasons:
         return None
     return Refused(name, f"{', '.join(reasons)}: not supported.", f"{'; '.join(rewrites)}.")
-
-
-def _ctc_loss(call: _Call) -> Refused | None:
-    if call.get(5, "reduction", "mean") not in ("none", 0):
-        return None
-    return Refused(
-        "torch.nn.functional.ctc_loss",
-        "reduction='none' is not supported.",
-        "reduction='sum' or 'mean'.",
-    )
 
 
 def _embedding(call: _Call) -> Refused | None:
@@ -167,12 +128,6 @@ def _embedding_bag(call: _Call) -> Refused | None:
             "a two-dimensional input, one bag per row.",
         )
     return None
-
-
-def _topk(call: _Call) -> Refused | None:
-    if call.get(4, "sorted", True):
-        return None
-    return Refused("torch.topk", "sorted=False is not supported.", "leave it out; the result is sorted.")
 
 
 def _weighted_loss(call: _Call) -> Refused | None:
@@ -252,35 +207,6 @@ def _dilated_transpose(call: _Call) -> Refused | None:
     )
 
 
-def _half_affine(call: _Call) -> Refused | None:
-    weight, bias = call.get(2, "weight"), call.get(3, "bias")
-    if (weight is None) == (bias is None):
-        return None
-    return Refused(
-        f"torch.nn.functional.{call.func.__name__}",
-        "a weight without a bias (or the other way round) is not supported.",
-        "both or neither; a bias of zeros without gradient does no harm.",
-    )
-
-
-def _triu(call: _Call) -> Refused | None:
-    if not _varies(call.get(0, "input")):
-        return None
-    return Refused(
-        "torch.triu",
-        "it is only supported on constants.",
-        "x * torch.triu(torch.ones(rows, columns)), or masked_fill with such a constant mask.",
-    )
-
-
-def _as_strided(call: _Call) -> Refused | None:
-    return Refused(
-        "torch.as_strided",
-        "tensors on the device have no strides.",
-        "view, permute, unfold or index_select, whichever says the same.",
-    )
-
-
 def _eight_bit(call: _Call) -> Refused | None:
     dtypes = {value.dtype for value in call.args if isinstance(value, torch.Tensor)}
     if len(dtypes) != 1 or not dtypes <= {torch.uint8, torch.int8}:
@@ -289,15 +215,6 @@ def _eight_bit(call: _Call) -> Refused | None:
         f"torch.{call.func.__name__.strip('_')}",
         "bitwise operations on 8-bit integers are not supported.",
         "convert with .int() first, or use bool tensors.",
-    )
-
-
-def _cross(call: _Call) -> Refused | None:
-    one, other = call.get(0, "input"), call.get(1, "other")
-    if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor) or one.shape == other.shape:
-        return None
-    return Refused(
-        "torch.cross", "shapes must be equal; they are not broadcast.", "expand() the smaller one."
     )
 
 
@@ -339,24 +256,89 @@ def _varies(value: Any) -> bool:
 
 _Rule = Callable[[_Call], Refused | None]
 
-_ENDING: dict[str, _Rule] = {"one_hot": _one_hot, "bincount": _bincount}
+
+def _when(condition: Callable[[_Call], Any], call: str, reason: str, rewrite: str) -> _Rule:
+    """A rule with fixed texts; `{name}` in `call` is the name of the function."""
+
+    def rule(given: _Call) -> Refused | None:
+        named = call.format(name=given.func.__name__)
+        return Refused(named, reason, rewrite) if condition(given) else None
+
+    return rule
+
+
+def _different_shapes(call: _Call) -> bool:
+    one, other = call.get(0, "input"), call.get(1, "other")
+    return isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor) and one.shape != other.shape
+
+
+#: calls whose result has no static shape: nothing after them can be captured
+_ENDING: dict[str, _Rule] = {
+    "one_hot": _when(
+        lambda call: call.get(1, "num_classes", -1) == -1,
+        "torch.nn.functional.one_hot",
+        "OneHot num classes must be specified and must be constant: its default is found by looking for the "
+        "largest value, and the shape of the result may not depend on data.",
+        "one_hot(x, num_classes=...).",
+    ),
+    "bincount": _when(
+        lambda call: not call.get(2, "minlength", 0),
+        "torch.bincount",
+        "Bincount `minlength` must be specified: the shape of the result may not depend on data, so there are "
+        "exactly that many bins.",
+        "bincount(x, minlength=...) with the largest value that can come, plus one.",
+    ),
+}
+_HALF_AFFINE = _when(
+    lambda call: (call.get(2, "weight") is None) != (call.get(3, "bias") is None),
+    "torch.nn.functional.{name}",
+    "a weight without a bias (or the other way round) is not supported.",
+    "both or neither; a bias of zeros without gradient does no harm.",
+)
+_TRIU = _when(
+    lambda call: _varies(call.get(0, "input")),
+    "torch.triu",
+    "it is only supported on constants.",
+    "x * torch.triu(torch.ones(rows, columns)), or masked_fill with such a constant mask.",
+)
+_CROSS = _when(
+    _different_shapes,
+    "torch.cross",
+    "shapes must be equal; they are not broadcast.",
+    "expand() the smaller one.",
+)
 _RULES: dict[str, _Rule] = {
     **dict.fromkeys(_RECURRENT, _recurrent),
-    "ctc_loss": _ctc_loss,
+    "ctc_loss": _when(
+        lambda call: call.get(5, "reduction", "mean") in ("none", 0),
+        "torch.nn.functional.ctc_loss",
+        "reduction='none' is not supported.",
+        "reduction='sum' or 'mean'.",
+    ),
     "embedding": _embedding,
     "embedding_bag": _embedding_bag,
-    "topk": _topk,
+    "topk": _when(
+        lambda call: not call.get(4, "sorted", True),
+        "torch.topk",
+        "sorted=False is not supported.",
+        "leave it out; the result is sorted.",
+    ),
     **dict.fromkeys(("cross_entropy", "nll_loss"), _weighted_loss),
     "interpolate": _interpolate,
     **{f"adaptive_avg_pool{dims}d": _adaptive_avg_pool for dims in (1, 2, 3)},
     **{f"max_pool{dims}d_with_indices": _max_pool_indices for dims in (1, 2, 3)},
     **{f"conv_transpose{dims}d": _dilated_transpose for dims in (1, 2, 3)},
-    **dict.fromkeys(("layer_norm", "group_norm"), _half_affine),
-    **dict.fromkeys(("triu", "triu_"), _triu),
-    "as_strided": _as_strided,
+    **dict.fromkeys(("layer_norm", "group_norm"), _HALF_AFFINE),
+    **dict.fromkeys(("triu", "triu_"), _TRIU),
+    "as_strided": _when(
+        lambda call: True,
+        "torch.as_strided",
+        "tensors on the device have no strides.",
+        "view, permute, unfold or index_select, whichever says the same.",
+    ),
     **{f"bitwise_{kind}": _eight_bit for kind in ("and", "or", "xor")},
     **{f"__{kind}__": _eight_bit for kind in ("and", "or", "xor")},
-    **dict.fromkeys(("cross", "linalg_cross"), _cross),
+    **dict.fromkeys(("cross", "linalg_cross"), _CROSS),
     **dict.fromkeys(("norm", "linalg_norm", "linalg_matrix_norm"), _matrix_norm),
     **dict.fromkeys(("to", "cpu"), _to_host),
 }
@@ -365,11 +347,7 @@ _RULES: dict[str, _Rule] = {
 def refuse_if_unsupported(
     capture: Capture, name: str, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]
 ) -> None:
-    """Note on `capture` that the real compiler would refuse this call.
-
-    Raises:
-        Error: nothing after this call can be captured; it names all calls noted so far.
-    """
+    """Note on `capture` that the real compiler would refuse this call; raise if nothing after it can be captured."""
     rule = _RULES.get(name) or _ENDING.get(name)
     if rule is None:
         return
@@ -386,9 +364,8 @@ def refuse_if_unsupported(
 def refusal(refused: list[Refused]) -> Error:
     """One Error for all of `refused`."""
     if len(refused) == 1:
-        return Error(str(refused[0]), type="poptorch_cpp_error")
+        return compile_error(str(refused[0]))
     listed = "\n".join(f"  {number}. {each}" for number, each in enumerate(refused, start=1))
-    return Error(
+    return compile_error(
         f"{len(refused)} calls in forward() are not supported by the real compiler:\n{listed}",
-        type="poptorch_cpp_error",
     )

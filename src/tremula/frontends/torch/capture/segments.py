@@ -1,21 +1,17 @@
-"""A capture that can be cut afterwards: ops are numbered by the last call of a module that came before them.
-
-Where a pipeline may be cut is known only after a capture: `poptorch.BeginBlock` opens a block at *every* call of
-its module, so only modules that forward calls exactly once can begin a stage. Here each call begins a new segment,
-and `cuts` tells afterwards at which of them a block could begin. The user's own blocks begin segments too, so that
-`own` can tell where they would have put each.
+"""A capture that can be cut into stages afterwards: each module call begins a segment, and `cuts` says at which of
+them a block could begin (only modules called exactly once). The user's own blocks begin segments too.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Hashable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import torch
 
 from tremula.frontends.torch.capture.placement import Placement, PlacementRule, SingleIpu
+from tremula.frontends.torch.capture.scopes import calls_of_submodules
 from tremula.frontends.torch.capture.stages import BlockRule
 from tremula.frontends.torch.graphs.program import TorchProgram, record_of
 from tremula.program.op import Phase
@@ -24,14 +20,13 @@ from tremula.program.variant import Cut
 
 
 class Segments:
-    """The placement rule of such a capture: everything on IPU 0, a stage for each segment.
-
-    Args:
-        rule: where the user's own blocks would be.
-    """
+    """The placement rule of such a capture: all on IPU 0, a stage per segment; `rule` places the user's own blocks."""
 
     def __init__(self, rule: PlacementRule | None = None) -> None:
         self._rule: PlacementRule = rule or SingleIpu()
+        self.begin, self.end = self._rule.begin, self._rule.end
+        self.begin_owned, self.begin_at = self._rule.begin_owned, self._rule.begin_at
+        self.reset_auto_ids = self._rule.reset_auto_ids
         self._placement = Placement()
         #: by segment, what the user's blocks said
         self._own: list[Placement] = [Placement()]
@@ -41,32 +36,10 @@ class Segments:
         self._calls: Counter[str] = Counter()
         self._started = False
 
-    def begin(self, block: str | None, ipu: int | None) -> None:
-        """A block of the user's opens."""
-        self._rule.begin(block, ipu)
-
-    def begin_owned(self, owner: Hashable, ipu: int | None) -> None:
-        """A block of the user's without a name opens."""
-        self._rule.begin_owned(owner, ipu)
-
-    def begin_at(self, stage: int, phase: int, ipu: int) -> None:
-        """A block of the user's opens, at given numbers."""
-        self._rule.begin_at(stage, phase, ipu)
-
-    def end(self) -> None:
-        """A block of the user's closes."""
-        self._rule.end()
-
-    def reset_auto_ids(self) -> None:
-        """The user's blocks without names are counted from 0 again."""
-        self._rule.reset_auto_ids()
-
     def current(self) -> Placement:
         """Placement of an op recorded now; its stage is the number of the segment."""
         own = self._rule.current()
-        if (
-            not self._started
-        ):  # what is called before the first op begins no segment: nothing would be before it
+        if not self._started:  # what is called before the first op begins no segment: nothing is before it
             self._begun[0], self._own[0] = self._waiting, own
             self._waiting, self._started = [], True
         elif self._waiting or own != self._own[-1]:
@@ -84,20 +57,8 @@ class Segments:
     @contextlib.contextmanager
     def following(self, module: torch.nn.Module) -> Iterator[None]:
         """While inside, calls of the submodules of `module` begin segments."""
-        handles = []
-        for path, submodule in module.named_modules():
-            if not path:
-                continue
-
-            def note(_module: Any, _inputs: Any, path: str = path) -> None:
-                self.call(path)
-
-            handles.append(submodule.register_forward_pre_hook(note))
-        try:
+        with calls_of_submodules(module, self.call):
             yield
-        finally:
-            for handle in handles:
-                handle.remove()
 
     def cuts(self, program: TorchProgram) -> list[Cut]:
         """Where `program`, which was captured by this rule, can be cut, in the order of its forward pass."""

@@ -1,19 +1,15 @@
-"""How the blocks of a model become IPUs, pipeline stages and execution phases.
-
-One rule object serves one capture. It numbers stages (by IPU, by order of appearance, or as the user
-listed them), spreads phase numbers for the tensor-liveness modes, and afterwards tells what it saw:
-`summary()` feeds compile-time checks, messages and the chip model. The counting rules (a stage per change
-of IPU, 2n-1 stages in training, phase strides 1/1/2/4) are those of the documented execution strategies.
+"""How blocks become IPUs, stages and phases, by the documented execution strategies: a stage per change of IPU, 2n-1
+stages in training, phase strides 1/1/2/4. One rule object serves one capture; `summary()` tells what it saw.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tremula.errors import Error
 from tremula.frontends.torch.capture.placement import Placement, PlacementRule
+from tremula.frontends.torch.errors import compile_error
 from tremula.program.stages import Mode, StageSummary
 
 
@@ -47,7 +43,7 @@ class BlockRule(ABC):
         """A block opens and replaces the one that was active, if any."""
         name = self.next_auto_id() if block is None else str(block)
         target = self._target(name, ipu)
-        chosen = target.ipu if target.ipu is not None else ipu
+        chosen = ipu if target.ipu is None else target.ipu
         if chosen is None:
             chosen = self._default_ipu(name, target)
         self._activate(Placement(ipu=chosen, stage=target.stage, phase=target.phase, block=name))
@@ -70,10 +66,9 @@ class BlockRule(ABC):
         """Placement of an op recorded now."""
         placement = self._active
         if placement is None:
-            raise Error(
+            raise compile_error(
                 "No active Block: an op was called after a poptorch.Block had been closed and before another "
                 "was opened. Once a model uses blocks, put every op in one of them.",
-                type="poptorch_cpp_error",
             )
         self._used.add(placement.ipu)
         self._seen.setdefault(placement)
@@ -171,10 +166,9 @@ class ListedPhases(ListedStages):
     ) -> None:
         super().__init__(Mode.PHASED, blocks)
         if stride > 1 and not serial:
-            raise Error(
+            raise compile_error(
                 "moving tensors off the chip between phases is only supported when phases run serially: use "
                 "poptorch.SerialPhasedExecution or another liveness.",
-                type="poptorch_cpp_error",
             )
         self._stride = stride
         self._gap = gap
@@ -186,33 +180,24 @@ class ListedPhases(ListedStages):
         return BlockTarget(stage=target.stage, phase=target.phase * self._stride, ipu=target.ipu)
 
     def _default_ipu(self, block: str, target: BlockTarget) -> int:
-        raise Error(
+        raise compile_error(
             f"block {block} of phase {target.phase // self._stride} has no IPU: give the block an ipu_id or "
             "set one with Stage.ipu() or Phase.ipus().",
-            type="poptorch_cpp_error",
         )
 
     def _activate(self, placement: Placement) -> None:
         if not self._serial and placement.phase % 2 != placement.ipu % 2:
-            raise Error(
+            raise compile_error(
                 f"block {placement.block} puts phase {placement.phase} on IPU {placement.ipu}: when phases "
                 "run in parallel, even phases must be on even IPUs and odd phases on odd IPUs.",
-                type="poptorch_cpp_error",
             )
         self._last_phase = max(self._last_phase, placement.phase)
         super()._activate(placement)
 
     def summary(self) -> StageSummary:
         """What has been seen so far, with the phase counts that the device is set up for."""
-        seen = super().summary()
-        return StageSummary(
-            mode=seen.mode,
-            forward_stages=seen.forward_stages,
-            ipus_used=seen.ipus_used,
-            blocks=seen.blocks,
-            phases=self._last_phase + 1 + self._gap,
-            phase_groups=1 if self._serial else 2,
-        )
+        phases = self._last_phase + 1 + self._gap
+        return replace(super().summary(), phases=phases, phase_groups=1 if self._serial else 2)
 
 
 class RestoredStages(BlockRule):
@@ -230,25 +215,19 @@ class RestoredStages(BlockRule):
 
 
 def check(rule: PlacementRule, training: bool, gradient_accumulation: int, device_iterations: int) -> None:
-    """Refuse a pipeline that gets fewer micro-batches per run than it has stages.
-
-    Raises:
-        Error: the accumulation count (training) or the device iterations (inference) are too small.
-    """
+    """Refuse a pipeline that gets fewer micro-batches per run than it has stages."""
     if not isinstance(rule, BlockRule) or rule.mode is not Mode.PIPELINED:
         return
     seen = rule.summary()
     stages = seen.pipeline_stages(training)
     if training and gradient_accumulation < stages:
-        raise Error(
+        raise compile_error(
             "poptorch.Options().Training.gradientAccumulation must be greater than or equal to the number of "
             f"pipeline stages ({stages}): {seen.forward_stages} forward and {stages - seen.forward_stages} backward "
             f"stages need as many micro-batches per update to fill the pipeline. It is {gradient_accumulation} now.",
-            type="poptorch_cpp_error",
         )
     if not training and device_iterations < stages:
-        raise Error(
+        raise compile_error(
             f"poptorch.Options().deviceIterations must be greater: the pipeline has {stages} stages and needs as many "
             f"micro-batches per call to fill it. It is {device_iterations} now.",
-            type="poptorch_cpp_error",
         )

@@ -1,8 +1,5 @@
-"""A module's parameters and buffers as inputs of the captured graph.
-
-Every distinct tensor is one slot, under the first name that the module lists it by (tied weights are one
-slot with several places). While a capture runs, the places hold the graph's inputs; afterwards the
-module has its own tensors back, whatever happened.
+"""A module's parameters and buffers as inputs of the captured graph: one slot per distinct tensor, under its first
+name. During a capture the slots' places hold the graph's inputs; afterwards the module has its tensors back.
 """
 
 from __future__ import annotations

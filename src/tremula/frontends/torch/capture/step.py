@@ -1,8 +1,4 @@
-"""Capture of a torch model's step: forward, and for training the backward pass, as one graph.
-
-The user's `forward` runs once, on fake tensors, with the model's parameters and buffers replaced by the
-graph's inputs. Nothing of the user's data is read or changed; when the capture fails the model is as it was.
-"""
+"""Capture of a step, forward and for training backward, as one graph; `forward` runs once, on fake tensors."""
 
 from __future__ import annotations
 
@@ -58,17 +54,9 @@ def capture_step(
     dtype_of: Callable[[torch.dtype], torch.dtype] = device_dtype,
     source_excludes: tuple[str, ...] = (),
 ) -> CapturedStep:
-    """Capture `call(inputs)`, which must run `module`'s forward.
-
-    Args:
-        module: owner of the parameters and buffers that become inputs of the graph.
-        call: runs the user's forward on the (fake) inputs.
-        inputs: one micro-batch, in device dtypes; only shapes and dtypes are used.
-        capture: the annotation context; its losses and `training` decide about the backward pass.
-        flatten: lists the tensors in what forward returned.
-        shapes: parameters whose shape per replica differs from the host's.
-        dtype_of: the device's dtype for one of the host's.
-        source_excludes: path fragments that are never the user's line.
+    """Capture `call(inputs)`, which must run `module`'s forward on one micro-batch in device dtypes. `shapes` has
+    parameters whose shape per replica differs from the host's; `source_excludes` are paths that are never the user's
+    line.
     """
     mode = FakeTensorMode(allow_non_fake_inputs=False)
     slots = StateSlots(module)

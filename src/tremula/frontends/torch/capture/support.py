@@ -1,7 +1,5 @@
-"""Which ops of a program PopTorch is not known to support.
-
-They run here, so nobody would notice before the program meets hardware. The table of known ops is in
-`support_table`; ops on constants do not count, for the real compiler computes those on the host.
+"""Which ops of a program PopTorch is not known to support (`support_table`), since they run here without notice. Ops
+on constants do not count: the real compiler computes those on the host.
 """
 
 from __future__ import annotations

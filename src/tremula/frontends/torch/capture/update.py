@@ -1,8 +1,4 @@
-"""Capture of what follows the backward pass: accumulation of gradients and the optimizer's update.
-
-Both are captured on fake tensors like the step itself, so that the program holds the whole training step.
-Their ops carry the placement of the parameter that they change.
-"""
+"""Capture of accumulation and update; their ops carry the placement of the parameter that they change."""
 
 from __future__ import annotations
 
@@ -38,11 +34,7 @@ def capture_accumulate(
     *,
     running_mean: bool,
 ) -> fx.GraphModule:
-    """Adds every gradient to its accumulator, in place and in the accumulator's dtype.
-
-    The graph takes the accumulators and the gradients; for a running mean also `keep` and `weight` (two 0-d
-    tensors) with which the old value and the gradient are multiplied.
-    """
+    """Add gradients to their accumulators; for a running mean, both are multiplied first (0-d `keep` and `weight`)."""
     mode = FakeTensorMode()
     with mode:
         accumulators = [

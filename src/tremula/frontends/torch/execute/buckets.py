@@ -1,8 +1,5 @@
-"""Gradients of several instances: where they lie, so that a few long sums do, and who sums them.
-
-Accumulators are views into flat buckets, filled in the order in which the backward pass computes gradients (the last
-layer's first). A bucket is summed over the instances in one go and without a copy. The first one is small, so that
-there is something to send early; the sizes are those that proved themselves in torch's own data parallelism.
+"""Gradients of several instances: accumulators are views into flat buckets in the order of the backward pass, each
+summed in one go without a copy. The first is small, to send early; sizes are those of torch's data parallelism.
 """
 
 from __future__ import annotations
@@ -33,12 +30,7 @@ class Reduction(Protocol):
 
 
 def bucket_members(program: TorchProgram, dtypes: Sequence[torch.dtype]) -> list[list[int]]:
-    """Which gradients, by their position in the interface, lie together.
-
-    Args:
-        program: its step graph says when each gradient is ready.
-        dtypes: those of the accumulators.
-    """
+    """Which gradients, by their position in the interface, lie together; the step graph says when each is ready."""
     names = program.interface.gradients
     nodes = list(program.step.graph.nodes)
     places = {node: place for place, node in enumerate(nodes)}
@@ -61,13 +53,7 @@ def bucket_members(program: TorchProgram, dtypes: Sequence[torch.dtype]) -> list
 
 
 class Buckets:
-    """Flat memory for the accumulators.
-
-    Args:
-        members: what `bucket_members` found.
-        trained: the parameters, whose shape and order in memory the accumulators have.
-        dtypes: of the accumulators.
-    """
+    """Flat memory for the accumulators of `trained`, in the groups that `bucket_members` found."""
 
     def __init__(
         self,

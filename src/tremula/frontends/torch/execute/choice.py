@@ -1,9 +1,6 @@
-"""Which form runs: the quick one at once, the compiled one when it is worth its price and has proved itself.
-
-Work done so far is the best guess at the work to come, so a compilation begins when a program has run for a
-fair part of the time that compiling will take (about 10 s and 30 ms per op on one core, measured; wrong by a
-factor of three either way). A compiled form is tried on the program's own data before it is used: it must
-give the numbers of the quick form within floating-point tolerance, and be faster.
+"""Which form runs: the quick one at once, the compiled one when the program has run for a fair part of the time that
+compiling takes (about 10 s and 30 ms per op, wrong by a factor of three either way) and a trial on its own data found
+it faster, with the numbers of the quick form.
 """
 
 from __future__ import annotations
@@ -110,15 +107,18 @@ class Choice:
         elif self._mode == "quick":
             self._settle("TREMULA_EXECUTION=quick")
 
-    # -- around calls ------------------------------------------------------------------------------------
-
     def before_call(self, chunks: Chunks) -> None:
         """Change `form` if there is a better one; `chunks` are the micro-batches of the call that follows."""
         if not self._asked:
             self._asked = True
             if self._mode == "compiled":
                 self.prepare(chunks)
-            elif self._may_swap():
+            elif torch.are_deterministic_algorithms_enabled():
+                # Bits must not depend on when a compiler happens to be ready; a wait for it would be repeatable.
+                self._settle(
+                    "deterministic algorithms are asked for; TREMULA_EXECUTION=compiled waits for it"
+                )
+            else:
                 self._look_up(chunks)
         if self._compilation is not None and self._compilation.poll():
             self._take_result(chunks)
@@ -141,12 +141,7 @@ class Choice:
         return self.open and self._mode == "compiled"
 
     def prepare(self, chunks: Chunks, progress: Progress | None = None) -> None:
-        """Have the compiled form in the cache, and loaded, before this returns.
-
-        Args:
-            chunks: micro-batches; only their shapes matter.
-            progress: told how far the compiler is.
-        """
+        """Have the compiled form in the cache, and loaded, before this returns; of `chunks` only the shapes matter."""
         self._asked = True
         if not self.open or (self._wanted is None and not self._look_up(chunks)):
             return
@@ -155,15 +150,6 @@ class Choice:
         if self._compilation is not None:
             self._compilation.wait(progress)
             self._take_result(chunks)
-
-    # -- steps -------------------------------------------------------------------------------------------
-
-    def _may_swap(self) -> bool:
-        # Bits must not depend on when a compiler happens to be ready; a wait for it would be repeatable.
-        if torch.are_deterministic_algorithms_enabled():
-            self._settle("deterministic algorithms are asked for; TREMULA_EXECUTION=compiled waits for it")
-            return False
-        return True
 
     def _look_up(self, chunks: Chunks) -> bool:
         """Describe what is to be compiled and look for it in the cache; False if it cannot be compiled."""

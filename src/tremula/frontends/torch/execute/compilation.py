@@ -1,7 +1,5 @@
-"""A compilation that goes on in a process of its own, seen from the program that wants it.
-
-The process works in a folder that only this user can enter, and puts its result into the executable cache,
-whole or not at all. Ending the program, or an interrupt while it waits, ends the process and removes the folder.
+"""A compilation in a process of its own, in a private folder; its result goes into the executable cache, whole or not
+at all. Ending the program, or an interrupt while it waits, ends the process and removes the folder.
 """
 
 from __future__ import annotations

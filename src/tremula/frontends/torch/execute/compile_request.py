@@ -1,8 +1,5 @@
-"""What a compiler is asked for: graphs as JSON data, and everything else that its code depends on.
-
-The request goes to a process of its own (`compile_worker`), and its hash is the key of the executable cache:
-the program without names and source lines, layouts, versions of torch and of this project, the host's
-processor and its C++ compiler.
+"""What a compiler is asked for, as JSON. The hash is the key of the executable cache: the program without names and
+source lines, layouts, versions of torch and of this project, the host's processor and its C++ compiler.
 """
 
 from __future__ import annotations
@@ -64,11 +61,7 @@ class CompileRequest:
 def request_for(
     graphs: Mapping[str, fx.GraphModule], arguments: Mapping[str, list[torch.Tensor]]
 ) -> CompileRequest:
-    """Describe graphs that will be called with `arguments` (only shapes, strides and dtypes matter).
-
-    Raises:
-        NotCompilable: they call something that only this process has.
-    """
+    """Describe graphs that will be called with `arguments` (only shapes, strides and dtypes matter)."""
     constants: dict[str, torch.Tensor] = {}
     encoded = {}
     half = False
@@ -117,9 +110,6 @@ def _encode_call(node: fx.Node, numbers: Mapping[fx.Node, int]) -> list[Any]:
 
 def _bytes_of(tensor: torch.Tensor) -> bytes:
     return tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
-
-
-# -- the host ------------------------------------------------------------------------------------------------
 
 
 def cxx_compiler() -> str | None:

@@ -1,9 +1,5 @@
-"""The compiler's process: turns a request into shared objects and puts them into the executable cache.
-
-Started by `compilation` with one argument, a folder that holds the request. It runs apart from the program:
-a compiler that crashes, hangs or is interrupted costs nothing but the compiled form. One line per stage on
-standard output tells how far it is. Nothing heavy is imported before the lock is had: when many processes
-want the same program compiled, all but one wait here, and find it in the cache.
+"""The compiler's process, started by `compilation` with the folder of a request: one line per stage on standard
+output, shared objects into the cache. Nothing heavy is imported before the lock: of many processes all but one wait.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Compiled code in this process: shared objects from the executable cache, ready to be called.
-
-The bytes come from an entry whose signature was found good (see `tremula.cache`). They are written into a
-folder that only this user can enter, loaded, and removed: nobody can exchange them in between.
+"""Compiled code in this process: shared objects whose signature was found good (`tremula.cache`) are written into a
+private folder, loaded, and removed, so that nobody can exchange them in between.
 """
 
 from __future__ import annotations
@@ -28,11 +26,7 @@ class CompiledCode:
 
 
 def load(blobs: Mapping[str, bytes]) -> CompiledCode:
-    """Load what a compilation left.
-
-    Raises:
-        RuntimeError: the system cannot load it.
-    """
+    """Load what a compilation left."""
     work = trust.private_directory() / "work"
     trust.make_directory(work)
     folder = Path(tempfile.mkdtemp(prefix="load-", dir=work))

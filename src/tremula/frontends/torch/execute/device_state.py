@@ -1,7 +1,5 @@
-"""What lives on the device between calls: parameters, buffers per replica, optimizer state, accumulators.
-
-Forms of execution read and write these tensors in place; nothing is copied per call. Convolution weights may
-lie channels last (see `layout`); whoever reads them sees the same values.
+"""What lives on the device between calls: parameters, buffers per replica, optimizer state, accumulators. Forms of
+execution change these tensors in place; convolution weights may lie channels last.
 """
 
 from __future__ import annotations
@@ -85,15 +83,17 @@ class DeviceState:
 
     def accumulators_of(self, replica: int) -> list[torch.Tensor]:
         """Where the gradients of one replica are summed."""
-        names = self._program.interface.gradients
         if not self._groupings:
             return self.accumulators
-        return [
-            accumulator[self._groupings[name].group_of(replica, self._program.loops.replicas)]
-            if name in self._groupings
-            else accumulator
-            for name, accumulator in zip(names, self.accumulators, strict=True)
-        ]
+        named = zip(self._program.interface.gradients, self.accumulators, strict=True)
+        return [self._of_group(name, accumulator, replica) for name, accumulator in named]
+
+    def _of_group(self, name: str, tensor: torch.Tensor, replica: int) -> torch.Tensor:
+        """The part of a parameter's tensor that belongs to the group of a replica."""
+        grouping = self._groupings.get(name)
+        if grouping is None:
+            return tensor
+        return tensor[grouping.group_of(replica, self._program.loops.replicas)]
 
     def written(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Every tensor that a step may write, with a word for its kind."""
@@ -124,15 +124,8 @@ class DeviceState:
 
     def _arguments_of(self, replica: int) -> list[torch.Tensor]:
         """The step graph's parameters and buffers as one replica sees them."""
-        arguments = []
-        for name in self._program.interface.parameters:
-            tensor = self.parameters[name]
-            grouping = self._groupings.get(name)
-            if grouping is not None:
-                tensor = tensor[grouping.group_of(replica, self._program.loops.replicas)]
-            arguments.append(tensor)
-        arguments.extend(self.buffers[replica][name] for name in self._program.interface.buffers)
-        return arguments
+        parameters = [self._of_group(name, tensor, replica) for name, tensor in self.parameters.items()]
+        return parameters + [self.buffers[replica][name] for name in self._program.interface.buffers]
 
 
 def _own(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,8 +1,4 @@
-"""A program with its device state: what a compiled and loaded model is.
-
-Runs host calls: cuts combined batches into micro-batches, lets the form in use (`forms`, chosen by `choice`)
-do the device iterations, and collects what is returned. Weights are the device's own, apart from the host's.
-"""
+"""A compiled and loaded program with its device state, run by the form in use (`forms`, chosen by `choice`)."""
 
 from __future__ import annotations
 
@@ -99,8 +95,6 @@ class Executable(protocol.Executable[torch.Tensor]):
         why_not = None if plain else "its precision options are followed op by op"
         self.choice = Choice(around, step, quick, execution or ExecutionSettings(), why_not, end)
 
-    # -- state -------------------------------------------------------------------------------------------
-
     @property
     def form(self) -> str:
         """The form in use: `quick` or `compiled`."""
@@ -159,8 +153,6 @@ class Executable(protocol.Executable[torch.Tensor]):
         if self.choice.open:
             iterations = self.program.loops.device_iterations
             self.choice.prepare([[tensor] * iterations for tensor in micro_batch], progress)
-
-    # -- running -----------------------------------------------------------------------------------------
 
     def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """One host call on a combined batch: the outputs, then the anchored tensors."""

@@ -1,8 +1,5 @@
-"""Inference with what depends on the weights alone done beforehand, once per set of weights.
-
-Normalisations with fixed statistics are folded into the convolution before them, and every op that sees
-nothing but weights moves into a graph of its own. Folding multiplies weights where the device would multiply
-activations: results differ by rounding.
+"""Inference with what depends on the weights alone done once per set of weights: ops on weights have a graph of their
+own, and normalisations with fixed statistics are folded into the convolution before them (results round differently).
 """
 
 from __future__ import annotations
@@ -64,13 +61,14 @@ def drop_unused(graph: fx.Graph) -> None:
             if getattr(target, "__name__", "") == "getitem":
                 graph.erase_node(node)
             continue
-        if (
-            target.namespace == "aten"
-            and not target._schema.is_mutable
-            and torch.Tag.nondeterministic_seeded not in target.tags
-            and not updates_statistics(node)
-        ):
+        if _is_pure(target) and not updates_statistics(node):
             graph.erase_node(node)
+
+
+def _is_pure(op: torch._ops.OpOverload) -> bool:
+    """Whether an op only computes: it writes nothing and draws no random numbers."""
+    seeded = torch.Tag.nondeterministic_seeded in op.tags
+    return op.namespace == "aten" and not op._schema.is_mutable and not seeded
 
 
 def _fold_norm(graph: fx.Graph, norm: fx.Node) -> None:
@@ -179,15 +177,8 @@ def _split(origin: fx.GraphModule, graph: fx.Graph, early: set[fx.Node]) -> Fold
 
 def _hoistable(node: fx.Node, early: set[fx.Node]) -> bool:
     target: Any = node.target
-    if isinstance(target, torch._ops.OpOverload):
-        fixed = (
-            target.namespace == "aten"
-            and not target._schema.is_mutable
-            and torch.Tag.nondeterministic_seeded not in target.tags
-        )
-        if not fixed:
-            return False
-    elif getattr(target, "__name__", "") != "getitem":
+    is_op = isinstance(target, torch._ops.OpOverload)
+    if not (_is_pure(target) if is_op else getattr(target, "__name__", "") == "getitem"):
         return False
     sources = node.all_input_nodes
     return bool(sources) and all(source in early for source in sources)

@@ -1,8 +1,5 @@
-"""The two ways to run device iterations over the device's state: the quick form and the compiled one.
-
-The quick form is the captured graphs as generated Python over the host's kernels: ready at once. The compiled
-form is machine code for whole steps (`whole`, `compile_worker`). Both write the same state in place and
-compute the same numbers but for the order of floating-point operations.
+"""The two ways to run device iterations: the quick form (generated Python over the host's kernels, ready at once) and
+the compiled one (machine code for whole steps). Their numbers differ by the order of floating-point operations only.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Products in half precision, computed in float32 where the host is slow in half.
-
-Most processors have no half-precision arithmetic: their matrix products and convolutions in float16 take up to
-eighty times as long as in float32. Float16 operands are exact in float32, and one rounding at the end is what
-the device does with float32 partial sums, so results are the same but for the order of additions.
+"""Half-precision products computed in float32, where hosts are up to eighty times slower in half. One rounding at the
+end is what the device does with float32 partial sums.
 """
 
 from __future__ import annotations
@@ -59,23 +56,20 @@ def _widen(graph: fx.Graph, node: fx.Node) -> None:
         node.args, node.kwargs = fx.node.map_arg((node.args, node.kwargs), widened)
     values = node.meta["val"]
     if isinstance(values, torch.Tensor):
-        node.meta = {**node.meta, "val": _as_float(values)}
-        with graph.inserting_after(node):
-            narrow = _converted(graph, node, torch.float16)
-        _replace_uses(node, narrow)
+        _round_result(graph, node)
         return
     node.meta = {**node.meta, "val": type(values)(_as_float(value) for value in values)}
     for item in list(node.users):
         value = item.meta.get("val")
         if isinstance(value, torch.Tensor) and value.dtype is torch.float16:
-            item.meta = {**item.meta, "val": _as_float(value)}
-            with graph.inserting_after(item):
-                narrow = _converted(graph, item, torch.float16)
-            _replace_uses(item, narrow)
+            _round_result(graph, item)
 
 
-def _replace_uses(node: fx.Node, narrow: fx.Node) -> None:
-    """Everybody but `narrow` itself takes `narrow` in place of `node`."""
+def _round_result(graph: fx.Graph, node: fx.Node) -> None:
+    """Let `node` give a float32 tensor, and its users take that rounded."""
+    node.meta = {**node.meta, "val": _as_float(node.meta["val"])}
+    with graph.inserting_after(node):
+        narrow = _converted(graph, node, torch.float16)
     node.replace_all_uses_with(narrow, delete_user_cb=lambda user: user is not narrow)
 
 

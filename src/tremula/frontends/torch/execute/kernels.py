@@ -1,8 +1,6 @@
-"""Which of the host's kernels compute a program's three-dimensional convolutions, found by measuring.
-
-A convolution of a single sample goes to the host's slow kernel by a rule of thumb that was made for images.
-Where that rule applies the other forms (`kernels_forms`) are timed against it, once per distinct problem in a
-process, and the graph is rewritten if one of them is clearly faster. Everything else stays as captured.
+"""Which of the host's kernels compute three-dimensional convolutions of one sample: the forms of `kernels_forms` are
+timed against the host's own choice, once per problem and process, and the graph is rewritten where one is clearly
+faster.
 """
 
 from __future__ import annotations
@@ -43,12 +41,8 @@ _CHOSEN: dict[tuple[Problem, tuple[_Form, ...], int], _Form] = {}
 
 
 def pick_kernels(graph: fx.Graph, *, for_compiler: bool = False, seconds: float = _MEASURE_SECONDS) -> None:
-    """Rewrite convolutions of `graph` for which this host has something faster.
-
-    Args:
-        graph: a captured graph; its nodes carry their fake tensors.
-        for_compiler: use only operators that torch's compiler can take.
-        seconds: no more problems are measured when this much work was done; those left stay as they are.
+    """Rewrite convolutions of `graph` for which this host has something faster (with `for_compiler`, that torch's
+    compiler can take). Problems that would be measured after `seconds` of work stay as they are.
     """
     if not torch._C._has_mkldnn or not torch.backends.mkldnn.enabled:
         return
@@ -67,9 +61,6 @@ def pick_kernels(graph: fx.Graph, *, for_compiler: bool = False, seconds: float 
         form = _CHOSEN.get(_key(problem, for_compiler), original)
         if form is not original:
             rewrite(graph, node, problem, form)
-
-
-# -- problems ------------------------------------------------------------------------------------------------
 
 
 def _problem(node: fx.Node) -> Problem | None:
@@ -120,25 +111,13 @@ def _only_items(node: fx.Node, wanted: tuple[bool, ...]) -> bool:
 def _host_is_slow(problem: Problem) -> bool:
     """Whether the host would not use its convolution library."""
     x, weight, bias = (torch.empty(()).expand(shape) for shape in _operand_shapes(problem))
-    backend = torch._C._select_conv_backend(
-        x,
-        weight,
-        bias if problem.biased else None,
-        list(problem.stride),
-        list(problem.padding),
-        list(problem.dilation),
-        False,
-        [0, 0, 0],
-        1,
-    )
+    operands = (x, weight, bias if problem.biased else None)
+    backend = torch._C._select_conv_backend(*operands, *problem.geometry(problem.padding))
     return "slow" in str(backend).lower()
 
 
 def _operand_shapes(problem: Problem) -> tuple[tuple[int, ...], ...]:
     return problem.input, problem.weight, problem.weight[:1]
-
-
-# -- measuring -----------------------------------------------------------------------------------------------
 
 
 def candidates(problem: Problem, for_compiler: bool = False) -> tuple[_Form, ...]:
@@ -215,9 +194,6 @@ def _narrower(problem: Problem) -> Problem:
         output=(*problem.output[:-1], width),
     )
     return narrow if narrow.input[-1] > 0 and _host_is_slow(narrow) else problem
-
-
-# -- rewriting -----------------------------------------------------------------------------------------------
 
 
 def rewrite(graph: fx.Graph, node: fx.Node, problem: Problem, form: _Form) -> None:

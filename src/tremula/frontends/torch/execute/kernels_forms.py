@@ -1,9 +1,5 @@
-"""Three-dimensional convolutions of one sample, computed in other ways than the host would choose.
-
-For a batch of one the host's own choice is often an unfolded matrix product, several times slower than its
-convolution library. The library is reached by its own operator, or by cutting the sample into two slabs along
-the depth, which overlap by what the kernel spans: a batch of two. Each form is written once, over `Ops`, and
-either computes or extends a graph. Values are those of the original but for the order of additions.
+"""Convolutions of one sample, which the host often computes as a slow unfolded product: by the library's own operator,
+or as a batch of two overlapping slabs. Each form is written once, over `Ops`, and either computes or extends a graph.
 """
 
 from __future__ import annotations
@@ -61,6 +57,10 @@ class Problem:
             count *= extent
         return count
 
+    def geometry(self, padding: tuple[int, ...]) -> tuple[Any, ...]:
+        """Arguments of a convolution after its operands: stride to groups."""
+        return list(self.stride), list(padding), list(self.dilation), False, [0, 0, 0], 1
+
 
 @dataclass(frozen=True)
 class _Cut:
@@ -77,9 +77,6 @@ class _Cut:
         return cls(results, results * stride, (results - 1) * stride + (kernel - 1) * dilation + 1)
 
 
-# -- forward -------------------------------------------------------------------------------------------------
-
-
 def forward_as_is(ops: Ops, problem: Problem, x: Value, weight: Value, bias: Value) -> Value:
     """The operator that was captured."""
     return _convolution(ops, problem, x, weight, bias, problem.padding)
@@ -87,16 +84,8 @@ def forward_as_is(ops: Ops, problem: Problem, x: Value, weight: Value, bias: Val
 
 def forward_by_library(ops: Ops, problem: Problem, x: Value, weight: Value, bias: Value) -> Value:
     """The library's own operator."""
-    return ops.call(
-        _ATEN.mkldnn_convolution.default,
-        x,
-        weight,
-        bias,
-        list(problem.padding),
-        list(problem.stride),
-        list(problem.dilation),
-        1,
-    )
+    geometry = (list(problem.padding), list(problem.stride), list(problem.dilation), 1)
+    return ops.call(_ATEN.mkldnn_convolution.default, x, weight, bias, *geometry)
 
 
 def forward_in_slabs(ops: Ops, problem: Problem, x: Value, weight: Value, bias: Value) -> Value:
@@ -108,9 +97,6 @@ def forward_in_slabs(ops: Ops, problem: Problem, x: Value, weight: Value, bias: 
     first = ops.call(_ATEN.slice.Tensor, slabs, 0, 0, 1)
     second = ops.call(_ATEN.slice.Tensor, slabs, 0, 1, 2)
     return ops.call(_ATEN.cat.default, [first, ops.call(_ATEN.slice.Tensor, second, _DEPTH, 0, rest)], _DEPTH)
-
-
-# -- backward ------------------------------------------------------------------------------------------------
 
 
 def backward_as_is(
@@ -165,49 +151,19 @@ def can_be_cut(problem: Problem) -> bool:
     return True
 
 
-# -- parts ---------------------------------------------------------------------------------------------------
-
-
 def _convolution(
     ops: Ops, problem: Problem, x: Value, weight: Value, bias: Value, padding: tuple[int, ...]
 ) -> Value:
-    return ops.call(
-        _ATEN.convolution.default,
-        x,
-        weight,
-        bias,
-        list(problem.stride),
-        list(padding),
-        list(problem.dilation),
-        False,
-        [0, 0, 0],
-        1,
-    )
+    return ops.call(_ATEN.convolution.default, x, weight, bias, *problem.geometry(padding))
 
 
 def _gradients(
-    ops: Ops,
-    problem: Problem,
-    gradient: Value,
-    x: Value,
-    weight: Value,
-    padding: tuple[int, ...],
+    ops: Ops, problem: Problem, gradient: Value, x: Value, weight: Value, padding: tuple[int, ...]
 ) -> tuple[Value, Value, Value]:
     assert problem.wanted is not None
-    values = ops.call(
-        _ATEN.convolution_backward.default,
-        gradient,
-        x,
-        weight,
-        [problem.weight[0]],
-        list(problem.stride),
-        list(padding),
-        list(problem.dilation),
-        False,
-        [0, 0, 0],
-        1,
-        list(problem.wanted),
-    )
+    geometry, bias_shape = problem.geometry(padding), [problem.weight[0]]
+    operands = (gradient, x, weight, bias_shape, *geometry, list(problem.wanted))
+    values = ops.call(_ATEN.convolution_backward.default, *operands)
     of_input, of_weight, of_bias = (
         ops.item(values, index) if asked else None for index, asked in enumerate(problem.wanted)
     )

@@ -1,8 +1,5 @@
-"""From captured graph to something the host can run at once: the quick form.
-
-Drops what only the capture needed, and where the host has no kernel for a dtype that the device
-computes in (half precision, mostly) wraps the op so that it computes in float32 and rounds the result.
-Which kernels are missing is found by trying each distinct op once on tensors of the captured shapes.
+"""From captured graph to the quick form. Where the host has no kernel for a dtype, found by trying each distinct op
+once, the op computes in float32 and rounds the result.
 """
 
 from __future__ import annotations
@@ -39,16 +36,8 @@ def lower(
     traps: bool = False,
     any_order: bool = False,
 ) -> Callable[..., Any]:
-    """A callable that runs the graph on host tensors.
-
-    The program itself is left as captured, but for detach ops: what the host does differently is done to a
-    copy of the graph.
-
-    Args:
-        module: a captured graph.
-        precision: how half precision is computed.
-        traps: stop at the first floating-point exception.
-        any_order: operands may lie in memory otherwise than when the graph was captured.
+    """A callable that runs a copy of the captured graph on host tensors. `traps` stops at the first floating-point
+    exception; with `any_order`, operands may lie in memory otherwise than at the capture.
     """
     drop_detached(module.graph)
     graph = fx.Graph()

@@ -1,9 +1,6 @@
-"""The device's half precision on the host: stochastic rounding, and partial sums kept in half.
-
-With stochastic rounding every result in float16 is computed in float32 and rounded up or down with the
-probability that makes it right on average. With half partials a product's reduction is cut into up to
-`PARTIAL_SUMS` pieces whose sums are rounded to float16, and added up in float16. The hardware's cuts
-depend on how it plans an op, so single bits differ; size and bias of the error are of the same kind.
+"""The device's half precision on the host. Stochastic rounding: results are computed in float32 and rounded at random,
+right on average. Half partials: a reduction is cut into up to `PARTIAL_SUMS` pieces, rounded and added in float16; the
+hardware cuts as it plans an op, so single bits differ.
 """
 
 from __future__ import annotations
@@ -27,54 +24,13 @@ PARTIAL_SUMS = 8
 _LEAST_STEP = 2.0**-24
 _MANTISSA_BITS = 11
 
-_MOVES_ONLY = frozenset(
-    [
-        "view",
-        "_unsafe_view",
-        "t",
-        "transpose",
-        "permute",
-        "expand",
-        "slice",
-        "select",
-        "clone",
-        "alias",
-        "detach",
-        "cat",
-        "stack",
-        "unsqueeze",
-        "squeeze",
-        "reshape",
-        "split",
-        "unbind",
-        "index",
-        "index_select",
-        "gather",
-        "embedding",
-        "flip",
-        "roll",
-        "repeat",
-        "constant_pad_nd",
-        "as_strided",
-        "copy_",
-        "zeros",
-        "ones",
-        "full",
-        "empty",
-        "empty_like",
-        "zeros_like",
-        "ones_like",
-        "full_like",
-        "fill_",
-        "zero_",
-        "where",
-        "lift_fresh_copy",
-        "max_pool2d_with_indices",
-        "relu",
-        "getitem",
-        "arange",
-    ]
-)
+_MOVES_ONLY_NAMES = """
+    view _unsafe_view t transpose permute expand slice select clone alias detach cat stack unsqueeze
+    squeeze reshape split unbind index index_select gather embedding flip roll repeat constant_pad_nd
+    as_strided copy_ zeros ones full empty empty_like zeros_like ones_like full_like fill_ zero_ where
+    lift_fresh_copy max_pool2d_with_indices relu getitem arange
+"""
+_MOVES_ONLY = frozenset(_MOVES_ONLY_NAMES.split())
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,5 @@
-"""The device's random state: one per replica, apart from the host's.
-
-Each replica draws from its own stream, seeded from the model's seed and its index in the whole run. The
-stream is torch's host generator, swapped in around a replica's turn, so results are repeatable under a seed on
-this host and differ from the hardware's generator in the values drawn, not in their distribution.
+"""The device's random state: one stream per replica, seeded from the model's seed and its index in the whole run. The
+values differ from the hardware generator's, not their distribution; they are repeatable on this host.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""The end of a device iteration where several instances train one model: sum over them, divide, update.
-
-Instances choose their forms by themselves, and forms differ in rounding. So that weights stay the same on all of them,
-bit for bit, everything after the sum is this one piece of code, in the quick form, whatever computed the gradients.
-
-In the quick form the sum of a bucket begins as soon as its gradients are there, while the rest of the backward pass
-runs (`EarlyStep`). With two instances on two cores, where sums and computation compete for them, that was no slower
-than to sum at the end (0.99 to 1.00 of it); it pays where the network, not the processor, does the work of a sum.
+"""The end of a device iteration where several instances train one model: sum, divide, update. Forms differ in
+rounding, so everything after the sum is this one piece of code, and weights stay the same bit for bit. In the quick
+form the sum of a bucket begins during the backward pass (`EarlyStep`), which pays where the network does the work of a
+sum.
 """
 
 from __future__ import annotations
@@ -45,11 +41,7 @@ class SharedUpdate:
             self._begin(self._begun)
 
     def start(self) -> None:
-        """A device iteration begins.
-
-        Raises:
-            Error: the one before was left in the middle, so that the instances do not have the same weights any more.
-        """
+        """A device iteration begins; an error if the one before was left in the middle, so that weights differ."""
         if self._failure is None and not self._ready:
             return
         if isinstance(self._failure, Error):
@@ -101,13 +93,7 @@ class SharedUpdate:
 
 
 class EarlyStep:
-    """The step of the quick form, which puts its gradients into the buckets itself and begins their sums.
-
-    Args:
-        program: what was captured.
-        lowered: its step as the quick form runs it.
-        shared: gets the buckets.
-    """
+    """The step of the quick form, which puts its gradients into the buckets of `shared` and begins their sums."""
 
     def __init__(self, program: TorchProgram, lowered: Callable[..., Any], shared: SharedUpdate) -> None:
         self._shared = shared

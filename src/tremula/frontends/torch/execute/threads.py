@@ -1,8 +1,5 @@
-"""How many threads compute: the host's cores, less those that this program keeps busy otherwise.
-
-Threads of OpenMP wait by spinning, so that one too many slows all of them down manyfold. Processes that
-load data have a core each while there are enough; compilers in the background run at a low priority and are
-not counted.
+"""How many threads compute: the host's cores less one for each process that loads data, while there are enough.
+Threads of OpenMP wait by spinning, so one too many slows all of them; compilers in the background are not counted.
 """
 
 from __future__ import annotations
@@ -28,15 +25,10 @@ def choose_threads() -> None:
     if os.environ.get("OMP_NUM_THREADS") or torch.get_num_threads() != _AT_IMPORT:
         return
     loading = len(multiprocessing.active_children())
-    threads = max(1, _cores() - loading)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = max(1, cores - loading)
     if threads < torch.get_num_threads():
         log.layer("tremula").info(
             "%d threads compute: %d processes of this program run beside them", threads, loading
         )
         torch.set_num_threads(threads)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

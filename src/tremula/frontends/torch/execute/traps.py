@@ -1,8 +1,5 @@
-"""Floating-point exceptions: the run stops at the op that divides by zero, overflows or makes a NaN.
-
-Like the hardware with its checks on: an infinity from finite operands and a NaN from operands without one
-are trapped, and so is a comparison with a NaN. Every op is looked at, so this form is slow; it is used only
-when the user asks for it.
+"""Floating-point exceptions: an infinity from finite operands, a NaN from operands without one, or a comparison with a
+NaN stops the run. Every op is looked at, so this slow form is used only on request.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""A trial of compiled code against the quick form, on the program's own state and data.
-
-Both run the same device iterations from the same state and random stream, and what they return and write is
-compared. Then they race. The state is put back afterwards, whatever happens. Tolerances are wide enough for
-another order of additions and narrow enough to notice a wrong op.
+"""A trial of compiled code against the quick form on the program's own state, which is put back afterwards: results
+are compared, with tolerance for another order of additions, and then they race.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Whole steps as single graphs, for a compiler that sees everything at once.
-
-Forward, backward and what follows are joined over the same tensors: the update where every step has one,
-else the accumulation, with the update as a graph of its own. Several device iterations may be unrolled
-into one graph, which saves the overhead of small models. Values are those of the graphs that are joined.
+"""Whole steps as single graphs for the compiler: forward, backward, and update or accumulation joined over the same
+tensors. Several device iterations may be unrolled into one graph, which helps small models.
 """
 
 from __future__ import annotations
@@ -45,14 +42,8 @@ class WholeStep:
 def whole_step(
     program: TorchProgram, step: fx.GraphModule, held: int, *, divisor: float, fixed_scale: bool
 ) -> WholeStep:
-    """Join the graphs of a program.
-
-    Args:
-        program: what was captured, anchors included.
-        step: its step, or what folding left of it.
-        held: how many tensors of the device's state the step takes.
-        divisor: of the accumulated gradients; 1 for a sum or a running mean.
-        fixed_scale: whether the factor on the loss stays the same during a call.
+    """Join the graphs of a program. `held` tensors of the device's state are taken by `step`; `divisor` divides
+    accumulated gradients; `fixed_scale`: the factor on the loss stays the same during a call.
     """
     loops = program.loops
     if program.accumulate is not None:

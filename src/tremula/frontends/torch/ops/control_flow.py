@@ -1,9 +1,4 @@
-"""Loops and branches of the device, recorded as straight-line graphs.
-
-A loop of fixed count is unrolled: its body is traced `count` times. A branch traces both bodies and selects
-the results of one by the condition; both are computed, and a body that prints does so whichever is taken.
-Outside a capture they are ordinary Python.
-"""
+"""Loops, which are unrolled, and branches, which compute both bodies and select; outside a capture ordinary Python."""
 
 from __future__ import annotations
 
@@ -12,18 +7,17 @@ from typing import Any
 
 import torch
 
-from tremula.errors import Error
 from tremula.frontends.torch.capture.context import Capture, current
+from tremula.frontends.torch.errors import compile_error
 
 Body = Callable[..., Any]
 
 
 def _require_inference(capture: Capture, what: str) -> None:
     if capture.training:
-        raise Error(
+        raise compile_error(
             f"{what} is only supported in inference. Unroll it in Python, or wrap the model with "
             "poptorch.inferenceModel.",
-            type="poptorch_cpp_error",
         )
 
 
@@ -40,10 +34,9 @@ def for_loop(count: int, body: Body, inputs: Sequence[torch.Tensor]) -> list[tor
     for _ in range(count):
         values = _listed(body(*(value.clone() for value in values)))
         if len(values) != len(inputs):
-            raise Error(
+            raise compile_error(
                 f"the body of poptorch.for_loop takes {len(inputs)} tensors but returns {len(values)}: it "
                 "must return as many as it takes, for they are its next inputs.",
-                type="poptorch_cpp_error",
             )
     return values
 
@@ -61,24 +54,21 @@ def cond(
         return _listed(then_body(*then_inputs) if condition else else_body(*else_inputs))
     _require_inference(capture, "poptorch.cond()")
     if condition.numel() != 1:
-        raise Error(
+        raise compile_error(
             f"the condition of poptorch.cond must be a single value; it has shape {list(condition.shape)}.",
-            type="poptorch_cpp_error",
         )
     chosen = condition.clone().reshape(()).to(torch.bool)
     then_results = _listed(then_body(*(tensor.clone() for tensor in then_inputs)))
     else_results = _listed(else_body(*(tensor.clone() for tensor in else_inputs)))
     if len(then_results) != len(else_results):
-        raise Error(
+        raise compile_error(
             f"the branches of poptorch.cond return {len(then_results)} and {len(else_results)} tensors: they "
             "must return the same number.",
-            type="poptorch_cpp_error",
         )
     for position, (one, other) in enumerate(zip(then_results, else_results, strict=True)):
         if one.shape != other.shape or one.dtype != other.dtype:
-            raise Error(
+            raise compile_error(
                 f"result {position} of the branches of poptorch.cond differs: {list(one.shape)} {one.dtype} "
                 f"and {list(other.shape)} {other.dtype}. Shape and type must be the same.",
-                type="poptorch_cpp_error",
             )
     return [torch.where(chosen, one, other) for one, other in zip(then_results, else_results, strict=True)]

@@ -1,8 +1,5 @@
-"""Connectionist temporal classification: prefix beam search (Graves 2012; Hannun et al. 2014).
-
-`tremula::ctc_beam_search` keeps, for every labelling on the beam, the log-probability of all alignments
-that end in the blank and of those that do not, and merges alignments of the same labelling. That unused
-places of a path hold the blank is our choice; the public interface does not say.
+"""Prefix beam search for connectionist temporal classification (Graves 2012; Hannun et al. 2014). That unused places
+of a path hold the blank is our choice; the public interface does not say.
 """
 
 from __future__ import annotations
@@ -109,18 +106,8 @@ _beam_search = add_op(
 def beam_search(
     log_probs: torch.Tensor, lengths: torch.Tensor, blank: int = 0, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The most likely labellings of each sequence.
-
-    Args:
-        log_probs: log-probabilities of shape [frames, batch, classes].
-        lengths: number of valid frames of each sequence, shape [batch].
-        blank: class that stands for "no label".
-        beam_width: labellings kept from frame to frame.
-        top_paths: labellings returned per sequence.
-
-    Returns:
-        Log-probabilities [batch, top_paths], label counts [batch, top_paths] and labels
-        [batch, top_paths, frames], filled up with `blank`.
+    """Per sequence the most likely labellings: log-probabilities [batch, top_paths], label counts [batch, top_paths]
+    and labels [batch, top_paths, frames], filled up with `blank`; `log_probs` is [frames, batch, classes].
     """
     if log_probs.dim() != 3:
         raise Error(

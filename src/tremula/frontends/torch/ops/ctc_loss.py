@@ -1,7 +1,5 @@
-"""CTC loss as ops of static shape.
-
-torch's own forward also returns a table whose size depends on the longest target, which a static graph
-cannot hold. Here the forward returns the loss per sequence and the backward computes the table anew.
+"""CTC loss as ops of static shape: torch's own forward returns a table whose size depends on the longest target, which
+a static graph cannot hold, so the backward computes it anew.
 """
 
 from __future__ import annotations
@@ -10,18 +8,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from tremula.frontends.torch.capture.function_mode import register_static_form
 from tremula.frontends.torch.ops.library import add_op
 
 
 def _table(
-    log_probs: torch.Tensor,
-    targets: torch.Tensor,
-    lengths: torch.Tensor,
-    target_lengths: torch.Tensor,
-    blank: int,
-) -> tuple[torch.Tensor, torch.Tensor]:
+    log_probs: Tensor, targets: Tensor, lengths: Tensor, target_lengths: Tensor, blank: int
+) -> tuple[Tensor, Tensor]:
     loss, table = torch.ops.aten._ctc_loss.default(
         log_probs, targets.long(), lengths.tolist(), target_lengths.tolist(), blank, False
     )
@@ -29,32 +24,32 @@ def _table(
 
 
 def _forward(
-    log_probs: torch.Tensor,
-    targets: torch.Tensor,
-    lengths: torch.Tensor,
-    target_lengths: torch.Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    lengths: Tensor,
+    target_lengths: Tensor,
     blank: int,
     zero_infinity: bool,
-) -> torch.Tensor:
+) -> Tensor:
     loss, _ = _table(log_probs.float(), targets, lengths, target_lengths, blank)
     if zero_infinity:
         loss = torch.where(loss.isinf(), torch.zeros_like(loss), loss)
     return loss.to(log_probs.dtype)
 
 
-def _forward_fake(log_probs: torch.Tensor, *_rest: Any) -> torch.Tensor:
+def _forward_fake(log_probs: Tensor, *_rest: Any) -> Tensor:
     return log_probs.new_empty(log_probs.shape[1])
 
 
 def _backward(
-    gradient: torch.Tensor,
-    log_probs: torch.Tensor,
-    targets: torch.Tensor,
-    lengths: torch.Tensor,
-    target_lengths: torch.Tensor,
+    gradient: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    lengths: Tensor,
+    target_lengths: Tensor,
     blank: int,
     zero_infinity: bool,
-) -> torch.Tensor:
+) -> Tensor:
     wide = log_probs.float()
     loss, table = _table(wide, targets, lengths, target_lengths, blank)
     result = torch.ops.aten._ctc_loss_backward.default(
@@ -71,7 +66,7 @@ def _backward(
     return result.to(log_probs.dtype)  # type: ignore[no-any-return]
 
 
-def _backward_fake(gradient: torch.Tensor, log_probs: torch.Tensor, *_rest: Any) -> torch.Tensor:
+def _backward_fake(gradient: Tensor, log_probs: Tensor, *_rest: Any) -> Tensor:
     return torch.empty_like(log_probs)
 
 
@@ -80,7 +75,7 @@ def _setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     ctx.rest = inputs[4:]
 
 
-def _gradients(ctx: Any, gradient: torch.Tensor) -> Any:
+def _gradients(ctx: Any, gradient: Tensor) -> Any:
     return (_loss_backward(gradient, *ctx.saved_tensors, *ctx.rest), *[None] * 5)
 
 
@@ -100,21 +95,21 @@ _loss = add_op(
 
 
 def ctc_loss(
-    log_probs: torch.Tensor,
-    targets: torch.Tensor,
-    input_lengths: torch.Tensor | Sequence[int],
-    target_lengths: torch.Tensor | Sequence[int],
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
-) -> torch.Tensor:
+) -> Tensor:
     """torch.nn.functional.ctc_loss, in ops of static shape."""
     batched = log_probs.dim() == 3
     if not batched:
         log_probs, targets = log_probs.unsqueeze(1), targets.unsqueeze(0)
     lengths = torch.as_tensor(input_lengths, dtype=torch.int64).reshape(-1)
     target_lengths = torch.as_tensor(target_lengths, dtype=torch.int64).reshape(-1)
-    loss: torch.Tensor = _loss(log_probs, targets, lengths, target_lengths, blank, zero_infinity)
+    loss: Tensor = _loss(log_probs, targets, lengths, target_lengths, blank, zero_infinity)
     if reduction == "mean":
         return (loss / target_lengths.clamp(min=1).to(loss.dtype)).mean()
     if reduction == "sum":

@@ -1,9 +1,5 @@
-"""Custom ops: Python implementations, by domain and name, of ops that programs bring as C++ for the device.
-
-`register(domain, name, forward)` makes an implementation known. The environment variable
-`TREMULA_CUSTOM_OPS` lists importable modules (separated by commas or colons) which are imported when the
-first custom op is captured and are expected to call `register`; importing them executes them, which is
-what the user asked for by setting it.
+"""Custom ops: Python implementations of ops that programs bring as C++ for the device. `TREMULA_CUSTOM_OPS` lists
+modules that are imported (executed) when the first custom op is captured, and call `register`.
 """
 
 from __future__ import annotations
@@ -19,6 +15,7 @@ from typing import Any
 import torch
 
 from tremula.errors import Error
+from tremula.frontends.torch.errors import compile_error
 from tremula.frontends.torch.ops.host_call import detached_results, empty_like, outside_capture
 from tremula.frontends.torch.ops.library import add_op
 from tremula.program.source import user_line
@@ -66,11 +63,7 @@ def unregister(domain: str, name: str) -> None:
 
 
 def find(domain: str, name: str) -> CustomOp:
-    """The implementation of an op.
-
-    Raises:
-        Error: nobody registered one.
-    """
+    """The implementation of an op."""
     _import_modules()
     found = _registry.get((domain, name))
     if found is None:
@@ -86,11 +79,7 @@ def find(domain: str, name: str) -> CustomOp:
 
 
 def encode_attributes(attributes: Mapping[str, Any] | None) -> str:
-    """Attributes as the text that the op carries.
-
-    Raises:
-        Error: a float does not fit the device's 32-bit attributes.
-    """
+    """Attributes as the text that the op carries; floats have to fit the device's 32 bits."""
     values = dict(attributes or {})
     for value in values.values():
         for item in value if isinstance(value, list | tuple) else (value,):
@@ -102,10 +91,9 @@ def encode_attributes(attributes: Mapping[str, Any] | None) -> str:
 def _check_range(value: float) -> None:
     for excess, wrong in (("low", value < _FLOAT32.min), ("high", value > _FLOAT32.max)):
         if wrong and value not in (float("inf"), float("-inf")):
-            raise Error(
+            raise compile_error(
                 f"{value:g} is too {excess} for a Popart float attribute. The limits are {_FLOAT32.min:g} "
                 f"and {_FLOAT32.max:g}.",
-                type="poptorch_cpp_error",
             )
 
 
@@ -196,14 +184,8 @@ def _differentiate(
         return torch.autograd.grad(outputs, targets, seeds, allow_unused=True)
 
 
-def _fake_gradients(
-    gradients: list[torch.Tensor],
-    inputs: list[torch.Tensor],
-    domain: str,
-    name: str,
-    attributes: str,
-    wanted: list[bool],
-) -> list[torch.Tensor]:
+def _fake_gradients(_gradients: Any, inputs: list[torch.Tensor], *rest: Any) -> list[torch.Tensor]:
+    wanted = rest[-1]
     return [torch.empty_like(tensor) for tensor, want in zip(inputs, wanted, strict=True) if want]
 
 

@@ -1,35 +1,31 @@
-"""Slices whose position is known only at run time but whose size is fixed.
-
-On the device the position wraps around the end of the dimension; plain torch cuts the slice off there.
-Inside a capture the device's rules (and its refusals) hold, outside it torch's.
+"""Slices of fixed size at a position known only at run time. In a capture the position wraps around the end of the
+dimension, as on the device; outside one torch's rules hold.
 """
 
 from __future__ import annotations
 
 import torch
 
-from tremula.errors import Error
 from tremula.frontends.torch.capture.context import current
+from tremula.frontends.torch.errors import compile_error
 
 _INTEGERS = (torch.int64, torch.int32, torch.int16)
 
 
-def _refuse(message: str) -> Error:
-    return Error(message, type="poptorch_cpp_error")
-
-
 def _check_start(start: torch.Tensor) -> None:
     if start.dtype not in _INTEGERS:
-        raise _refuse(f"the start of a dynamic slice must be an integer tensor, not {start.dtype}.")
+        raise compile_error(f"the start of a dynamic slice must be an integer tensor, not {start.dtype}.")
     if start.numel() != 1:
-        raise _refuse(f"the start of a dynamic slice must be one number; it has shape {list(start.shape)}.")
+        raise compile_error(
+            f"the start of a dynamic slice must be one number; it has shape {list(start.shape)}."
+        )
 
 
 def _check_size(size: int) -> None:
     if size == 0:
-        raise _refuse("The start and end of a slice must be different.")
+        raise compile_error("The start and end of a slice must be different.")
     if size < 0:
-        raise _refuse(
+        raise compile_error(
             f"An end less than the start is not supported: the size of a slice is positive, not {size}."
         )
 
@@ -43,14 +39,16 @@ def dynamic_slice(tensor: torch.Tensor, dim: int, start: torch.Tensor, size: int
     """`size` elements of `dim` from `start`, every `step`-th of them."""
     _check_start(start)
     if step < 1:
-        raise _refuse(f"Slicing step must be at least 1; got {step}.")
+        raise compile_error(f"Slicing step must be at least 1; got {step}.")
     if current() is None:
         begin = int(start.item())
         return torch.ops.aten.slice.Tensor(tensor, dim, begin, begin + size, step)  # type: ignore[no-any-return]
     _check_size(size)
     extent = tensor.shape[dim]
     if extent % size != 0:
-        raise _refuse(f"The size of the slice ({size}) must be a factor of the slicing dimension ({extent}).")
+        raise compile_error(
+            f"The size of the slice ({size}) must be a factor of the slicing dimension ({extent})."
+        )
     return tensor.index_select(dim, _positions(start, size, step, extent))
 
 
@@ -64,7 +62,7 @@ def dynamic_update(
         return torch.slice_scatter(tensor, source, dim, begin, begin + size)
     _check_size(size)
     if source.shape[dim] != size:
-        raise _refuse(
+        raise compile_error(
             f"the source of a dynamic update has {source.shape[dim]} elements in dimension {dim}, but {size} "
             "are to be written."
         )

@@ -1,7 +1,5 @@
-"""`FastGatherLastDim`, the one custom op that PopTorch itself brings: gather along the last dimension.
-
-It is called by name, with `poptorch.custom_op(..., "FastGatherLastDim", "poptorch.custom_ops", 1, ...)`, and
-unlike torch.gather wants an index that differs from the data in its last extent only.
+"""`FastGatherLastDim`, the custom op (domain `poptorch.custom_ops`) that PopTorch itself brings. Unlike torch.gather
+it takes an index that differs from the data in its last extent only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""`tremula::host_call`: Python code of the user in the middle of a captured program.
-
-The op carries the number of a registered callable and calls it on the tensors of each run. The shapes of
-the results are found at capture by calling it once on zeros.
+"""`tremula::host_call`: Python code of the user, by the number of a registered callable, in a captured program. Shapes
+of its results are found at capture by calling it once on zeros.
 """
 
 from __future__ import annotations

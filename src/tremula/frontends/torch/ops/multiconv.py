@@ -1,7 +1,5 @@
-"""Convolutions that the user groups so that the device may run them as one.
-
-While a group is open in a capture, each convolution recorded gets the group's number, its position in it
-and its share of the group's settings as attributes. The numbers computed are those of single convolutions.
+"""Convolutions that the user groups so that the device may run them as one. Each gets the group's number, its position
+and its share of the settings as attributes; the numbers computed are those of single convolutions.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tremula.errors import Error
 from tremula.frontends.torch.capture.context import Capture
+from tremula.frontends.torch.errors import compile_error
 
 _CONVOLUTIONS = (torch.ops.aten.convolution.default, torch.ops.aten.convolution_overrideable.default)
 _numbers = itertools.count()
@@ -29,28 +28,20 @@ def next_number() -> int:
 
 def nested() -> Error:
     """What to raise where a group is opened inside another."""
-    return Error(
+    return compile_error(
         "Nested poptorch.MultiConv is not supported: close one group before you open the next.",
-        type="poptorch_cpp_error",
     )
 
 
 def unexpected_end() -> Error:
     """What to raise where a group ends that has no convolutions."""
-    return Error(
+    return compile_error(
         "Unexpected end_multi_conv: no convolution was called inside poptorch.MultiConv.",
-        type="poptorch_cpp_error",
     )
 
 
 class MultiConvGroup(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """One group of convolutions.
-
-    Args:
-        capture: the capture under way.
-        shared: settings of the group as a whole.
-        per_convolution: settings with one value for all or one per convolution.
-    """
+    """One group of convolutions, with `shared` settings and `per_convolution` ones (one value for all, or each)."""
 
     def __init__(
         self,
@@ -82,10 +73,9 @@ class MultiConvGroup(TorchDispatchMode):  # type: ignore[no-untyped-call]
             raise unexpected_end()
         for key, values in self._per_convolution.items():
             if len(values) not in (1, self._count):
-                raise Error(
+                raise compile_error(
                     f"poptorch.MultiConv: {len(values)} values of {key} for {self._count} convolutions; give "
                     "one for all or one for each.",
-                    type="poptorch_cpp_error",
                 )
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -1,8 +1,4 @@
-"""Whether marks for overlapped host transfers are where the device allows them.
-
-Only model inputs (first and only use) and model outputs (returned once) can overlap, only without
-pipelining, and only when tiles are set aside for transfers.
-"""
+"""Marks for overlapped host transfers, and whether they are where the device allows them."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from collections.abc import Iterable
 import torch
 from torch import fx
 
-from tremula.errors import Error
+from tremula.frontends.torch.errors import compile_error
 from tremula.frontends.torch.graphs.program import RECORD, Record
 
 INPUT_KIND = "overlap_input"
@@ -31,23 +27,10 @@ def _mode(node: fx.Node) -> str:
     return str(node.meta[RECORD].annotation.attributes["mode"])
 
 
-def _refuse(message: str) -> Error:
-    return Error(message, type="poptorch_cpp_error")
-
-
 def overlap_modes(
     graph: fx.Graph, inputs: Iterable[str], outputs: int
 ) -> tuple[dict[str, str], dict[int, str]]:
-    """The overlap asked for: by input placeholder name and by output position.
-
-    Args:
-        graph: the captured step.
-        inputs: names of the placeholders that are model inputs.
-        outputs: how many of the graph's outputs, from the first, are model outputs.
-
-    Raises:
-        Error: a mark is on something that is neither, or is not alone on it.
-    """
+    """The overlap asked for: by placeholder name of the `inputs` and by position of the first `outputs` outputs."""
     nodes = {node.name: node for node in graph.nodes}
     found_inputs: dict[str, str] = {}
     valid: set[fx.Node] = set()
@@ -57,7 +40,7 @@ def overlap_modes(
         if not marks:
             continue
         if len(users) > 1:
-            raise _refuse(
+            raise compile_error(
                 f"input {position} is marked by poptorch.set_overlap_for_input and also used without the mark: use "
                 "the tensor that set_overlap_for_input returns everywhere."
             )
@@ -67,7 +50,7 @@ def overlap_modes(
     for node in graph.nodes:
         for kind, what in ((INPUT_KIND, "input"), (OUTPUT_KIND, "output")):
             if marked(node, kind) and node not in valid:
-                raise _refuse(
+                raise compile_error(
                     f"poptorch.set_overlap_for_{what} applied on a node which is not a tensor {what} to "
                     "the model."
                 )
@@ -95,7 +78,7 @@ def _outputs(graph: fx.Graph, count: int, valid: set[fx.Node]) -> dict[int, str]
         same = {node, node.args[0]}
         same |= {user for user in node.all_input_nodes[0].users if marked(user, OUTPUT_KIND)}
         if sum(other in same for other in returned) > 1:
-            raise _refuse(
+            raise compile_error(
                 f"output {position}, marked by poptorch.set_overlap_for_output, is returned more than once (also "
                 "within lists and tuples): return it once, and a clone() elsewhere."
             )
@@ -105,28 +88,21 @@ def _outputs(graph: fx.Graph, count: int, valid: set[fx.Node]) -> dict[int, str]
 
 
 def check_settings(modes: Iterable[str], *, pipelined: bool, io_tiles: int, all_or_sum: bool) -> None:
-    """Refuse overlap under settings that the device cannot combine with it.
-
-    Args:
-        modes: the modes asked for (of inputs and outputs).
-        pipelined: the execution strategy is pipelined.
-        io_tiles: tiles set aside for transfers.
-        all_or_sum: the output mode returns every micro-batch or their sum.
-    """
+    """Refuse overlap under settings that the device cannot combine with it."""
     if all(mode == NO_OVERLAP for mode in modes):
         return
     if pipelined:
-        raise _refuse(
+        raise compile_error(
             "overlapped transfers are not supported with poptorch.PipelinedExecution (the default): set "
             "poptorch.ShardedExecution as the execution strategy."
         )
     if io_tiles == 0:
-        raise _refuse(
+        raise compile_error(
             "No IO tiles allocated for overlapped transfers: set some aside with "
             "poptorch.Options().TensorLocations.numIOTiles(32)."
         )
     if not all_or_sum:
-        raise _refuse(
+        raise compile_error(
             "Unsupported output mode for overlapped IO: only poptorch.OutputMode.All and OutputMode.Sum "
             "return the result of every step."
         )

@@ -1,8 +1,5 @@
-"""Point clouds: farthest point sampling (PointNet++, Qi et al. 2017) and nearest neighbours per sample.
-
-Meant to agree with the torch_cluster functions of the same purpose: among equal distances the first index
-wins, and the number of samples is rounded up in single precision. Tested against plain searches, not yet
-against that package.
+"""Farthest point sampling (PointNet++, Qi et al. 2017) and nearest neighbours. Meant to agree with torch_cluster: the
+first of equal distances wins, and the number of samples is rounded up in single precision.
 """
 
 from __future__ import annotations
@@ -42,14 +39,6 @@ def _farthest(src: torch.Tensor, ptr: list[int], ratio: float, random_start: boo
     return torch.tensor(chosen, dtype=torch.int64)
 
 
-def _farthest_first(src: torch.Tensor, ptr: list[int], ratio: float) -> torch.Tensor:
-    return _farthest(src, ptr, ratio, random_start=False)
-
-
-def _farthest_random(src: torch.Tensor, ptr: list[int], ratio: float) -> torch.Tensor:
-    return _farthest(src, ptr, ratio, random_start=True)
-
-
 def _fake_farthest(src: torch.Tensor, ptr: list[int], ratio: float) -> torch.Tensor:
     # tensors made here would be fake, hence plain arithmetic on the sizes
     with torch._subclasses.fake_tensor.unset_fake_temporarily():
@@ -58,25 +47,20 @@ def _fake_farthest(src: torch.Tensor, ptr: list[int], ratio: float) -> torch.Ten
 
 
 _farthest_points = add_op(
-    "farthest_points(Tensor src, int[] ptr, float ratio) -> Tensor", _farthest_first, _fake_farthest
+    "farthest_points(Tensor src, int[] ptr, float ratio) -> Tensor",
+    lambda src, ptr, ratio: _farthest(src, ptr, ratio, random_start=False),
+    _fake_farthest,
 )
 _farthest_points_random = add_op(
     "farthest_points_random(Tensor src, int[] ptr, float ratio) -> Tensor",
-    _farthest_random,
+    lambda src, ptr, ratio: _farthest(src, ptr, ratio, random_start=True),
     _fake_farthest,
     random=True,
 )
 
 
 def farthest_points(src: torch.Tensor, ptr: list[int], ratio: float, random_start: bool) -> torch.Tensor:
-    """Indices of points chosen so that each is as far as possible from those before it.
-
-    Args:
-        src: points, one per row.
-        ptr: sample i is made of rows ptr[i] to ptr[i + 1].
-        ratio: share of the points of each sample to choose, rounded up.
-        random_start: begin with a random point of each sample instead of with its first.
-    """
+    """Indices of points (rows), each as far as possible from those before; sample i is rows ptr[i] to ptr[i + 1]."""
     if not 0 < ratio <= 1:
         raise Error(f"fps: ratio is {ratio}; it must be above 0 and at most 1.")
     if ptr[0] < 0 or ptr[-1] > src.shape[0] or any(a > b for a, b in itertools.pairwise(ptr)):
@@ -100,9 +84,7 @@ def _nearest(x: torch.Tensor, y: torch.Tensor, batch_x: torch.Tensor, batch_y: t
     return torch.cat(found) if found else torch.empty(0, dtype=torch.int64)
 
 
-def _fake_nearest(
-    x: torch.Tensor, y: torch.Tensor, batch_x: torch.Tensor, batch_y: torch.Tensor
-) -> torch.Tensor:
+def _fake_nearest(x: torch.Tensor, *_rest: torch.Tensor) -> torch.Tensor:
     return x.new_empty((x.shape[0],), dtype=torch.int64)
 
 
@@ -117,17 +99,7 @@ def nearest(
     batch_x: Sequence[int] | torch.Tensor,
     batch_y: Sequence[int] | torch.Tensor,
 ) -> torch.Tensor:
-    """For each point of `x` the index of the nearest point of `y` in the same sample.
-
-    Args:
-        x: points, one per row.
-        y: candidates, one per row.
-        batch_x: sample number of each row of `x`, ascending; empty means all in sample 0.
-        batch_y: the same for `y`.
-
-    Raises:
-        ValueError: a sample has points in `x` but none in `y`.
-    """
+    """For each point of `x` the index of the nearest of `y` in the same sample; no sample numbers: all in sample 0."""
     samples = []
     for points, batch, name in ((x, batch_x, "batch_x"), (y, batch_y, "batch_y")):
         if not isinstance(batch, torch.Tensor):

@@ -1,7 +1,4 @@
-"""Text layout of printed tensors: nested brackets, aligned numbers, summaries of long dimensions.
-
-One line per innermost row, rows indented by their depth, continuation lines two columns further in. Known
-device prints of small matrices in fixed and scientific format are reproduced; summaries, deeper nesting and
+"""Text layout of printed tensors. Known device prints of small matrices are reproduced; summaries, deeper nesting and
 when "auto" turns scientific follow the documented options and are our reading of them.
 """
 

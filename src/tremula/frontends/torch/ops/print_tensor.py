@@ -1,7 +1,5 @@
-"""`tremula::print_tensor`: an identity that writes its input, and later its gradient, to standard error.
-
-It returns a copy, so that nothing can optimise it away while its result is used, and nothing written to
-the result changes the operand.
+"""`tremula::print_tensor`: an identity that writes its input, and later its gradient, to standard error. It returns a
+copy, so that it is not optimised away while its result is used.
 """
 
 from __future__ import annotations

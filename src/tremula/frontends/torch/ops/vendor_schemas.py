@@ -1,7 +1,4 @@
-"""`torch.ops.poptorch.*`: the op names that programs call directly, with the schemas they expect.
-
-Importing this module defines them. Inside a capture annotations act on it and ops are recorded; outside
-one, annotations do nothing and ops compute on the host. Halves of constructs that only make sense as a
+"""`torch.ops.poptorch.*`, defined on import. Annotations do nothing outside a capture; halves of constructs that are a
 pair of trace marks (loops, branches, host sections) are refused in a capture in favour of the functions.
 """
 
@@ -19,6 +16,7 @@ import torch
 from tremula import log
 from tremula.errors import Error
 from tremula.frontends.torch.capture.context import Capture, annotated, current
+from tremula.frontends.torch.errors import compile_error
 from tremula.frontends.torch.ops import ctc, custom, dynamic_slice, multiconv, points
 from tremula.frontends.torch.ops.print_tensor import print_tensor
 
@@ -69,11 +67,19 @@ def internal_cast(tensor: torch.Tensor, dtype: str) -> torch.Tensor:
     return tensor.to(torch.float32) if dtype.startswith("FLOAT") else tensor
 
 
-def set_attribute(attribute: str, key: str, value: str) -> None:
+def _during_capture(act: Callable[..., None]) -> Callable[..., None]:
+    """An op that does `act(capture, ...)` while a capture is under way, and nothing outside."""
+
+    def apply(*arguments: Any) -> None:
+        capture = current()
+        if capture is not None:
+            act(capture, *arguments)
+
+    return apply
+
+
+def _set_attribute(capture: Capture, attribute: str, key: str, value: str) -> None:
     """Ops recorded from now on carry `key: value` in `attribute`."""
-    capture = current()
-    if capture is None:
-        return
     marks = _marks.setdefault(capture, _OpenMarks())
     if (attribute, key) in marks.attributes:
         marks.attributes.pop((attribute, key)).close()
@@ -82,47 +88,14 @@ def set_attribute(attribute: str, key: str, value: str) -> None:
     marks.attributes[attribute, key] = scope
 
 
-def clear_attribute(attribute: str, key: str) -> None:
-    """Undo `set_attribute`."""
-    capture = current()
-    if capture is None:
-        return
+def _clear_attribute(capture: Capture, attribute: str, key: str) -> None:
     scope = _marks.setdefault(capture, _OpenMarks()).attributes.pop((attribute, key), None)
     if scope is None:
-        raise Error(
-            f"clear_attribute: key '{key}' of attribute '{attribute}' is not set.", type="poptorch_cpp_error"
-        )
+        raise compile_error(f"clear_attribute: key '{key}' of attribute '{attribute}' is not set.")
     scope.close()
 
 
-def _begin_ipu_block(stage: int, phase: int, ipu: int) -> None:
-    capture = current()
-    if capture is not None:
-        capture.rule.begin_at(stage, phase, ipu)
-
-
-def _end_ipu_block() -> None:
-    capture = current()
-    if capture is not None:
-        capture.rule.end()
-
-
-def _push_name_scope(name: str) -> None:
-    capture = current()
-    if capture is not None:
-        capture.push_scope(name)
-
-
-def _pop_name_scope() -> None:
-    capture = current()
-    if capture is not None:
-        capture.pop_scope()
-
-
-def _begin_multi_conv() -> None:
-    capture = current()
-    if capture is None:
-        return
+def _begin_multi_conv(capture: Capture) -> None:
     marks = _marks.setdefault(capture, _OpenMarks())
     if marks.group is not None:
         raise multiconv.nested()
@@ -130,10 +103,7 @@ def _begin_multi_conv() -> None:
     marks.group.enter_context(capture.attributes(multi_conv={"group": multiconv.next_number()}))
 
 
-def _end_multi_conv(*settings: Any) -> None:
-    capture = current()
-    if capture is None:
-        return
+def _end_multi_conv(capture: Capture, *settings: Any) -> None:
     if any(setting is not None for setting in settings):
         log.no_effect(
             "torch.ops.poptorch.end_multi_conv with settings",
@@ -192,8 +162,10 @@ def _nothing(*_arguments: Any) -> None:
 
 
 _OPS: dict[str, Callable[..., Any]] = {
-    "begin_ipu_block(int stage_id, int phase_id, int ipu_id) -> ()": _begin_ipu_block,
-    "end_ipu_block() -> ()": _end_ipu_block,
+    "begin_ipu_block(int stage_id, int phase_id, int ipu_id) -> ()": _during_capture(
+        lambda capture, *place: capture.rule.begin_at(*place)
+    ),
+    "end_ipu_block() -> ()": _during_capture(lambda capture: capture.rule.end()),
     "start_for_loop(Tensor[] inputs) -> ()": _unpaired("poptorch.for_loop"),
     "end_for_loop(Tensor[] outputs, Tensor[] inputs, int trip_count) -> Tensor[]": _unpaired(
         "poptorch.for_loop"
@@ -204,13 +176,15 @@ _OPS: dict[str, Callable[..., Any]] = {
     "call_cpu_op(Tensor[] inputs, str name) -> ()": _unpaired("poptorch.CPU"),
     "end_cpu_op(Tensor[] output) -> Tensor[]": _unpaired("poptorch.CPU"),
     "optimizer_group(int group, Tensor[] inputs) -> ()": _nothing,
-    "begin_multi_conv() -> ()": _begin_multi_conv,
+    "begin_multi_conv() -> ()": _during_capture(_begin_multi_conv),
     "end_multi_conv(float[]? available_memory_proportions, int[]? partials_types, int? plan_type, "
-    "int? per_conv_reserved_tiles, float? cycle_back_off, int[]? enableConvDithering) -> ()": _end_multi_conv,
-    "push_name_scope(str name) -> ()": _push_name_scope,
-    "pop_name_scope() -> ()": _pop_name_scope,
-    "set_attribute(str attribute, str key, str value) -> ()": set_attribute,
-    "clear_attribute(str attribute, str key) -> ()": clear_attribute,
+    "int? per_conv_reserved_tiles, float? cycle_back_off, int[]? enableConvDithering) -> ()": _during_capture(
+        _end_multi_conv
+    ),
+    "push_name_scope(str name) -> ()": _during_capture(Capture.push_scope),
+    "pop_name_scope() -> ()": _during_capture(Capture.pop_scope),
+    "set_attribute(str attribute, str key, str value) -> ()": _during_capture(_set_attribute),
+    "clear_attribute(str attribute, str key) -> ()": _during_capture(_clear_attribute),
     "ipu_print_tensor(Tensor self, str title, int print_gradient, int summarize_threshold, int edge_items, "
     "int max_line_width, int digits, int float_format, str separator, str open_bracket, str close_bracket) "
     "-> Tensor": _print,

@@ -1,7 +1,5 @@
-"""Adam, AdamW and LAMB: one pair of moments, three ways to turn it into a step.
-
-`Accl1` and `Accl2` are the moments, `Step` counts updates for the bias correction. The scalar part of the
-correction is computed for all parameters of a group at once, because tiny ops cost as much as big ones.
+"""Adam, AdamW and LAMB: `Accl1` and `Accl2` are the moments, `Step` counts updates for the bias correction. Scalars
+are computed for all parameters of a group at once, because tiny ops cost as much as big ones.
 """
 
 from __future__ import annotations
@@ -36,14 +34,16 @@ from tremula.frontends.torch.optimize.scalars import (
     is_one,
     product,
 )
-from tremula.frontends.torch.optimize.spec import Kind, OptimizerSpec
+from tremula.frontends.torch.optimize.spec import GroupSpec, Kind, OptimizerSpec
 
 FIRST_MOMENT = "Accl1"
 SECOND_MOMENT = "Accl2"
 STEP = "Step"
 
 
-def initial_state(spec: OptimizerSpec, name: str, parameter: torch.Tensor) -> dict[str, torch.Tensor]:
+def initial_state(
+    spec: OptimizerSpec, _group: GroupSpec, name: str, parameter: torch.Tensor
+) -> dict[str, torch.Tensor]:
     """Zero moments and, with bias correction, a zero step count."""
     state = {
         f"{FIRST_MOMENT}___{name}": torch.zeros_like(parameter, dtype=spec.first_order_type),

@@ -1,7 +1,4 @@
-"""Notices that an optimizer which belongs to a wrapped training model is stepped on the host.
-
-The device updates the weights of such a model; a host-side `step()` works on gradients that nobody computed.
-"""
+"""Notices that an optimizer of a wrapped training model, whose weights the device updates, is stepped on the host."""
 
 from __future__ import annotations
 
@@ -18,11 +15,7 @@ OnHostStep = Callable[[str], None]
 
 
 def adopt(optimizer: torch.optim.Optimizer, on_host_step: OnHostStep) -> RemovableHandle:
-    """Calls `on_host_step` the first time that `optimizer.step()` is called on the host.
-
-    The handle ends the watch; the step itself still runs. A learning rate scheduler's own `step()` and
-    `zero_grad()` are not noticed.
-    """
+    """Call `on_host_step` the first time that `optimizer.step()` is called on the host; the handle ends the watch."""
     reported = False
 
     def before_step(optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -44,8 +37,5 @@ def host_step_message(line: str) -> str:
 
 
 def mark_stepped(optimizer: torch.optim.Optimizer) -> None:
-    """Tells torch's learning rate schedulers that an update took place, on the device.
-
-    Without it their first `step()` warns that `optimizer.step()` was never called.
-    """
+    """Tell torch's learning rate schedulers that an update took place; else their first `step()` warns."""
     optimizer._opt_called = True  # type: ignore[attr-defined]

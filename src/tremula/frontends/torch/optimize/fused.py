@@ -1,14 +1,9 @@
-"""Adam and AdamW by torch's fused kernels: one pass over memory and one call, where their rule is the same.
-
-The captured update stays what the program says; this computes it faster on the host when the compiled form is
-not there. Results differ from the captured update's by rounding.
-"""
+"""Adam and AdamW by torch's fused kernels, where their rule is that of the captured update (but for rounding)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -35,14 +30,7 @@ def fused_update(
     state: Mapping[str, torch.Tensor],
     hyper: Mapping[str, torch.Tensor],
 ) -> Callable[..., None] | None:
-    """A callable that takes what the captured update takes, in its order; None if there is no such kernel.
-
-    Args:
-        spec: the optimizer.
-        parameters: the trained parameters, in the order of the update.
-        state: names and order of the state tensors.
-        hyper: names and order of the variable scalars.
-    """
+    """A callable that takes what the captured update takes, in its order; None if there is no such kernel."""
     tensors = [*parameters.values(), *state.values()]
     plain = (
         spec.kind in _KERNELS
@@ -59,16 +47,12 @@ def fused_update(
         members = [name for name in names if name in group.parameters]
         if members:
             groups.append(_Group(spec, group, members, names, list(state), list(hyper)))
-    return _FusedUpdate(groups)
 
-
-@dataclass
-class _FusedUpdate:
-    groups: Sequence[_Group]
-
-    def __call__(self, *tensors: torch.Tensor) -> None:
-        for group in self.groups:
+    def update(*tensors: torch.Tensor) -> None:
+        for group in groups:
             group.update(tensors)
+
+    return update
 
 
 class _Group:

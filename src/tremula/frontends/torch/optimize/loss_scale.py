@@ -1,7 +1,5 @@
-"""Automatic loss scaling: the factor on the loss follows the size of the float16 gradients.
-
-As the device's runtime does it: elements of the scaled gradients are counted in two bins; if too many
-are in the upper one the factor is halved, else it is doubled, up to the largest power of two in float16.
+"""Automatic loss scaling, as the device's runtime does it: if too many elements of the scaled float16 gradients are
+large the factor on the loss is halved, else it is doubled, up to the largest power of two in float16.
 """
 
 from __future__ import annotations

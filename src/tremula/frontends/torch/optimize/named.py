@@ -1,7 +1,4 @@
-"""Optimizers by name, or as torch has them: for models that are asked about and not trained.
-
-What an update costs depends on its rule and on the types of its state, hardly on the values, so defaults do.
-"""
+"""Optimizers by name, with default values, for models that are asked about and not trained."""
 
 from __future__ import annotations
 
@@ -36,11 +33,7 @@ def named_spec(
     accumulator: torch.dtype = torch.float32,
     first_order: torch.dtype = torch.float32,
 ) -> OptimizerSpec:
-    """The optimizer called `name` over `parameters`.
-
-    Raises:
-        Error: there is none of that name.
-    """
+    """The optimizer called `name` over `parameters`."""
     if name not in OPTIMIZERS:
         raise Error(f"There is no optimizer called {name!r} here; there are {', '.join(OPTIMIZERS)}.")
     kind, values, options = OPTIMIZERS[name]
@@ -57,11 +50,7 @@ def named_spec(
 
 
 def name_of(optimizer: object) -> str:
-    """The name here for an optimizer of torch's, or one that is called alike.
-
-    Raises:
-        Error: the device knows no such rule.
-    """
+    """The name here for an optimizer of torch's, or one that is called alike."""
     kind = type(optimizer).__name__.lower()
     defaults = getattr(optimizer, "defaults", {})
     if kind == "sgd":

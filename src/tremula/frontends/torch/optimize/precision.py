@@ -1,7 +1,4 @@
-"""Updates are computed in float32 whatever the dtypes of weights, gradients and state are.
-
-For float32 tensors nothing is copied: the update works on the tensor itself.
-"""
+"""Updates are computed in float32 whatever the stored dtypes are; for float32 tensors nothing is copied."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""RMSprop: plain, centred, with momentum, and the TensorFlow variant.
-
-`Accl1` is the mean of squares, `Accl2` the mean (centred form only), `Accl3` the momentum buffer. The
+"""RMSprop: `Accl1` is the mean of squares, `Accl2` the mean (centred form only), `Accl3` the momentum buffer. The
 TensorFlow variant starts the mean of squares at one, adds eps under the root and accumulates the rate.
 """
 

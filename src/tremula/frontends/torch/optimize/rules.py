@@ -1,7 +1,5 @@
-"""The update phase of a training program: state, hyperparameter tensors and the update of all parameters.
-
-Everything here is plain torch on tensors, so it can be captured once and replayed: no value of a tensor
-decides what is done, only the `OptimizerSpec` does.
+"""The update of all parameters of a training program. No value of a tensor decides what is done, only the
+`OptimizerSpec` does, so that it can be captured once and replayed.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import torch
 
 from tremula.frontends.torch.optimize import adam, loss_scale, rmsprop, sgd
 from tremula.frontends.torch.optimize.scalars import Scalar, Scalars, hyper_tensors, product
-from tremula.frontends.torch.optimize.spec import GroupSpec, Kind, OptimizerSpec
+from tremula.frontends.torch.optimize.spec import Kind, OptimizerSpec
 
 __all__ = ["apply_update", "hyper_tensors", "initial_state"]
 
@@ -30,23 +28,15 @@ def _at_once(
 
 def initial_state(spec: OptimizerSpec, parameters: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The state tensors that training starts with, under the names that the device's runtime gives them."""
+    rules = {Kind.SGD: sgd.initial_state, Kind.RMSPROP: rmsprop.initial_state}
+    initial = rules.get(spec.kind, adam.initial_state)
     state: dict[str, torch.Tensor] = {}
     for name, group in spec.parameters():
         if name in parameters:
-            state.update(_initial_state_of(spec, group, name, parameters[name].detach()))
+            state.update(initial(spec, group, name, parameters[name].detach()))
     if spec.automatic_loss_scaling:
         state.update(loss_scale.initial_state(spec.automatic_loss_scaling))
     return state
-
-
-def _initial_state_of(
-    spec: OptimizerSpec, group: GroupSpec, name: str, parameter: torch.Tensor
-) -> dict[str, torch.Tensor]:
-    if spec.kind is Kind.SGD:
-        return sgd.initial_state(spec, group, name, parameter)
-    if spec.kind is Kind.RMSPROP:
-        return rmsprop.initial_state(spec, group, name, parameter)
-    return adam.initial_state(spec, name, parameter)
 
 
 @torch.no_grad()
@@ -58,16 +48,8 @@ def apply_update(
     hyper: Mapping[str, torch.Tensor],
     each: Each = _at_once,
 ) -> None:
-    """One weight update, in place on `parameters` and `state`.
-
-    Args:
-        spec: the optimizer.
-        parameters: weights by name; those in no group are left alone.
-        gradients: gradients by name, reduced over micro-batches and replicas and still multiplied by the loss
-            scale; a parameter whose gradient is None or missing is left alone.
-        state: tensors as `initial_state` made them.
-        hyper: tensors as `hyper_tensors` made them.
-        each: how the part of one parameter is done; a recorder need not record the same part twice.
+    """One weight update, in place on `parameters` and `state`. Gradients are reduced and still multiplied by the loss
+    scale; parameters in no group or without a gradient are left alone. `each` does the part of one parameter.
     """
     present = {
         name: gradient

@@ -1,8 +1,5 @@
-"""The scalars that an update reads, as the device's runtime names and combines them.
-
-The runtime folds the user's values into a few compound scalars on the host (names and formulas are those of
-its public headers; the two for Nesterov momentum are ours). A compound of constants is a Python number inside
-the captured update; any other is a 0-d float32 tensor whose name is visible in `state_dict()`.
+"""The compound scalars into which the device's runtime folds the user's values (names and formulas of its public
+headers; the two for Nesterov are ours). Constant ones are Python numbers, others 0-d tensors in `state_dict()`.
 """
 
 from __future__ import annotations
@@ -12,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from tremula.frontends.torch.optimize.spec import GroupSpec, Kind, OptimizerSpec
+from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, Kind, OptimizerSpec
 
 Scalar = torch.Tensor | float
 
@@ -32,26 +29,14 @@ class Compound:
         return f"{self.name}___specific___{parameter}"
 
     def is_constant(self, spec: OptimizerSpec, group: GroupSpec) -> bool:
-        return all(_is_constant(spec, group, key) for key in self.inputs)
+        return all(_input(spec, group, key).constant for key in self.inputs)
 
     def value(self, spec: OptimizerSpec, group: GroupSpec) -> float:
-        return self.formula(*(_value(spec, group, key) for key in self.inputs))
+        return self.formula(*(_input(spec, group, key).value for key in self.inputs))
 
 
-def _value(spec: OptimizerSpec, group: GroupSpec, key: str) -> float:
-    if key == _ATOMIC_LOSS_SCALING:
-        return spec.loss_scaling.value
-    return group.values[key].value
-
-
-def _is_constant(spec: OptimizerSpec, group: GroupSpec, key: str) -> bool:
-    if key == _ATOMIC_LOSS_SCALING:
-        return spec.loss_scaling.constant
-    return group.values[key].constant
-
-
-def _identity(value: float) -> float:
-    return value
+def _input(spec: OptimizerSpec, group: GroupSpec, key: str) -> HyperValue:
+    return spec.loss_scaling if key == _ATOMIC_LOSS_SCALING else group.values[key]
 
 
 def _inverse(value: float) -> float:
@@ -59,7 +44,7 @@ def _inverse(value: float) -> float:
 
 
 def _plain(name: str, key: str) -> Compound:
-    return Compound(name, (key,), _identity)
+    return Compound(name, (key,), float)
 
 
 # SGD without velocity:  w <- decay * w - rate * g

@@ -1,8 +1,5 @@
-"""Stochastic gradient descent in the three forms that the device's runtime has.
-
-Without momentum there is no state. With momentum there is a velocity, either apart from the gradient
-accumulator (`Accl1`) or combined with it (`Accl`); the combined one already holds the decay of the next step.
-Dampening weakens every gradient, the first one too, as the runtime documents it (torch spares the first).
+"""Stochastic gradient descent: without state, with a separate velocity (`Accl1`), or with one combined with the
+gradient accumulator (`Accl`), which holds the next decay. Dampening weakens the first gradient too, unlike in torch.
 """
 
 from __future__ import annotations

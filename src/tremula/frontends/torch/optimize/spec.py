@@ -1,7 +1,5 @@
-"""What an optimizer is to the engine: its kind, its parameter groups and which values may change.
-
-A constant value is built into the captured update; a variable one is handed in as a tensor on every call, so
-that a new learning rate needs no new capture. The names of the values are those of the device's runtime.
+"""An optimizer for the engine. Constant values are built into the captured update, variable ones are passed as
+tensors; their names are those of the device's runtime.
 """
 
 from __future__ import annotations
@@ -104,11 +102,7 @@ _STRUCTURE = tuple(f.name for f in fields(OptimizerSpec) if f.name not in ("kind
 
 
 def replaced(old: OptimizerSpec, new: OptimizerSpec) -> OptimizerSpec:
-    """`new`, once it is certain that the update captured for `old` serves it.
-
-    Raises:
-        Error: a value that was captured as a constant, or the shape of the update, is another one in `new`.
-    """
+    """`new`, once it is certain that the update captured for `old` serves it."""
     difference = _difference(old, new)
     if difference is not None:
         raise Error(
