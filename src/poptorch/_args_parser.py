@@ -67,14 +67,19 @@ class ArgsParser:
     class Args:
         """Bound arguments: positional ones with their names, and named ones."""
 
-        __slots__ = ("arg_names", "args", "first_none", "kwargs")
+        # programs that bring a parser of their own fill the underscored names
+        __slots__ = ("_arg_names", "_args", "_kwargs", "first_none")
 
         def __init__(self) -> None:
-            self.args: list[Any] = []
+            self._args: list[Any] = []
             #: names of the positional arguments; those of `*rest` are `*rest[0]`, `*rest[1]`, ...
-            self.arg_names: list[str] = []
-            self.kwargs: dict[str, Any] = {}
+            self._arg_names: list[str] = []
+            self._kwargs: dict[str, Any] = {}
             self.first_none: int | None = None
+
+        args = property(lambda self: self._args)
+        arg_names = property(lambda self: self._arg_names)
+        kwargs = property(lambda self: self._kwargs)
 
         def appendArg(self, arg: Any, name: str) -> None:
             """Add a positional argument."""
@@ -99,8 +104,8 @@ class ArgsParser:
 
         def forEach(self, fn: Callable[[torch.Tensor], Any]) -> None:
             """Replace every tensor by what `fn` makes of it."""
-            self.args = _mapped(self.args, fn)
-            self.kwargs = _mapped(self.kwargs, fn)
+            self._args = _mapped(self.args, fn)
+            self._kwargs = _mapped(self.kwargs, fn)
 
         def forEachTensorMatchedAtLeastOnce(
             self,
@@ -179,8 +184,8 @@ class ArgsParser:
         """The arguments of a call under the names of the signature, whatever they are."""
         bound = ArgsParser.Args()
         if self._plain and not kwargs and len(args) == len(self._parameters):
-            bound.args = list(args)
-            bound.arg_names = self._varnames.copy()
+            bound._args = list(args)
+            bound._arg_names = self._varnames.copy()
         else:
             self._check_names(args, kwargs)
             self._bind(bound, args, kwargs)
