@@ -54,11 +54,7 @@ class Removed:
 
 
 def list_folder(root: Path) -> Listing:
-    """What is in the folder `root`; an absent folder is empty.
-
-    Raises:
-        OSError: it cannot be listed.
-    """
+    """What is in the folder `root`; an absent folder is empty; raises OSError if it cannot be listed."""
     found = Listing()
     try:
         scan = os.scandir(root)

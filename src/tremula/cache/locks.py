@@ -34,17 +34,11 @@ _MAX_NOTE = 1000
 
 @dataclass(frozen=True)
 class Waiting:
-    """A wait in progress.
+    """A wait in progress."""
 
-    Attributes:
-        seconds: how long it has lasted.
-        pid: the process that holds the lock, or None if it left no note.
-        host: its machine, where that is another one.
-    """
-
-    seconds: float
-    pid: int | None = None
-    host: str | None = None
+    seconds: float  #: how long it has lasted
+    pid: int | None = None  #: the process that holds the lock, or None if it left no note
+    host: str | None = None  #: its machine, where that is another one
 
     @property
     def holder(self) -> str:

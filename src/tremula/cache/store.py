@@ -42,23 +42,16 @@ class Lookup:
 
 @dataclass(frozen=True)
 class EntryInfo:
-    """An entry as `Store.entries` lists it. What comes from the file's header has not been verified.
-
-    Attributes:
-        created: when it was made, in seconds since 1970; 0 if unknown.
-        last_used: when it was written or last hit.
-        blobs: names and lengths.
-        problem: why the header cannot be read, or None.
-    """
+    """An entry as `Store.entries` lists it. What comes from the file's header has not been verified."""
 
     key: str
     path: Path
     size: int
-    created: float
-    last_used: float
+    created: float  #: when it was made, in seconds since 1970; 0 if unknown
+    last_used: float  #: when it was written or last hit
     metadata: dict[str, Any] = field(default_factory=dict)
-    blobs: dict[str, int] = field(default_factory=dict)
-    problem: str | None = None
+    blobs: dict[str, int] = field(default_factory=dict)  #: names and lengths
+    problem: str | None = None  #: why the header cannot be read, or None
 
 
 def default_limit() -> int:
@@ -163,8 +156,7 @@ class Store:
     def entries(self) -> Iterator[EntryInfo]:
         """All entries, the most recently used first; headers are read as you go.
 
-        Raises:
-            OSError: the folder cannot be listed.
+        Raises OSError if the folder cannot be listed.
         """
         found = eviction.list_folder(self.root).entries
         for file in sorted(found, key=lambda each: (-each.stamp, each.key)):
@@ -184,8 +176,7 @@ class Store:
     def verify(self) -> list[tuple[Path, str | None]]:
         """Read every entry as a hit would; pairs of file and what is wrong with it, or None.
 
-        Raises:
-            OSError: the folder cannot be listed.
+        Raises OSError if the folder cannot be listed.
         """
         files = sorted(eviction.list_folder(self.root).entries, key=lambda each: each.key)
         checked = ((file.path, self.check(file.key)) for file in files)
@@ -233,8 +224,7 @@ class Store:
     def clear(self) -> Removed:
         """Remove all entries of this user, and drafts of dead writers; other files stay.
 
-        Raises:
-            OSError: the folder cannot be listed.
+        Raises OSError if the folder cannot be listed.
         """
         return self.prune(limit_bytes=-1)
 

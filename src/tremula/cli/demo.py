@@ -41,10 +41,8 @@ class _Part:
 
     name: str
     title: str
-    #: as one types it
-    words: list[str]
-    #: the line to show for a line of its output, if any
-    shown: Callable[[str], str | None]
+    words: list[str]  #: as one types it
+    shown: Callable[[str], str | None]  #: the line to show for a line of its output, if any
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:

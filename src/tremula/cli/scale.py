@@ -82,8 +82,7 @@ class _Request:
     options: argparse.Namespace
     command: str
     folder: Path
-    #: digest of the program's text
-    source: str
+    source: str  #: digest of the program's text
     #: before the program changes the directory and its output
     started_in: Path = dataclasses.field(default_factory=Path.cwd)
     out: TextIO = dataclasses.field(default_factory=lambda: sys.stdout)

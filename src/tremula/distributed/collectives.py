@@ -134,11 +134,7 @@ class Group:
         return work
 
     def wait(self, work: Any) -> None:
-        """Wait until an operation is complete.
-
-        Raises:
-            Error: an instance is missing; says which.
-        """
+        """Wait until an operation is complete; raises Error if an instance is missing; says which."""
         try:
             work.wait()
         except RuntimeError as problem:

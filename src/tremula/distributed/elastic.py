@@ -88,8 +88,7 @@ class InstanceProcesses(SubprocessContext):
     def launch(self) -> signal.Signals | None:
         """Start them; gives back the signal that came meanwhile, if one did.
 
-        Raises:
-            OSError: one cannot be started.
+        Raises OSError if one cannot be started.
         """
         try:
             self.start()

@@ -22,11 +22,7 @@ class GradientReduction:
         self._under_way.append(self._group.start_sum(bucket))
 
     def finish(self) -> None:
-        """Wait until all buckets are summed.
-
-        Raises:
-            Error: an instance is missing.
-        """
+        """Wait until all buckets are summed; raises Error if an instance is missing."""
         under_way, self._under_way = self._under_way, []
         for work in under_way:
             self._group.wait(work)

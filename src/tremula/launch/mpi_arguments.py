@@ -26,19 +26,12 @@ _TAGS = ("--tag-output", "-tag-output")
 
 @dataclass(frozen=True)
 class Asked:
-    """What users ask of mpirun.
+    """What users ask of mpirun."""
 
-    Attributes:
-        everywhere: options of mpirun as a whole.
-        each: options before each instance.
-        variables: values that `-x NAME=value` sets.
-        needs_mpirun: whether there is an option that only mpirun can follow.
-    """
-
-    everywhere: list[str] = field(default_factory=list)
-    each: list[str] = field(default_factory=list)
-    variables: dict[str, str] = field(default_factory=dict)
-    needs_mpirun: bool = False
+    everywhere: list[str] = field(default_factory=list)  #: options of mpirun as a whole
+    each: list[str] = field(default_factory=list)  #: options before each instance
+    variables: dict[str, str] = field(default_factory=dict)  #: values that `-x NAME=value` sets
+    needs_mpirun: bool = False  #: whether there is an option that only mpirun can follow
 
     @property
     def anything(self) -> bool:
@@ -52,11 +45,7 @@ class Asked:
 
 
 def asked(settings: Settings) -> Asked:
-    """Read `--mpi-global-args` and `--mpi-local-args`.
-
-    Raises:
-        ValueError: quotation marks do not match.
-    """
+    """Read `--mpi-global-args` and `--mpi-local-args`; raises ValueError if quotation marks do not match."""
     everywhere, each = shlex.split(settings.mpi_global_args), shlex.split(settings.mpi_local_args)
     variables: dict[str, str] = {}
     needs_mpirun = False

@@ -23,8 +23,8 @@ class Account:
     """What is known of the instances from mpirun's output.
 
     Attributes:
-        tails: what each said last.
-        own: what mpirun itself said last.
+        tails: what each said last
+        own: what mpirun itself said last
     """
 
     def __init__(self) -> None:

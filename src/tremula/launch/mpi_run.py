@@ -67,11 +67,7 @@ def run(current: Run, mpirun: str) -> int:
 
 
 def _store_address(current: Run) -> str:
-    """The address at which all hosts reach the store.
-
-    Raises:
-        Error: there is none.
-    """
+    """The address at which all hosts reach the store; raises Error if there is none."""
     plan = current.plan
     away = [host.name for number, host in enumerate(plan.layout.hosts) if number != plan.here]
     if not away:

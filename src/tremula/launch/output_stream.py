@@ -15,7 +15,7 @@ class OutputStream:
     """A stream to write to.
 
     Attributes:
-        broken: its reader is gone.
+        broken: its reader is gone
     """
 
     def __init__(self, descriptor: int) -> None:

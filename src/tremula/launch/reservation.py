@@ -20,9 +20,9 @@ class Devices:
     """What a run holds while it lasts; a context manager.
 
     Attributes:
-        parent: the id of the device on each host, of which each instance has a part; None in offline mode.
-        token: what lets processes of this host attach inside the reservation.
-        target_options: how its IPUs are linked, as JSON; empty without IPUs.
+        parent: the id of the device on each host, of which each instance has a part; None in offline mode
+        token: what lets processes of this host attach inside the reservation
+        target_options: how its IPUs are linked, as JSON; empty without IPUs
     """
 
     def __init__(self, plan: Plan, logger: Logger) -> None:
@@ -34,11 +34,7 @@ class Devices:
         self.target_options = ""
 
     def __enter__(self) -> Devices:
-        """Take the device.
-
-        Raises:
-            Error: none is free; the message says who holds them.
-        """
+        """Take the device; raises Error if none is free; the message says who holds them."""
         plan, logger, layout = self._plan, self._logger, self._plan.layout
         ipus = layout.ipus_per_host
         if plan.settings.offline_mode:

@@ -98,8 +98,7 @@ class Attachment:
     def attach(self) -> None:
         """Take a free device, or the one that the user named; wait for it if the user asked to.
 
-        Raises:
-            Error: none is free; the message says which processes hold them.
+        Raises Error if none is free; the message says which processes hold them.
         """
         if self._occupancy is not None:
             self._take(self._occupancy)
@@ -165,11 +164,7 @@ class Attachment:
             raise
 
     def _candidates(self) -> list[Device]:
-        """The devices that would do, free or not.
-
-        Raises:
-            Error: there are none.
-        """
+        """The devices that would do, free or not; raises Error if there are none."""
         found = self._occupancy
         assert found is not None
         there = found.candidates(self._ipus)

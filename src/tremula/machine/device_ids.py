@@ -15,15 +15,10 @@ from tremula.errors import Error
 
 @dataclass(frozen=True)
 class Device:
-    """A set of neighbouring IPUs that act as one target.
+    """A set of neighbouring IPUs that act as one target."""
 
-    Attributes:
-        id: what `useIpuId` and `--device-id` name.
-        ipus: indices of its IPUs in the partition.
-    """
-
-    id: int
-    ipus: tuple[int, ...]
+    id: int  #: what `useIpuId` and `--device-id` name
+    ipus: tuple[int, ...]  #: indices of its IPUs in the partition
 
     @property
     def first(self) -> int:
@@ -61,11 +56,7 @@ def of_size(ipus: int, partition_ipus: int) -> list[Device]:
 
 
 def device(device_id: int, partition_ipus: int) -> Device:
-    """The device with an id.
-
-    Raises:
-        Error: there is none.
-    """
+    """The device with an id; raises Error if there is none."""
     first = 0
     for size in sizes(partition_ipus):
         count = partition_ipus // size
@@ -82,8 +73,7 @@ def device(device_id: int, partition_ipus: int) -> Device:
 def child_of(parent_id: int, ipus: int, index: int, partition_ipus: int) -> Device:
     """The `index`th device of `ipus` IPUs inside another.
 
-    Raises:
-        Error: there is no such parent, or it has fewer such children.
+    Raises Error if there is no such parent, or it has fewer such children.
     """
     parent = device(parent_id, partition_ipus)
     inside = [each for each in of_size(ipus, partition_ipus) if set(each.ipus) <= set(parent.ipus)]

@@ -47,23 +47,14 @@ _MAX_IPUS = 4096
 
 @dataclass(frozen=True)
 class Fired:
-    """A fault that has happened.
+    """A fault that has happened."""
 
-    Attributes:
-        setting: identifies what GCDA_OPTIONS asked for.
-        errors: its names.
-        ipus: the IPUs that have it, counted in the system.
-        pid: the process that met it.
-        at: when (seconds since 1970).
-        present: whether the IPUs still have it.
-    """
-
-    setting: str
-    errors: tuple[str, ...]
-    ipus: tuple[int, ...]
-    pid: int
-    at: float
-    present: bool
+    setting: str  #: identifies what GCDA_OPTIONS asked for
+    errors: tuple[str, ...]  #: its names
+    ipus: tuple[int, ...]  #: the IPUs that have it, counted in the system
+    pid: int  #: the process that met it
+    at: float  #: when (seconds since 1970)
+    present: bool  #: whether the IPUs still have it
 
 
 class Injector:
@@ -158,8 +149,7 @@ _injectors: dict[tuple[int, str, str, str], Injector] = {}
 def injector() -> Injector | None:
     """What makes uses of devices fail; None where nothing is to fail, as nearly always.
 
-    Raises:
-        Error: GCDA_OPTIONS cannot be understood.
+    Raises Error if GCDA_OPTIONS cannot be understood.
     """
     if not env.is_set("GCDA_OPTIONS"):
         return None

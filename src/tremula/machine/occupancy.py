@@ -56,8 +56,7 @@ class Occupancy:
 def current_occupancy(partition: str | None = None) -> Occupancy | None:
     """The partition that this process uses, with its locks and counters; None on a machine without IPUs.
 
-    Raises:
-        Error: the system or partition that was chosen does not exist, or its files cannot be used.
+    Raises Error if the system or partition that was chosen does not exist, or its files cannot be used.
     """
     system = systems.current()
     if system is None:

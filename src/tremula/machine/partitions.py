@@ -29,27 +29,16 @@ SYNC_TYPES = ("c2-compatible", "pod-native", "pod-native-default")
 
 @dataclass(frozen=True)
 class Partition:
-    """A set of IPUs of the system.
+    """A set of IPUs of the system."""
 
-    Attributes:
-        name: how users call it.
-        first_ipu: its first IPU, counted in the system.
-        size: how many IPUs it has.
-        reconfigurable: whether any device of it may be taken, or only the whole.
-        gcds: graph compile domains: how many hosts share it.
-        allocation: the allocation that its IPUs come from.
-        sync_type: how its IPUs wait for each other.
-        made_by_user: False for the one that stands for an undivided system.
-    """
-
-    name: str
-    first_ipu: int
-    size: int
-    reconfigurable: bool = True
-    gcds: int = 1
-    allocation: str = ""
-    sync_type: str = "c2-compatible"
-    made_by_user: bool = True
+    name: str  #: how users call it
+    first_ipu: int  #: its first IPU, counted in the system
+    size: int  #: how many IPUs it has
+    reconfigurable: bool = True  #: whether any device of it may be taken, or only the whole
+    gcds: int = 1  #: graph compile domains: how many hosts share it
+    allocation: str = ""  #: the allocation that its IPUs come from
+    sync_type: str = "c2-compatible"  #: how its IPUs wait for each other
+    made_by_user: bool = True  #: False for the one that stands for an undivided system
 
     def system_range(self, first: int, count: int) -> range:
         """IPUs of the partition as IPUs of the system."""
@@ -66,11 +55,7 @@ def partitions(system: VirtualSystem) -> list[Partition]:
 
 
 def named(system: VirtualSystem, name: str) -> Partition:
-    """The partition called `name`.
-
-    Raises:
-        Error: there is none.
-    """
+    """The partition called `name`; raises Error if there is none."""
     known = partitions(system)
     for each in known:
         if each.name == name:
@@ -84,8 +69,7 @@ def named(system: VirtualSystem, name: str) -> Partition:
 def selected(system: VirtualSystem, name: str | None = None) -> Partition:
     """The partition that a program uses: the one it names, or IPUOF_VIPU_API_PARTITION_ID, or the only one.
 
-    Raises:
-        Error: `name` does not exist, or there are several and none is named.
+    Raises Error if `name` does not exist, or there are several and none is named.
     """
     if name:
         return named(system, name)
@@ -156,8 +140,7 @@ def create(
 def remove(system: VirtualSystem, name: str) -> Partition:
     """Remove a partition; with the last one, the system is undivided again.
 
-    Raises:
-        Error: there is none of that name that a user made.
+    Raises Error if there is none of that name that a user made.
     """
     with _changing(system) as made:
         for each in made:

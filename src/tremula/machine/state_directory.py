@@ -18,11 +18,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def folder_of(system: VirtualSystem) -> Path:
-    """The folder of a system on this host, made if it is not there.
-
-    Raises:
-        Error: it cannot be made.
-    """
+    """The folder of a system on this host, made if it is not there; raises Error if it cannot be made."""
     host = _UNSAFE.sub("_", socket.gethostname()) or "host"
     path = state_directory() / "machine" / host / f"{_UNSAFE.sub('_', system.name)}-{system.ipus}"
     if path.is_dir():

@@ -28,17 +28,11 @@ _MAX_CONFIG_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class VirtualSystem:
-    """A system of virtual IPUs.
+    """A system of virtual IPUs."""
 
-    Attributes:
-        hardware: what it is made of.
-        ipus: how many of its IPUs the machine shows.
-        chosen_by: who chose it, as users would look for it.
-    """
-
-    hardware: System
-    ipus: int
-    chosen_by: str
+    hardware: System  #: what it is made of
+    ipus: int  #: how many of its IPUs the machine shows
+    chosen_by: str  #: who chose it, as users would look for it
 
     @property
     def name(self) -> str:
@@ -48,11 +42,7 @@ class VirtualSystem:
 
 
 def current() -> VirtualSystem | None:
-    """The system of this machine; None where it has no IPUs.
-
-    Raises:
-        Error: what was chosen does not exist.
-    """
+    """The system of this machine; None where it has no IPUs; raises Error if what was chosen does not exist."""
     count: int | None = env.get("TREMULA_VIRTUAL_IPUS")
     if count == 0:
         return None
@@ -82,8 +72,7 @@ def config_file() -> Path:
 def choose(name: str) -> System:
     """Make `name` the system of this machine for programs that are started from now on.
 
-    Raises:
-        Error: there is no such system, or the file cannot be written.
+    Raises Error if there is no such system, or the file cannot be written.
     """
     system = _checked(target(name, 1), name)
     path = config_file()

@@ -99,8 +99,7 @@ TABLES_V1: Mapping[str, Table] = {
 def migrated(old: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     """A database in memory of the current schema, with the rows of one of version 1.
 
-    Raises:
-        Error: the old one is damaged.
+    Raises Error if the old one is damaged.
     """
     check_definitions(old, path, {name: table.sql for name, table in TABLES_V1.items()})
     meta = read_meta(old, path)

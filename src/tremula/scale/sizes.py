@@ -27,8 +27,7 @@ Known = Callable[[str], Row | None]
 def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, list[str]]:
     """The batch that stays the same, and what had to be chosen for it.
 
-    Raises:
-        Error: the question has something that a model which only infers does not have.
+    Raises Error if the question has something that a model which only infers does not have.
     """
     subject = layouts.subject
     if not subject.training and (question.device_iterations[0] or question.recompute[0]):

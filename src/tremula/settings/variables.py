@@ -30,21 +30,15 @@ RECORDED = "recorded"
 
 @dataclass(frozen=True)
 class Variable:
-    """One row of the table.
-
-    Attributes:
-        kind: the type of the value, in a word for the reader.
-        reader: who asks for it.
-        effect: `honoured`, `recorded`, or `no effect: <why>`.
-    """
+    """One row of the table."""
 
     name: str
-    kind: str
+    kind: str  #: the type of the value, in a word for the reader
     parse: Callable[[str], Any]
     default: Any
-    reader: str
+    reader: str  #: who asks for it
     meaning: str
-    effect: str = HONOURED
+    effect: str = HONOURED  #: `honoured`, `recorded`, or `no effect: <why>`
 
 
 def _level(name: str, default: str, meaning: str) -> Variable:

@@ -22,17 +22,11 @@ from tremula.tools import tool
 
 @dataclass
 class DeviceTest:
-    """A device under test.
+    """A device under test."""
 
-    Attributes:
-        occupancy: the partition that it is a part of.
-        device: which it is.
-        attachment: the hold on it.
-    """
-
-    occupancy: Occupancy
-    device: Device
-    attachment: Attachment
+    occupancy: Occupancy  #: the partition that it is a part of
+    device: Device  #: which it is
+    attachment: Attachment  #: the hold on it
 
     @contextlib.contextmanager
     def use(self, *, sent: int = 0, fetched: int = 0) -> Iterator[Stopwatch]:
@@ -61,11 +55,7 @@ class Stopwatch:
 
 @contextlib.contextmanager
 def under_test(device_id: int) -> Iterator[DeviceTest]:
-    """Take the device for a test.
-
-    Raises:
-        Error: there is none, or it is in use.
-    """
+    """Take the device for a test; raises Error if there is none, or it is in use."""
     occupancy = tool.occupancy()
     device = tool.device_of(occupancy, device_id)
     attachment = Attachment(len(device.ipus), device_id=device.id, hardware=True)
@@ -78,16 +68,12 @@ def under_test(device_id: int) -> Iterator[DeviceTest]:
 
 @dataclass
 class Findings:
-    """What a test found: documented values, and where figures come from.
+    """What a test found: documented values, and where figures come from."""
 
-    Attributes:
-        values: the documented ones; measured where they are figures.
-        measured: figures of this host, by name with the unit.
-        modelled: figures of the modelled hardware, with their source.
-    """
-
+    #: the documented ones; measured where they are figures
     values: dict[str, Any] = field(default_factory=dict)
-    measured: dict[str, float] = field(default_factory=dict)
+    measured: dict[str, float] = field(default_factory=dict)  #: figures of this host, by name with the unit
+    #: figures of the modelled hardware, with their source
     modelled: dict[str, tuple[float, str]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:

@@ -18,11 +18,7 @@ from tremula.machine.state_directory import folder_of
 
 
 def content(occupancy: Occupancy, gcd: int) -> dict[str, Any]:
-    """What the file of one domain says.
-
-    Raises:
-        Error: the partition has no such domain.
-    """
+    """What the file of one domain says; raises Error if the partition has no such domain."""
     partition = occupancy.partition
     if not 0 <= gcd < partition.gcds:
         raise Error(

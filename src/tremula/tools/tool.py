@@ -104,11 +104,7 @@ def _warn_of_ignored_options() -> None:
 
 
 def occupancy() -> Occupancy:
-    """The partition that tools look at.
-
-    Raises:
-        Error: this machine has no IPUs, or they cannot be used.
-    """
+    """The partition that tools look at; raises Error if this machine has no IPUs, or they cannot be used."""
     found = current_occupancy()
     if found is None:
         raise no_ipus()

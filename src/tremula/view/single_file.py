@@ -60,11 +60,7 @@ def embedded(data: object) -> str:
 
 
 def save_page(text: str, path: str | os.PathLike[str], *, type: str = "profile_error") -> int:
-    """Write a page to `path`, whole or not at all; gives its size in bytes.
-
-    Raises:
-        Error: it cannot be written.
-    """
+    """Write a page to `path`, whole or not at all; gives its size in bytes; raises Error if it cannot be written."""
     target = Path(path)
     try:
         write_text_atomically(target, text)

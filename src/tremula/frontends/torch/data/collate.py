@@ -38,7 +38,7 @@ class BatchCollate:
     """Stands in for `default_collate`.
 
     Attributes:
-        allocate: says where to write tensors; None makes new ones.
+        allocate: says where to write tensors; None makes new ones
     """
 
     def __init__(self) -> None:

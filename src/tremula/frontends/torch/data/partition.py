@@ -27,14 +27,12 @@ class Block:
     """The part of the global order that one process uses.
 
     Attributes:
-        offset: first position.
-        length: number of elements.
-        leftover: by how much the block moves on every other shuffled epoch, so that the elements at the end
-            of the order, which fill no batch, are drawn from too.
+        leftover: by how much the block moves on every other shuffled epoch, so that the elements at the end of the
+            order, which fill no batch, are drawn from too
     """
 
-    offset: int
-    length: int
+    offset: int  #: first position
+    length: int  #: number of elements
     leftover: int = 0
 
 

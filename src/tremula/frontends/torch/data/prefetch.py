@@ -234,8 +234,7 @@ class PrefetchWorker:
     def _await_slot(self) -> int | None:
         """The slot of the next item of the epoch, however long it takes; None at the end of the epoch.
 
-        Raises:
-            Error: the worker failed or died, and all that it had announced was handed out.
+        Raises Error if the worker failed or died, and all that it had announced was handed out.
         """
         ring = self.ring
         while True:

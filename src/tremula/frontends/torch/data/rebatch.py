@@ -18,15 +18,14 @@ class Span(NamedTuple):
     start: int
     stop: int
     at: int
-    #: the batch that is being filled is complete with this span
-    completes: bool
+    completes: bool  #: the batch that is being filled is complete with this span
 
 
 class Rebatcher:
     """Book-keeping of a batch of `size` rows that is being filled.
 
     Attributes:
-        filled: rows that the batch under way has so far.
+        filled: rows that the batch under way has so far
     """
 
     def __init__(self, size: int) -> None:

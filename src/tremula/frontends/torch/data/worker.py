@@ -225,8 +225,7 @@ class Producer:
     def _await_slot(self) -> None:
         """Block until the current slot may be written.
 
-        Raises:
-            _Abandoned: the consumer needs no more of the epoch.
+        Raises _Abandoned if the consumer needs no more of the epoch.
         """
         while not self._may_write:
             while self._arrivals.poll(0):

@@ -41,11 +41,9 @@ class _Together:
     """What a training with the program's own optimizer came to, and what is known of its model."""
 
     seconds_per_step: float
-    #: largest difference of the weights between any two processes
-    spread: float
+    spread: float  #: largest difference of the weights between any two processes
     random: bool
-    #: of most weights
-    dtype: torch.dtype
+    dtype: torch.dtype  #: of most weights
 
 
 def train_together(subject: TorchSubject, instance: int, instances: int, steps: int) -> HostRun | None:

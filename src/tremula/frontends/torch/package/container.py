@@ -46,8 +46,7 @@ class OtherVersion(Error):
 def write(path: str, documents: Mapping[str, Any], tensors: Mapping[str, Mapping[str, torch.Tensor]]) -> None:
     """Put documents (JSON data) and groups of tensors into the file `path`.
 
-    Raises:
-        Error: a tensor cannot be stored, or the file cannot be written; what was there before is kept.
+    Raises Error if a tensor cannot be stored, or the file cannot be written; what was there before is kept.
     """
     try:
         with atomic_open_binary(Path(path), parents=False) as file:

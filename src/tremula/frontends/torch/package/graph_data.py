@@ -76,8 +76,7 @@ def _table() -> _Table:
 def encode_program(program: TorchProgram, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
     """The program, without anchored tensors, as JSON data; its constants are added to `tensors`.
 
-    Raises:
-        NotData: the program cannot leave this process, for the reason given.
+    Raises NotData if the program cannot leave this process, for the reason given.
     """
     records = _table()
     graphs = {
@@ -207,11 +206,7 @@ def _encode_record(record: Record, records: _Table) -> int:
 
 
 def decode_program(data: Any, tensors: Mapping[str, torch.Tensor]) -> TorchProgram:
-    """The program that `encode_program` was given.
-
-    Raises:
-        BadData: the data is not that of a sound program.
-    """
+    """The program that `encode_program` was given; raises BadData if the data is not that of a sound program."""
     fields = Fields(data, "its program")
     training = fields.take("training", bool)
     interface = _decode_interface(fields.take("interface"))

@@ -224,8 +224,7 @@ def decode_module(
 ) -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
     """The module tree that `encode_module` was given, or a stand-in for it; and its tensors by key.
 
-    Raises:
-        BadData: the data is not that of a module tree.
+    Raises BadData if the data is not that of a module tree.
     """
     fields = Fields(data, "its model")
     reader = _TreeReader(fields.take("modules", list), tensors, fields.strings("frozen"), decode_hook)
