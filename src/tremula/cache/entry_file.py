@@ -66,8 +66,7 @@ def encode(
 ) -> Iterator[bytes]:
     """The bytes of the file, in pieces.
 
-    Raises:
-        ValueError: more than a file may hold; TypeError: the metadata is not JSON data.
+    Raises ValueError if it is more than a file may hold, TypeError if the metadata is not JSON data.
     """
     if len(blobs) > MAX_BLOBS:
         raise ValueError(f"an entry holds at most {MAX_BLOBS} blobs, not {len(blobs)}")
@@ -91,11 +90,7 @@ def encode(
 
 
 def decode(key: str, data: bytes, secret: bytes | None) -> Entry:
-    """The entry `key` out of the bytes of its file, after their signature was found good.
-
-    Raises:
-        BadEntry: anything else.
-    """
+    """The entry `key` out of the bytes of its file, after their signature was found good; else BadEntry."""
     _check_prefix(data)
     view = memoryview(data)
     if secret is None or not hmac.compare_digest(

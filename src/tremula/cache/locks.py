@@ -53,10 +53,8 @@ def held(
 ) -> Iterator[bool]:
     """Hold the lock `path` (its folder is made). Gives False when it could not be had; then nothing is locked.
 
-    Args:
-        path: the lock file.
-        on_wait: called about once a second while waiting is felt; by default, log lines.
-        timeout: seconds after which waiting is given up; None waits for ever.
+    `on_wait` is called about once a second while waiting is felt; by default, log lines. Waiting is given up after
+    `timeout` seconds.
     """
     lock = _acquired(path, on_wait or _Narrator(), timeout)
     if lock is None:

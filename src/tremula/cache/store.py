@@ -99,11 +99,8 @@ class Store:
     def put(self, key: str, metadata: Mapping[str, Any], blobs: Mapping[str, bytes]) -> bool:
         """Keep an entry, in place of one that is there; True if it was kept.
 
-        It becomes visible as a whole or not at all. A full disk or a folder that cannot be written is a
-        warning, once.
-
-        Raises:
-            ValueError, TypeError: the metadata is not JSON data, or there is more of it than an entry can hold.
+        It becomes visible as a whole or not at all. A full disk or a folder that cannot be written is a warning, once.
+        Raises ValueError or TypeError if the metadata is not JSON data, or more than an entry can hold.
         """
         path = self._path(key)
         if not self._trusted():
@@ -142,12 +139,7 @@ class Store:
         """Hold the lock of `key` across all processes of this user, for one of them to make the entry.
 
         Look the entry up again when you have it: another process may have made it meanwhile. Gives False if no
-        lock could be had (no place for it, or the time is up): go on without.
-
-        Args:
-            key: the entry that is going to be made.
-            on_wait: called about once a second after a while; by default, the log says who is waited for.
-            timeout: give up waiting after so many seconds.
+        lock could be had (no place for it, or the time is up): go on without. See `locks.held`.
         """
         name = hashlib.sha256(f"{os.path.realpath(self.root)}\0{keys.check_key(key)}".encode()).hexdigest()
         with locks.held(self._private / "locks" / f"{name[:32]}.lock", on_wait, timeout) as held:
@@ -208,14 +200,9 @@ class Store:
         return True
 
     def prune(self, limit_bytes: int | None = None, older_than: float | None = None) -> Removed:
-        """Remove what is more than `limit_bytes` (by default, the limit of the store), or unused for long.
+        """Remove what is more than `limit_bytes` (default: the store's limit), or unused for `older_than` seconds.
 
-        Args:
-            limit_bytes: how many bytes may stay.
-            older_than: remove what was last used more than so many seconds ago.
-
-        Raises:
-            OSError: the folder cannot be listed.
+        Raises OSError if the folder cannot be listed.
         """
         locks.sweep(self._private / "locks")
         limit = self.limit_bytes if limit_bytes is None else limit_bytes

@@ -74,11 +74,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def question_of(options: argparse.Namespace) -> ScaleQuestion:
-    """The question; refuses mistakes now, also those in what is measured.
-
-    Raises:
-        CommandError, Error: an option cannot be used.
-    """
+    """The question; refuses mistakes now, also those in what is measured."""
     from tremula.hardware.catalogue import target
     from tremula.scale.question import ScaleQuestion
 
@@ -92,11 +88,7 @@ def question_of(options: argparse.Namespace) -> ScaleQuestion:
 
 
 def settings_of(options: argparse.Namespace) -> MeasureSettings:
-    """What is measured.
-
-    Raises:
-        CommandError, Error: an option cannot be used.
-    """
+    """What is measured."""
     from tremula.scale.measure import MeasureSettings
 
     try:

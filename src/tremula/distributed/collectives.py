@@ -37,14 +37,7 @@ _among: tuple[int, ...] | None = None
 class Group:
     """Some instances of a run. Every member must make the same calls in the same order.
 
-    Args:
-        instance: index of this one in the run.
-        members: the indices of all, in order.
-        size: number of instances in the run.
-        seconds: how long one waits for another.
-
-    Raises:
-        Error: the members did not come together in time.
+    `members` are indices among the `size` instances of the run. Raises Error if one waits longer than `seconds`.
     """
 
     def __init__(self, instance: int, members: Sequence[int], size: int, seconds: float) -> None:

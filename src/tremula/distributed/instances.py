@@ -26,11 +26,7 @@ class Instances:
 def sync_timeout(engine_options: Mapping[str, str] | None = None) -> float:
     """How long (seconds) instances wait for each other: `target.hostSyncTimeout`; 0 there means for ever.
 
-    Args:
-        engine_options: those that hold for the program; the environment's run-time options win over them.
-
-    Raises:
-        Error: it is not a number of seconds.
+    The environment's run-time options win over `engine_options`. Raises Error if it is not a number of seconds.
     """
     options = {
         **env.get("POPLAR_ENGINE_OPTIONS"),

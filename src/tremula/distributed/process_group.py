@@ -14,11 +14,7 @@ from tremula.distributed.reduction import GradientReduction
 class ProcessGroup:
     """This instance and the others. All of them make the same calls in the same order.
 
-    Args:
-        instances: which one this is, and of how many.
-
-    Raises:
-        Error: they do not come together in time.
+    Raises Error if they do not come together in time.
     """
 
     def __init__(self, instances: Instances) -> None:
@@ -34,11 +30,7 @@ class ProcessGroup:
         inputs: Sequence[torch.Tensor],
         settings: Mapping[str, str],
     ) -> None:
-        """See that all instances are about to compile the same model.
-
-        Raises:
-            Error: on all of them, saying which differ and where.
-        """
+        """Raise Error on all instances unless they are about to compile the same model; it says which differ."""
         consistency.require_same(
             self._group,
             {
@@ -51,11 +43,7 @@ class ProcessGroup:
         )
 
     def agree_on_gradients(self, names: Sequence[Sequence[str]]) -> None:
-        """See that all instances compute gradients of the same parameters, in the same order.
-
-        Raises:
-            Error: on all of them, saying which differ.
-        """
+        """Raise Error on all instances unless they compute gradients of the same parameters, in the same order."""
         consistency.require_same(self._group, {"gradients, as they are computed": names})
 
     def share(self, tensors: Sequence[torch.Tensor]) -> None:

@@ -92,16 +92,7 @@ def arguments(
     variables: list[dict[str, str]],
     wrapped: list[list[str]],
 ) -> list[str]:
-    """The whole command line.
-
-    Args:
-        mpirun: the program.
-        layout: who runs where.
-        settings: what the user asked for.
-        wanted: what the user asked of mpirun.
-        variables: for each instance, what it is given.
-        wrapped: for each instance, what is started.
-    """
+    """The whole command line; `variables` and `wrapped` have what each instance is given and starts."""
     everywhere = [word for word in wanted.everywhere if word not in (*_TAGS, _AS_ROOT)]
     words = [mpirun, "--bind-to", "none", "--tag-output"]
     if settings.allow_run_as_root or wanted.as_root:

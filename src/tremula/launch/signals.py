@@ -10,11 +10,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class SignalHandler:
-    """Records which signal came first.
-
-    Args:
-        kill: called when a second one comes.
-    """
+    """Records which signal came first, and calls `kill` when a second one comes."""
 
     def __init__(self, kill: Callable[[], None]) -> None:
         self._kill = kill

@@ -72,12 +72,7 @@ class Injector:
         self._warned = False
 
     def on_use(self, device_ids: Iterable[int]) -> None:
-        """A program is about to use these devices (IPUs of the partition): fails if it is their turn.
-
-        Raises:
-            RecoverableError: with the `recovery_action` that helps.
-            UnrecoverableError: nothing but `gc-reset` helps.
-        """
+        """A program is about to use these devices (IPUs of the partition): raises a fault if it is their turn."""
         with self._guard:
             ipus = tuple(device_ids)
             if self._fired is not None and not self._recover(self._fired):

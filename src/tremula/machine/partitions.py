@@ -102,20 +102,9 @@ def create(
     sync_type: str = "c2-compatible",
     index: int | None = None,
 ) -> Partition:
-    """Make a partition of `size` IPUs at the first free place that is a multiple of it.
+    """Make a partition of `size` IPUs, a power of two, at the first free place that is a multiple of it, or at `index`.
 
-    Args:
-        system: the system to divide.
-        name: letters, digits, `_`, `-` and `.`.
-        size: a power of two.
-        reconfigurable: whether devices of any size may be taken from it.
-        gcds: graph compile domains; a power of two that divides `size`.
-        allocation: kept and shown.
-        sync_type: one of SYNC_TYPES.
-        index: which of the places of that size to take; any that is free by default.
-
-    Raises:
-        Error: it cannot be; the message says why.
+    `gcds` (graph compile domains) is a power of two that divides `size`. Raises Error if it cannot be.
     """
     _check(system, name, size, gcds, sync_type)
     with _changing(system) as made:

@@ -47,12 +47,7 @@ def ipus_per_board(machine: Machine) -> int:
 
 
 def sense(system: System, busy: Sequence[float]) -> list[IpuSensors]:
-    """The sensors of the IPUs of one board.
-
-    Args:
-        system: what the IPUs are a part of.
-        busy: how busy each IPU of the board is, 0 to 1.
-    """
+    """The sensors of the IPUs of one board, each of which is `busy` from 0 to 1."""
     machine = system.machine
     clock = system.chip.clock_hz
     if not monitoring():

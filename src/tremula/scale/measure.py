@@ -61,16 +61,7 @@ def measure(
     ipus_per_replica: int = 1,
     tell: ProgressCallback | None = None,
 ) -> Measured:
-    """Run the subject under poprun, once for each number of processes.
-
-    Args:
-        subject: a function that makes a model, or `run` and a program.
-        settings: what is measured.
-        folder: where the logs of the runs go.
-        started_in: the directory that the program is started in; by default this process's.
-        ipus_per_replica: IPUs of a replica, as the program has it.
-        tell: gets the progress, in place of a bar.
-    """
+    """Run the subject under poprun, once for each number of processes; logs go to `folder`."""
     runs: list[HostRun] = []
     problems: list[str] = []
     with bar("Measuring", tell) as progress:

@@ -38,11 +38,7 @@ _READABLE = 5
 
 
 def over_sizes(drawing: Drawing, study: ScalingStudy, name: str) -> list[Artist]:
-    """A figure against the number of IPUs: a panel for each mode, a line with its band for each target.
-
-    Returns:
-        What the legend shows.
-    """
+    """A figure against the number of IPUs: a panel per mode, a line with its band per target; gives the legend."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -179,11 +175,7 @@ def _data_lines(axes: Axes, rows: Sequence[Row], rate: float) -> None:
 
 
 def time_of_a_step(drawing: Drawing, study: ScalingStudy, mode: str) -> list[Artist]:
-    """Stacked bars for each size, in seconds and as shares of the step; a row of panels for each target.
-
-    Returns:
-        What the legend shows.
-    """
+    """Stacked bars for each size, in seconds and as shares; a row of panels per target; gives the legend."""
     from matplotlib.patches import Patch
 
     targets = [

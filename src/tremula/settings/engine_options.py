@@ -176,13 +176,9 @@ def as_text(value: object) -> str:
 
 
 def validate(options: Mapping[str, object], where: str) -> dict[str, str]:
-    """`options` with all values as text, every name known and every value of its kind.
+    """`options` with all values as text; raises Error on the first unknown name or unfitting value.
 
-    Args:
-        where: who set them, for the message.
-
-    Raises:
-        Error: on the first unknown name or unfitting value.
+    The message says `where` they were set.
     """
     checked: dict[str, str] = {}
     for name, value in options.items():

@@ -172,14 +172,9 @@ def is_default(name: str, value: object) -> bool:
 
 
 def validate(options: Mapping[str, Any], log_line: Callable[[str], None] = lambda _line: None) -> None:
-    """Check a dictionary of options.
+    """Check a dictionary of options; raises Error for an unknown one, a wrong type, or a value out of range.
 
-    Args:
-        options: by name.
-        log_line: called with a line for each option, as the real stack logs them when it reads them.
-
-    Raises:
-        Error: an unknown option, a value of the wrong type, or one out of range.
+    `log_line` is called with a line for each option, as the real stack logs them when it reads them.
     """
     for name, value in options.items():
         if name in _NOT_PARSED:

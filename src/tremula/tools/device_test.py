@@ -30,11 +30,7 @@ class DeviceTest:
 
     @contextlib.contextmanager
     def use(self, *, sent: int = 0, fetched: int = 0) -> Iterator[Stopwatch]:
-        """One use of the device: it may fail, it is timed, and counted.
-
-        Raises:
-            RecoverableError, UnrecoverableError: a simulated fault.
-        """
+        """One use of the device: it may fail with a simulated fault, it is timed, and counted."""
         self.attachment.about_to_run()
         watch = Stopwatch()
         begin = time.perf_counter()

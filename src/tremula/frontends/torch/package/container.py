@@ -150,9 +150,7 @@ def _no_constant(name: str) -> NoReturn:
 def opened(path: str) -> Iterator[Package]:
     """Open a file, check its outside, and read its manifest.
 
-    Raises:
-        OtherVersion: the file is of another format version.
-        Error: there is no such file, or it is corrupt or foreign. Also what goes wrong inside the `with`.
+    Raises OtherVersion for another format version; Error if it is missing, corrupt or foreign, also inside the `with`.
     """
     try:
         with open(path, "rb") as file, zipfile.ZipFile(file) as container:

@@ -117,15 +117,10 @@ def encode_module(
     class_of: Callable[[object], type] = type,
     encode_hook: EncodeHook = lambda hook: None,
 ) -> dict[str, Any]:
-    """A module tree as JSON data; its parameters and buffers are added to `tensors`.
+    """A module tree as JSON data; its parameters and buffers are added to `tensors` under their first names.
 
-    What cannot be written down is listed by name; a reader then gets a stand-in.
-
-    Args:
-        module: the root.
-        tensors: receives the tensors, each under the first name that the tree has for it.
-        class_of: the class to store for a module.
-        encode_hook: turns a forward-pre-hook into data.
+    What cannot be written down is listed by name; a reader then gets a stand-in. `class_of` gives the class to store
+    for a module, `encode_hook` turns a forward-pre-hook into data.
     """
     keys: dict[int, str] = {}
     numbers: dict[int, int] = {}

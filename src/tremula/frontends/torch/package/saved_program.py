@@ -136,13 +136,10 @@ def _decode_stages(data: Any) -> SavedStages | None:
 
 
 def encode_structure(value: Any, tensors: dict[str, torch.Tensor] | None, label: str) -> Any:
-    """Nested containers as JSON data; of tensors only shape and dtype, but constants among results are kept.
+    """Nested containers as JSON data; of tensors only shape and dtype.
 
-    Args:
-        value: what forward takes or returned.
-        tensors: where constants go: real tensors in a result that otherwise holds fake ones. None for
-            arguments, whose values do not matter.
-        label: prefix of the constants' keys.
+    Real tensors in a result that otherwise holds fake ones are constants and go to `tensors`, under keys that begin
+    with `label`. `tensors` is None for arguments, whose values do not matter.
     """
 
     def other(item: Any) -> Any:
