@@ -7,6 +7,7 @@ it, with its source.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import time
 from collections.abc import Iterator
@@ -18,6 +19,14 @@ from tremula.machine.attach import Attachment
 from tremula.machine.device_ids import Device
 from tremula.machine.occupancy import Occupancy
 from tremula.tools import tool
+
+
+def test_parser(name: str, description: str) -> argparse.ArgumentParser:
+    """A command line with the options that all tests of a device have."""
+    made = tool.parser(name, description)
+    tool.add_device(made)
+    tool.add_json(made)
+    return made
 
 
 @dataclass
@@ -78,6 +87,15 @@ class Findings:
             name: {"value": value, "source": source} for name, (value, source) in self.modelled.items()
         }
         return {**self.values, "virtual": True, "measured": self.measured, "modelled": modelled}
+
+    def show(self, given: argparse.Namespace, *head: str, passed: bool | None = None) -> int:
+        """Print JSON, or `head`, the figures and the result; the exit code."""
+        if given.json_output:
+            tool.write_json(self.as_json())
+        else:
+            result = [] if passed is None else [f"Result: {'Pass' if passed else 'FAIL'}"]
+            print("\n".join([*head, *self.lines(), *result]))
+        return 1 if passed is False else 0
 
     def lines(self) -> Iterator[str]:
         """For people."""
