@@ -25,7 +25,7 @@ from tremula.errors import Error, RecoverableError, UnrecoverableError
 from tremula.machine import events
 from tremula.machine.occupancy import Occupancy, current_occupancy
 from tremula.machine.sensors import gcda_options
-from tremula.machine.state_directory import folder_of
+from tremula.machine.systems import folder_of
 from tremula.settings.environment import env
 from tremula.settings.gcda import SOC_ERRORS, GcdaOptions
 

@@ -15,8 +15,7 @@ from tremula.machine.counters import Counters, Usage, counters_in
 from tremula.machine.device_ids import Device
 from tremula.machine.device_locks import DeviceLocks, device_locks_in
 from tremula.machine.partitions import Partition, selected
-from tremula.machine.state_directory import folder_of
-from tremula.machine.systems import VirtualSystem
+from tremula.machine.systems import VirtualSystem, folder_of
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from tremula import log
 from tremula.atomic_files import atomic_open
 from tremula.checked_json import decode
 from tremula.errors import Error
-from tremula.machine.state_directory import folder_of
-from tremula.machine.systems import VirtualSystem
+from tremula.machine.systems import VirtualSystem, folder_of
 from tremula.settings.environment import env
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")

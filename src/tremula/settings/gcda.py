@@ -12,14 +12,9 @@ from typing import Any
 
 #: the errors that can be simulated, called as Poplar's public error codes are
 SOC_ERRORS = (
-    "IPUSOFTERR",
-    "EXCHANGE_ERROR",
-    "MEMORY_ERROR",
-    "LINK_DOWN",
-    "HOST_LINK_DOWN",
-    "HOST_SYNC_TIMEOUT",
+    "IPUSOFTERR", "EXCHANGE_ERROR", "MEMORY_ERROR", "LINK_DOWN", "HOST_LINK_DOWN", "HOST_SYNC_TIMEOUT",
     "IPU_MEMORY_FAILURE",
-)
+)  # fmt: skip
 _FLAGS = {
     "discoverUSBDevices": "discover_usb",
     "enableMonitoring": "enable_monitoring",

@@ -142,13 +142,9 @@ _PUBLIC_NAMES: Mapping[str, str] = {
 
 _LOCATIONS = ("location_activation", "location_weight", "location_optimizer", "location_accumulator")
 _LOCATION_KEYS = (
-    "minElementsForOffChip",
-    "minElementsForReplicatedTensorSharding",
-    "onChip",
-    "useReplicatedTensorSharding",
-    "useIOTilesToLoad",
-    "useIOTilesToStore",
-)
+    "minElementsForOffChip", "minElementsForReplicatedTensorSharding", "onChip", "useReplicatedTensorSharding",
+    "useIOTilesToLoad", "useIOTilesToStore",
+)  # fmt: skip
 #: not for this layer: Python deals with them
 _NOT_PARSED = ("patterns_level", "anchored_tensors", "compilation_progress_bar_fn", "ipuof_configs")
 _PATTERN_LEVELS = 4

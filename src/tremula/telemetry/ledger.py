@@ -29,16 +29,8 @@ from tremula.telemetry.run_record import MAX_TEXT, Entry, Run, parsed
 from tremula.telemetry.run_summary import summary
 
 __all__ = [
-    "Entry",
-    "Run",
-    "append",
-    "count_data_wait",
-    "current",
-    "read",
-    "state_file",
-    "summary",
-    "wrapped",
-]
+    "Entry", "Run", "append", "count_data_wait", "current", "read", "state_file", "summary", "wrapped",
+]  # fmt: skip
 
 #: how many runs the file keeps, and how much of it is ever read
 MAX_RUNS = 200

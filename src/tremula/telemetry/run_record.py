@@ -131,18 +131,9 @@ class Entry:
 
 
 _SUMMED = (
-    "calls",
-    "samples",
-    "compiles",
-    "compile_seconds",
-    "failures",
-    "capture_seconds",
-    "seconds",
-    "first_calls",
-    "first_samples",
-    "first_seconds",
-    "compiler_seconds",
-)
+    "calls", "samples", "compiles", "compile_seconds", "failures", "capture_seconds", "seconds", "first_calls",
+    "first_samples", "first_seconds", "compiler_seconds",
+)  # fmt: skip
 
 
 @dataclass

@@ -14,7 +14,7 @@ from tremula.atomic_files import atomic_open
 from tremula.errors import Error
 from tremula.machine import inventory
 from tremula.machine.occupancy import Occupancy
-from tremula.machine.state_directory import folder_of
+from tremula.machine.systems import folder_of
 
 
 def content(occupancy: Occupancy, gcd: int) -> dict[str, Any]:

@@ -29,40 +29,14 @@ _DERIVED = {torch.nn.RNNBase: ("_flat_weights", "_flat_weight_refs")}
 _FUNCTIONS: dict[str, Any] = {
     name: getattr(functional, name)
     for name in (
-        "celu",
-        "elu",
-        "gelu",
-        "glu",
-        "hardsigmoid",
-        "hardswish",
-        "hardtanh",
-        "leaky_relu",
-        "log_softmax",
-        "logsigmoid",
-        "mish",
-        "normalize",
-        "relu",
-        "relu6",
-        "selu",
-        "sigmoid",
-        "silu",
-        "softmax",
-        "softmin",
-        "softplus",
-        "softsign",
-        "tanh",
-        "tanhshrink",
+        "celu", "elu", "gelu", "glu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log_softmax",
+        "logsigmoid", "mish", "normalize", "relu", "relu6", "selu", "sigmoid", "silu", "softmax", "softmin",
+        "softplus", "softsign", "tanh", "tanhshrink",
     )
-}
+}  # fmt: skip
 _KINDS = {
-    kind.name: kind
-    for kind in (
-        inspect.Parameter.POSITIONAL_ONLY,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        inspect.Parameter.VAR_POSITIONAL,
-        inspect.Parameter.KEYWORD_ONLY,
-        inspect.Parameter.VAR_KEYWORD,
-    )
+    name: getattr(inspect.Parameter, name)
+    for name in ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD")
 }
 
 #: a hook as data, or None if it is not one that can be written down; and back
