@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tremula.errors import Error
 from tremula.machine import systems
 from tremula.machine.partitions import create, named, partitions, remove, selected
-from tremula.machine.state_directory import folder_of
+from tremula.machine.systems import folder_of
 
 
 @pytest.fixture

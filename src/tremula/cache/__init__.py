@@ -12,13 +12,5 @@ from tremula.cache.store import EntryInfo, Lookup, Store
 from tremula.cache.trust import default_root, usable_root
 
 __all__ = [
-    "Entry",
-    "EntryInfo",
-    "Lookup",
-    "Removed",
-    "Store",
-    "Waiting",
-    "default_root",
-    "key_of",
-    "usable_root",
-]
+    "Entry", "EntryInfo", "Lookup", "Removed", "Store", "Waiting", "default_root", "key_of", "usable_root",
+]  # fmt: skip

@@ -36,32 +36,24 @@ class BadEntry(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry whose bytes have been verified.
-
-    Attributes:
-        created: when it was made, in seconds since 1970.
-    """
+    """An entry whose bytes have been verified."""
 
     key: str
     metadata: dict[str, Any]
     blobs: dict[str, bytes]
-    created: float = 0.0
+    created: float = 0.0  #: when it was made, in seconds since 1970
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says about itself. Not to be trusted until the signature is checked.
-
-    Attributes:
-        blobs: name, length and SHA-256 (hexadecimal) of each blob, in the order of the file.
-        end: where the blobs begin.
-    """
+    """What a file says about itself. Not to be trusted until the signature is checked."""
 
     key: str
     created: float
+    #: name, length and SHA-256 (hexadecimal) of each blob, in the order of the file
     blobs: tuple[tuple[str, int, str], ...]
     metadata: dict[str, Any]
-    end: int
+    end: int  #: where the blobs begin
 
     @property
     def file_size(self) -> int:
@@ -74,8 +66,7 @@ def encode(
 ) -> Iterator[bytes]:
     """The bytes of the file, in pieces.
 
-    Raises:
-        ValueError: more than a file may hold; TypeError: the metadata is not JSON data.
+    Raises ValueError if it is more than a file may hold, TypeError if the metadata is not JSON data.
     """
     if len(blobs) > MAX_BLOBS:
         raise ValueError(f"an entry holds at most {MAX_BLOBS} blobs, not {len(blobs)}")
@@ -99,11 +90,7 @@ def encode(
 
 
 def decode(key: str, data: bytes, secret: bytes | None) -> Entry:
-    """The entry `key` out of the bytes of its file, after their signature was found good.
-
-    Raises:
-        BadEntry: anything else.
-    """
+    """The entry `key` out of the bytes of its file, after their signature was found good; else BadEntry."""
     _check_prefix(data)
     view = memoryview(data)
     if secret is None or not hmac.compare_digest(
@@ -126,8 +113,7 @@ def decode(key: str, data: bytes, secret: bytes | None) -> Entry:
 def read_header(file: IO[bytes]) -> Header:
     """What an open file says about itself, unverified, reading no more than the header.
 
-    Raises:
-        BadEntry: it has no header that can be read.
+    Raises BadEntry if it has no header that can be read.
     """
     start = file.read(_PREFIX.size)
     _check_prefix(start, whole=False)

@@ -54,11 +54,7 @@ class Removed:
 
 
 def list_folder(root: Path) -> Listing:
-    """What is in the folder `root`; an absent folder is empty.
-
-    Raises:
-        OSError: it cannot be listed.
-    """
+    """What is in the folder `root`; an absent folder is empty; raises OSError if it cannot be listed."""
     found = Listing()
     try:
         scan = os.scandir(root)
@@ -95,11 +91,7 @@ def evict(
 ) -> Removed:
     """Remove our entries, least recently used first, until `limit_bytes` hold the rest; and stale drafts.
 
-    Args:
-        listing: what was found.
-        limit_bytes: None is no limit.
-        older_than: also remove what was last used more than so many seconds ago.
-        keep: a key that stays in any case.
+    Also what was last used more than `older_than` seconds ago. The entry `keep` stays in any case.
     """
     total = sum(file.size for file in listing.entries)
     now = time.time()

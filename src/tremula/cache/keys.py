@@ -21,8 +21,7 @@ _FILE = re.compile(r"([0-9a-f]{64})\.popef")
 def key_of(parts: Mapping[str, Any]) -> str:
     """The key for what `parts` (plain JSON data, names as texts) describes; the order of names is no matter.
 
-    Raises:
-        TypeError: a value is not plain data; the message says where it is.
+    Raises TypeError if a value is not plain data; the message says where it is.
     """
     text = json.dumps(_plain(parts, "the description"), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()

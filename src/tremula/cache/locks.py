@@ -34,17 +34,11 @@ _MAX_NOTE = 1000
 
 @dataclass(frozen=True)
 class Waiting:
-    """A wait in progress.
+    """A wait in progress."""
 
-    Attributes:
-        seconds: how long it has lasted.
-        pid: the process that holds the lock, or None if it left no note.
-        host: its machine, where that is another one.
-    """
-
-    seconds: float
-    pid: int | None = None
-    host: str | None = None
+    seconds: float  #: how long it has lasted
+    pid: int | None = None  #: the process that holds the lock, or None if it left no note
+    host: str | None = None  #: its machine, where that is another one
 
     @property
     def holder(self) -> str:
@@ -59,10 +53,8 @@ def held(
 ) -> Iterator[bool]:
     """Hold the lock `path` (its folder is made). Gives False when it could not be had; then nothing is locked.
 
-    Args:
-        path: the lock file.
-        on_wait: called about once a second while waiting is felt; by default, log lines.
-        timeout: seconds after which waiting is given up; None waits for ever.
+    `on_wait` is called about once a second while waiting is felt; by default, log lines. Waiting is given up after
+    `timeout` seconds.
     """
     lock = _acquired(path, on_wait or _Narrator(), timeout)
     if lock is None:

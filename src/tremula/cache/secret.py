@@ -27,14 +27,9 @@ _NAME = "signing.key"
 
 
 def load(directory: Path, create: bool = False) -> bytes | None:
-    """The key in the private folder `directory`, or None when there is none yet.
+    """The key in the private folder `directory`, or None when there is none yet and it is not to be made.
 
-    Args:
-        directory: the private folder.
-        create: make folder and key if they are missing.
-
-    Raises:
-        BadKey: there is one, but others may know or choose it; or it cannot be read or made.
+    Raises BadKey if others may know or choose the key; or if it cannot be read or made.
     """
     path = directory / _NAME
     try:

@@ -42,23 +42,16 @@ class Lookup:
 
 @dataclass(frozen=True)
 class EntryInfo:
-    """An entry as `Store.entries` lists it. What comes from the file's header has not been verified.
-
-    Attributes:
-        created: when it was made, in seconds since 1970; 0 if unknown.
-        last_used: when it was written or last hit.
-        blobs: names and lengths.
-        problem: why the header cannot be read, or None.
-    """
+    """An entry as `Store.entries` lists it. What comes from the file's header has not been verified."""
 
     key: str
     path: Path
     size: int
-    created: float
-    last_used: float
+    created: float  #: when it was made, in seconds since 1970; 0 if unknown
+    last_used: float  #: when it was written or last hit
     metadata: dict[str, Any] = field(default_factory=dict)
-    blobs: dict[str, int] = field(default_factory=dict)
-    problem: str | None = None
+    blobs: dict[str, int] = field(default_factory=dict)  #: names and lengths
+    problem: str | None = None  #: why the header cannot be read, or None
 
 
 def default_limit() -> int:
@@ -106,11 +99,8 @@ class Store:
     def put(self, key: str, metadata: Mapping[str, Any], blobs: Mapping[str, bytes]) -> bool:
         """Keep an entry, in place of one that is there; True if it was kept.
 
-        It becomes visible as a whole or not at all. A full disk or a folder that cannot be written is a
-        warning, once.
-
-        Raises:
-            ValueError, TypeError: the metadata is not JSON data, or there is more of it than an entry can hold.
+        It becomes visible as a whole or not at all. A full disk or a folder that cannot be written is a warning, once.
+        Raises ValueError or TypeError if the metadata is not JSON data, or more than an entry can hold.
         """
         path = self._path(key)
         if not self._trusted():
@@ -149,12 +139,7 @@ class Store:
         """Hold the lock of `key` across all processes of this user, for one of them to make the entry.
 
         Look the entry up again when you have it: another process may have made it meanwhile. Gives False if no
-        lock could be had (no place for it, or the time is up): go on without.
-
-        Args:
-            key: the entry that is going to be made.
-            on_wait: called about once a second after a while; by default, the log says who is waited for.
-            timeout: give up waiting after so many seconds.
+        lock could be had (no place for it, or the time is up): go on without. See `locks.held`.
         """
         name = hashlib.sha256(f"{os.path.realpath(self.root)}\0{keys.check_key(key)}".encode()).hexdigest()
         with locks.held(self._private / "locks" / f"{name[:32]}.lock", on_wait, timeout) as held:
@@ -163,8 +148,7 @@ class Store:
     def entries(self) -> Iterator[EntryInfo]:
         """All entries, the most recently used first; headers are read as you go.
 
-        Raises:
-            OSError: the folder cannot be listed.
+        Raises OSError if the folder cannot be listed.
         """
         found = eviction.list_folder(self.root).entries
         for file in sorted(found, key=lambda each: (-each.stamp, each.key)):
@@ -184,8 +168,7 @@ class Store:
     def verify(self) -> list[tuple[Path, str | None]]:
         """Read every entry as a hit would; pairs of file and what is wrong with it, or None.
 
-        Raises:
-            OSError: the folder cannot be listed.
+        Raises OSError if the folder cannot be listed.
         """
         files = sorted(eviction.list_folder(self.root).entries, key=lambda each: each.key)
         checked = ((file.path, self.check(file.key)) for file in files)
@@ -217,14 +200,9 @@ class Store:
         return True
 
     def prune(self, limit_bytes: int | None = None, older_than: float | None = None) -> Removed:
-        """Remove what is more than `limit_bytes` (by default, the limit of the store), or unused for long.
+        """Remove what is more than `limit_bytes` (default: the store's limit), or unused for `older_than` seconds.
 
-        Args:
-            limit_bytes: how many bytes may stay.
-            older_than: remove what was last used more than so many seconds ago.
-
-        Raises:
-            OSError: the folder cannot be listed.
+        Raises OSError if the folder cannot be listed.
         """
         locks.sweep(self._private / "locks")
         limit = self.limit_bytes if limit_bytes is None else limit_bytes
@@ -233,8 +211,7 @@ class Store:
     def clear(self) -> Removed:
         """Remove all entries of this user, and drafts of dead writers; other files stay.
 
-        Raises:
-            OSError: the folder cannot be listed.
+        Raises OSError if the folder cannot be listed.
         """
         return self.prune(limit_bytes=-1)
 

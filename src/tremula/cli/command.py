@@ -13,15 +13,9 @@ class CommandError(Exception):
 
 @dataclass(frozen=True)
 class Command:
-    """One subcommand.
-
-    Attributes:
-        help: one line for `tremula --help`.
-        add_arguments: declares its arguments.
-        run: does the work and gives the exit code.
-    """
+    """One subcommand."""
 
     name: str
-    help: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
+    help: str  #: one line for `tremula --help`
+    add_arguments: Callable[[argparse.ArgumentParser], None]  #: declares its arguments
+    run: Callable[[argparse.Namespace], int]  #: does the work and gives the exit code

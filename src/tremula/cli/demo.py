@@ -41,10 +41,8 @@ class _Part:
 
     name: str
     title: str
-    #: as one types it
-    words: list[str]
-    #: the line to show for a line of its output, if any
-    shown: Callable[[str], str | None]
+    words: list[str]  #: as one types it
+    shown: Callable[[str], str | None]  #: the line to show for a line of its output, if any
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,12 +51,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--events", type=int, default=360, metavar="N", help="events to train on (default 360)"
     )
     parser.add_argument("--steps", type=int, default=300, metavar="N", help="weight updates (default 300)")
-    parser.add_argument(
-        "--ipus",
-        default="1,2,4,8,16,32,64",
-        metavar="N,N",
-        help="sizes of the scaling study (default 1 to 64)",
-    )
+    sizes = "sizes of the scaling study (default 1 to 64)"
+    parser.add_argument("--ipus", default="1,2,4,8,16,32,64", metavar="N,N", help=sizes)
     parser.add_argument("--print", action="store_true", help="show the commands instead of running them")
 
 
@@ -76,7 +70,7 @@ def _run(args: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     state = folder / "state"
     for number, part in enumerate(parts, 1):
-        _print_start(number, len(parts), part)
+        print(f"\n{number}/{len(parts)}  {part.title}\n$ {shlex.join(part.words)}", flush=True)
         _execute(part, folder, state)
     _print_summary(folder, ledger.read(state / "runs.jsonl"), time.monotonic() - started)
     return 0
@@ -94,41 +88,21 @@ def _parts(folder: Path, events: int, steps: int, ipus: str) -> list[_Part]:
     ]  # fmt: skip
     launch = ["poprun", "--num-instances", str(_PROCESSES), "--num-replicas", str(_PROCESSES)]
     generate = ["cosmictagger", "generate"]
+    scale = [
+        "cosmictagger", "scale", *config, "--mode", "weak", "--ipus", ipus, "--stages", "1,2,4",
+        "--measure", str(_PROCESSES), "--brief", "--out", f"{folder}/scale",
+    ]  # fmt: skip
     return [
-        _Part(
-            "generate",
-            "Liquid-argon events: cosmic muons, and one neutrino each",
-            [*generate, f"{folder}/events.h5", "--events", str(events)],
-            str,
-        ),
-        _Part(
-            "unseen",
-            "Others, which the network will not see while it learns",
-            [*generate, f"{folder}/unseen.h5", "--events", "24", "--first", "1000000"],
-            str,
-        ),
-        _Part(
-            "training",
-            f"Train on {_PROCESSES} virtual IPUs: {_PROCESSES} processes, one model",
-            [*launch, "--only-output-from-instance", "0", "cosmictagger", *run, *training],
-            _training_line,
-        ),
-        _Part(
-            "inference",
-            "What it learned",
-            ["cosmictagger", *run, "mode=inference", "mode.gallery=6"],
-            _report_line,
-        ),
-        _Part(
-            "scale",
-            "How it would scale over real IPUs (modelled)",
-            [
-                *("cosmictagger", "scale", *config, "--mode", "weak", "--ipus", ipus, "--stages", "1,2,4"),
-                *("--measure", str(_PROCESSES), "--brief", "--out", f"{folder}/scale"),
-            ],
-            str,
-        ),
-    ]
+        _Part("generate", "Liquid-argon events: cosmic muons, and one neutrino each",
+              [*generate, f"{folder}/events.h5", "--events", str(events)], str),
+        _Part("unseen", "Others, which the network will not see while it learns",
+              [*generate, f"{folder}/unseen.h5", "--events", "24", "--first", "1000000"], str),
+        _Part("training", f"Train on {_PROCESSES} virtual IPUs: {_PROCESSES} processes, one model",
+              [*launch, "--only-output-from-instance", "0", "cosmictagger", *run, *training], _training_line),
+        _Part("inference", "What it learned",
+              ["cosmictagger", *run, "mode=inference", "mode.gallery=6"], _report_line),
+        _Part("scale", "How it would scale over real IPUs (modelled)", scale, str),
+    ]  # fmt: skip
 
 
 def _training_line(line: str) -> str | None:
@@ -170,22 +144,13 @@ def _free_name() -> Path:
     return next(Path(name) for name in names if not Path(name).exists())
 
 
-def _print_start(number: int, count: int, part: _Part) -> None:
-    print(f"\n{number}/{count}  {part.title}\n$ {shlex.join(part.words)}", flush=True)
-
-
 def _execute(part: _Part, folder: Path, state: Path) -> None:
     """Run a part; all that it prints is in its log, some of it on the screen."""
     log = folder / f"{part.name}.log"
     # networks this small gain nothing from threads, and lose much where the cores are busy
-    environment = {
-        "OMP_NUM_THREADS": "1",
-        **os.environ,
-        "TREMULA_STATE_DIR": str(state),
-        "TREMULA_SUMMARY": "0",
-    }
-    command = _as_modules(part.words)
-    with _lines_of(command, environment, log) as lines:
+    ours = {"TREMULA_STATE_DIR": str(state), "TREMULA_SUMMARY": "0"}
+    environment = {"OMP_NUM_THREADS": "1", **os.environ, **ours}
+    with _lines_of(_as_modules(part.words), environment, log) as lines:
         for line in lines:
             shown = part.shown(line)
             if shown is not None:

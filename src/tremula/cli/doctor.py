@@ -219,15 +219,9 @@ def _program_name(run: ledger.Run) -> str:
 
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
-    check_python,
-    check_torch,
-    check_conflicts,
-    check_import,
-    check_compiler,
-    check_settings,
-    check_machine,
+    check_python, check_torch, check_conflicts, check_import, check_compiler, check_settings, check_machine,
     check_ledger,
-)
+)  # fmt: skip
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:

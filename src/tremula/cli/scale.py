@@ -48,12 +48,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def scale(subject: list[str], options: argparse.Namespace) -> int:
-    """Make a study and print it; the exit code.
-
-    Args:
-        subject: `run` and a program with its arguments, or the name of a function that makes a model.
-        options: those of `add_options`.
-    """
+    """Make a study of `run` and a program, or of a function that makes a model; print it; the exit code."""
     from tremula.ask.sources import each_subject
 
     question = question_of(options)
@@ -82,8 +77,7 @@ class _Request:
     options: argparse.Namespace
     command: str
     folder: Path
-    #: digest of the program's text
-    source: str
+    source: str  #: digest of the program's text
     #: before the program changes the directory and its output
     started_in: Path = dataclasses.field(default_factory=Path.cwd)
     out: TextIO = dataclasses.field(default_factory=lambda: sys.stdout)

@@ -33,33 +33,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The question, what is measured and what is written; programs with a `scale` of their own take these too."""
     add_question(parser, _HELP)
     parser.add_argument("--optimizer", metavar="NAME", help="of a model that a function makes")
-    measured = parser.add_argument_group("what is measured on this host")
-    measured.add_argument(
+    measured = parser.add_argument_group("what is measured on this host").add_argument
+    measured(
         "--measure", type=numbers, metavar="N,N", default=[1, 2], help="processes under poprun (default 1,2)"
     )
-    measured.add_argument("--no-measure", action="store_true", help="model only")
-    measured.add_argument(
-        "--measure-steps", type=int, default=3, metavar="N", help="weight updates (default 3)"
-    )
-    measured.add_argument(
+    measured("--no-measure", action="store_true", help="model only")
+    measured("--measure-steps", type=int, default=3, metavar="N", help="weight updates (default 3)")
+    measured(
         "--measure-seconds",
         type=float,
         default=300.0,
         metavar="S",
         help="for each run, at most (default 300)",
     )
-    measured.add_argument(
-        "--measure-with",
-        metavar="WORDS",
-        default="",
-        help="arguments that make the program smaller for these runs; the study says so",
-    )
-    measured.add_argument(
-        "--loader-rate",
-        type=float,
-        metavar="R",
-        help="samples/s that a host has ready (default: the program's own loader is measured)",
-    )
+    measured("--measure-with", metavar="WORDS", default="",
+             help="arguments that make the program smaller for these runs; the study says so")  # fmt: skip
+    measured("--loader-rate", type=float, metavar="R",
+             help="samples/s that a host has ready (default: the program's own loader is measured)")  # fmt: skip
     given = parser.add_argument_group("how the answer is given")
     given.add_argument(
         "--name", default="", metavar="TEXT", help="what to call it (default: the model's class)"
@@ -74,11 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def question_of(options: argparse.Namespace) -> ScaleQuestion:
-    """The question; refuses mistakes now, also those in what is measured.
-
-    Raises:
-        CommandError, Error: an option cannot be used.
-    """
+    """The question; refuses mistakes now, also those in what is measured."""
     from tremula.hardware.catalogue import target
     from tremula.scale.question import ScaleQuestion
 
@@ -92,11 +78,7 @@ def question_of(options: argparse.Namespace) -> ScaleQuestion:
 
 
 def settings_of(options: argparse.Namespace) -> MeasureSettings:
-    """What is measured.
-
-    Raises:
-        CommandError, Error: an option cannot be used.
-    """
+    """What is measured."""
     from tremula.scale.measure import MeasureSettings
 
     try:

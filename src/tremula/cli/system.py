@@ -18,7 +18,6 @@ from rich.table import Table
 
 from tremula.cli.command import Command
 from tremula.hardware import catalogue
-from tremula.hardware.system import System
 from tremula.machine import systems
 from tremula.machine.occupancy import current_occupancy, holders, span_text
 from tremula.machine.partitions import partitions
@@ -87,7 +86,7 @@ def _current() -> dict[str, Any]:
                     "pid": pid,
                     "user": usage.user,
                     "command": usage.command,
-                    "seconds": _age(usage.attached_at),
+                    "seconds": time.time() - usage.attached_at if usage.attached_at else None,
                     "partition": partition.name,
                     "ipus": held,
                 }
@@ -108,7 +107,8 @@ def _current() -> dict[str, Any]:
 def _list(args: argparse.Namespace) -> int:
     system = systems.current()
     now = system.hardware.name if system is not None else ""
-    usable = [each for each in map(catalogue.system, catalogue.names("system")) if _usable(each)]
+    known = map(catalogue.system, catalogue.names("system"))
+    usable = [each for each in known if each.ipus <= systems.MAX_IPUS]
     rows = sorted(usable, key=lambda each: (each.chip.name, each.ipus, each.name))
     if args.json:
         plain = [
@@ -149,14 +149,6 @@ def _warn_of_environment() -> None:
             print(f"but {name}={env.raw(name)} is set in this shell and goes before it; unset {name}")
 
 
-def _usable(system: System) -> bool:
-    return system.ipus <= systems.MAX_IPUS
-
-
-def _age(attached_at: float) -> float | None:
-    return time.time() - attached_at if attached_at else None
-
-
 def _since(seconds: float | None) -> str:
     return f" for {span_text(seconds)}" if seconds is not None else ""
 
@@ -165,9 +157,4 @@ def _last(ipus: list[int]) -> str:
     return f" to {ipus[-1]}" if len(ipus) > 1 else ""
 
 
-COMMAND = Command(
-    name="system",
-    help="show or choose the virtual IPUs of this machine",
-    add_arguments=_add_arguments,
-    run=_run,
-)
+COMMAND = Command("system", "show or choose the virtual IPUs of this machine", _add_arguments, _run)

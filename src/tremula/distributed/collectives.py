@@ -37,14 +37,7 @@ _among: tuple[int, ...] | None = None
 class Group:
     """Some instances of a run. Every member must make the same calls in the same order.
 
-    Args:
-        instance: index of this one in the run.
-        members: the indices of all, in order.
-        size: number of instances in the run.
-        seconds: how long one waits for another.
-
-    Raises:
-        Error: the members did not come together in time.
+    `members` are indices among the `size` instances of the run. Raises Error if one waits longer than `seconds`.
     """
 
     def __init__(self, instance: int, members: Sequence[int], size: int, seconds: float) -> None:
@@ -134,11 +127,7 @@ class Group:
         return work
 
     def wait(self, work: Any) -> None:
-        """Wait until an operation is complete.
-
-        Raises:
-            Error: an instance is missing; says which.
-        """
+        """Wait until an operation is complete; raises Error if an instance is missing; says which."""
         try:
             work.wait()
         except RuntimeError as problem:

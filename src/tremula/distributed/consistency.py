@@ -24,11 +24,7 @@ _PACKED_BYTES = 64 << 20
 
 
 def require_same(group: Group, description: Mapping[str, Any]) -> None:
-    """Compare a description (plain JSON values) with those of the other instances.
-
-    Raises:
-        Error: on all instances, if one differs.
-    """
+    """Compare a description (plain JSON values) with those of the other instances; Error on all if one differs."""
     text = json.dumps(description)
     digest = hashlib.sha256(text.encode()).digest()
     key = f"agree/{next(group.questions)}"

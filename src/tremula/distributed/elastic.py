@@ -64,15 +64,7 @@ class OutputPipes(LogsSpecs):
 
 
 class InstanceProcesses(SubprocessContext):
-    """The processes of the instances.
-
-    Args:
-        program: what each of them runs.
-        arguments: for each instance.
-        variables: of the environment, for each instance.
-        pipes: for their output.
-        grace_seconds: how long they may take to end after a signal; then they are killed.
-    """
+    """The processes of the instances; those that do not end within `grace_seconds` of a signal are killed."""
 
     def __init__(
         self,
@@ -88,8 +80,7 @@ class InstanceProcesses(SubprocessContext):
     def launch(self) -> signal.Signals | None:
         """Start them; gives back the signal that came meanwhile, if one did.
 
-        Raises:
-            OSError: one cannot be started.
+        Raises OSError if one cannot be started.
         """
         try:
             self.start()

@@ -13,12 +13,10 @@ class HostRun:
     steps: int
     samples_per_step: int
     seconds_per_step: float
-    #: largest difference of the weights between the instances; 0.0: the same bits
-    spread: float
+    spread: float  #: largest difference of the weights between the instances; 0.0: the same bits
     #: difference of the summed gradient to that of one process alone, over its size; None: not compared
     deviation: float | None
-    #: up to which deviation is rounding, in the type of the weights
-    tolerance: float
+    tolerance: float  #: up to which deviation is rounding, in the type of the weights
     equivalent: bool | None
     note: str = ""
 

@@ -23,14 +23,7 @@ _distributed = False
 
 
 def add_model(model: str, processes: int, replicas: int, advice: str = "") -> None:
-    """A training model was wrapped.
-
-    Args:
-        model: name of its class.
-        processes: how many train it together, by its options.
-        replicas: of this process, by its options.
-        advice: the line of code that makes the options those of the run.
-    """
+    """A training model was wrapped; `advice` is the line of code that makes its options those of the run."""
     if launch_environment.instances() <= 1:
         return
     if processes == 1:

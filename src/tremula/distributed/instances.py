@@ -16,27 +16,17 @@ _FOREVER_SECONDS = 10.0 * 365 * 24 * 3600
 
 @dataclass(frozen=True)
 class Instances:
-    """This instance, and how many there are.
+    """This instance, and how many there are."""
 
-    Attributes:
-        index: of this one.
-        count: of all that train the model together.
-        timeout: seconds after which an instance that does not arrive counts as hung.
-    """
-
-    index: int = 0
-    count: int = 1
-    timeout: float = _DEFAULT_SECONDS
+    index: int = 0  #: of this one
+    count: int = 1  #: of all that train the model together
+    timeout: float = _DEFAULT_SECONDS  #: seconds after which an instance that does not arrive counts as hung
 
 
 def sync_timeout(engine_options: Mapping[str, str] | None = None) -> float:
     """How long (seconds) instances wait for each other: `target.hostSyncTimeout`; 0 there means for ever.
 
-    Args:
-        engine_options: those that hold for the program; the environment's run-time options win over them.
-
-    Raises:
-        Error: it is not a number of seconds.
+    The environment's run-time options win over `engine_options`. Raises Error if it is not a number of seconds.
     """
     options = {
         **env.get("POPLAR_ENGINE_OPTIONS"),

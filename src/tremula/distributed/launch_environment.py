@@ -77,11 +77,7 @@ def executable_cache() -> str | None:
 
 
 def number(name: str, default: int, at_least: int = 0) -> int:
-    """A whole number from the environment.
-
-    Raises:
-        Error: something else is there.
-    """
+    """A whole number from the environment; raises Error if something else is there."""
     text = os.environ.get(name)
     if text is None:
         return default

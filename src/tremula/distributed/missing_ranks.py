@@ -18,13 +18,7 @@ _PAUSE_SECONDS = 0.05
 
 
 class MissingRanks:
-    """Reports of the instances of one group about failures and their end.
-
-    Args:
-        store: where reports are written.
-        rank: which instance this is.
-        members: all instances of the group.
-    """
+    """Reports of the instances of one group (`members`) about failures and their end, in the `store`."""
 
     def __init__(self, store: Store, rank: int, members: Sequence[int]) -> None:
         self._store = store

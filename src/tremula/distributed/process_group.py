@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 
 from tremula.distributed import collectives, consistency, independent_models, protocol, rendezvous
+from tremula.distributed.collectives import Group
 from tremula.distributed.instances import Instances
-from tremula.distributed.reduction import GradientReduction
+
+
+class GradientReduction:
+    """Sums buckets of gradients over a group, in the order in which they are given."""
+
+    def __init__(self, group: Group) -> None:
+        self.instances = group.size
+        self._group = group
+        self._under_way: list[Any] = []
+
+    def start(self, bucket: torch.Tensor) -> None:
+        """Begin to replace a bucket by the sum over all instances."""
+        self._under_way.append(self._group.start_sum(bucket))
+
+    def finish(self) -> None:
+        """Wait until all buckets are summed; raises Error if an instance is missing."""
+        under_way, self._under_way = self._under_way, []
+        for work in under_way:
+            self._group.wait(work)
 
 
 class ProcessGroup:
     """This instance and the others. All of them make the same calls in the same order.
 
-    Args:
-        instances: which one this is, and of how many.
-
-    Raises:
-        Error: they do not come together in time.
+    Raises Error if they do not come together in time.
     """
 
     def __init__(self, instances: Instances) -> None:
@@ -34,11 +50,7 @@ class ProcessGroup:
         inputs: Sequence[torch.Tensor],
         settings: Mapping[str, str],
     ) -> None:
-        """See that all instances are about to compile the same model.
-
-        Raises:
-            Error: on all of them, saying which differ and where.
-        """
+        """Raise Error on all instances unless they are about to compile the same model; it says which differ."""
         consistency.require_same(
             self._group,
             {
@@ -51,11 +63,7 @@ class ProcessGroup:
         )
 
     def agree_on_gradients(self, names: Sequence[Sequence[str]]) -> None:
-        """See that all instances compute gradients of the same parameters, in the same order.
-
-        Raises:
-            Error: on all of them, saying which differ.
-        """
+        """Raise Error on all instances unless they compute gradients of the same parameters, in the same order."""
         consistency.require_same(self._group, {"gradients, as they are computed": names})
 
     def share(self, tensors: Sequence[torch.Tensor]) -> None:

@@ -31,16 +31,7 @@ def has_address() -> bool:
 
 
 def connect(rank: int, size: int, seconds: float) -> Store:
-    """The store of the run, under the prefix of ours.
-
-    Args:
-        rank: index of this instance.
-        size: number of instances.
-        seconds: how long to try.
-
-    Raises:
-        Error: nothing says where it is, or it cannot be reached in time.
-    """
+    """The store of the run, under the prefix of ours; Error if it is not known or cannot be reached in `seconds`."""
     if not has_address():
         raise Error(
             f"This is instance {rank} of {size}, but nothing says where the instances meet: MASTER_ADDR and "

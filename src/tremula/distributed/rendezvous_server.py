@@ -17,15 +17,7 @@ _TIMEOUT = datetime.timedelta(seconds=30)
 
 
 class RendezvousServer:
-    """A store that is open while the run lasts.
-
-    Args:
-        address: where to listen.
-        instances: how many will connect.
-
-    Raises:
-        OSError: the address is not one of this machine.
-    """
+    """A store that is open while the run lasts; OSError if the address is not one of this machine."""
 
     def __init__(self, address: str, instances: int) -> None:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET

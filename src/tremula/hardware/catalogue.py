@@ -30,8 +30,7 @@ _DEEPEST_BASE = 8
 def chip(name: str) -> Chip:
     """The chip called `name`, or described by the file at that path.
 
-    Raises:
-        Error: there is none, or its file is wrong.
+    Raises Error if there is none, or its file is wrong.
     """
     found = Chip(**_values("chip", name))
     if found.interleaved_memory_bytes > found.tile_memory_bytes:
@@ -88,8 +87,7 @@ def sources(name: str, kind: str | None = None) -> Mapping[str, str]:
 def target(name: str, ipus: int = 1) -> System:
     """The system that `name` stands for: a system, or the smallest with `ipus` IPUs of the chip so called.
 
-    Raises:
-        Error: there is nothing of that name, or the system has fewer IPUs.
+    Raises Error if there is nothing of that name, or the system has fewer IPUs.
     """
     if _is_path(name):
         kind = _find("system", name, any_kind=True).kind

@@ -17,42 +17,32 @@ class Chip:
 
     name: str
     title: str
-    #: when the file was last checked against its sources, year-month-day
-    date: str
-    #: the instruction set: ipu1, ipu2 or ipu21
-    architecture: str
-    #: the complete chip of which this one is a variation, if it is one
-    based_on: str = ""
+    date: str  #: when the file was last checked against its sources, year-month-day
+    architecture: str  #: the instruction set: ipu1, ipu2 or ipu21
+    based_on: str = ""  #: the complete chip of which this one is a variation, if it is one
     tiles: int
     clock_hz: float
     worker_contexts: int
 
     tile_memory_bytes: int
-    #: the part of the tile's memory in which two elements can be read at once
-    interleaved_memory_bytes: int
+    interleaved_memory_bytes: int  #: the part of the tile's memory in which two elements can be read at once
     memory_element_bytes: int
-    #: bytes that one load or store instruction moves
-    data_path_bytes: int
-    #: bytes that all contexts of a tile together copy in a cycle
-    memcpy_bytes_per_cycle: int
-    #: bytes of one instruction
-    instruction_bytes: int
+    data_path_bytes: int  #: bytes that one load or store instruction moves
+    memcpy_bytes_per_cycle: int  #: bytes that all contexts of a tile together copy in a cycle
+    instruction_bytes: int  #: bytes of one instruction
 
     #: accumulating units of the matrix engine, by type of data and partials; None: the type does not exist
     conv_units_half_half: int
     conv_units_half_float: int
     conv_units_float: int
     conv_units_fp8: int | None
-    #: bytes per cycle at which the matrix engine's weights are loaded
-    conv_weight_bytes_per_cycle: int
+    conv_weight_bytes_per_cycle: int  #: bytes per cycle at which the matrix engine's weights are loaded
 
     exchange_bytes_per_cycle: int
     #: neighbouring tiles that share a bus, and so receive the same data at twice the speed
     tiles_per_exchange_bus: int
-    #: cycles for all tiles to agree that a phase is over
-    sync_cycles: int
-    #: cycles from the send of a word to its arrival on the farthest tile
-    exchange_latency_cycles: int
+    sync_cycles: int  #: cycles for all tiles to agree that a phase is over
+    exchange_latency_cycles: int  #: cycles from the send of a word to its arrival on the farthest tile
     #: instructions that a tile executes for each separate piece that it receives
     exchange_instructions_per_fragment: int
 

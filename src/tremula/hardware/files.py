@@ -58,8 +58,7 @@ class Entry:
 def parse(text: str, origin: str) -> Entry:
     """Check the text of a file.
 
-    Raises:
-        Error: the text is not such a file; the message names `origin`, the field and what to do.
+    Raises Error if the text is not such a file; the message names `origin`, the field and what to do.
     """
     try:
         raw = tomllib.loads(text)

@@ -18,26 +18,20 @@ class Machine:
 
     name: str
     title: str
-    #: when the file was last checked against its sources, year-month-day
-    date: str
+    date: str  #: when the file was last checked against its sources, year-month-day
     chip: Chip
     based_on: str = ""
     ipus: int
 
-    #: links between the two IPUs of a rung, for what ends there
-    pair_links: int
-    #: of those, the links that also carry what crosses the rung on its way up or down
-    cross_links: int
-    #: links from an IPU to the one above it, and as many to the one below
-    rail_links: int
+    pair_links: int  #: links between the two IPUs of a rung, for what ends there
+    cross_links: int  #: of those, the links that also carry what crosses the rung on its way up or down
+    rail_links: int  #: links from an IPU to the one above it, and as many to the one below
     link_bytes_per_second: float
     #: from the first word sent to its arrival on another IPU, without waiting and without the transfer itself
     link_latency_seconds: float
-    #: time of one hop of the sync wires; a sync goes up and down
-    sync_hop_seconds: float
+    sync_hop_seconds: float  #: time of one hop of the sync wires; a sync goes up and down
 
-    #: Ethernet links of one machine to machines in other racks
-    gateway_links: int | None
+    gateway_links: int | None  #: Ethernet links of one machine to machines in other racks
     gateway_link_bytes_per_second: float | None
 
     #: what one IPU takes from, and gives to, the buffer that the host fills or empties
@@ -45,13 +39,10 @@ class Machine:
     #: what the host sends to, and gets from, the buffer of one IPU
     host_to_ipu_bytes_per_second: float | None
     ipu_to_host_bytes_per_second: float | None
-    #: the whole machine's link to its host
-    host_link_bytes_per_second: float
+    host_link_bytes_per_second: float  #: the whole machine's link to its host
 
-    #: memory beside the chips that programs can put tensors into
-    streaming_memory_bytes: int | None
-    #: its rate, shared by the IPUs of the machine
-    streaming_bytes_per_second: float | None
+    streaming_memory_bytes: int | None  #: memory beside the chips that programs can put tensors into
+    streaming_bytes_per_second: float | None  #: its rate, shared by the IPUs of the machine
 
     idle_power_watts: float | None
     busy_power_watts: float | None
@@ -67,5 +58,4 @@ class Machine:
     die_busy_celsius: float | None = None
     board_idle_celsius: float | None = None
     board_busy_celsius: float | None = None
-    #: how far a temperature may lie from the modelled one: rooms differ
-    celsius_spread: float | None = None
+    celsius_spread: float | None = None  #: how far a temperature may lie from the modelled one: rooms differ

@@ -20,15 +20,12 @@ class System:
 
     name: str
     title: str
-    #: when the file was last checked against its sources, year-month-day
-    date: str
+    date: str  #: when the file was last checked against its sources, year-month-day
     machine: Machine
     based_on: str = ""
     machines: int
-    #: machines whose IPUs are joined by IPU-Links
-    machines_per_rack: int
-    #: mesh, or torus: the top of the ladder is cabled to its bottom
-    topology: str
+    machines_per_rack: int  #: machines whose IPUs are joined by IPU-Links
+    topology: str  #: mesh, or torus: the top of the ladder is cabled to its bottom
     hosts: int
 
     @property

@@ -23,25 +23,16 @@ from tremula.machine.occupancy import Occupancy, current_occupancy, too_few
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that can be started.
+    """A run that can be started."""
 
-    Attributes:
-        settings: what the user asked for.
-        layout: who runs where.
-        here: the number of this machine among the hosts; None if it only launches.
-        occupancy: where IPUs come from; None if none are needed or there is only an IPU model.
-        mpirun: the program that starts the instances; None if the launcher does.
-        asked: what users ask of mpirun.
-        network: the network that hosts talk over.
-    """
-
-    settings: Settings
-    layout: Layout
-    here: int | None
+    settings: Settings  #: what the user asked for
+    layout: Layout  #: who runs where
+    here: int | None  #: the number of this machine among the hosts; None if it only launches
+    #: where IPUs come from; None if none are needed or there is only an IPU model
     occupancy: Occupancy | None
-    mpirun: str | None
-    asked: Asked
-    network: Network | None
+    mpirun: str | None  #: the program that starts the instances; None if the launcher does
+    asked: Asked  #: what users ask of mpirun
+    network: Network | None  #: the network that hosts talk over
 
 
 def plan(settings: Settings) -> tuple[Plan | None, list[str]]:

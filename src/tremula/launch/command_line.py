@@ -53,11 +53,7 @@ def parse(words: Sequence[str]) -> tuple[Settings, list[str]]:
 
 
 def value_of(option: Option, text: str) -> Any:
-    """The value that `text` stands for.
-
-    Raises:
-        BadValueError: it stands for none.
-    """
+    """The value that `text` stands for; raises BadValueError if it stands for none."""
     if "\0" in text:
         raise BadValueError("takes no text with a NUL character")
     if option.kind == FLAG:
@@ -77,11 +73,7 @@ def value_of(option: Option, text: str) -> Any:
 
 
 def checked_number(option: Option, number: int) -> int:
-    """`number`, if the option takes it.
-
-    Raises:
-        BadValueError: it is out of range.
-    """
+    """`number`, if the option takes it; raises BadValueError if it is out of range."""
     least = 1 if option.kind == COUNT else 0
     if not least <= number <= _MAX_NUMBER:
         raise BadValueError(f"takes a whole number of {least} or more, up to {_MAX_NUMBER}")

@@ -13,14 +13,7 @@ from tremula.launch.reservation import Devices
 def variables(
     plan: Plan, instance: Instance, devices: Devices, store_address: tuple[str, int]
 ) -> dict[str, str]:
-    """What one instance is given.
-
-    Args:
-        plan: the run.
-        instance: which one.
-        devices: what the run holds.
-        store_address: address and port of the run's key-value store.
-    """
+    """What one instance is given."""
     settings, layout = plan.settings, plan.layout
     given = {
         protocol.TOTAL_REPLICAS: str(layout.num_replicas),

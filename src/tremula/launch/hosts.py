@@ -35,11 +35,7 @@ class Host:
 
 
 def parse_list(text: str) -> list[Host]:
-    """Hosts as in `host0,host1` or `host[0-2,4]`, in that order.
-
-    Raises:
-        BadHostsError: it is no such list.
-    """
+    """Hosts as in `host0,host1` or `host[0-2,4]`, in that order; raises BadHostsError if it is no such list."""
     hosts = [Host(name) for part in _split(text) for name in _expand(part)]
     _check(hosts)
     return hosts
@@ -48,8 +44,7 @@ def parse_list(text: str) -> list[Host]:
 def read_file(path: Path) -> list[Host]:
     """Hosts of a file, one in each line: a name, then perhaps `slots=N`. `#` begins a remark.
 
-    Raises:
-        BadHostsError: the file cannot be read or is no such file.
+    Raises BadHostsError if the file cannot be read or is no such file.
     """
     shown = plain(str(path), 200, lines=False)
     try:

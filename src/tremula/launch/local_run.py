@@ -13,11 +13,18 @@ import time
 from tremula.distributed import elastic
 from tremula.distributed.elastic import InstanceProcesses, OutputPipes
 from tremula.distributed.rendezvous_server import RendezvousServer
-from tremula.launch import environment, failure, processes
+from tremula.launch import environment, processes
 from tremula.launch.independent_models import IndependentModelsWarning
 from tremula.launch.output import Lines, Pump, Stream, Tail
-from tremula.launch.run import BROKEN_PIPE, GRACE_SECONDS, POLL_SECONDS, Run
-from tremula.launch.signals import SignalHandler
+from tremula.launch.run import (
+    BROKEN_PIPE,
+    GRACE_SECONDS,
+    POLL_SECONDS,
+    Run,
+    SignalHandler,
+    exit_code,
+    report_failure,
+)
 
 
 def run(current: Run) -> int:
@@ -130,5 +137,5 @@ def _conclude(
     if not failed:
         return 0
     for index, code in sorted(failed.items()):
-        failure.report(current.logger, index, code, tails.get(index), stopped)
-    return failure.exit_code(failed[min(failed)])
+        report_failure(current.logger, index, code, tails.get(index), stopped)
+    return exit_code(failed[min(failed)])

@@ -12,12 +12,7 @@ _VERBOSITY = {DEBUG: 2, INFO: 1, WARNING: 0, ERROR: 0}
 
 
 class Logger:
-    """Writes lines that are loud enough.
-
-    Args:
-        stream: where to.
-        verbosity: 0 for warnings and errors, 1 for what is done, 2 for details.
-    """
+    """Writes lines up to a verbosity: 0 for warnings and errors, 1 for what is done, 2 for details."""
 
     def __init__(self, stream: OutputStream, verbosity: int) -> None:
         self._stream = stream

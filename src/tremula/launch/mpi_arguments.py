@@ -26,19 +26,12 @@ _TAGS = ("--tag-output", "-tag-output")
 
 @dataclass(frozen=True)
 class Asked:
-    """What users ask of mpirun.
+    """What users ask of mpirun."""
 
-    Attributes:
-        everywhere: options of mpirun as a whole.
-        each: options before each instance.
-        variables: values that `-x NAME=value` sets.
-        needs_mpirun: whether there is an option that only mpirun can follow.
-    """
-
-    everywhere: list[str] = field(default_factory=list)
-    each: list[str] = field(default_factory=list)
-    variables: dict[str, str] = field(default_factory=dict)
-    needs_mpirun: bool = False
+    everywhere: list[str] = field(default_factory=list)  #: options of mpirun as a whole
+    each: list[str] = field(default_factory=list)  #: options before each instance
+    variables: dict[str, str] = field(default_factory=dict)  #: values that `-x NAME=value` sets
+    needs_mpirun: bool = False  #: whether there is an option that only mpirun can follow
 
     @property
     def anything(self) -> bool:
@@ -52,11 +45,7 @@ class Asked:
 
 
 def asked(settings: Settings) -> Asked:
-    """Read `--mpi-global-args` and `--mpi-local-args`.
-
-    Raises:
-        ValueError: quotation marks do not match.
-    """
+    """Read `--mpi-global-args` and `--mpi-local-args`; raises ValueError if quotation marks do not match."""
     everywhere, each = shlex.split(settings.mpi_global_args), shlex.split(settings.mpi_local_args)
     variables: dict[str, str] = {}
     needs_mpirun = False
@@ -103,16 +92,7 @@ def arguments(
     variables: list[dict[str, str]],
     wrapped: list[list[str]],
 ) -> list[str]:
-    """The whole command line.
-
-    Args:
-        mpirun: the program.
-        layout: who runs where.
-        settings: what the user asked for.
-        wanted: what the user asked of mpirun.
-        variables: for each instance, what it is given.
-        wrapped: for each instance, what is started.
-    """
+    """The whole command line; `variables` and `wrapped` have what each instance is given and starts."""
     everywhere = [word for word in wanted.everywhere if word not in (*_TAGS, _AS_ROOT)]
     words = [mpirun, "--bind-to", "none", "--tag-output"]
     if settings.allow_run_as_root or wanted.as_root:

@@ -20,12 +20,7 @@ _FAILED = re.compile(r"Process name:\s+\[\[\d+,\d+\],(\d+)\]|process rank (\d+) 
 
 
 class Account:
-    """What is known of the instances from mpirun's output.
-
-    Attributes:
-        tails: what each said last.
-        own: what mpirun itself said last.
-    """
+    """What is known of the instances from mpirun's output: what each said last, and mpirun's `own` words."""
 
     def __init__(self) -> None:
         self.tails: defaultdict[int, Tail] = defaultdict(Tail)
@@ -41,13 +36,7 @@ class Account:
 
 
 class TaggedOutput:
-    """One of mpirun's two streams.
-
-    Args:
-        stream: where it goes.
-        account: who keeps what was said last.
-        shows: whether a stream of an instance is shown.
-    """
+    """One of mpirun's two streams; `shows` says whether a stream of an instance is shown."""
 
     def __init__(self, stream: OutputStream, account: Account, shows: Callable[..., bool]) -> None:
         self._stream = stream

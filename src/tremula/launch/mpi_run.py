@@ -16,12 +16,20 @@ import time
 
 from tremula.distributed.rendezvous_server import RendezvousServer
 from tremula.errors import Error
-from tremula.launch import environment, failure, hosts, mpi_arguments, processes
+from tremula.launch import environment, hosts, mpi_arguments, processes
 from tremula.launch.independent_models import IndependentModelsWarning
 from tremula.launch.mpi_output import Account, TaggedOutput
 from tremula.launch.output import Pump
-from tremula.launch.run import BROKEN_PIPE, GRACE_SECONDS, POLL_SECONDS, WRAPPER, Run
-from tremula.launch.signals import SignalHandler
+from tremula.launch.run import (
+    BROKEN_PIPE,
+    GRACE_SECONDS,
+    POLL_SECONDS,
+    WRAPPER,
+    Run,
+    SignalHandler,
+    exit_code,
+    report_failure,
+)
 
 
 def run(current: Run, mpirun: str) -> int:
@@ -67,11 +75,7 @@ def run(current: Run, mpirun: str) -> int:
 
 
 def _store_address(current: Run) -> str:
-    """The address at which all hosts reach the store.
-
-    Raises:
-        Error: there is none.
-    """
+    """The address at which all hosts reach the store; raises Error if there is none."""
     plan = current.plan
     away = [host.name for number, host in enumerate(plan.layout.hosts) if number != plan.here]
     if not away:
@@ -126,7 +130,7 @@ def _conclude(
     current: Run, process: subprocess.Popen[bytes], code: int, signals: SignalHandler, account: Account
 ) -> int:
     logger = current.logger
-    handed_on = failure.exit_code(code)
+    handed_on = exit_code(code)
     logger.info(f"mpirun (PID {process.pid}) terminated with exit code {handed_on}")
     if signals.first is not None:
         logger.warn(f"{signals.first.name} received: all instances were stopped.")
@@ -135,7 +139,7 @@ def _conclude(
         return BROKEN_PIPE
     if code and account.failed is not None:
         as_process = 128 - code if code > 128 else code
-        failure.report(logger, account.failed, as_process, account.tails.get(account.failed))
+        report_failure(logger, account.failed, as_process, account.tails.get(account.failed))
     elif code:
         logger.error(f"mpirun failed with exit code {handed_on}; its own lines above say why.")
     return handed_on

@@ -28,33 +28,19 @@ FLAG_WORDS: dict[str, bool] = {
 
 @dataclass(frozen=True)
 class Option:
-    """One option.
+    """One option."""
 
-    Attributes:
-        name: without the dashes.
-        kind: what value it takes.
-        default: the value when it is not given.
-        help: what it does here.
-        group: where help shows it.
-        short: another spelling, with its dash.
-        value: how help calls the value.
-        choices: the words that a choice knows.
-        no_effect: why it changes nothing here; empty for options that do something.
-        kept: whether a configuration file may hold it.
-        any_word: whether the next word is its value even where it is the name of an option.
-    """
-
-    name: str
-    kind: str
-    default: Any
-    help: str
-    group: str = CONFIGURATION
-    short: str = ""
-    value: str = ""
-    choices: tuple[str, ...] = ()
-    no_effect: str = ""
-    kept: bool = True
-    any_word: bool = False
+    name: str  #: without the dashes
+    kind: str  #: what value it takes
+    default: Any  #: the value when it is not given
+    help: str  #: what it does here
+    group: str = CONFIGURATION  #: where help shows it
+    short: str = ""  #: another spelling, with its dash
+    value: str = ""  #: how help calls the value
+    choices: tuple[str, ...] = ()  #: the words that a choice knows
+    no_effect: str = ""  #: why it changes nothing here; empty for options that do something
+    kept: bool = True  #: whether a configuration file may hold it
+    any_word: bool = False  #: whether the next word is its value even where it is the name of an option
 
     @property
     def attribute(self) -> str:
@@ -120,12 +106,7 @@ BY_SHORT: dict[str, Option] = {option.short: option for option in OPTIONS if opt
 
 @dataclass
 class Settings:
-    """What a command line and a configuration file ask for.
-
-    Attributes:
-        command: the program and its arguments.
-        given: options that were named, and by whom: `the command line` or a file.
-    """
+    """What a command line and a configuration file ask for."""
 
     help: bool = False
     version: bool = False
@@ -163,7 +144,8 @@ class Settings:
     only_stdout_from_instance: int | None = None
     verbose: bool = False
     vv: bool = False
-    command: list[str] = field(default_factory=list)
+    command: list[str] = field(default_factory=list)  #: the program and its arguments
+    #: options that were named, and by whom: `the command line` or a file
     given: dict[str, str] = field(default_factory=dict)
 
     @property

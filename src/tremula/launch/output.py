@@ -64,14 +64,7 @@ class Stream(Protocol):
 
 
 class Lines:
-    """One stream of one instance.
-
-    Args:
-        tag: what stands before each line; may be empty.
-        stream: where it goes.
-        shown: False for an instance whose output was not asked for.
-        tail: who keeps the last lines.
-    """
+    """One stream of one instance; `tag` stands before each line that is shown, `tail` keeps the last ones."""
 
     def __init__(self, tag: bytes, stream: OutputStream, *, shown: bool, tail: Tail) -> None:
         self._tag = tag

@@ -12,11 +12,7 @@ import threading
 
 
 class OutputStream:
-    """A stream to write to.
-
-    Attributes:
-        broken: its reader is gone.
-    """
+    """A stream to write to; `broken` when its reader is gone."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

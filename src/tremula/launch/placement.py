@@ -12,21 +12,13 @@ IPUS_PER_LINK_DOMAIN = 64
 
 @dataclass(frozen=True)
 class Instance:
-    """One host process of the run.
+    """One host process of the run."""
 
-    Attributes:
-        index: its number among all, which is its rank.
-        host: the number of its host.
-        local_index: its number on that host.
-        first_replica: its first replica.
-        replicas: how many it has.
-    """
-
-    index: int
-    host: int
-    local_index: int
-    first_replica: int
-    replicas: int
+    index: int  #: its number among all, which is its rank
+    host: int  #: the number of its host
+    local_index: int  #: its number on that host
+    first_replica: int  #: its first replica
+    replicas: int  #: how many it has
 
 
 @dataclass(frozen=True)

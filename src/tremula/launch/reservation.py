@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from types import TracebackType
 from typing import Any
 
 from tremula.launch.check import Plan
@@ -17,28 +16,19 @@ from tremula.settings.environment import env
 
 
 class Devices:
-    """What a run holds while it lasts; a context manager.
-
-    Attributes:
-        parent: the id of the device on each host, of which each instance has a part; None in offline mode.
-        token: what lets processes of this host attach inside the reservation.
-        target_options: how its IPUs are linked, as JSON; empty without IPUs.
-    """
+    """What a run holds while it lasts; a context manager."""
 
     def __init__(self, plan: Plan, logger: Logger) -> None:
         self._plan = plan
         self._logger = logger
         self._reservation: Reservation | None = None
+        #: the id of the device on each host, of which each instance has a part; None in offline mode
         self.parent: int | None = None
-        self.token = ""
-        self.target_options = ""
+        self.token = ""  #: lets processes of this host attach inside the reservation
+        self.target_options = ""  #: how its IPUs are linked, as JSON; empty without IPUs
 
     def __enter__(self) -> Devices:
-        """Take the device.
-
-        Raises:
-            Error: none is free; the message says who holds them.
-        """
+        """Take the device; raises Error if none is free; the message says who holds them."""
         plan, logger, layout = self._plan, self._logger, self._plan.layout
         ipus = layout.ipus_per_host
         if plan.settings.offline_mode:
@@ -72,9 +62,7 @@ class Devices:
         logger.debug(f"Using target options: {self.target_options}")
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Give it back."""
         if self._reservation is not None:
             self._reservation.release()
@@ -96,7 +84,7 @@ class Devices:
         logger.info(f"Partition {partition.name} already exists and is in state: PS_ACTIVE")
         if partition.reconfigurable:
             logger.debug(f"The reconfigurable partition {partition.name} is OK")
-        own = _from_environment()
+        own: dict[str, Any] = env.get("POPLAR_TARGET_OPTIONS") or {}
         logger.debug(f"Target options from environment: {_compact(own)}")
         options = {
             "ipuLinkDomainSize": str(min(partition.size, IPUS_PER_LINK_DOMAIN)),
@@ -107,11 +95,6 @@ class Devices:
         }
         logger.debug(f"Target options from V-IPU partition: {_compact(options)}")
         self.target_options = _compact({**options, **own})
-
-
-def _from_environment() -> dict[str, Any]:
-    found: dict[str, Any] = env.get("POPLAR_TARGET_OPTIONS") or {}
-    return found
 
 
 def _compact(options: dict[str, Any]) -> str:

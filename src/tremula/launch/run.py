@@ -1,19 +1,22 @@
-"""A run of instances: what both ways of starting them share."""
+"""A run of instances: what both ways of starting them share, signals to the launcher, and why a run failed."""
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
+from tremula.formatting import plain
 from tremula.launch import processes
 from tremula.launch.check import Plan
 from tremula.launch.logger import Logger
-from tremula.launch.output import Pump
+from tremula.launch.output import Pump, Tail
 from tremula.launch.output_stream import OutputStream
 from tremula.launch.placement import Instance
 from tremula.launch.reservation import Devices
-from tremula.launch.signals import SignalHandler
 
 #: how long instances may take to end when they are asked to; then they are killed
 GRACE_SECONDS = 3.0
@@ -24,7 +27,39 @@ _LAST_OUTPUT_SECONDS = 1.0
 #: what a shell reports for a program whose reader was gone
 BROKEN_PIPE = 141
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 WRAPPER = Path(__file__).with_name("instance.py")
+
+
+class SignalHandler:
+    """Records the first signal, which asks for an orderly end; a second one kills at once."""
+
+    def __init__(self, kill: Callable[[], None]) -> None:
+        self._kill = kill
+        self._hangup_ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN  # nohup
+        self.first: signal.Signals | None = None
+
+    def install(self) -> None:
+        """Handle signals from now on, instead of earlier handlers."""
+        for number in SIGNALS:
+            ignored = number == signal.SIGHUP and self._hangup_ignored
+            signal.signal(number, signal.SIG_IGN if ignored else self._handle)
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+    def ignore(self) -> None:
+        """Ignore signals: nothing is left to interrupt."""
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
+    def record(self, number: signal.Signals) -> None:
+        """Take a signal that another handler received."""
+        if self.first is None:
+            self.first = number
+        else:
+            self._kill()
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        self.record(signal.Signals(number))
 
 
 @dataclass(frozen=True)
@@ -69,3 +104,32 @@ class Run:
             if signals.first is not None:
                 pump.finish(_LAST_OUTPUT_SECONDS)
                 return
+
+
+def exit_code(code: int) -> int:
+    """The code to hand on for the end of a process: 128 and the signal, for one that a signal ended."""
+    return 128 - code if code < 0 else code
+
+
+def ending(code: int) -> str:
+    """How a process ended, in words."""
+    if code >= 0:
+        return f"failed with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    aside = " (the system does that when memory runs out)" if name == "SIGKILL" else ""
+    return f"was ended by {name}{aside}"
+
+
+def report_failure(logger: Logger, instance: int, code: int, tail: Tail | None, stopped: int = 0) -> None:
+    """Say which instance failed and how, show its last lines, and how many others were stopped for it."""
+    aside = f"; {stopped} other(s) stopped because of it" if stopped else ""
+    lines = tail.lines() if tail is not None else []
+    text = f"Instance {instance} {ending(code)}{aside}."
+    if not lines:
+        logger.error(f"{text} It had written nothing.")
+        return
+    shown = "\n".join(f"    | {plain(line, 500, lines=False)}" for line in lines)
+    logger.error(f"{text} Its last lines:\n{shown}")

@@ -36,15 +36,7 @@ def ipus_needed(
 ) -> int:
     """IPUs to reserve for a program that uses `ipus`: hardware has devices of powers of two.
 
-    Args:
-        ipus: that the program uses.
-        round_up: whether the user allows more.
-        hardware: whether IPUs are shown as hardware.
-        stack: the front end's name, for the message.
-        round_up_option: how its users allow more, for the message.
-
-    Raises:
-        Error: it is not a power of two, or too many.
+    The message of the Error names the front end (`stack`) and how its users allow more (`round_up_option`).
     """
     rounded = 1 << (ipus - 1).bit_length() if ipus > 0 else 1
     if rounded == ipus or not hardware:
@@ -70,10 +62,7 @@ def ipus_needed(
 class Attachment:
     """A program's hold on a device. Release it with `detach`.
 
-    Args:
-        ipus: how many IPUs it needs.
-        device_id: the device that the user named; any by default.
-        hardware: False for an IPU model and for offline compilation, which hold nothing.
+    `hardware` is False for an IPU model and for offline compilation, which hold nothing.
     """
 
     def __init__(self, ipus: int, *, device_id: int | None = None, hardware: bool) -> None:
@@ -98,8 +87,7 @@ class Attachment:
     def attach(self) -> None:
         """Take a free device, or the one that the user named; wait for it if the user asked to.
 
-        Raises:
-            Error: none is free; the message says which processes hold them.
+        Raises Error if none is free; the message says which processes hold them.
         """
         if self._occupancy is not None:
             self._take(self._occupancy)
@@ -117,11 +105,7 @@ class Attachment:
         self.meter = None
 
     def about_to_run(self) -> None:
-        """Raise a fault of the device that GCDA_OPTIONS asks for, when it is due.
-
-        Raises:
-            Error: recoverable or not, as on hardware.
-        """
+        """Raise a fault that GCDA_OPTIONS asks for, when it is due; recoverable or not, as on hardware."""
         if self._injector is not None:
             self._injector.on_use(self.device.ipus)
 
@@ -165,11 +149,7 @@ class Attachment:
             raise
 
     def _candidates(self) -> list[Device]:
-        """The devices that would do, free or not.
-
-        Raises:
-            Error: there are none.
-        """
+        """The devices that would do, free or not; raises Error if there are none."""
         found = self._occupancy
         assert found is not None
         there = found.candidates(self._ipus)

@@ -40,49 +40,27 @@ _LONG_CALL_SECONDS = 0.002
 
 @dataclass(frozen=True)
 class Usage:
-    """What is known of the program that is, or was last, attached to an IPU.
+    """What is known of the program that is, or was last, attached to an IPU."""
 
-    Attributes:
-        pid: its process.
-        device_id: the device that it took, of which this IPU is a part.
-        device_ipus: how many IPUs that device has.
-        calls: calls to the wrapped model.
-        samples: samples of those calls.
-        resets: how often the device was reset.
-        attached_at: when it was taken (seconds since 1970).
-        updated_at: when the last call ended.
-        busy_seconds: measured seconds of the calls.
-        recent: share of the last few seconds that calls took, at `updated_at`.
-        modelled_cycles: cycles that the calls would take on the chip, if that was modelled.
-        modelled_seconds: the same in seconds.
-        tile_bytes: modelled bytes on the fullest tile.
-        tile_memory_bytes: bytes that a tile has.
-        to_ipu_bytes: bytes that the host gave to the program.
-        from_ipu_bytes: bytes that it took back.
-        user: who runs it.
-        command: the program.
-        model: class name of the wrapped model.
-    """
-
-    pid: int = 0
-    device_id: int = 0
-    device_ipus: int = 0
-    calls: int = 0
-    samples: int = 0
-    resets: int = 0
-    attached_at: float = 0.0
-    updated_at: float = 0.0
-    busy_seconds: float = 0.0
-    recent: float = 0.0
-    modelled_cycles: float = 0.0
-    modelled_seconds: float = 0.0
-    tile_bytes: int = 0
-    tile_memory_bytes: int = 0
-    to_ipu_bytes: int = 0
-    from_ipu_bytes: int = 0
-    user: str = ""
-    command: str = ""
-    model: str = ""
+    pid: int = 0  #: its process
+    device_id: int = 0  #: the device that it took, of which this IPU is a part
+    device_ipus: int = 0  #: how many IPUs that device has
+    calls: int = 0  #: calls to the wrapped model
+    samples: int = 0  #: samples of those calls
+    resets: int = 0  #: how often the device was reset
+    attached_at: float = 0.0  #: when it was taken (seconds since 1970)
+    updated_at: float = 0.0  #: when the last call ended
+    busy_seconds: float = 0.0  #: measured seconds of the calls
+    recent: float = 0.0  #: share of the last few seconds that calls took, at `updated_at`
+    modelled_cycles: float = 0.0  #: cycles that the calls would take on the chip, if that was modelled
+    modelled_seconds: float = 0.0  #: the same in seconds
+    tile_bytes: int = 0  #: modelled bytes on the fullest tile
+    tile_memory_bytes: int = 0  #: bytes that a tile has
+    to_ipu_bytes: int = 0  #: bytes that the host gave to the program
+    from_ipu_bytes: int = 0  #: bytes that it took back
+    user: str = ""  #: who runs it
+    command: str = ""  #: the program
+    model: str = ""  #: class name of the wrapped model
 
     def utilisation(self, now: float | None = None) -> float:
         """Share of the last seconds in which the program computed: 0 to 1, measured."""

@@ -15,15 +15,10 @@ from tremula.errors import Error
 
 @dataclass(frozen=True)
 class Device:
-    """A set of neighbouring IPUs that act as one target.
+    """A set of neighbouring IPUs that act as one target."""
 
-    Attributes:
-        id: what `useIpuId` and `--device-id` name.
-        ipus: indices of its IPUs in the partition.
-    """
-
-    id: int
-    ipus: tuple[int, ...]
+    id: int  #: what `useIpuId` and `--device-id` name
+    ipus: tuple[int, ...]  #: indices of its IPUs in the partition
 
     @property
     def first(self) -> int:
@@ -51,39 +46,24 @@ def devices(partition_ipus: int) -> list[Device]:
 
 def of_size(ipus: int, partition_ipus: int) -> list[Device]:
     """The devices of exactly `ipus` IPUs, in the order of their ids."""
-    first = 0
-    for size in sizes(partition_ipus):
-        count = partition_ipus // size
-        if size == ipus:
-            return [Device(first + i, tuple(range(i * size, (i + 1) * size))) for i in range(count)]
-        first += count
-    return []
+    return [each for each in devices(partition_ipus) if len(each.ipus) == ipus]
 
 
 def device(device_id: int, partition_ipus: int) -> Device:
-    """The device with an id.
-
-    Raises:
-        Error: there is none.
-    """
-    first = 0
-    for size in sizes(partition_ipus):
-        count = partition_ipus // size
-        if first <= device_id < first + count:
-            start = (device_id - first) * size
-            return Device(device_id, tuple(range(start, start + size)))
-        first += count
-    raise Error(
-        f"There is no device {device_id}: {partition_ipus} IPU(s) have the ids 0 to {first - 1} "
-        "(`gc-info --list-devices` shows them)."
-    )
+    """The device with an id; raises Error if there is none."""
+    found = devices(partition_ipus)
+    if not 0 <= device_id < len(found):
+        raise Error(
+            f"There is no device {device_id}: {partition_ipus} IPU(s) have the ids 0 to {len(found) - 1} "
+            "(`gc-info --list-devices` shows them)."
+        )
+    return found[device_id]
 
 
 def child_of(parent_id: int, ipus: int, index: int, partition_ipus: int) -> Device:
     """The `index`th device of `ipus` IPUs inside another.
 
-    Raises:
-        Error: there is no such parent, or it has fewer such children.
+    Raises Error if there is no such parent, or it has fewer such children.
     """
     parent = device(parent_id, partition_ipus)
     inside = [each for each in of_size(ipus, partition_ipus) if set(each.ipus) <= set(parent.ipus)]

@@ -25,7 +25,7 @@ from tremula.errors import Error, RecoverableError, UnrecoverableError
 from tremula.machine import events
 from tremula.machine.occupancy import Occupancy, current_occupancy
 from tremula.machine.sensors import gcda_options
-from tremula.machine.state_directory import folder_of
+from tremula.machine.systems import folder_of
 from tremula.settings.environment import env
 from tremula.settings.gcda import SOC_ERRORS, GcdaOptions
 
@@ -47,23 +47,14 @@ _MAX_IPUS = 4096
 
 @dataclass(frozen=True)
 class Fired:
-    """A fault that has happened.
+    """A fault that has happened."""
 
-    Attributes:
-        setting: identifies what GCDA_OPTIONS asked for.
-        errors: its names.
-        ipus: the IPUs that have it, counted in the system.
-        pid: the process that met it.
-        at: when (seconds since 1970).
-        present: whether the IPUs still have it.
-    """
-
-    setting: str
-    errors: tuple[str, ...]
-    ipus: tuple[int, ...]
-    pid: int
-    at: float
-    present: bool
+    setting: str  #: identifies what GCDA_OPTIONS asked for
+    errors: tuple[str, ...]  #: its names
+    ipus: tuple[int, ...]  #: the IPUs that have it, counted in the system
+    pid: int  #: the process that met it
+    at: float  #: when (seconds since 1970)
+    present: bool  #: whether the IPUs still have it
 
 
 class Injector:
@@ -81,12 +72,7 @@ class Injector:
         self._warned = False
 
     def on_use(self, device_ids: Iterable[int]) -> None:
-        """A program is about to use these devices (IPUs of the partition): fails if it is their turn.
-
-        Raises:
-            RecoverableError: with the `recovery_action` that helps.
-            UnrecoverableError: nothing but `gc-reset` helps.
-        """
+        """A program is about to use these devices (IPUs of the partition): raises a fault if it is their turn."""
         with self._guard:
             ipus = tuple(device_ids)
             if self._fired is not None and not self._recover(self._fired):
@@ -158,8 +144,7 @@ _injectors: dict[tuple[int, str, str, str], Injector] = {}
 def injector() -> Injector | None:
     """What makes uses of devices fail; None where nothing is to fail, as nearly always.
 
-    Raises:
-        Error: GCDA_OPTIONS cannot be understood.
+    Raises Error if GCDA_OPTIONS cannot be understood.
     """
     if not env.is_set("GCDA_OPTIONS"):
         return None

@@ -40,40 +40,25 @@ _HOST_TABLES_OF_MACHINES = (34_082_914_304, 268_435_456)
 
 @dataclass(frozen=True)
 class IpuRecord:
-    """One IPU of a partition.
+    """One IPU of a partition."""
 
-    Attributes:
-        id: its device id in the partition.
-        machine: the machine that it is in, counted in the system.
-        board: the board that it is on, counted in the system.
-        number: its number in the machine: the last comes first.
-        host: address of its machine, or the slot of its card.
-        serial: serial number of its board.
-        on_card: whether it sits in the host rather than in a machine of its own.
-        usage: what the process that holds it does; None if none does.
-        reserver: the launcher that keeps it, if no process holds it.
-        sensors: what its sensors would show.
-        error: its error state.
-    """
-
-    id: int
-    machine: int
-    board: int
-    number: int
-    host: str
-    serial: str
-    on_card: bool
-    usage: Usage | None
-    reserver: int | None
-    sensors: IpuSensors
-    error: str
+    id: int  #: its device id in the partition
+    machine: int  #: the machine that it is in, counted in the system
+    board: int  #: the board that it is on, counted in the system
+    number: int  #: its number in the machine: the last comes first
+    host: str  #: address of its machine, or the slot of its card
+    serial: str  #: serial number of its board
+    on_card: bool  #: whether it sits in the host rather than in a machine of its own
+    usage: Usage | None  #: what the process that holds it does; None if none does
+    reserver: int | None  #: the launcher that keeps it, if no process holds it
+    sensors: IpuSensors  #: what its sensors would show
+    error: str  #: its error state
 
 
 def rooms(*, every_partition: bool = False) -> list[Occupancy]:
     """The partition that this process uses, or all of them; empty on a machine without IPUs.
 
-    Raises:
-        Error: what was chosen does not exist, or its files cannot be used.
+    Raises Error if what was chosen does not exist, or its files cannot be used.
     """
     if not every_partition:
         found = current_occupancy()

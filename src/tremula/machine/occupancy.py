@@ -15,8 +15,7 @@ from tremula.machine.counters import Counters, Usage, counters_in
 from tremula.machine.device_ids import Device
 from tremula.machine.device_locks import DeviceLocks, device_locks_in
 from tremula.machine.partitions import Partition, selected
-from tremula.machine.state_directory import folder_of
-from tremula.machine.systems import VirtualSystem
+from tremula.machine.systems import VirtualSystem, folder_of
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,7 @@ class Occupancy:
 def current_occupancy(partition: str | None = None) -> Occupancy | None:
     """The partition that this process uses, with its locks and counters; None on a machine without IPUs.
 
-    Raises:
-        Error: the system or partition that was chosen does not exist, or its files cannot be used.
+    Raises Error if the system or partition that was chosen does not exist, or its files cannot be used.
     """
     system = systems.current()
     if system is None:

@@ -18,8 +18,7 @@ from tremula import log
 from tremula.atomic_files import atomic_open
 from tremula.checked_json import decode
 from tremula.errors import Error
-from tremula.machine.state_directory import folder_of
-from tremula.machine.systems import VirtualSystem
+from tremula.machine.systems import VirtualSystem, folder_of
 from tremula.settings.environment import env
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
@@ -29,27 +28,16 @@ SYNC_TYPES = ("c2-compatible", "pod-native", "pod-native-default")
 
 @dataclass(frozen=True)
 class Partition:
-    """A set of IPUs of the system.
+    """A set of IPUs of the system."""
 
-    Attributes:
-        name: how users call it.
-        first_ipu: its first IPU, counted in the system.
-        size: how many IPUs it has.
-        reconfigurable: whether any device of it may be taken, or only the whole.
-        gcds: graph compile domains: how many hosts share it.
-        allocation: the allocation that its IPUs come from.
-        sync_type: how its IPUs wait for each other.
-        made_by_user: False for the one that stands for an undivided system.
-    """
-
-    name: str
-    first_ipu: int
-    size: int
-    reconfigurable: bool = True
-    gcds: int = 1
-    allocation: str = ""
-    sync_type: str = "c2-compatible"
-    made_by_user: bool = True
+    name: str  #: how users call it
+    first_ipu: int  #: its first IPU, counted in the system
+    size: int  #: how many IPUs it has
+    reconfigurable: bool = True  #: whether any device of it may be taken, or only the whole
+    gcds: int = 1  #: graph compile domains: how many hosts share it
+    allocation: str = ""  #: the allocation that its IPUs come from
+    sync_type: str = "c2-compatible"  #: how its IPUs wait for each other
+    made_by_user: bool = True  #: False for the one that stands for an undivided system
 
     def system_range(self, first: int, count: int) -> range:
         """IPUs of the partition as IPUs of the system."""
@@ -66,11 +54,7 @@ def partitions(system: VirtualSystem) -> list[Partition]:
 
 
 def named(system: VirtualSystem, name: str) -> Partition:
-    """The partition called `name`.
-
-    Raises:
-        Error: there is none.
-    """
+    """The partition called `name`; raises Error if there is none."""
     known = partitions(system)
     for each in known:
         if each.name == name:
@@ -84,8 +68,7 @@ def named(system: VirtualSystem, name: str) -> Partition:
 def selected(system: VirtualSystem, name: str | None = None) -> Partition:
     """The partition that a program uses: the one it names, or IPUOF_VIPU_API_PARTITION_ID, or the only one.
 
-    Raises:
-        Error: `name` does not exist, or there are several and none is named.
+    Raises Error if `name` does not exist, or there are several and none is named.
     """
     if name:
         return named(system, name)
@@ -118,20 +101,9 @@ def create(
     sync_type: str = "c2-compatible",
     index: int | None = None,
 ) -> Partition:
-    """Make a partition of `size` IPUs at the first free place that is a multiple of it.
+    """Make a partition of `size` IPUs, a power of two, at the first free place that is a multiple of it, or at `index`.
 
-    Args:
-        system: the system to divide.
-        name: letters, digits, `_`, `-` and `.`.
-        size: a power of two.
-        reconfigurable: whether devices of any size may be taken from it.
-        gcds: graph compile domains; a power of two that divides `size`.
-        allocation: kept and shown.
-        sync_type: one of SYNC_TYPES.
-        index: which of the places of that size to take; any that is free by default.
-
-    Raises:
-        Error: it cannot be; the message says why.
+    `gcds` (graph compile domains) is a power of two that divides `size`. Raises Error if it cannot be.
     """
     _check(system, name, size, gcds, sync_type)
     with _changing(system) as made:
@@ -156,8 +128,7 @@ def create(
 def remove(system: VirtualSystem, name: str) -> Partition:
     """Remove a partition; with the last one, the system is undivided again.
 
-    Raises:
-        Error: there is none of that name that a user made.
+    Raises Error if there is none of that name that a user made.
     """
     with _changing(system) as made:
         for each in made:

@@ -40,15 +40,9 @@ class Reservation:
 
 
 def reserve(ipus: int, *, partition: str | None = None, timeout: float | None = 0.0) -> Reservation | None:
-    """Keep a free device of `ipus` IPUs; None on a machine without IPUs, where nothing runs out.
+    """Keep a free device of `ipus` IPUs (a power of two); None on a machine without IPUs, where nothing runs out.
 
-    Args:
-        ipus: a power of two.
-        partition: the partition to take it from; as for programs by default.
-        timeout: seconds to wait for one; None waits as long as it takes.
-
-    Raises:
-        Error: there is none.
+    Raises Error if none is free within `timeout` seconds; None waits as long as it takes.
     """
     found = current_occupancy(partition)
     if found is None:

@@ -27,21 +27,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class IpuSensors:
-    """What the sensors of one IPU, and of the board that carries it, would show.
+    """What the sensors of one IPU, and of the board that carries it, would show."""
 
-    Attributes:
-        clock_hz: of the chip's data; a real clock falls a little under heavy load.
-        ipu_watts: this IPU's part of the board's power.
-        die_celsius: on the chip.
-        board_watts: of the whole board.
-        board_celsius: on the board.
-    """
-
-    clock_hz: float
-    ipu_watts: Reading | None = None
-    die_celsius: Reading | None = None
-    board_watts: Reading | None = None
-    board_celsius: Reading | None = None
+    clock_hz: float  #: of the chip's data; a real clock falls a little under heavy load
+    ipu_watts: Reading | None = None  #: this IPU's part of the board's power
+    die_celsius: Reading | None = None  #: on the chip
+    board_watts: Reading | None = None  #: of the whole board
+    board_celsius: Reading | None = None  #: on the board
 
 
 def board_of(ipu: int, machine: Machine) -> int:
@@ -55,12 +47,7 @@ def ipus_per_board(machine: Machine) -> int:
 
 
 def sense(system: System, busy: Sequence[float]) -> list[IpuSensors]:
-    """The sensors of the IPUs of one board.
-
-    Args:
-        system: what the IPUs are a part of.
-        busy: how busy each IPU of the board is, 0 to 1.
-    """
+    """The sensors of the IPUs of one board, each of which is `busy` from 0 to 1."""
     machine = system.machine
     clock = system.chip.clock_hz
     if not monitoring():
@@ -87,11 +74,7 @@ def sense(system: System, busy: Sequence[float]) -> list[IpuSensors]:
 
 
 def gcda_options() -> GcdaOptions:
-    """What GCDA_OPTIONS says now.
-
-    Raises:
-        Error: it cannot be understood.
-    """
+    """What GCDA_OPTIONS says now; raises Error if it cannot be understood."""
     given: GcdaOptions | None = env.get("GCDA_OPTIONS")
     return given or GcdaOptions()
 

@@ -7,6 +7,8 @@ programs get an IPU model that never runs out.
 
 from __future__ import annotations
 
+import re
+import socket
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,7 @@ from tremula.atomic_files import atomic_open
 from tremula.errors import Error
 from tremula.hardware.catalogue import smallest_system, target
 from tremula.hardware.system import System
+from tremula.settings.directories import state_directory
 from tremula.settings.environment import env
 
 #: the system of a machine unless the user chooses one
@@ -24,21 +27,16 @@ DEFAULT = "bow2000"
 #: most IPUs that a system may have: four racks of 64
 MAX_IPUS = 256
 _MAX_CONFIG_BYTES = 1 << 16
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 @dataclass(frozen=True)
 class VirtualSystem:
-    """A system of virtual IPUs.
+    """A system of virtual IPUs."""
 
-    Attributes:
-        hardware: what it is made of.
-        ipus: how many of its IPUs the machine shows.
-        chosen_by: who chose it, as users would look for it.
-    """
-
-    hardware: System
-    ipus: int
-    chosen_by: str
+    hardware: System  #: what it is made of
+    ipus: int  #: how many of its IPUs the machine shows
+    chosen_by: str  #: who chose it, as users would look for it
 
     @property
     def name(self) -> str:
@@ -48,11 +46,7 @@ class VirtualSystem:
 
 
 def current() -> VirtualSystem | None:
-    """The system of this machine; None where it has no IPUs.
-
-    Raises:
-        Error: what was chosen does not exist.
-    """
+    """The system of this machine; None where it has no IPUs; raises Error if what was chosen does not exist."""
     count: int | None = env.get("TREMULA_VIRTUAL_IPUS")
     if count == 0:
         return None
@@ -82,8 +76,7 @@ def config_file() -> Path:
 def choose(name: str) -> System:
     """Make `name` the system of this machine for programs that are started from now on.
 
-    Raises:
-        Error: there is no such system, or the file cannot be written.
+    Raises Error if there is no such system, or the file cannot be written.
     """
     system = _checked(target(name, 1), name)
     path = config_file()
@@ -135,3 +128,22 @@ def _quoted(name: str) -> str:
     if not name.isprintable():
         raise Error(f"{name!r} cannot be the name of a system.")
     return f'"{escaped}"'
+
+
+def folder_of(system: VirtualSystem) -> Path:
+    """The folder of a system's files for this user, made if it is not there; raises Error if it cannot be made.
+
+    A home folder may be shared by many hosts, and each host has IPUs of its own; so has each choice of a system.
+    """
+    host = _UNSAFE.sub("_", socket.gethostname()) or "host"
+    path = state_directory() / "machine" / host / f"{_UNSAFE.sub('_', system.name)}-{system.ipus}"
+    if path.is_dir():
+        return path
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as problem:
+        raise Error(
+            f"The virtual IPUs need a folder for who is attached, and {path} cannot be made: {problem.strerror}. "
+            "Make it writable, or name another with TREMULA_STATE_DIR."
+        ) from problem
+    return path

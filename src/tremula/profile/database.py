@@ -47,8 +47,7 @@ def errors_translated(path: Path) -> Iterator[None]:
 def open_database(path: Path) -> tuple[sqlite3.Connection, int]:
     """A connection to the profile at `path`, checked page by page, and the version of its schema.
 
-    Raises:
-        Error: there is no such file, it is no profile, a damaged one, or one of a newer version.
+    Raises Error if there is no such file, it is no profile, a damaged one, or one of a newer version.
     """
     _look_at_file(path)
     with errors_translated(path):

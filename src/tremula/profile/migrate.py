@@ -8,10 +8,11 @@ reasons that say that there are none. The user's file is only read; the new form
 from __future__ import annotations
 
 import sqlite3
+import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import make_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tremula.profile import model
 from tremula.profile.database import check_definitions
@@ -19,75 +20,23 @@ from tremula.profile.schema import META, TABLES, Table
 from tremula.profile.table_reader import read_meta, read_rows
 from tremula.profile.writer import RowSink
 
-_NO_REASON = model.Json('{"plan":"not recorded: the profile was written with schema version 1"}')
+_NO_REASON = '{"plan":"not recorded: the profile was written with schema version 1"}'
 #: uses of memory that come and go, by the names of version 1
 _COME_AND_GO = frozenset({"activations", "temporaries"})
 
 
-@dataclass(frozen=True, slots=True)
-class TileMemoryV1:
-    """Version 1: the use is a text."""
-
-    ipu: Annotated[int, ""]
-    category: Annotated[str, ""]
-    total_bytes: Annotated[int, ""]
-    tiles: Annotated[int, ""]
-    bytes_per_tile: Annotated[bytes, ""]
-
-
-@dataclass(frozen=True, slots=True)
-class ContributorV1:
-    """Version 1: the use is a text."""
-
-    ipu: Annotated[int, ""]
-    category: Annotated[str, ""]
-    name: Annotated[str, ""]
-    bytes: Annotated[int, ""]
+def _older(row: type) -> type:
+    """A row of version 1: the use of memory is a text, and there is no module and no reason."""
+    columns: list[tuple[str, Any]] = []
+    for name, kind in typing.get_type_hints(row, include_extras=True).items():
+        if name == "category_id":
+            columns.append(("category", Annotated[str, ""]))
+        elif name not in ("module", "why"):
+            columns.append((name, kind))
+    return make_dataclass(f"{row.__name__}V1", columns, frozen=True, slots=True)
 
 
-@dataclass(frozen=True, slots=True)
-class OpV1:
-    """Version 1: without a module."""
-
-    id: Annotated[int, ""]
-    name: Annotated[str, ""]
-    target: Annotated[str, ""]
-    phase: Annotated[str, ""]
-    ipu: Annotated[int, ""]
-    stage: Annotated[int, ""]
-    source_file: Annotated[str, ""]
-    source_line: Annotated[int, ""]
-    source_function: Annotated[str, ""]
-    runs: Annotated[int, ""]
-    merged: Annotated[int, ""]
-    compute_cycles: Annotated[float, ""]
-    exchange_cycles: Annotated[float, ""]
-    sync_cycles: Annotated[float, ""]
-    flops: Annotated[float, ""]
-    temporary_bytes: Annotated[int, ""]
-    unknown: Annotated[int, ""]
-    plan_id: Annotated[int, ""]
-
-
-@dataclass(frozen=True, slots=True)
-class PlanV1:
-    """Version 1: without the reason."""
-
-    id: Annotated[int, ""]
-    cycles: Annotated[float, ""]
-    temporary_bytes: Annotated[int, ""]
-    vertex_code_bytes: Annotated[int, ""]
-    vertex_state_bytes: Annotated[int, ""]
-    exchange_code_bytes: Annotated[int, ""]
-    control_code_bytes: Annotated[int, ""]
-
-
-_CHANGED = {
-    "tile_memory": TileMemoryV1,
-    "contributors": ContributorV1,
-    "ops": OpV1,
-    "plans": PlanV1,
-}
+_CHANGED = {name: _older(TABLES[name].row) for name in ("tile_memory", "contributors", "ops", "plans")}
 
 TABLES_V1: Mapping[str, Table] = {
     name: Table(name, _CHANGED.get(name, table.row), table.most_rows)
@@ -99,8 +48,7 @@ TABLES_V1: Mapping[str, Table] = {
 def migrated(old: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     """A database in memory of the current schema, with the rows of one of version 1.
 
-    Raises:
-        Error: the old one is damaged.
+    Raises Error if the old one is damaged.
     """
     check_definitions(old, path, {name: table.sql for name, table in TABLES_V1.items()})
     meta = read_meta(old, path)
@@ -111,7 +59,7 @@ def migrated(old: sqlite3.Connection, path: Path) -> sqlite3.Connection:
         if name == META.name:
             continue
         for values in read_rows(old, path, table, meta):
-            sink.add(_current(table.row(*values), uses))
+            sink.add(_current(name, dict(zip(table.names, values, strict=True)), uses))
     for use, number in uses.items():
         sink.add(model.Category(number, use, int(use not in _COME_AND_GO)))
     kept = {k: v for k, v in meta.items() if k != "digest" and not k.startswith(("rows:", "digest:"))}
@@ -119,16 +67,10 @@ def migrated(old: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     return new
 
 
-def _current(row: object, uses: dict[str, int]) -> model.Row:
-    if isinstance(row, TileMemoryV1):
-        number = uses.setdefault(row.category, len(uses))
-        return model.TileMemory(row.ipu, number, row.total_bytes, row.tiles, row.bytes_per_tile)
-    if isinstance(row, ContributorV1):
-        return model.Contributor(row.ipu, uses.setdefault(row.category, len(uses)), row.name, row.bytes)
-    if isinstance(row, OpV1):
-        values = {name: getattr(row, name) for name in OpV1.__dataclass_fields__}
-        return model.Op(module="", **values)
-    if isinstance(row, PlanV1):
-        values = {name: getattr(row, name) for name in PlanV1.__dataclass_fields__}
-        return model.Plan(why=_NO_REASON, **values)
-    return row  # type: ignore[return-value]  # the classes of the other tables have not changed
+def _current(name: str, values: dict[str, Any], uses: dict[str, int]) -> model.Row:
+    """The row of today for the columns of a row of version 1."""
+    if "category" in values:
+        values["category_id"] = uses.setdefault(values.pop("category"), len(uses))
+    missing = {"ops": {"module": ""}, "plans": {"why": _NO_REASON}}.get(name, {})
+    row: model.Row = TABLES[name].row(**values, **missing)
+    return row

@@ -11,8 +11,7 @@ import importlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +43,31 @@ _NUMBERED = {"ops": "id", "plans": "id", "programs": "id", "categories": "id", "
 _DEEPEST_TREE = 64
 
 
+class _RowsOf(Generic[_Row]):
+    """An attribute of a profile: all rows of one table."""
+
+    def __init__(self, row: type[_Row]) -> None:
+        self._row = row
+
+    def __get__(self, profile: Profile, _kind: type[Profile]) -> tuple[_Row, ...]:
+        return profile.rows(self._row)
+
+
 class Profile:
     """A profile that is open for reading; also a context manager."""
+
+    options = _RowsOf(model.Option)  #: settings
+    graph = _RowsOf(model.Count)  #: counts of the graph
+    categories = _RowsOf(model.Category)  #: uses of memory
+    ipus = _RowsOf(model.IpuMemory)  #: memory of each IPU of a replica
+    contributors = _RowsOf(model.Contributor)  #: what takes most memory, largest first on each IPU
+    lifetimes = _RowsOf(model.Lifetime)  #: the largest tensors that come and go
+    ops = _RowsOf(model.Op)  #: ops in the order of a step
+    plans = _RowsOf(model.Plan)  #: plans of ops
+    programs = _RowsOf(model.ProgramNode)  #: the program tree, parents before their children
+    stages = _RowsOf(model.Stage)  #: pipeline stages
+    pipeline_phases = _RowsOf(model.PipelinePhase)  #: how the pipeline fills, runs and drains; or none
+    transfers = _RowsOf(model.Transfer)  #: collectives, streaming memory, copies, host
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -75,9 +97,7 @@ class Profile:
     def __enter__(self) -> Profile:
         return self
 
-    def __exit__(
-        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     # -- tables ------------------------------------------------------------------------------------------
@@ -99,46 +119,6 @@ class Profile:
         """Modelled figures by name."""
         return {figure.name: figure for figure in self.rows(model.Figure)}
 
-    @property
-    def options(self) -> tuple[model.Option, ...]:
-        """Settings."""
-        return self.rows(model.Option)
-
-    @property
-    def graph(self) -> tuple[model.Count, ...]:
-        """Counts of the graph."""
-        return self.rows(model.Count)
-
-    @property
-    def categories(self) -> tuple[model.Category, ...]:
-        """Uses of memory."""
-        return self.rows(model.Category)
-
-    @property
-    def ipus(self) -> tuple[model.IpuMemory, ...]:
-        """Memory of each IPU of a replica."""
-        return self.rows(model.IpuMemory)
-
-    @property
-    def contributors(self) -> tuple[model.Contributor, ...]:
-        """What takes most memory, largest first on each IPU."""
-        return self.rows(model.Contributor)
-
-    @property
-    def lifetimes(self) -> tuple[model.Lifetime, ...]:
-        """The largest tensors that come and go."""
-        return self.rows(model.Lifetime)
-
-    @property
-    def ops(self) -> tuple[model.Op, ...]:
-        """Ops in the order of a step."""
-        return self.rows(model.Op)
-
-    @property
-    def plans(self) -> tuple[model.Plan, ...]:
-        """Plans of ops."""
-        return self.rows(model.Plan)
-
     @functools.cached_property
     def supersteps(self) -> Mapping[int, tuple[model.Superstep, ...]]:
         """Execution steps by plan."""
@@ -148,29 +128,9 @@ class Profile:
         return {plan: tuple(rows) for plan, rows in found.items()}
 
     @property
-    def programs(self) -> tuple[model.ProgramNode, ...]:
-        """The program tree, parents before their children."""
-        return self.rows(model.ProgramNode)
-
-    @property
     def breakdown(self) -> Mapping[str, float]:
         """Cycles of a step by what they go to."""
         return {part.name: part.cycles for part in self.rows(model.Part)}
-
-    @property
-    def stages(self) -> tuple[model.Stage, ...]:
-        """Pipeline stages."""
-        return self.rows(model.Stage)
-
-    @property
-    def pipeline_phases(self) -> tuple[model.PipelinePhase, ...]:
-        """How the pipeline fills, runs and drains; empty without one."""
-        return self.rows(model.PipelinePhase)
-
-    @property
-    def transfers(self) -> tuple[model.Transfer, ...]:
-        """Collectives, streaming memory, copies, host."""
-        return self.rows(model.Transfer)
 
     # -- arrays and reasons ------------------------------------------------------------------------------
 

@@ -53,11 +53,7 @@ class Reason:
 
 
 def parsed(text: str) -> Reason:
-    """The reason that `text` holds.
-
-    Raises:
-        ValueError: it has another form.
-    """
+    """The reason that `text` holds; raises ValueError if it has another form."""
     return _reason(json.loads(text), 0)
 
 

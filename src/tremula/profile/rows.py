@@ -28,8 +28,7 @@ _MAX_FLOAT = 1e30
 def to_file(table: Table, row: object) -> Values:
     """The values of `row` as they are stored: text cut to its limit, numbers of the column's type.
 
-    Raises:
-        Error: a number is not finite or out of range; that is a fault of the writer.
+    Raises Error if a number is not finite or out of range; that is a fault of the writer.
     """
     found = tuple(_CONVERTED[kind](getattr(row, name), limit) for name, kind, limit in table.forms)
     problem = fault(table, found)
@@ -102,8 +101,7 @@ def packed(values: NDArray[np.int64]) -> bytes:
 def unpacked(blob: bytes, count: int) -> NDArray[np.int64]:
     """The `count` integers of a blob.
 
-    Raises:
-        ValueError: it holds something else, or more than a profile may hold.
+    Raises ValueError if it holds something else, or more than a profile may hold.
     """
     if not 0 <= count <= MAX_ELEMENTS:
         raise ValueError(f"{count:,} elements; {MAX_ELEMENTS:,} are allowed")

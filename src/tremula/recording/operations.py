@@ -25,8 +25,7 @@ class Operations:
 
     ops: list[Op] = field(default_factory=list)
     costs: list[Cost] = field(default_factory=list)
-    #: row of each op of the flat program; -1: it does no work
-    rows: list[int] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)  #: row of each op of the flat program; -1: it does no work
     merged: bool = False
 
     def plans(self, tiles: int) -> Iterator[Plan | Superstep]:

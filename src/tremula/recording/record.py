@@ -29,18 +29,10 @@ def write_profile(
     graph: bool = True,
     execution: bool = True,
 ) -> Path:
-    """Write what `estimate` says to `path`, whole or not at all.
+    """Write what `estimate` says to `path`, whole or not at all; raises Error if it cannot be written.
 
-    Args:
-        estimate: the chip model's figures of a program.
-        path: the file; its folder is made.
-        engine_options: options of the engine, to be kept in the profile.
-        run: what else is known of the run (name of the model, program ...), to be kept in the profile.
-        graph: whether memory and the program tree are written.
-        execution: whether the parts of a step, stages, the pipeline and transfers are written.
-
-    Raises:
-        Error: the file cannot be written.
+    `engine_options` and `run` (name of the model, program ...) are kept in the profile. `graph` is memory and the
+    program tree, `execution` the parts of a step, stages, the pipeline and transfers.
     """
     with ProfileWriter(path) as writer:
         found = operations(estimate)

@@ -15,23 +15,16 @@ from tremula.scale.question import WEAK
 
 @dataclass(frozen=True)
 class Batches:
-    """What stays the same in a study.
+    """What stays the same in a study."""
 
-    Attributes:
-        micro_batch: samples of one run of forward.
-        per_ipu: micro-batches of an IPU per weight update, in weak scaling.
-        global_batch: samples of all replicas per weight update, in strong scaling.
-    """
-
-    micro_batch: int
-    per_ipu: int
-    global_batch: int
+    micro_batch: int  #: samples of one run of forward
+    per_ipu: int  #: micro-batches of an IPU per weight update, in weak scaling
+    global_batch: int  #: samples of all replicas per weight update, in strong scaling
 
     def accumulation(self, mode: str, ipus: int, stages: int) -> int:
         """Micro-batches of one replica per weight update.
 
-        Raises:
-            Error: the global batch cannot be shared out like this.
+        Raises Error if the global batch cannot be shared out like this.
         """
         if mode == WEAK:
             return self.per_ipu * stages

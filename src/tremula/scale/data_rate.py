@@ -55,10 +55,8 @@ class Limit:
 
     mode: str
     target: str
-    #: the smallest size that waits; None: none does
-    ipus: int | None
-    #: what a host has to load so that no size waits
-    needed_per_host: float
+    ipus: int | None  #: the smallest size that waits; None: none does
+    needed_per_host: float  #: what a host has to load so that no size waits
     has_per_host: float
 
 

@@ -24,20 +24,12 @@ def plain(study: ScalingStudy, *, complete: bool = True) -> dict[str, Any]:
 
 
 def save(study: ScalingStudy, path: Path, *, complete: bool = True) -> None:
-    """Write it; the old file stays until the new one is complete.
-
-    Raises:
-        Error: the file cannot be written.
-    """
+    """Write it; the old file stays until the new one is complete; raises Error if the file cannot be written."""
     write_document(path, FORMAT, FORMAT_VERSION, {"complete": complete, "study": asdict(study)})
 
 
 def read(path: str | Path) -> ScalingStudy:
-    """The study in a file.
-
-    Raises:
-        Error: there is none, or it is not one of ours.
-    """
+    """The study in a file; raises Error if there is none, or it is not one of ours."""
     data = read_document(path, FORMAT, FORMAT_VERSION, "a scaling study (`tremula scale` writes them)")
     try:
         study = decode(ScalingStudy, data.get("study"))

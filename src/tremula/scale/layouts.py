@@ -136,8 +136,7 @@ class Layouts:
     def needed(self, target: str | None, ipus: int, width: int) -> int:
         """The fewest micro-batches of a replica that a width can run with.
 
-        Raises:
-            Error: the model cannot be cut like this.
+        Raises Error if the model cannot be cut like this.
         """
         if width == OWN:
             stages = self._own.forward_stages if self._own is not None else 1

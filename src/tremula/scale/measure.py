@@ -36,12 +36,9 @@ _LAST_WORDS = 300
 class MeasureSettings:
     """What is measured."""
 
-    #: numbers of processes
-    instances: tuple[int, ...] = (1, 2)
-    #: weight updates of each run; the first is not timed
-    steps: int = 3
-    #: after which a run is given up
-    most_seconds: float = 300.0
+    instances: tuple[int, ...] = (1, 2)  #: numbers of processes
+    steps: int = 3  #: weight updates of each run; the first is not timed
+    most_seconds: float = 300.0  #: after which a run is given up
     #: arguments that are added to the program's, for what would take too long here
     more_words: tuple[str, ...] = ()
     optimizer: str | None = None
@@ -64,16 +61,7 @@ def measure(
     ipus_per_replica: int = 1,
     tell: ProgressCallback | None = None,
 ) -> Measured:
-    """Run the subject under poprun, once for each number of processes.
-
-    Args:
-        subject: a function that makes a model, or `run` and a program.
-        settings: what is measured.
-        folder: where the logs of the runs go.
-        started_in: the directory that the program is started in; by default this process's.
-        ipus_per_replica: IPUs of a replica, as the program has it.
-        tell: gets the progress, in place of a bar.
-    """
+    """Run the subject under poprun, once for each number of processes; logs go to `folder`."""
     runs: list[HostRun] = []
     problems: list[str] = []
     with bar("Measuring", tell) as progress:
@@ -140,8 +128,7 @@ def _in_time(
 ) -> int:
     """The exit code of a command that may take so long; its output goes to `log`.
 
-    Raises:
-        TimeoutError: it took longer, and was ended.
+    Raises TimeoutError if it took longer, and was ended.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "wb") as out, _ended_by_signals():

@@ -48,8 +48,7 @@ def page_html(study: ScalingStudy) -> str:
 def write_page(study: ScalingStudy, path: str | os.PathLike[str]) -> int:
     """Write the page to `path`, whole or not at all; gives its size in bytes.
 
-    Raises:
-        Error: it cannot be written.
+    Raises Error if it cannot be written.
     """
     return save_page(page_html(study), path)
 

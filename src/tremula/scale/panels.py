@@ -7,7 +7,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tremula.formatting import amount, duration
 from tremula.scale.row import Row, ScalingStudy
@@ -38,11 +38,7 @@ _READABLE = 5
 
 
 def over_sizes(drawing: Drawing, study: ScalingStudy, name: str) -> list[Artist]:
-    """A figure against the number of IPUs: a panel for each mode, a line with its band for each target.
-
-    Returns:
-        What the legend shows.
-    """
+    """A figure against the number of IPUs: a panel per mode, a line with its band per target; gives the legend."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -97,18 +93,9 @@ def _line(axes: Axes, rows: Sequence[Row], name: str, number: int, rim: float) -
             [max(0.0, (f.value - f.low) * scale) for _, f in alone],
             [max(0.0, (f.high - f.value) * scale) for _, f in alone],
         ]
-        axes.errorbar(
-            [row.ipus for row, _ in alone],
-            [f.value * scale for _, f in alone],
-            spread,
-            fmt=marker,
-            ms=6 + 2 * rim,
-            lw=1,
-            capsize=3,
-            color=colour,
-            mfc="white",
-            alpha=0.75,
-        )
+        at, values = [row.ipus for row, _ in alone], [f.value * scale for _, f in alone]
+        style: dict[str, Any] = {"fmt": marker, "ms": 6 + 2 * rim, "lw": 1, "mfc": "white", "alpha": 0.75}
+        axes.errorbar(at, values, spread, capsize=3, color=colour, **style)
         shown = [(row.ipus, f.value * scale) for row, f in alone if row.runs]
         axes.plot([x for x, _ in shown], [y for _, y in shown], marker, ms=6, color=colour, zorder=4)
 
@@ -141,15 +128,8 @@ def _marks(axes: Axes, rows: Sequence[Row], study: ScalingStudy, name: str) -> N
         colour = _RED if name == "tile_share" else _GREY
         axes.axhline(100, color=colour, lw=1.3, ls=(0, (5, 3)))
         if name == "tile_share":
-            axes.annotate(
-                "all that a tile has",
-                (1, 100),
-                (-4, 4),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                ha="right",
-                fontsize=8.5,
-                color=colour,
+            _annotate(
+                axes, "all that a tile has", (1, 100), colour, left=False, xycoords=("axes fraction", "data")
             )
 
 
@@ -163,27 +143,24 @@ def _data_lines(axes: Axes, rows: Sequence[Row], rate: float) -> None:
         axes.plot(ends, [rate * count] * 2, color=_INK, lw=1.4, ls=(0, (1, 1.6)))
         # curves rise from below left to above right: there is room above a low line's end, and a high one's beginning
         low = rate * count < middle
-        axes.annotate(
-            f"{count} host{'' if count == 1 else 's'}: data for {amount(rate * count)}/s",
-            (ends[1 if low else 0], rate * count),
-            (-4 if low else 4, 4),
-            textcoords="offset points",
-            ha="right" if low else "left",
-            va="bottom",
-            fontsize=8.5,
-            color=_INK,
-        )
+        text = f"{count} host{'' if count == 1 else 's'}: data for {amount(rate * count)}/s"
+        _annotate(axes, text, (ends[1 if low else 0], rate * count), _INK, left=not low, va="bottom")
+
+
+def _annotate(
+    axes: Axes, text: str, at: tuple[float, float], colour: str, *, left: bool, **more: Any
+) -> None:
+    """A remark on a line, at the left or the right of `at`."""
+    beside, side = ((4, 4), "left") if left else ((-4, 4), "right")
+    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8.5, **more}
+    axes.annotate(text, at, beside, ha=side, color=colour, **style)
 
 
 # -- where the time goes ---------------------------------------------------------------------------------------
 
 
 def time_of_a_step(drawing: Drawing, study: ScalingStudy, mode: str) -> list[Artist]:
-    """Stacked bars for each size, in seconds and as shares of the step; a row of panels for each target.
-
-    Returns:
-        What the legend shows.
-    """
+    """Stacked bars for each size, in seconds and as shares; a row of panels per target; gives the legend."""
     from matplotlib.patches import Patch
 
     targets = [
@@ -199,18 +176,15 @@ def time_of_a_step(drawing: Drawing, study: ScalingStudy, mode: str) -> list[Art
             (row for row in study.rows if row.target == target and row.mode == mode and row.parts),
             key=lambda row: row.ipus,
         )
-        _bars(left, rows, [{part: max(0.0, s) for part, s in row.parts.items()} for row in rows])
+        seconds = [{part: max(0.0, s) for part, s in row.parts.items()} for row in rows]
+        shares = [{part: 100 * max(0.0, s) for part, s in row.shares.items()} for row in rows]
+        _bars(left, rows, seconds)
         _totals(left, rows)
         left.set_title(f"{named(target, 40)}: seconds")
-        _bars(
-            right,
-            rows,
-            [{p: 100 * max(0.0, s) for p, s in row.shares.items()} for row in rows],
-            shares=True,
-        )
+        _bars(right, rows, shares, shares=True)
         right.set_title(f"{named(target, 40)}: share of a step that need not wait, %")
         right.set_ylim(0, 100)
-        used |= {part for row in rows for part, seconds in row.parts.items() if seconds > 0}
+        used |= {part for each in seconds for part, value in each.items() if value > 0}
     for axes in panels[-1]:
         axes.set_xlabel("IPUs")
     return [Patch(facecolor=part.colour, label=part.title) for part in _PARTS if part.key in used]
@@ -229,15 +203,8 @@ def _bars(
             elif shares and value >= _READABLE:
                 x, y = bar.get_x() + bar.get_width() / 2, bar.get_y() + value / 2
                 dark = part.key in ("compute", "inter_ipu", "data")
-                axes.text(
-                    x,
-                    y,
-                    f"{value:.0f}",
-                    ha="center",
-                    va="center",
-                    fontsize=7.5,
-                    color="white" if dark else _INK,
-                )
+                colour = "white" if dark else _INK
+                axes.text(x, y, f"{value:.0f}", ha="center", va="center", fontsize=7.5, color=colour)
         base = [sum(pair) for pair in zip(base, values, strict=True)]
     axes.set_xticks(range(len(rows)), [f"{row.ipus:,}" for row in rows])
     axes.grid(axis="x", visible=False)

@@ -58,8 +58,7 @@ _STYLE: dict[Any, Any] = {
 def draw(study: ScalingStudy, folder: str | Path) -> list[Path]:
     """Draw the plots of `study` into `folder`; gives the files, PNG and SVG of each.
 
-    Raises:
-        Error: matplotlib is not installed, or a file cannot be written.
+    Raises Error if matplotlib is not installed, or a file cannot be written.
     """
     try:
         import matplotlib  # noqa: F401

@@ -16,20 +16,15 @@ class Layout:
     """One way to lay the model over the IPUs of a size."""
 
     replicas: int
-    #: IPUs of one replica
-    stages: int
+    stages: int  #: IPUs of one replica
     accumulation: int = 0
-    #: yes, likely, unlikely, no
-    fits: str = ""
+    fits: str = ""  #: yes, likely, unlikely, no
     throughput: float | None = None
     tile_share: float | None = None
-    #: modules at which stages begin
-    begins: tuple[str, ...] = ()
+    begins: tuple[str, ...] = ()  #: modules at which stages begin
     chosen: bool = False
-    #: whether it is cut where the program cuts itself
-    own: bool = False
-    #: why there are no figures
-    problem: str = ""
+    own: bool = False  #: whether it is cut where the program cuts itself
+    problem: str = ""  #: why there are no figures
 
 
 @dataclass(frozen=True)
@@ -42,8 +37,7 @@ class Row(Result):
     layouts: tuple[Layout, ...] = ()
     #: seconds that a step waits for data; None: the rate of loading is not known
     waiting_seconds: float | None = None
-    #: digest of everything that the row follows from
-    basis: str = ""
+    basis: str = ""  #: digest of everything that the row follows from
 
     @property
     def target(self) -> str:
@@ -78,12 +72,9 @@ class DataRate:
     """How fast one host has batches ready."""
 
     samples_per_second: float
-    #: measured, or given
-    origin: str
-    #: processes that load
-    workers: int | None = None
-    #: how it was measured
-    how: str = ""
+    origin: str  #: measured, or given
+    workers: int | None = None  #: processes that load
+    how: str = ""  #: how it was measured
 
 
 @dataclass(frozen=True)
@@ -91,12 +82,10 @@ class Measured:
     """What was measured beside the model."""
 
     runs: tuple[HostRun, ...] = ()
-    #: the program as it was measured, where that differs from what is modelled
-    program: str = ""
+    program: str = ""  #: the program as it was measured, where that differs from what is modelled
     threads: int = 0
     problems: tuple[str, ...] = ()
-    #: digest of the program and of what was measured
-    basis: str = ""
+    basis: str = ""  #: digest of the program and of what was measured
 
 
 @dataclass(frozen=True)
@@ -107,8 +96,7 @@ class ScalingStudy:
     training: bool
     parameters: int
     command: str
-    #: when it was made, year-month-day
-    date: str
+    date: str  #: when it was made, year-month-day
     tremula: str
     model_version: str
     question: Mapping[str, Any]

@@ -45,18 +45,9 @@ def make_study(
     measuring: tuple[str, Measuring] | None = None,
     tell: ProgressCallback | None = None,
 ) -> ScalingStudy:
-    """Model every size of `question`, measure, and write all of it to `folder`; continues what is there.
+    """Model every size of `question`, measure, and write all of it to `folder`; continues what is there unless `fresh`.
 
-    Args:
-        subject: the model.
-        question: sizes, targets, batches.
-        command: the command line, for the document.
-        folder: where the document is written.
-        name: for reports; by default the model's.
-        fresh: model and measure everything anew.
-        data: how fast a host has batches ready.
-        measuring: what is measured in a word, and how; None: nothing is.
-        tell: gets the progress, in place of a bar.
+    `measuring` says what is measured in a word, and how; None: nothing is. `tell` gets the progress, in place of a bar.
     """
     path = folder / DOCUMENT
     before = None if fresh else earlier_study(path)

@@ -27,8 +27,7 @@ Known = Callable[[str], Row | None]
 def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, list[str]]:
     """The batch that stays the same, and what had to be chosen for it.
 
-    Raises:
-        Error: the question has something that a model which only infers does not have.
+    Raises Error if the question has something that a model which only infers does not have.
     """
     subject = layouts.subject
     if not subject.training and (question.device_iterations[0] or question.recompute[0]):
@@ -94,13 +93,7 @@ def sizes(
 ) -> list[Row]:
     """All rows, complete.
 
-    Args:
-        layouts: of the model.
-        question: sizes, targets, modes.
-        batches: what stays the same.
-        known: rows of an earlier run, by their basis.
-        found: called with each row that was modelled; how it compares with others comes later.
-        tell: gets the progress.
+    `known` gives rows of an earlier run by their basis; `found` gets each new row before it is compared with others.
     """
     rows: list[Row] = []
     total = len(question.mode) * len(question.target) * sum(len(layouts.widths(n)) for n in question.sizes)

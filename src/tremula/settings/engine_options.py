@@ -41,44 +41,32 @@ def _rows(effect: str, *rows: tuple[str, str, str]) -> tuple[EngineOption, ...]:
     return tuple(EngineOption(name, kind, meaning, effect) for name, kind, meaning in rows)
 
 
+# fmt: off
 ENGINE_OPTIONS: tuple[EngineOption, ...] = (
-    *_rows(
-        "honoured",
+    *_rows("honoured",
         ("autoReport.all", "bool", "Write every part of the profile (docs/profile.md)."),
         ("autoReport.directory", "path", "Folder of the profile; it gets a folder for each model."),
-        (
-            "autoReport.outputGraphProfile",
-            "bool",
-            "Write the graph part of the profile: memory and program tree.",
-        ),
-        (
-            "autoReport.outputExecutionProfile",
-            "bool",
-            "Write the execution part of the profile: the parts of a step, stages, transfers.",
-        ),
+        ("autoReport.outputGraphProfile", "bool", "Write the graph part of the profile: memory and program tree."),
+        ("autoReport.outputExecutionProfile", "bool",
+            "Write the execution part of the profile: the parts of a step, stages, transfers."),
         ("autoReport.outputExecutionReport", "bool", "Older name of outputExecutionProfile."),
-        (
-            "target.hostSyncTimeout",
-            "float",
-            "Seconds after which an instance of the run that does not arrive counts as hung; 0: never. Default: 300.",
-        ),
+        ("target.hostSyncTimeout", "float",
+            "Seconds after which an instance of the run that does not arrive counts as hung; 0: never. Default: 300."),
+        ("debug.allowOutOfMemory", "bool",
+            "Go on compiling a program that would not fit the modelled chip; false makes it an error."),
     ),
-    *_rows(
-        _IN_PROFILE,
+    *_rows(_IN_PROFILE,
         ("autoReport.outputLoweredVars", "bool", "Put the variables as placed on tiles into the profile."),
         ("autoReport.outputDebugInfo", "bool", "Write debug contexts beside the profile."),
     ),
-    *_rows(
-        _ONE_STEP,
+    *_rows(_ONE_STEP,
         ("autoReport.executionProfileProgramRunCount", "int", "How many runs the profile keeps."),
         ("autoReport.streamAtEachRun", "bool", "Write the execution part after each run."),
     ),
-    *_rows(
-        _NO_GRAPH,
+    *_rows(_NO_GRAPH,
         ("autoReport.outputSerializedGraph", "bool", "Write the serialised graph."),
     ),
-    *_rows(
-        _PROFILE,
+    *_rows(_PROFILE,
         ("debug.instrument", "bool", "Count cycles of everything."),
         ("debug.instrumentCompute", "bool", "Count cycles of compute sets."),
         ("debug.instrumentExternalExchange", "bool", "Count cycles of exchanges with other chips."),
@@ -101,31 +89,14 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
         ("profiler.blocks.implicitFlush", "bool", "Send block records when the buffer is full."),
         ("profiler.programs.filter", "text", "Which programs are instrumented."),
     ),
-    *_rows(
-        "honoured",
-        (
-            "debug.allowOutOfMemory",
-            "bool",
-            "Go on compiling a program that would not fit the modelled chip; false makes it an error.",
-        ),
-    ),
-    *_rows(
-        _CHIP,
-        (
-            "opt.internalExchangeOptimisationTarget",
-            "cycles|memory|balanced",
-            "What exchange code is good at.",
-        ),
+    *_rows(_CHIP,
+        ("opt.internalExchangeOptimisationTarget", "cycles|memory|balanced", "What exchange code is good at."),
         ("opt.enableInlining", "bool", "Inline functions."),
         ("opt.enableMultiAccessCopies", "bool", "Use more instructions per copy for speed."),
         ("opt.maxComputeSetsPerLoweredCopy", "int", "How many compute sets one copy may become."),
         ("opt.maxCopyMergeSize", "int", "Largest size up to which stream copies are merged."),
         ("opt.useAutoloader", "bool", "Load all tiles at once with a small loader."),
-        (
-            "exchange.streamBufferOverlap",
-            "any|none|hostRearrangeOnly",
-            "Which stream buffers may share memory.",
-        ),
+        ("exchange.streamBufferOverlap", "any|none|hostRearrangeOnly", "Which stream buffers may share memory."),
         ("exchange.enablePrefetch", "bool", "Fetch input streams ahead of time."),
         ("exchange.multicastPolicy", "text", "How much is sent to several tiles at once."),
         ("target.workerStackSizeInBytes", "int", "Stack of each worker thread."),
@@ -133,8 +104,7 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
         ("target.extendedMemory", "bool", "Use the streaming memory beside the chip."),
         ("target.syncReplicasIndependently", "bool", "Let replicas talk to the host on their own."),
     ),
-    *_rows(
-        _NO_CODE,
+    *_rows(_NO_CODE,
         ("autoReport.outputArchive", "bool", "Write the program of each tile."),
         ("debug.outputAllSymbols", "bool", "Keep all symbols of the program of each tile."),
         ("debug.runtimeVerify", "bool", "Check exchanges while running."),
@@ -146,31 +116,15 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
         ("opt.maxCompilationThreads", "int", "Threads of the graph compiler."),
         ("opt.maxLinkerThreads", "int", "Threads of the linker."),
         ("target.saveArchive", "path", "File for the program of each tile."),
-        (
-            "target.deterministicWorkers",
-            "true|false|portable",
-            "Give vertices to worker threads in a fixed way.",
-        ),
+        ("target.deterministicWorkers", "true|false|portable", "Give vertices to worker threads in a fixed way."),
         ("prng.seed", "int", "Seed of the generator on the tiles; use `Options.randomSeed`."),
-        (
-            "prng.enableStochasticRounding",
-            "bool",
-            "Rounding at random; use `Precision.enableStochasticRounding`.",
-        ),
-        (
-            "debug.floatPointOpException",
-            "bool",
-            "Trap invalid operations; use `Precision.enableFloatingPointExceptions`.",
-        ),
-        (
-            "debug.nanOverflowException",
-            "bool",
-            "Trap NaN and overflow; use `Precision.enableFloatingPointExceptions`.",
-        ),
+        ("prng.enableStochasticRounding", "bool", "Rounding at random; use `Precision.enableStochasticRounding`."),
+        ("debug.floatPointOpException", "bool",
+            "Trap invalid operations; use `Precision.enableFloatingPointExceptions`."),
+        ("debug.nanOverflowException", "bool", "Trap NaN and overflow; use `Precision.enableFloatingPointExceptions`."),
         ("debug.nanOverflowMode", "bool", "Older name of the same."),
     ),
-    *_rows(
-        _NO_DEVICE,
+    *_rows(_NO_DEVICE,
         ("target.syncMethod", "polling|hybrid|default", "How the host waits for the device."),
         ("target.syncPollPeriodUs", "int", "Pause between two looks at the device."),
         ("target.exceptionPollPeriodUs", "int", "Pause between two looks for exceptions."),
@@ -179,16 +133,14 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
         ("target.maxStreamCallbackThreadsPerNumaNode", "int|auto", "Threads that serve streams."),
         ("target.numberRuntimeReplica", "int", "Replicas run by this process."),
         ("target.firstRuntimeReplica", "int", "First of them."),
-        (
-            "streamCallbacks.multiThreadMode",
-            "singleThread|collaborative|dedicated",
-            "How stream callbacks share threads.",
-        ),
+        ("streamCallbacks.multiThreadMode", "singleThread|collaborative|dedicated",
+            "How stream callbacks share threads."),
         ("streamCallbacks.numaAware", "bool", "Keep those threads near the device."),
         ("streamCallbacks.numWorkerThreads", "int|auto", "Their number."),
         ("streamCallbacks.maxLookahead", "int|unlimited", "How far streams are filled ahead."),
     ),
 )
+# fmt: on
 
 _BY_NAME: Mapping[str, EngineOption] = {option.name: option for option in ENGINE_OPTIONS}
 
@@ -224,13 +176,9 @@ def as_text(value: object) -> str:
 
 
 def validate(options: Mapping[str, object], where: str) -> dict[str, str]:
-    """`options` with all values as text, every name known and every value of its kind.
+    """`options` with all values as text; raises Error on the first unknown name or unfitting value.
 
-    Args:
-        where: who set them, for the message.
-
-    Raises:
-        Error: on the first unknown name or unfitting value.
+    The message says `where` they were set.
     """
     checked: dict[str, str] = {}
     for name, value in options.items():

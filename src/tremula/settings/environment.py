@@ -41,8 +41,7 @@ class Environment:
     def get(self, name: str) -> Any:
         """The value of `name` now, or its default where it is unset or empty.
 
-        Raises:
-            Error: the text is not what the variable takes; the message names the variable.
+        Raises Error if the text is not what the variable takes; the message names the variable.
         """
         variable = self.variable(name)
         text = self.raw(name)

@@ -12,14 +12,9 @@ from typing import Any
 
 #: the errors that can be simulated, called as Poplar's public error codes are
 SOC_ERRORS = (
-    "IPUSOFTERR",
-    "EXCHANGE_ERROR",
-    "MEMORY_ERROR",
-    "LINK_DOWN",
-    "HOST_LINK_DOWN",
-    "HOST_SYNC_TIMEOUT",
+    "IPUSOFTERR", "EXCHANGE_ERROR", "MEMORY_ERROR", "LINK_DOWN", "HOST_LINK_DOWN", "HOST_SYNC_TIMEOUT",
     "IPU_MEMORY_FAILURE",
-)
+)  # fmt: skip
 _FLAGS = {
     "discoverUSBDevices": "discover_usb",
     "enableMonitoring": "enable_monitoring",
@@ -33,35 +28,20 @@ OPTIONS = (*_FLAGS, "configFile", "simulateSOCError.errorList", "simulateSOCErro
 
 @dataclass(frozen=True)
 class GcdaOptions:
-    """What GCDA_OPTIONS asks for; None where it says nothing.
+    """What GCDA_OPTIONS asks for; None where it says nothing."""
 
-    Attributes:
-        config_file: another mapping of IPUs.
-        discover_usb: whether to look for devices at USB ports.
-        enable_monitoring: whether tools show power and temperatures.
-        force_hsp_posted: how the host waits for the device.
-        monitor_utilisation: whether tools show how busy an IPU is.
-        errors: the errors to simulate, in turn.
-        trigger_count: the use of the device that fails.
-        rearm_on_reset: whether a reset restarts the count.
-    """
-
-    config_file: str = ""
-    discover_usb: bool | None = None
-    enable_monitoring: bool | None = None
-    force_hsp_posted: bool | None = None
-    monitor_utilisation: bool | None = None
-    errors: tuple[str, ...] = ()
-    trigger_count: int = 0
-    rearm_on_reset: bool = False
+    config_file: str = ""  #: another mapping of IPUs
+    discover_usb: bool | None = None  #: whether to look for devices at USB ports
+    enable_monitoring: bool | None = None  #: whether tools show power and temperatures
+    force_hsp_posted: bool | None = None  #: how the host waits for the device
+    monitor_utilisation: bool | None = None  #: whether tools show how busy an IPU is
+    errors: tuple[str, ...] = ()  #: the errors to simulate, in turn
+    trigger_count: int = 0  #: the use of the device that fails
+    rearm_on_reset: bool = False  #: whether a reset restarts the count
 
 
 def parse(given: Mapping[str, Any]) -> GcdaOptions:
-    """Check the object.
-
-    Raises:
-        ValueError: something is not known; the text says what would be.
-    """
+    """Check the object; raises ValueError if something is not known; the text says what would be."""
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name in _FLAGS:

@@ -46,137 +46,70 @@ def _rows(kind: str, effect: str, names: str) -> tuple[PopartOption, ...]:
 
 BOOL, UINT, DOUBLE, STRING, CONTAINER = "bool", "uint64", "floating point", "string", "set / vector / map"
 
+# fmt: off
 OPTIONS: tuple[PopartOption, ...] = (
-    # the front end's own
-    *_rows(
-        BOOL,
-        HONOURED,
-        "auto_round_num_ipus use_model broadcast_buffers",
-    ),
-    *_rows(BOOL, RECORDED, "serial_phases_execution separate_backward_phase"),
-    *_rows(
-        UINT,
-        HONOURED,
-        "device_iterations num_distributed_processes distributed_process_id ipu_id "
-        "gradient_accumulation output_return_period replication_factor input_group_size input_cgt:4 "
-        "execution_mode:3 output_mode:4 connection_type:3 random_seed "
-        "accumulation_and_replication_reduction_type:3 meanAccumulationAndReplicationReductionStrategy:3",
-    ),
-    *_rows(UINT, RECORDED, "tensors_liveness:4 ipu_version"),
-    *_rows(
-        UINT, "no effect: replicas and stages are computed one after the other, none waits", "sync_pattern:3"
-    ),
+    *_rows(BOOL, HONOURED,
+        "auto_round_num_ipus use_model broadcast_buffers enableFloatingPointChecks enableStochasticRounding "
+        "instrumentWithHardwareCycleCounter enableEngineCaching automaticLossScalingSettings.enabled"),
+    *_rows(BOOL, RECORDED,
+        "serial_phases_execution separate_backward_phase enablePipelining enableOutlining enableSerializedMatmuls "
+        "explicitRecomputation enablePrefetchDatastreams enableFullyConnectedPass enableStableNorm "
+        "enableNonStableSoftmax replicatedCollectivesSettings.prepareScheduleForMergingCollectives "
+        "replicatedCollectivesSettings.mergeAllReduceCollectives disableGradAccumulationTensorStreams "
+        "disableOptimizerStateTensorStreams"),
+    *_rows(UINT, HONOURED,
+        "device_iterations num_distributed_processes distributed_process_id ipu_id gradient_accumulation "
+        "output_return_period replication_factor input_group_size input_cgt:4 execution_mode:3 output_mode:4 "
+        "connection_type:3 random_seed accumulation_and_replication_reduction_type:3 "
+        "meanAccumulationAndReplicationReductionStrategy:3 automaticLossScalingSettings.updatePeriod "
+        "syntheticDataMode:3"),
+    *_rows(UINT, RECORDED,
+        "tensors_liveness:4 ipu_version autoRecomputation:5 numIOTiles executionPhaseSettings.phases "
+        "executionPhaseSettings.stages defaultBufferingDepth defaultPrefetchBufferingDepth "
+        "subgraphCopyingStrategy:2 batchSerializationSettings.factor virtualGraphMode:4"),
+    *_rows(UINT, "no effect: replicas and stages are computed one after the other, none waits", "sync_pattern:3"),
     *_rows(UINT, "no effect: no line of ours comes in long repetitions", "max_repeat_logs"),
     *_rows(STRING, "no effect: no layer writes files of its own", "log_dir"),
-    # honoured by the engine
-    *_rows(
-        BOOL,
-        HONOURED,
-        "enableFloatingPointChecks enableStochasticRounding instrumentWithHardwareCycleCounter",
-    ),
-    *_rows(BOOL, HONOURED, "enableEngineCaching"),
-    *_rows(STRING, HONOURED, "cachePath model_name"),
-    *_rows(BOOL, HONOURED, "automaticLossScalingSettings.enabled"),
-    *_rows(UINT, HONOURED, "automaticLossScalingSettings.updatePeriod"),
-    *_rows(
-        DOUBLE,
-        HONOURED,
-        "automaticLossScalingSettings.thresholdUpperCountProportion "
-        "automaticLossScalingSettings.binEdgeLocation",
-    ),
-    *_rows(UINT, HONOURED, "syntheticDataMode:3"),
+    *_rows(STRING, HONOURED, "cachePath model_name partialsTypeMatMuls"),
+    *_rows(DOUBLE, HONOURED,
+        "automaticLossScalingSettings.thresholdUpperCountProportion automaticLossScalingSettings.binEdgeLocation"),
     *_rows(CONTAINER, HONOURED, "engineOptions updatableNamedBuffers"),
-    # for the chip model
-    *_rows(
-        UINT,
-        RECORDED,
-        "autoRecomputation:5 numIOTiles executionPhaseSettings.phases executionPhaseSettings.stages "
-        "defaultBufferingDepth defaultPrefetchBufferingDepth subgraphCopyingStrategy:2 "
-        "batchSerializationSettings.factor virtualGraphMode:4",
-    ),
-    *_rows(
-        BOOL,
-        RECORDED,
-        "enablePipelining enableOutlining enableSerializedMatmuls explicitRecomputation "
-        "enablePrefetchDatastreams enableFullyConnectedPass enableStableNorm enableNonStableSoftmax "
-        "replicatedCollectivesSettings.prepareScheduleForMergingCollectives "
-        "replicatedCollectivesSettings.mergeAllReduceCollectives "
-        "disableGradAccumulationTensorStreams disableOptimizerStateTensorStreams",
-    ),
     *_rows(DOUBLE, RECORDED, "outlineThreshold outlineSequenceBreakCost"),
-    *_rows(STRING, HONOURED, "partialsTypeMatMuls"),
     *_rows(CONTAINER, RECORDED, "convolutionOptions matmulOptions lstmOptions gclOptions"),
-    # without effect
-    *_rows(
-        UINT,
-        _SCHEDULE,
+    *_rows(UINT, _SCHEDULE,
         "accumulateOuterFragmentSettings.schedule:4 batchSerializationSettings.transformContext:2 "
-        "batchSerializationSettings.method:3 batchSerializationSettings.batchSchedule:4 "
-        "swapLimitScheduler transitiveClosureOptimizationThreshold",
-    ),
-    *_rows(
-        BOOL,
-        _SCHEDULE,
+        "batchSerializationSettings.method:3 batchSerializationSettings.batchSchedule:4 swapLimitScheduler "
+        "transitiveClosureOptimizationThreshold"),
+    *_rows(BOOL, _SCHEDULE,
         "batchSerializationSettings.concatOnVirtualGraphChange "
         "batchSerializationSettings.concatOnExecutionPhaseChange "
         "batchSerializationSettings.concatOnPipelineStageChange delayVarUpdates "
-        "scheduleNonWeightUpdateGradientConsumersEarly decomposeGradSum",
-    ),
+        "scheduleNonWeightUpdateGradientConsumersEarly decomposeGradSum"),
     *_rows(DOUBLE, _SCHEDULE, "timeLimitScheduler"),
     *_rows(STRING, _SCHEDULE, "kahnTieBreaker serializedPoprithmsShiftGraphsDir"),
     *_rows(CONTAINER, _SCHEDULE, "accumulateOuterFragmentSettings.excludedVirtualGraphs"),
-    *_rows(
-        UINT,
-        _CODE,
-        "autodiffSettings.stitchStrategy:4 mergeVarUpdate:4 mergeVarUpdateMemThreshold looseThresholdAtPeak",
-    ),
-    *_rows(
-        BOOL,
-        _CODE,
+    *_rows(UINT, _CODE,
+        "autodiffSettings.stitchStrategy:4 mergeVarUpdate:4 mergeVarUpdateMemThreshold looseThresholdAtPeak"),
+    *_rows(BOOL, _CODE,
         "enableExplicitIR enableExplicitMainLoops useHostCopyOps aliasZeroCopy enableMergeExchange "
         "enableOutliningCopyCostPruning compileEngine constantWeights enableLoadAndOffloadRNGState "
-        "enableSupportedDataTypeCasting ensureFp32LossScaleTensor groupNormStridedChannelGrouping",
-    ),
+        "enableSupportedDataTypeCasting ensureFp32LossScaleTensor groupNormStridedChannelGrouping"),
     *_rows(STRING, _CODE, "customCodeletCompileFlags"),
     *_rows(CONTAINER, _CODE, "customCodelets patterns"),
-    *_rows(
-        BOOL,
-        _STREAMS,
-        "rearrangeAnchorsOnHost rearrangeStreamsOnHost groupHostSync",
-    ),
+    *_rows(BOOL, _STREAMS, "rearrangeAnchorsOnHost rearrangeStreamsOnHost groupHostSync"),
     *_rows(UINT, _DUMPS, "firstDotOp finalDotOp compilationProgressTotal"),
-    *_rows(
-        BOOL,
-        _DUMPS,
-        "dotOpNames exportPoplarComputationGraph exportPoplarVertexGraph separateCallOpPdfs",
-    ),
+    *_rows(BOOL, _DUMPS, "dotOpNames exportPoplarComputationGraph exportPoplarVertexGraph separateCallOpPdfs"),
     *_rows(CONTAINER, _DUMPS, "dotChecks reportOptions hardwareInstrumentations"),
-    *_rows(
-        BOOL, _CHECKS, "enableInplaceAmbiguityChecking strictOpVersions opxAliasChecking opxModifyChecking"
-    ),
-    *_rows(
-        UINT,
-        _DERIVED,
-        "accumulationFactor globalReplicationFactor globalReplicaOffset "
-        "accumulationAndReplicationReductionType:3",
-    ),
-    *_rows(
-        BOOL,
-        _DERIVED,
-        "enableReplicatedGraphs enableGradientAccumulation enableDistributedReplicatedGraphs",
-    ),
+    *_rows(BOOL, _CHECKS, "enableInplaceAmbiguityChecking strictOpVersions opxAliasChecking opxModifyChecking"),
+    *_rows(UINT, _DERIVED,
+        "accumulationFactor globalReplicationFactor globalReplicaOffset accumulationAndReplicationReductionType:3"),
+    *_rows(BOOL, _DERIVED, "enableReplicatedGraphs enableGradientAccumulation enableDistributedReplicatedGraphs"),
     *_rows(STRING, "no effect: use Options.logDir instead", "logDir"),
-    *_rows(
-        STRING,
-        "no effect: weights are never exported to a file of their own",
-        "saveInitializersToFile",
-    ),
-    *_rows(
-        UINT,
-        "no effect: the gradients of float16 weights are looked at",
-        "automaticLossScalingSettings.gradientTensorTrackingMethod:3",
-    ),
+    *_rows(STRING, "no effect: weights are never exported to a file of their own", "saveInitializersToFile"),
+    *_rows(UINT, "no effect: the gradients of float16 weights are looked at",
+        "automaticLossScalingSettings.gradientTensorTrackingMethod:3"),
 )
+# fmt: on
 
 _BY_NAME: Mapping[str, PopartOption] = {option.name: option for option in OPTIONS}
 
@@ -209,13 +142,9 @@ _PUBLIC_NAMES: Mapping[str, str] = {
 
 _LOCATIONS = ("location_activation", "location_weight", "location_optimizer", "location_accumulator")
 _LOCATION_KEYS = (
-    "minElementsForOffChip",
-    "minElementsForReplicatedTensorSharding",
-    "onChip",
-    "useReplicatedTensorSharding",
-    "useIOTilesToLoad",
-    "useIOTilesToStore",
-)
+    "minElementsForOffChip", "minElementsForReplicatedTensorSharding", "onChip", "useReplicatedTensorSharding",
+    "useIOTilesToLoad", "useIOTilesToStore",
+)  # fmt: skip
 #: not for this layer: Python deals with them
 _NOT_PARSED = ("patterns_level", "anchored_tensors", "compilation_progress_bar_fn", "ipuof_configs")
 _PATTERN_LEVELS = 4
@@ -239,14 +168,9 @@ def is_default(name: str, value: object) -> bool:
 
 
 def validate(options: Mapping[str, Any], log_line: Callable[[str], None] = lambda _line: None) -> None:
-    """Check a dictionary of options.
+    """Check a dictionary of options; raises Error for an unknown one, a wrong type, or a value out of range.
 
-    Args:
-        options: by name.
-        log_line: called with a line for each option, as the real stack logs them when it reads them.
-
-    Raises:
-        Error: an unknown option, a value of the wrong type, or one out of range.
+    `log_line` is called with a line for each option, as the real stack logs them when it reads them.
     """
     for name, value in options.items():
         if name in _NOT_PARSED:

@@ -14,8 +14,7 @@ _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])", re.IGNORECASE | re.ASCII)
 def parse_size(text: str) -> int:
     """Bytes: a number, with K, M, G or T for powers of 1024.
 
-    Raises:
-        ValueError: it is none; the message says what is.
+    Raises ValueError if it is none; the message says what is.
     """
     match = _SIZE.fullmatch(text.strip())
     amount = float(match[1]) * _SIZES[match[2].lower()] if match else math.inf
@@ -25,11 +24,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_span(text: str) -> float:
-    """Seconds: a number with s, m, h, d or w.
-
-    Raises:
-        ValueError: it is none; the message says what is.
-    """
+    """Seconds: a number with s, m, h, d or w; raises ValueError if it is none; the message says what is."""
     match = _SPAN.fullmatch(text.strip())
     if not match or not math.isfinite(amount := float(match[1]) * _SPANS[match[2].lower()]):
         raise ValueError("expected a span of time such as 12h or 30d")

@@ -30,414 +30,163 @@ RECORDED = "recorded"
 
 @dataclass(frozen=True)
 class Variable:
-    """One row of the table.
-
-    Attributes:
-        kind: the type of the value, in a word for the reader.
-        reader: who asks for it.
-        effect: `honoured`, `recorded`, or `no effect: <why>`.
-    """
+    """One row of the table."""
 
     name: str
-    kind: str
+    kind: str  #: the type of the value, in a word for the reader
     parse: Callable[[str], Any]
     default: Any
+    reader: str  #: who asks for it
     meaning: str
-    reader: str
-    effect: str = HONOURED
+    effect: str = HONOURED  #: `honoured`, `recorded`, or `no effect: <why>`
 
 
 def _level(name: str, default: str, meaning: str) -> Variable:
-    return Variable(name, "log level", parse_level, default, meaning, "tremula.log")
+    return Variable(name, "log level", parse_level, default, "tremula.log", meaning)
 
 
 def _destination(name: str, meaning: str) -> Variable:
-    return Variable(name, "stderr, stdout or path", parse_text, "stderr", meaning, "tremula.log")
+    return Variable(name, "stderr, stdout or path", parse_text, "stderr", "tremula.log", meaning)
 
 
+def _flag(name: str, default: bool | None, reader: str, meaning: str, effect: str = HONOURED) -> Variable:
+    return Variable(name, "flag", parse_flag, default, reader, meaning, effect)
+
+
+def _text(name: str, kind: str, reader: str, meaning: str, effect: str = HONOURED) -> Variable:
+    return Variable(name, kind, parse_text, "", reader, meaning, effect)
+
+
+def _count(name: str, default: int | None, reader: str, meaning: str, effect: str = HONOURED) -> Variable:
+    return Variable(name, "whole number", parse_count, default, reader, meaning, effect)
+
+
+def _object(name: str, reader: str, meaning: str) -> Variable:
+    return Variable(name, "JSON object", parse_object, {}, reader, meaning)
+
+
+def _choice(name: str, words: tuple[str, ...], reader: str, meaning: str) -> Variable:
+    """One of `words`; the first is the default."""
+    *others, last = (f"`{word}`" for word in words)
+    return Variable(name, f"{', '.join(others)} or {last}", one_of(*words), words[0], reader, meaning)
+
+
+# fmt: off
 VARIABLES: tuple[Variable, ...] = (
     _level("POPTORCH_LOG_LEVEL", "WARN", "Level of the PopTorch log lines when the package is imported."),
-    _destination(
-        "POPTORCH_LOG_DEST", "Where the lines of the compiled half of PopTorch (`poptorch:cpp`) go."
-    ),
-    Variable(
-        "POPTORCH_IPU_MODEL",
-        "flag",
-        parse_flag,
-        False,
-        "Use the IPU model instead of devices. `Options.useIpuModel` wins over it.",
-        "tremula.machine",
-    ),
-    Variable(
-        "POPTORCH_SMALL_IPU_MODEL",
-        "flag",
-        parse_flag,
-        False,
-        "Use an IPU model of 4 tiles, unless POPTORCH_IPU_MODEL is on.",
-        "tremula.machine, tremula.estimate",
-    ),
-    Variable(
-        "POPTORCH_IPU_MODEL_VERSION",
-        "ipu1, ipu2 or ipu21",
-        parse_ipu_version,
-        "ipu2",
-        "Chip generation that the chip model describes, unless TREMULA_SYSTEM names a system.",
-        "tremula.estimate",
-    ),
-    Variable(
-        "POPTORCH_WAIT_FOR_IPU",
-        "flag",
-        parse_flag,
-        False,
-        "Wait for a free device instead of failing when all are taken.",
-        "tremula.machine",
-    ),
-    Variable(
-        "POPTORCH_CACHE_DIR",
-        "path",
-        parse_text,
-        "",
-        "Folder of the executable cache of every new `Options`; empty leaves it to the program.",
-        "poptorch.Options",
-    ),
-    Variable(
-        "POPTORCH_DEFAULT_OPTIONS",
-        "JSON object",
-        parse_object,
-        {},
-        "Options applied to every new `Options`: {dotted method name: argument or list of arguments}.",
-        "poptorch.Options",
-    ),
-    Variable(
-        "POPTORCH_EXPORT_PROTO_FILE",
-        "path",
-        parse_text,
-        "",
+    _destination("POPTORCH_LOG_DEST", "Where the lines of the compiled half of PopTorch (`poptorch:cpp`) go."),
+    _flag("POPTORCH_IPU_MODEL", False, "tremula.machine",
+        "Use the IPU model instead of devices. `Options.useIpuModel` wins over it."),
+    _flag("POPTORCH_SMALL_IPU_MODEL", False, "tremula.machine, tremula.estimate",
+        "Use an IPU model of 4 tiles, unless POPTORCH_IPU_MODEL is on."),
+    Variable("POPTORCH_IPU_MODEL_VERSION", "ipu1, ipu2 or ipu21", parse_ipu_version, "ipu2", "tremula.estimate",
+        "Chip generation that the chip model describes, unless TREMULA_SYSTEM names a system."),
+    _flag("POPTORCH_WAIT_FOR_IPU", False, "tremula.machine",
+        "Wait for a free device instead of failing when all are taken."),
+    _text("POPTORCH_CACHE_DIR", "path", "poptorch.Options",
+        "Folder of the executable cache of every new `Options`; empty leaves it to the program."),
+    _object("POPTORCH_DEFAULT_OPTIONS", "poptorch.Options",
+        "Options applied to every new `Options`: {dotted method name: argument or list of arguments}."),
+    _text("POPTORCH_EXPORT_PROTO_FILE", "path", "poptorch executor",
         "File that receives a description of the captured graph when a model is compiled.",
-        "poptorch executor",
-        "no effect: the graph is not exported",
-    ),
-    Variable(
-        "POPTORCH_EXPORT_PROTO_AS_BINARY",
-        "flag",
-        parse_flag,
-        False,
-        "Write that file in binary form rather than as text.",
-        "poptorch executor",
-        "no effect: the graph is not exported",
-    ),
-    Variable(
-        "POPTORCH_MAX_GRAPH_LEN",
-        "whole number",
-        parse_count,
-        0,
-        "Cut graphs printed to the log after so many characters; 0 prints all.",
-        "tremula.frontends.torch.capture",
-        "no effect: graphs are not cut",
-    ),
+        "no effect: the graph is not exported"),
+    _flag("POPTORCH_EXPORT_PROTO_AS_BINARY", False, "poptorch executor",
+        "Write that file in binary form rather than as text.", "no effect: the graph is not exported"),
+    _count("POPTORCH_MAX_GRAPH_LEN", 0, "tremula.frontends.torch.capture",
+        "Cut graphs printed to the log after so many characters; 0 prints all.", "no effect: graphs are not cut"),
     _level("POPART_LOG_LEVEL", "WARN", "Level of the lines of the PopART layer (`popart:session`, ...)."),
     _destination("POPART_LOG_DEST", "Where the lines of the PopART layer go."),
     _level("POPLAR_LOG_LEVEL", "OFF", "Level of the lines of the Poplar layer (`PO:ENGINE`, ...)."),
     _destination("POPLAR_LOG_DEST", "Where the lines of the Poplar layer go."),
     _level("POPLIBS_LOG_LEVEL", "OFF", "Level of the lines of the PopLibs layer (`PL:POPLIN`, ...)."),
     _destination("POPLIBS_LOG_DEST", "Where the lines of the PopLibs layer go."),
-    Variable(
-        "POPLAR_ENGINE_OPTIONS",
-        "JSON object of engine options",
-        parse_engine_options,
-        {},
-        "Engine options; they win over those that the program sets. See the table of engine options.",
-        "poptorch executor",
-    ),
-    Variable(
-        "POPLAR_RUNTIME_OPTIONS",
-        "JSON object",
-        parse_object,
-        {},
-        "Options of the run time; they win over engine options of the same name. `target.hostSyncTimeout` is followed.",
-        "poptorch executor",
-    ),
-    Variable(
-        "POPLAR_TARGET_OPTIONS",
-        "JSON object",
-        parse_object,
-        {},
-        "How IPUs are linked to each other; virtual IPUs have no links, so programs are told that it changes nothing. "
-        "poprun joins it to what it knows of the partition, and gives that to its instances.",
-        "tremula.launch",
-    ),
-    Variable(
-        "PVTI_OPTIONS",
-        "JSON object",
-        parse_trace_options,
-        None,
-        "Switches trace files on: keys enable, directory, channels, duration.",
-        "poptorch.profiling",
-        RECORDED,
-    ),
-    Variable(
-        "OMPI_COMM_WORLD_SIZE",
-        "whole number",
-        parse_count,
-        1,
-        "Number of processes started by MPI; default of `Options.Distributed`.",
-        "poptorch.Options",
-    ),
-    Variable(
-        "OMPI_COMM_WORLD_RANK",
-        "whole number",
-        parse_count,
-        0,
-        "Number of this process among them; default of `Options.Distributed`.",
-        "poptorch.Options",
-    ),
-    Variable(
-        "POPLAR_SDK_ENABLED",
-        "path",
-        parse_text,
-        "",
-        "Set by a real SDK when it is enabled. Tremula then says at import that programs get Tremula's poptorch.",
-        "poptorch",
-    ),
-    Variable(
-        "TREMULA_VIRTUAL_IPUS",
-        "whole number",
-        parse_count,
-        None,
+    Variable("POPLAR_ENGINE_OPTIONS", "JSON object of engine options", parse_engine_options, {}, "poptorch executor",
+        "Engine options; they win over those that the program sets. See the table of engine options."),
+    _object("POPLAR_RUNTIME_OPTIONS", "poptorch executor",
+        "Options of the run time; they win over engine options of the same name. `target.hostSyncTimeout` is "
+        "followed."),
+    _object("POPLAR_TARGET_OPTIONS", "tremula.launch",
+        "How IPUs are linked to each other; virtual IPUs have no links, so programs are told that it changes "
+        "nothing. poprun joins it to what it knows of the partition, and gives that to its instances."),
+    Variable("PVTI_OPTIONS", "JSON object", parse_trace_options, None, "poptorch.profiling",
+        "Switches trace files on: keys enable, directory, channels, duration.", RECORDED),
+    _count("OMPI_COMM_WORLD_SIZE", 1, "poptorch.Options",
+        "Number of processes started by MPI; default of `Options.Distributed`."),
+    _count("OMPI_COMM_WORLD_RANK", 0, "poptorch.Options",
+        "Number of this process among them; default of `Options.Distributed`."),
+    _text("POPLAR_SDK_ENABLED", "path", "poptorch",
+        "Set by a real SDK when it is enabled. Tremula then says at import that programs get Tremula's poptorch."),
+    _count("TREMULA_VIRTUAL_IPUS", None, "tremula.machine",
         "How many virtual IPUs the machine has, up to 256; unset, as many as its system. 0: none, as on a machine "
-        "that has only the IPU model, which never runs out.",
-        "tremula.machine",
-    ),
-    Variable(
-        "TREMULA_SYSTEM",
-        "name or file",
-        parse_text,
-        "",
+        "that has only the IPU model, which never runs out."),
+    _text("TREMULA_SYSTEM", "name or file", "tremula.machine",
         "The system of virtual IPUs of this machine, which the chip model describes: bow2000, pod16, bow-pod64, "
         "c600 ... (docs/hardware.md lists them), or a chip: mk1, mk2, bow, c600, or a file of your own. Unset: what "
-        "`tremula system use` chose, else one Bow-2000.",
-        "tremula.machine",
-    ),
-    Variable(
-        "TREMULA_RESERVATION",
-        "process id",
-        parse_text,
-        "",
-        "The launcher inside whose reserved devices this process may attach; set by poprun.",
-        "tremula.machine",
-    ),
-    Variable(
-        "TREMULA_POPRUN",
-        "process id",
-        parse_text,
-        "",
-        "The launcher that started this process as an instance; set by poprun, which refuses to start inside another.",
-        "tremula.launch, poptorch.Options",
-    ),
-    Variable(
-        "IPUOF_VIPU_API_PARTITION_ID",
-        "name",
-        parse_text,
-        "",
-        "The partition of the virtual system that programs and tools use (`vipu list partitions`); the only one "
-        "by default.",
-        "tremula.machine",
-    ),
-    Variable(
-        "GCDA_OPTIONS",
-        "JSON object",
-        parse_gcda_options,
-        None,
+        "`tremula system use` chose, else one Bow-2000."),
+    _text("TREMULA_RESERVATION", "process id", "tremula.machine",
+        "The launcher inside whose reserved devices this process may attach; set by poprun."),
+    _text("TREMULA_POPRUN", "process id", "tremula.launch, poptorch.Options",
+        "The launcher that started this process as an instance; set by poprun, which refuses to start inside "
+        "another."),
+    _text("IPUOF_VIPU_API_PARTITION_ID", "name", "tremula.machine",
+        "The partition of the virtual system that programs and tools use (`vipu list partitions`); the only one by "
+        "default."),
+    Variable("GCDA_OPTIONS", "JSON object", parse_gcda_options, None, "tremula.machine",
         "Options of device access: enableMonitoring, monitorUtilisation, simulateSOCError.errorList, "
         "simulateSOCError.triggerCount, simulateSOCError.rearmOnReset (docs/tools.md); and, without effect here, "
-        "configFile, discoverUSBDevices, forceHSPPosted.",
-        "tremula.machine",
-    ),
-    Variable(
-        "GCDA_MONITOR",
-        "flag",
-        parse_flag,
-        None,
-        "0 leaves out the modelled power and temperatures in gc-monitor and its like; unset, they are shown.",
-        "tremula.machine",
-    ),
-    Variable(
-        "GCDA_SUPPRESS_UTILISATION_MEASUREMENT",
-        "flag",
-        parse_flag,
-        False,
-        "1 leaves out the utilisation in gc-monitor and its like.",
-        "tremula.machine",
-    ),
-    Variable(
-        "GCDA_CONFIG_FILE",
-        "path",
-        parse_text,
-        "",
+        "configFile, discoverUSBDevices, forceHSPPosted."),
+    _flag("GCDA_MONITOR", None, "tremula.machine",
+        "0 leaves out the modelled power and temperatures in gc-monitor and its like; unset, they are shown."),
+    _flag("GCDA_SUPPRESS_UTILISATION_MEASUREMENT", False, "tremula.machine",
+        "1 leaves out the utilisation in gc-monitor and its like."),
+    _text("GCDA_CONFIG_FILE", "path", "tremula.machine",
         "Another mapping of IPUs; as configFile in GCDA_OPTIONS.",
-        "tremula.machine",
-        "no effect: virtual IPUs are mapped by partitions (`vipu`)",
-    ),
-    Variable(
-        "GCDA_NO_USB_IPU_DISCOVERY",
-        "flag",
-        parse_flag,
-        False,
-        "Do not look for devices at USB ports.",
-        "tremula.machine",
-        "no effect: virtual IPUs have no USB port",
-    ),
-    Variable(
-        "GCDA_HSP_POSTED",
-        "flag",
-        parse_flag,
-        False,
-        "How the host waits for a device.",
-        "tremula.machine",
-        "no effect: there is no host sync proxy",
-    ),
-    Variable(
-        "IPUOF_CONFIG_PATH",
-        "path",
-        parse_text,
-        "",
+        "no effect: virtual IPUs are mapped by partitions (`vipu`)"),
+    _flag("GCDA_NO_USB_IPU_DISCOVERY", False, "tremula.machine",
+        "Do not look for devices at USB ports.", "no effect: virtual IPUs have no USB port"),
+    _flag("GCDA_HSP_POSTED", False, "tremula.machine",
+        "How the host waits for a device.", "no effect: there is no host sync proxy"),
+    _text("IPUOF_CONFIG_PATH", "path", "tremula.machine",
         "File that describes a partition.",
-        "tremula.machine",
-        "no effect: IPUOF_VIPU_API_PARTITION_ID names the partition of virtual IPUs",
-    ),
-    Variable(
-        "VIPU_CLI_API_HOST",
-        "name",
-        parse_text,
-        "",
+        "no effect: IPUOF_VIPU_API_PARTITION_ID names the partition of virtual IPUs"),
+    _text("VIPU_CLI_API_HOST", "name", "tremula.machine",
         "Where the V-IPU server is, for the vipu command.",
-        "tremula.machine",
-        "no effect: there is no V-IPU server; partitions are this machine's own (`vipu`)",
-    ),
-    Variable(
-        "IPU_APP_EVENT_RECORD_PATH",
-        "path",
-        parse_text,
-        "",
-        "Folder for the record of the last fault that a program met, which gcipuinfo reads.",
-        "tremula.machine",
-    ),
-    Variable(
-        "TREMULA_HARDWARE_PATH",
-        "paths",
-        parse_text,
-        "",
-        "Folders with chip, machine and system files of your own, separated as in PATH.",
-        "tremula.hardware",
-    ),
-    Variable(
-        "TREMULA_CHIP_MODEL",
-        "`auto`, `off`, `compile` or `asked`",
-        one_of("auto", "off", "compile", "asked"),
-        "auto",
+        "no effect: there is no V-IPU server; partitions are this machine's own (`vipu`)"),
+    _text("IPU_APP_EVENT_RECORD_PATH", "path", "tremula.machine",
+        "Folder for the record of the last fault that a program met, which gcipuinfo reads."),
+    _text("TREMULA_HARDWARE_PATH", "paths", "tremula.hardware",
+        "Folders with chip, machine and system files of your own, separated as in PATH."),
+    _choice("TREMULA_CHIP_MODEL", ("auto", "off", "compile", "asked"), "tremula.estimate",
         "When the chip model looks at a program: `compile`: at each compilation; `asked`: when a figure of it is "
-        "asked for; `off`: never; `auto`: at compilation for programs that take it about a second, else when asked.",
-        "tremula.estimate",
-    ),
-    Variable(
-        "TREMULA_ESTIMATE",
-        "`off`, `table`, `advice` or `stop`",
-        one_of("off", "table", "advice", "stop"),
-        "off",
-        "What a program tells about each model when it is compiled, as `tremula estimate` would: `table`: the figures; "
-        "`advice`: what to change as well; `stop`: both, and the program ends there.",
-        "poptorch executor",
-    ),
-    Variable(
-        "TREMULA_ESTIMATE_OPTIONS",
-        "options",
-        parse_text,
-        "",
-        "Options of `tremula estimate` for TREMULA_ESTIMATE, such as `--ipus 1,2,4 --target bow`.",
-        "poptorch executor",
-    ),
-    Variable(
-        "TREMULA_OUT_OF_MEMORY",
-        "`warn` or `error`",
-        one_of("warn", "error"),
-        "warn",
-        "What becomes of a program that would not fit the modelled IPUs: `warn`: one warning, then it runs; `error`: "
-        "compilation fails, as on hardware.",
-        "tremula.estimate",
-    ),
-    Variable(
-        "TREMULA_LOG_LEVEL",
-        "log level",
-        parse_level,
-        None,
-        "Level of our own lines (`tremula`); unset, they follow the level of the PopTorch lines.",
-        "tremula.log",
-    ),
-    Variable(
-        "TREMULA_SUMMARY",
-        "flag",
-        parse_flag,
-        True,
-        "0 leaves out the lines that sum up a run when the program ends; 1 prints them even when standard "
-        "error is not a terminal.",
-        "tremula.machine",
-    ),
-    Variable(
-        "TREMULA_STATE_DIR",
-        "path",
-        parse_text,
-        "",
-        "Folder of the record of runs, and of the cache's key and locks; unset, the state folder of the user.",
-        "tremula.machine",
-    ),
-    Variable(
-        "TREMULA_CUSTOM_OPS",
-        "module names",
-        parse_text,
-        "",
-        "Modules, separated by commas, that register custom ops; imported when the first one is used.",
-        "tremula.frontends.torch.ops",
-    ),
-    Variable(
-        "TREMULA_LEGACY_TORCH",
-        "flag",
-        parse_flag,
-        False,
-        "Accept a few habits of programs for older torch that this one refuses.",
-        "tremula.frontends.torch.data",
-    ),
-    Variable(
-        "TREMULA_THREADS",
-        "whole number",
-        parse_count,
-        0,
-        "Number of host threads that compute; 0 leaves the choice to torch (and OMP_NUM_THREADS).",
-        "tremula.frontends.torch.execute",
-    ),
-    Variable(
-        "TREMULA_EXECUTION",
-        "`auto`, `quick` or `compiled`",
-        one_of("auto", "quick", "compiled"),
-        "auto",
+        "asked for; `off`: never; `auto`: at compilation for programs that take it about a second, else when asked."),
+    _choice("TREMULA_ESTIMATE", ("off", "table", "advice", "stop"), "poptorch executor",
+        "What a program tells about each model when it is compiled, as `tremula estimate` would: `table`: the "
+        "figures; `advice`: what to change as well; `stop`: both, and the program ends there."),
+    _text("TREMULA_ESTIMATE_OPTIONS", "options", "poptorch executor",
+        "Options of `tremula estimate` for TREMULA_ESTIMATE, such as `--ipus 1,2,4 --target bow`."),
+    _choice("TREMULA_OUT_OF_MEMORY", ("warn", "error"), "tremula.estimate",
+        "What becomes of a program that would not fit the modelled IPUs: `warn`: one warning, then it runs; "
+        "`error`: compilation fails, as on hardware."),
+    Variable("TREMULA_LOG_LEVEL", "log level", parse_level, None, "tremula.log",
+        "Level of our own lines (`tremula`); unset, they follow the level of the PopTorch lines."),
+    _flag("TREMULA_SUMMARY", True, "tremula.machine",
+        "0 leaves out the lines that sum up a run when the program ends; 1 prints them even when standard error is "
+        "not a terminal."),
+    _text("TREMULA_STATE_DIR", "path", "tremula.machine",
+        "Folder of the record of runs, and of the cache's key and locks; unset, the state folder of the user."),
+    _text("TREMULA_CUSTOM_OPS", "module names", "tremula.frontends.torch.ops",
+        "Modules, separated by commas, that register custom ops; imported when the first one is used."),
+    _flag("TREMULA_LEGACY_TORCH", False, "tremula.frontends.torch.data",
+        "Accept a few habits of programs for older torch that this one refuses."),
+    _count("TREMULA_THREADS", 0, "tremula.frontends.torch.execute",
+        "Number of host threads that compute; 0 leaves the choice to torch (and OMP_NUM_THREADS)."),
+    _choice("TREMULA_EXECUTION", ("auto", "quick", "compiled"), "tremula.frontends.torch.execute",
         "How programs are run on the host: `auto` begins at once in the quick form and changes to compiled code "
-        "when a program runs long enough; `quick` never compiles; `compiled` waits for the compiler first.",
-        "tremula.frontends.torch.execute",
-    ),
-    Variable(
-        "TREMULA_CACHE_DIR",
-        "path",
-        parse_text,
-        "",
-        "Folder for compiled code of programs that name no cache; empty means one in the user's cache folder.",
-        "tremula.cache",
-    ),
-    Variable(
-        "TREMULA_CACHE_LIMIT",
-        "size",
-        parse_bytes,
-        4 << 30,
-        "How much an executable cache may hold (bytes, or with K, M, G or T); the least recently used entries "
-        "make room.",
-        "tremula.cache",
-    ),
+        "when a program runs long enough; `quick` never compiles; `compiled` waits for the compiler first."),
+    _text("TREMULA_CACHE_DIR", "path", "tremula.cache",
+        "Folder for compiled code of programs that name no cache; empty means one in the user's cache folder."),
+    Variable("TREMULA_CACHE_LIMIT", "size", parse_bytes, 4 << 30, "tremula.cache",
+        "How much an executable cache may hold (bytes, or with K, M, G or T); the least recently used entries make "
+        "room."),
 )
+# fmt: on

@@ -29,16 +29,8 @@ from tremula.telemetry.run_record import MAX_TEXT, Entry, Run, parsed
 from tremula.telemetry.run_summary import summary
 
 __all__ = [
-    "Entry",
-    "Run",
-    "append",
-    "count_data_wait",
-    "current",
-    "read",
-    "state_file",
-    "summary",
-    "wrapped",
-]
+    "Entry", "Run", "append", "count_data_wait", "current", "read", "state_file", "summary", "wrapped",
+]  # fmt: skip
 
 #: how many runs the file keeps, and how much of it is ever read
 MAX_RUNS = 200
@@ -50,12 +42,7 @@ _data_wait: Callable[[], tuple[float, int]] = lambda: (0.0, 0)  # noqa: E731
 
 
 def wrapped(kind: str, model_name: str) -> Entry:
-    """Note that a model was wrapped; the executor keeps the entry and counts on it.
-
-    Args:
-        kind: the function that wrapped it, such as `trainingModel`.
-        model_name: the class name of the user's model.
-    """
+    """Note that `kind` (such as `trainingModel`) wrapped a model; the executor keeps the entry and counts on it."""
     global _current
     if _current is None or _current.pid != os.getpid():  # a forked child starts its own record
         _current = Run(_program_name(), os.getpid(), time.time())
@@ -97,9 +84,7 @@ def read(path: Path | None = None) -> list[Run]:
 def append(run: Run, path: Path | None = None) -> None:
     """Add `run` to the file, which is replaced as a whole; the oldest runs drop out.
 
-    Raises:
-        OSError: the file cannot be written.
-        Timeout: another process holds the file.
+    Raises OSError if it cannot be written, Timeout if another process holds it.
     """
     target = path or state_file()
     target.parent.mkdir(parents=True, exist_ok=True)

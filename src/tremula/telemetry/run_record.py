@@ -20,47 +20,36 @@ MAX_TEXT = 200
 class FormReport(Protocol):
     """What was done about compiled code for a model, kept up to date while it runs."""
 
-    #: what the cache said; empty before it was asked
-    cache: str
-    #: seconds that the C++ compiler took
-    compile_seconds: float
+    cache: str  #: what the cache said; empty before it was asked
+    compile_seconds: float  #: seconds that the C++ compiler took
     speedup: float
-    #: why the quick form stays, if it does
-    why_quick: str
-    #: calls before the compiled form came into use
-    calls: int
+    why_quick: str  #: why the quick form stays, if it does
+    calls: int  #: calls before the compiled form came into use
 
 
 @dataclass
 class Entry:
-    """One wrapped model. The counters are plain numbers: counting costs nothing beside a call.
-
-    Attributes:
-        compile_seconds: capture, checks and loading, and the C++ compiler where the program waited for it.
-        seconds: time in calls, first ones included.
-        first_calls: calls that were the first after a compilation; `first_seconds` has compilation in it.
-        compiler_seconds: time of the C++ compiler, in the background or not.
-        compiled_from: the first call (1, 2, ...) that ran compiled code; 0 if none did.
-        cache: what the cache said.
-    """
+    """One wrapped model. The counters are plain numbers: counting costs nothing beside a call."""
 
     kind: str
     model: str
     calls: int = 0
     samples: int = 0
     compiles: int = 0
+    #: capture, checks and loading, and the C++ compiler where the program waited for it
     compile_seconds: float = 0.0
     ipus: int = 1
     failures: int = 0
     capture_seconds: float = 0.0
-    seconds: float = 0.0
+    seconds: float = 0.0  #: time in calls, first ones included
+    #: calls that were the first after a compilation; `first_seconds` has compilation in it
     first_calls: int = 0
     first_samples: int = 0
     first_seconds: float = 0.0
-    compiler_seconds: float = 0.0
-    compiled_from: int = 0
+    compiler_seconds: float = 0.0  #: time of the C++ compiler, in the background or not
+    compiled_from: int = 0  #: the first call (1, 2, ...) that ran compiled code; 0 if none did
     speedup: float = 0.0
-    cache: str = ""
+    cache: str = ""  #: what the cache said
     why_quick: str = ""
     #: what the chip model says of the last program, in one line; empty if it was not asked
     modelled: str = ""
@@ -142,18 +131,9 @@ class Entry:
 
 
 _SUMMED = (
-    "calls",
-    "samples",
-    "compiles",
-    "compile_seconds",
-    "failures",
-    "capture_seconds",
-    "seconds",
-    "first_calls",
-    "first_samples",
-    "first_seconds",
-    "compiler_seconds",
-)
+    "calls", "samples", "compiles", "compile_seconds", "failures", "capture_seconds", "seconds", "first_calls",
+    "first_samples", "first_seconds", "compiler_seconds",
+)  # fmt: skip
 
 
 @dataclass

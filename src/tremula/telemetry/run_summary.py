@@ -16,9 +16,7 @@ _COLUMN = 15
 def summary(run: Run, failed: bool = False) -> Iterator[tuple[int, str]]:
     """What to say about `run`: pairs of log level and text.
 
-    Args:
-        run: the process's record.
-        failed: the program ended with an error; then a model that never ran is no surprise.
+    If the program `failed`, a model that never ran is no surprise.
     """
     long = run.ended - run.started >= _LONG_SECONDS
     merged = run.merged()

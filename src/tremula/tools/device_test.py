@@ -7,6 +7,7 @@ it, with its source.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import time
 from collections.abc import Iterator
@@ -20,27 +21,25 @@ from tremula.machine.occupancy import Occupancy
 from tremula.tools import tool
 
 
+def test_parser(name: str, description: str) -> argparse.ArgumentParser:
+    """A command line with the options that all tests of a device have."""
+    made = tool.parser(name, description)
+    tool.add_device(made)
+    tool.add_json(made)
+    return made
+
+
 @dataclass
 class DeviceTest:
-    """A device under test.
+    """A device under test."""
 
-    Attributes:
-        occupancy: the partition that it is a part of.
-        device: which it is.
-        attachment: the hold on it.
-    """
-
-    occupancy: Occupancy
-    device: Device
-    attachment: Attachment
+    occupancy: Occupancy  #: the partition that it is a part of
+    device: Device  #: which it is
+    attachment: Attachment  #: the hold on it
 
     @contextlib.contextmanager
     def use(self, *, sent: int = 0, fetched: int = 0) -> Iterator[Stopwatch]:
-        """One use of the device: it may fail, it is timed, and counted.
-
-        Raises:
-            RecoverableError, UnrecoverableError: a simulated fault.
-        """
+        """One use of the device: it may fail with a simulated fault, it is timed, and counted."""
         self.attachment.about_to_run()
         watch = Stopwatch()
         begin = time.perf_counter()
@@ -61,11 +60,7 @@ class Stopwatch:
 
 @contextlib.contextmanager
 def under_test(device_id: int) -> Iterator[DeviceTest]:
-    """Take the device for a test.
-
-    Raises:
-        Error: there is none, or it is in use.
-    """
+    """Take the device for a test; raises Error if there is none, or it is in use."""
     occupancy = tool.occupancy()
     device = tool.device_of(occupancy, device_id)
     attachment = Attachment(len(device.ipus), device_id=device.id, hardware=True)
@@ -78,16 +73,12 @@ def under_test(device_id: int) -> Iterator[DeviceTest]:
 
 @dataclass
 class Findings:
-    """What a test found: documented values, and where figures come from.
+    """What a test found: documented values, and where figures come from."""
 
-    Attributes:
-        values: the documented ones; measured where they are figures.
-        measured: figures of this host, by name with the unit.
-        modelled: figures of the modelled hardware, with their source.
-    """
-
+    #: the documented ones; measured where they are figures
     values: dict[str, Any] = field(default_factory=dict)
-    measured: dict[str, float] = field(default_factory=dict)
+    measured: dict[str, float] = field(default_factory=dict)  #: figures of this host, by name with the unit
+    #: figures of the modelled hardware, with their source
     modelled: dict[str, tuple[float, str]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -96,6 +87,15 @@ class Findings:
             name: {"value": value, "source": source} for name, (value, source) in self.modelled.items()
         }
         return {**self.values, "virtual": True, "measured": self.measured, "modelled": modelled}
+
+    def show(self, given: argparse.Namespace, *head: str, passed: bool | None = None) -> int:
+        """Print JSON, or `head`, the figures and the result; the exit code."""
+        if given.json_output:
+            tool.write_json(self.as_json())
+        else:
+            result = [] if passed is None else [f"Result: {'Pass' if passed else 'FAIL'}"]
+            print("\n".join([*head, *self.lines(), *result]))
+        return 1 if passed is False else 0
 
     def lines(self) -> Iterator[str]:
         """For people."""

@@ -10,9 +10,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tremula.hardware.chip import Chip
 from tremula.tools import tool
-from tremula.tools.device_test import DeviceTest, Findings, source, under_test
+from tremula.tools.device_test import DeviceTest, Findings, source, test_parser, under_test
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,20 +32,11 @@ def main_write(arguments: Sequence[str] | None = None) -> int:
     return _main("gc-exchangewritetest", "Tiles write a block to all tiles, in turn.", _broadcasts, arguments)
 
 
-def _main(
-    name: str,
-    what: str,
-    rounds: _Rounds,
-    arguments: Sequence[str] | None,
-) -> int:
-    made = tool.parser(
+def _main(name: str, what: str, rounds: _Rounds, arguments: Sequence[str] | None) -> int:
+    made = test_parser(
         name, f"Test the exchange of a virtual device: {what} Blocks lie in this host's memory."
     )
-    tool.add_device(made)
-    tool.add_json(made)
-    made.add_argument(
-        "--iterations", type=tool.positive, default=8, metavar="N", help="rounds on each IPU (default: 8)"
-    )
+    tool.add_count(made, "--iterations", 8, "rounds on each IPU")
     return tool.run(name, made, lambda given: _test(name, given, rounds), arguments)
 
 
@@ -60,6 +50,7 @@ def _test(name: str, given: argparse.Namespace, rounds: _Rounds) -> int:
             seconds += taken
             moved += size
     passed = not any(failing.values())
+    everywhere = chip.tiles * chip.exchange_bytes_per_cycle * chip.clock_hz  # all tiles receive at once
     findings = Findings(
         {
             "ipu_id": given.device_id,
@@ -69,22 +60,14 @@ def _test(name: str, given: argparse.Namespace, rounds: _Rounds) -> int:
             "result": "pass" if passed else "fail",
         },
         {"GB/s": moved / seconds / 1e9, "seconds": seconds},
-        {"GB/s": (_modelled(chip), source(chip.name, "exchange_bytes_per_cycle", "chip"))},
+        {"GB/s": (everywhere / 1e9, source(chip.name, "exchange_bytes_per_cycle", "chip"))},
     )
-    if given.json_output:
-        tool.write_json(findings.as_json())
-    else:
-        print(f"{name}: {chip.tiles} tiles of device {given.device_id}, {given.iterations} rounds:")
-        for name_of_ipu, found in failing.items():
-            print(f"  IPU {name_of_ipu}: {f'failing tiles: {found}' if found else 'all tiles pass'}")
-        print("\n".join(findings.lines()))
-        print(f"Result: {'Pass' if passed else 'FAIL'}")
-    return 0 if passed else 1
-
-
-def _modelled(chip: Chip) -> float:
-    """All tiles receive at once."""
-    return chip.tiles * chip.exchange_bytes_per_cycle * chip.clock_hz / 1e9
+    title = f"{name}: {chip.tiles} tiles of device {given.device_id}, {given.iterations} rounds:"
+    ipus = (
+        f"  IPU {ipu}: {f'failing tiles: {found}' if found else 'all tiles pass'}"
+        for ipu, found in failing.items()
+    )
+    return findings.show(given, title, *ipus, passed=passed)
 
 
 def _permutations(test: DeviceTest, tiles: int, rounds: int) -> tuple[list[int], float, int]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from tremula.tools import tool
-from tremula.tools.device_test import DeviceTest, Findings, source, under_test
+from tremula.tools.device_test import DeviceTest, Findings, source, test_parser, under_test
 
 NAME = "gc-flops"
 _PRECISIONS = {"half": "fp16", "fp16": "fp16", "single": "fp32", "fp32": "fp32"}
@@ -15,17 +15,13 @@ _PRECISIONS = {"half": "fp16", "fp16": "fp16", "single": "fp32", "fp32": "fp32"}
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool."""
-    made = tool.parser(
+    made = test_parser(
         NAME, "Measure matrix products on this host, and show the peak of the modelled device."
     )
-    tool.add_device(made)
-    tool.add_json(made)
     made.add_argument(
         "-p", "--precision", choices=tuple(_PRECISIONS), default="half", help="of the data (default: half)"
     )
-    made.add_argument(
-        "--size", type=tool.positive, default=512, metavar="N", help="of the matrices (default: 512)"
-    )
+    tool.add_count(made, "--size", 512, "of the matrices")
     made.add_argument(
         "--seconds", type=float, default=1.0, metavar="S", help="how long to measure (default: 1)"
     )
@@ -38,25 +34,16 @@ def _test(given: argparse.Namespace) -> int:
         measured = _measure(test, dtype, min(given.size, 16_384), min(max(given.seconds, 0.01), 600.0))
         chip, ipus = test.occupancy.system.hardware.chip, len(test.device.ipus)
     peak = ipus * chip.peak_flops(dtype, dtype)
+    units = source(chip.name, "conv_units_half_half" if dtype == "fp16" else "conv_units_float", "chip")
+    about = f"peak of the matrix units of {ipus} IPU(s) at {chip.clock_hz / 1e9:g} GHz; {units}"
     findings = Findings(
         {"ipu_id": given.device_id, "precision": dtype, "ipus": ipus, "flops": measured},
         {"GFLOP/s": measured / 1e9},
-        {
-            "GFLOP/s": (
-                peak / 1e9,
-                f"peak of the matrix units of {ipus} IPU(s) at {chip.clock_hz / 1e9:g} GHz; "
-                + source(
-                    chip.name, "conv_units_half_half" if dtype == "fp16" else "conv_units_float", "chip"
-                ),
-            )
-        },
+        {"GFLOP/s": (peak / 1e9, about)},
     )
-    if given.json_output:
-        tool.write_json(findings.as_json())
-    else:
-        print(f"Matrix products in {dtype}, {given.size} x {given.size}, device {given.device_id}:")
-        print("\n".join(findings.lines()))
-    return 0
+    return findings.show(
+        given, f"Matrix products in {dtype}, {given.size} x {given.size}, device {given.device_id}:"
+    )
 
 
 def _measure(test: DeviceTest, dtype: str, size: int, seconds: float) -> float:

@@ -12,17 +12,17 @@ from collections.abc import Sequence
 
 from tremula import log
 from tremula.tools import tool
-from tremula.tools.device_test import Findings, under_test
+from tremula.tools.device_test import Findings, test_parser, under_test
 from tremula.tools.link_peer import HEADER, exchange, peer
 
 NAME = "gc-hostsynclatencytest"
+#: options that the result repeats
+_SHOWN = ("hsp", "delay_cycles", "num_delays", "iterations", "mark_count")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool."""
-    made = tool.parser(NAME, "Measure the round trip between a virtual device and the host: two processes.")
-    tool.add_device(made)
-    tool.add_json(made)
+    made = test_parser(NAME, "Measure the round trip between a virtual device and the host: two processes.")
     made.add_argument("--hsp", choices=("hsp1", "hsp2", "both"), default="hsp1", help="has no effect here")
     made.add_argument(
         "--sync-mode", choices=("posted", "polling", "hybrid"), default="polling", help="has no effect here"
@@ -30,13 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made.add_argument(
         "--delay-cycles", type=_delay, default=5, metavar="N", help="between syncs, up to 20 (default: 5)"
     )
-    made.add_argument(
-        "--num-delays", type=tool.positive, default=32, metavar="N", help="delays (default: 32)"
-    )
-    made.add_argument("--iterations", type=tool.positive, default=1, metavar="N", help="repeats (default: 1)")
-    made.add_argument(
-        "--mark-count", type=tool.positive, default=4095, metavar="N", help="syncs (default: 4095)"
-    )
+    tool.add_count(made, "--num-delays", 32, "delays")
+    tool.add_count(made, "--iterations", 1, "repeats")
+    tool.add_count(made, "--mark-count", 4095, "syncs")
     return tool.run(NAME, made, _test, arguments)
 
 
@@ -66,11 +62,7 @@ def _test(given: argparse.Namespace) -> int:
         {
             "ipu_id": given.device_id,
             "sync_mode": given.sync_mode.capitalize(),
-            "hsp": given.hsp,
-            "delay_cycles": given.delay_cycles,
-            "num_delays": given.num_delays,
-            "iterations": given.iterations,
-            "mark_count": given.mark_count,
+            **{name: getattr(given, name) for name in _SHOWN},
             "split_increments": False,
             "time_to_sync_us": each,
             "result": "fail" if wrong else "pass",

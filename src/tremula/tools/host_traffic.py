@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tremula.errors import Error
 from tremula.hardware.machine import Machine
 from tremula.tools import tool
-from tremula.tools.device_test import DeviceTest, source, under_test
+from tremula.tools.device_test import DeviceTest, source, test_parser, under_test
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,31 +33,13 @@ _WAYS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool."""
-    made = tool.parser(
+    made = test_parser(
         NAME, "Measure copies between host memory and memory that stands for the tiles of a device."
     )
-    tool.add_device(made)
-    tool.add_json(made)
-    made.add_argument(
-        "--iterations", type=tool.positive, default=100_000, metavar="N", help="transfers (default: 100000)"
-    )
-    made.add_argument(
-        "--tiles-per-ipu",
-        type=tool.positive,
-        default=32,
-        metavar="N",
-        help="tiles that take part (default: 32)",
-    )
-    made.add_argument(
-        "--transfer-size",
-        type=tool.positive,
-        default=4,
-        metavar="N",
-        help="blocks of 64 bytes per transfer and tile (default: 4)",
-    )
-    made.add_argument(
-        "--repeats", type=tool.positive, default=1, metavar="N", help="the whole test so often (default: 1)"
-    )
+    tool.add_count(made, "--iterations", 100_000, "transfers")
+    tool.add_count(made, "--tiles-per-ipu", 32, "tiles that take part")
+    tool.add_count(made, "--transfer-size", 4, "blocks of 64 bytes per transfer and tile")
+    tool.add_count(made, "--repeats", 1, "the whole test so often")
     return tool.run(NAME, made, _test, arguments)
 
 

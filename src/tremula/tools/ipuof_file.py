@@ -14,15 +14,11 @@ from tremula.atomic_files import atomic_open
 from tremula.errors import Error
 from tremula.machine import inventory
 from tremula.machine.occupancy import Occupancy
-from tremula.machine.state_directory import folder_of
+from tremula.machine.systems import folder_of
 
 
 def content(occupancy: Occupancy, gcd: int) -> dict[str, Any]:
-    """What the file of one domain says.
-
-    Raises:
-        Error: the partition has no such domain.
-    """
+    """What the file of one domain says; raises Error if the partition has no such domain."""
     partition = occupancy.partition
     if not 0 <= gcd < partition.gcds:
         raise Error(

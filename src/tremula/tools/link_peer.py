@@ -68,8 +68,7 @@ def peer() -> Iterator[socket.socket]:
 def exchange(channel: socket.socket, count: int, size: int) -> int:
     """Send `count` blocks and take as many back; how many were wrong at either end.
 
-    Raises:
-        ConnectionError: the other end is gone.
+    Raises ConnectionError if the other end is gone.
     """
     channel.sendall(HEAD.pack(size, count))
     buffer = memoryview(bytearray(size))

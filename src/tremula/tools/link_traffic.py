@@ -27,12 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """gc-iputraffictest."""
     made = tool.parser(_IPU, "Move data between two virtual IPUs and check it at both ends.")
     _add_options(made)
-    made.add_argument(
-        "--device0", type=tool.whole_number, default=0, metavar="ID", help="one end (default: 0)"
-    )
-    made.add_argument(
-        "--device1", type=tool.whole_number, default=1, metavar="ID", help="the other (default: 1)"
-    )
+    for number, end in enumerate(("one end", "the other")):
+        made.add_argument(
+            f"--device{number}", type=tool.whole_number, default=number, metavar="ID",
+            help=f"{end} (default: {number})",
+        )  # fmt: skip
     made.add_argument(
         "--all-links", action="store_true", help="all neighbours of the partition, one after the other"
     )
@@ -54,9 +53,7 @@ def main_gateway(arguments: Sequence[str] | None = None) -> int:
 
 def _add_options(made: argparse.ArgumentParser) -> None:
     tool.add_json(made)
-    made.add_argument(
-        "--iterations", type=tool.positive, default=1000, metavar="N", help="blocks of 64 KB (default: 1000)"
-    )
+    tool.add_count(made, "--iterations", 1000, "blocks of 64 KB")
     made.add_argument("--forever", action="store_true", help="again and again, until Ctrl-C")
 
 
@@ -124,12 +121,15 @@ def _print_findings(found: Findings) -> None:
 def _pair(one: int, other: int, count: int, system: System, *, gateway: bool) -> Findings:
     with contextlib.ExitStack() as held:
         first = held.enter_context(under_test(one))
-        second = first if one == other else held.enter_context(under_test(other))
-        boards = _boards(first, second)
+        second = None if one == other else held.enter_context(under_test(other))
+        boards = _boards(first, second or first)
         channel = held.enter_context(peer())
         exchange(channel, 1, _BLOCK)  # the other process is there
         moved = 2 * count * _BLOCK
-        with first.use(sent=moved // 2, fetched=moved // 2) as watch, _also(second, first):
+        with (
+            first.use(sent=moved // 2, fetched=moved // 2) as watch,
+            second.use() if second is not None else contextlib.nullcontext(),
+        ):
             errors = exchange(channel, count, _BLOCK)
     gbps = 8 * moved / watch.seconds / 1e9
     rate, where = _modelled(system, one, other, gateway=gateway)
@@ -148,15 +148,6 @@ def _pair(one: int, other: int, count: int, system: System, *, gateway: bool) ->
         {"Gbit/s, both directions": gbps},
         {"Gbit/s, both directions": (rate, where)},
     )
-
-
-@contextlib.contextmanager
-def _also(second: DeviceTest, first: DeviceTest) -> Any:
-    if second is first:
-        yield
-        return
-    with second.use():
-        yield
 
 
 def _boards(*tests: DeviceTest) -> dict[str, dict[str, Any]]:

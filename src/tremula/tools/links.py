@@ -112,11 +112,7 @@ def _channel(one: int, other: int, there: str, back: str, link: int) -> Channel:
 
 @contextlib.contextmanager
 def _whole_partition(occupancy: Occupancy) -> Iterator[None]:
-    """Keep all IPUs for the test.
-
-    Raises:
-        Error: one is in use.
-    """
+    """Keep all IPUs for the test; raises Error if one is in use."""
     places = occupancy.partition.system_range(0, occupancy.partition.size)
     if not occupancy.locks.take(places, admitted=admitted_by()):
         users = holders_text(occupancy, list(range(occupancy.partition.size)))

@@ -42,11 +42,7 @@ class _Past:
 
 
 def watch(interval: float, *, every_partition: bool) -> int:
-    """Show until the user has seen enough.
-
-    Raises:
-        Error: there are no IPUs, or there is no terminal to draw in.
-    """
+    """Show until the user has seen enough; raises Error if there are no IPUs, or there is no terminal to draw in."""
     if not sys.stdout.isatty():
         raise Error("--live needs a terminal; `watch gc-monitor` and `gc-monitor --json` do not.")
     if not inventory.rooms(every_partition=every_partition):

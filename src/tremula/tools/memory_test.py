@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tremula.tools import tool
-from tremula.tools.device_test import DeviceTest, Findings, source, under_test
+from tremula.tools.device_test import DeviceTest, Findings, source, test_parser, under_test
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,11 +24,9 @@ _AT_ONCE = 32
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool."""
-    made = tool.parser(
+    made = test_parser(
         NAME, "Test as much memory as the tiles of a virtual device have: write, read, compare."
     )
-    tool.add_device(made)
-    tool.add_json(made)
     made.add_argument("--tiles", type=tool.positive, metavar="N", help="only the first N tiles of each IPU")
     return tool.run(NAME, made, _test, arguments)
 
@@ -57,17 +55,12 @@ def _test(given: argparse.Namespace) -> int:
         {"seconds": (cycles / chip.clock_hz, f"one data path of {chip.data_path_bytes} bytes per tile and cycle; "
                      + source(chip.name, "data_path_bytes", "chip"))},
     )  # fmt: skip
-    if given.json_output:
-        tool.write_json(findings.as_json())
-    else:
-        print(f"Memory of {tiles} tiles of {chip.tile_memory_bytes:,} bytes, device {given.device_id}:")
-        for ipu, found in failing.items():
-            print(
-                f"  IPU {ipu}: {'failing tiles: ' + ', '.join(map(str, found)) if found else 'all tiles pass'}"
-            )
-        print("\n".join(findings.lines()))
-        print(f"Result: {'Pass' if passed else 'FAIL'}")
-    return 0 if passed else 1
+    title = f"Memory of {tiles} tiles of {chip.tile_memory_bytes:,} bytes, device {given.device_id}:"
+    ipus = (
+        f"  IPU {ipu}: {'failing tiles: ' + ', '.join(map(str, found)) if found else 'all tiles pass'}"
+        for ipu, found in failing.items()
+    )
+    return findings.show(given, title, *ipus, passed=passed)
 
 
 def _ipu(test: DeviceTest, tiles: int, tile_bytes: int) -> tuple[list[int], float]:

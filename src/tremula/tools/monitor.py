@@ -19,26 +19,9 @@ from tremula.machine.occupancy import Occupancy
 from tremula.tools import box_table, monitor_json, tool
 
 NAME = "gc-monitor"
-_CARD_COLUMNS = (
-    ("IPU-M", 13),
-    ("Serial", 20),
-    ("IPU-M SW", 8),
-    ("Server version", 14),
-    ("ICU FW", 10),
-    ("Type", 6),
-    ("ID", 4),
-    ("IPU#", 6),
-    ("Routing", 7),
-)
-_PCIE_COLUMNS = (
-    ("PCIe ID", 14),
-    ("Serial", 20),
-    ("Driver", 30),
-    ("ICU FW", 10),
-    ("Type", 6),
-    ("ID", 4),
-    ("IPU#", 6),
-)
+_CARD_COLUMNS = {"IPU-M": 13, "Serial": 20, "IPU-M SW": 8, "Server version": 14, "ICU FW": 10, "Type": 6, "ID": 4,
+                 "IPU#": 6, "Routing": 7}  # fmt: skip
+_PCIE_COLUMNS = {"PCIe ID": 14, "Serial": 20, "Driver": 30, "ICU FW": 10, "Type": 6, "ID": 4, "IPU#": 6}
 _WIDE = 98
 #: the part of the table of processes that is as wide everywhere: PID, Time, User, ID, Clock, Temp, Temp, Power
 _FIXED = (8, 8, 12, 4, 10, 8, 8, 8)
@@ -53,29 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tool.add_json(made, "--json")
     made.add_argument("--no-card-info", action="store_true", help="leave out the table of IPUs")
     made.add_argument("--all-partitions", action="store_true", help="all partitions, not only the active one")
-    made.add_argument(
-        "--live",
-        action="store_true",
-        help="keep showing: utilisation, modelled cycles, memory, traffic; q ends it",
-    )
-    made.add_argument(
-        "--interval",
-        type=_seconds,
-        default=1.0,
-        metavar="SECONDS",
-        help="how often --live looks (default: 1)",
-    )
+    live = "keep showing: utilisation, modelled cycles, memory, traffic; q ends it"
+    made.add_argument("--live", action="store_true", help=live)
+    tool.add_interval(made, 0.05, "how often --live looks")
     return tool.run(NAME, made, _show, arguments)
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.05 <= value <= 3600.0:
-        raise argparse.ArgumentTypeError("between 0.05 and 3600 seconds")
-    return value
 
 
 def _show(given: argparse.Namespace) -> int:
@@ -93,16 +57,13 @@ def _show(given: argparse.Namespace) -> int:
     for occupancy, records in known:
         for line in _text(occupancy, records, cards=not given.no_card_info, active=_active(found, occupancy)):
             print(line)
-    tool.remark(f"({tool.what_this_is(found[0])}; {_what_is_modelled()})")
+    modelled = "clock, temperature and power are" if sensors.monitoring() else "the clock is"
+    tool.remark(f"({tool.what_this_is(found[0])}; {modelled} modelled)")
     for occupancy, records in known:
         for record in records:
             if record.error != "no errors":
                 tool.remark(f"(IPU {record.id} of {occupancy.partition.name}: {record.error}, simulated)")
     return 0
-
-
-def _what_is_modelled() -> str:
-    return "clock, temperature and power are modelled" if sensors.monitoring() else "the clock is modelled"
 
 
 def _active(found: list[Occupancy], occupancy: Occupancy) -> bool:
@@ -126,7 +87,7 @@ def _text(occupancy: Occupancy, records: list[IpuRecord], *, cards: bool, active
 def _cards(occupancy: Occupancy, records: list[IpuRecord], *, active: bool) -> Iterator[str]:
     partition = occupancy.partition
     columns = _PCIE_COLUMNS if records[0].on_card else _CARD_COLUMNS
-    widths = [width for _, width in columns]
+    widths = list(columns.values())
     state = " [active]" if active else ""
     kind = " reconfigurable" if partition.reconfigurable or not partition.made_by_user else ""
     title = f"Partition: {partition.name} (gcd:0){state} has {partition.size}{kind} IPU{'s' * (partition.size > 1)}"
@@ -134,7 +95,7 @@ def _cards(occupancy: Occupancy, records: list[IpuRecord], *, active: bool) -> I
     yield box_table.rule(head)
     yield box_table.row([NAME, title], head)
     yield box_table.rule(widths)
-    yield box_table.row([name for name, _ in columns], widths)
+    yield box_table.row(list(columns), widths)
     yield box_table.rule(widths)
     for record, following in zip(records, [*records[1:], None], strict=True):
         yield box_table.row(_card_cells(occupancy, record), widths)
@@ -146,17 +107,8 @@ def _card_cells(occupancy: Occupancy, record: IpuRecord) -> list[str]:
     kind, _ = inventory.board_names(occupancy)
     if record.on_card:
         return [record.host, record.serial, "virtual", __version__, kind, str(record.id), str(record.number)]
-    return [
-        box_table.cut_left(record.host, 13),
-        record.serial,
-        __version__,
-        __version__,
-        __version__,
-        kind,
-        str(record.id),
-        str(record.number),
-        "DNC",
-    ]
+    where = [box_table.cut_left(record.host, 13), record.serial, *[__version__] * 3]
+    return [*where, kind, str(record.id), str(record.number), "DNC"]
 
 
 def _processes(occupancy: Occupancy, records: list[IpuRecord]) -> Iterator[str]:
@@ -223,8 +175,5 @@ def _sensed(record: IpuRecord, *, with_board: bool) -> list[str]:
 
 
 def _columns() -> int:
-    return shutil.get_terminal_size((_IN_A_PIPE, 24)).columns if _looked_at() else _IN_A_PIPE
-
-
-def _looked_at() -> bool:
-    return sys.stdout.isatty() or "COLUMNS" in os.environ
+    looked_at = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return shutil.get_terminal_size((_IN_A_PIPE, 24)).columns if looked_at else _IN_A_PIPE

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from tremula.machine import inventory, sensors
 from tremula.machine.sensors import IpuSensors, Reading
 from tremula.tools import box_table, tool
-from tremula.tools.device_test import DeviceTest, under_test
+from tremula.tools.device_test import DeviceTest, test_parser, under_test
 
 NAME = "gc-powertest"
 _BOARD_SENSORS = ("B_COL0:1", "B_COL1:1", "B_IN:1", "B_MID:1", "B_OUT:1")
@@ -23,24 +23,10 @@ _DIE_SENSORS = ("PVT0", "PVT1", "PVT2", "PVTE")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool."""
-    made = tool.parser(NAME, "Load a virtual device and show modelled power and temperatures until Ctrl-C.")
-    tool.add_device(made)
-    tool.add_json(made)
+    made = test_parser(NAME, "Load a virtual device and show modelled power and temperatures until Ctrl-C.")
     made.add_argument("--count", type=tool.positive, metavar="N", help="end after N lines")
-    made.add_argument(
-        "--interval", type=_seconds, default=1.0, metavar="SECONDS", help="between lines (default: 1)"
-    )
+    tool.add_interval(made, 0.01, "between lines")
     return tool.run(NAME, made, _test, arguments)
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.01 <= value <= 3600.0:
-        raise argparse.ArgumentTypeError("between 0.01 and 3600 seconds")
-    return value
 
 
 def _test(given: argparse.Namespace) -> int:

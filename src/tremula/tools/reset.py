@@ -45,11 +45,7 @@ def _reset(given: argparse.Namespace) -> int:
 
 
 def reset(occupancy: Occupancy, ipus: list[int]) -> bool:
-    """Reset IPUs of a partition; True if one of them had a simulated fault.
-
-    Raises:
-        Error: one of them is in use.
-    """
+    """Reset IPUs of a partition; True if one of them had a simulated fault; raises Error if one of them is in use."""
     places = occupancy.partition.system_range(ipus[0], len(ipus))
     if not occupancy.locks.take(places, admitted=admitted_by()):
         raise Error(f"in use, and so not reset:\n{holders_text(occupancy, ipus)}".rstrip())

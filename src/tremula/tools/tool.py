@@ -50,6 +50,26 @@ def add_json(made: argparse.ArgumentParser, *names: str) -> None:
     made.add_argument("-j", "--json-output", *names, action="store_true", help="write the result as JSON")
 
 
+def add_count(made: argparse.ArgumentParser, name: str, default: int, help: str) -> None:
+    """Let the user set a number from 1 on."""
+    made.add_argument(name, type=positive, default=default, metavar="N", help=f"{help} (default: {default})")
+
+
+def add_interval(made: argparse.ArgumentParser, least: float, help: str) -> None:
+    """Let the user set a number of seconds."""
+
+    def seconds(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = 0.0
+        if not least <= value <= 3600.0:
+            raise argparse.ArgumentTypeError(f"between {least} and 3600 seconds")
+        return value
+
+    made.add_argument("--interval", type=seconds, default=1.0, metavar="SECONDS", help=f"{help} (default: 1)")
+
+
 def whole_number(text: str) -> int:
     """An option's value: 0, 1, 2 ..."""
     if not text.isdecimal() or len(text) > 12:
@@ -104,11 +124,7 @@ def _warn_of_ignored_options() -> None:
 
 
 def occupancy() -> Occupancy:
-    """The partition that tools look at.
-
-    Raises:
-        Error: this machine has no IPUs, or they cannot be used.
-    """
+    """The partition that tools look at; raises Error if this machine has no IPUs, or they cannot be used."""
     found = current_occupancy()
     if found is None:
         raise no_ipus()

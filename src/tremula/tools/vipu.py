@@ -20,18 +20,9 @@ from tremula.tools.ruled_table import table
 NAME = "vipu"
 #: attributes that `list ipu-attrs` shows: those that do not depend on who uses the IPU
 _FIXED = (
-    "board ipu index",
-    "board serial number",
-    "board type",
-    "board variant",
-    "clock",
-    "driver version",
-    "firmware version",
-    "ipu architecture",
-    "link speed",
-    "link width",
-    "remote buffers supported",
-)
+    "board ipu index", "board serial number", "board type", "board variant", "clock", "driver version",
+    "firmware version", "ipu architecture", "link speed", "link width", "remote buffers supported",
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -15,11 +15,7 @@ from tremula.view.text import clean, count, share
 
 
 def op_text(profile: Profile, name: str) -> str:
-    """Everything about the ops called `name`.
-
-    Raises:
-        Error: there is none.
-    """
+    """Everything about the ops called `name`; raises Error if there is none."""
     found = [op for op in profile.ops if name in (op.name, op.name.rpartition("/")[2])]
     if not found:
         known = {known for op in profile.ops for known in (op.name, op.name.rpartition("/")[2])}
@@ -55,11 +51,7 @@ def _op_lines(profile: Profile, op: Op) -> Iterator[str]:
 
 
 def tile_text(profile: Profile, tile: int) -> str:
-    """The uses of one tile, counted over all IPUs of a replica.
-
-    Raises:
-        Error: there is no such tile.
-    """
+    """The uses of one tile, counted over all IPUs of a replica; raises Error if there is no such tile."""
     tiles = profile.target.tiles_per_ipu
     ipu, position = divmod(tile, tiles)
     if tile < 0 or ipu >= len(profile.ipus):

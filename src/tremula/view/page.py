@@ -32,7 +32,6 @@ def page_html(profile: Profile) -> str:
 def write_page(profile: Profile, path: str | os.PathLike[str]) -> int:
     """Write the page to `path`, whole or not at all; gives its size in bytes.
 
-    Raises:
-        Error: it cannot be written.
+    Raises Error if it cannot be written.
     """
     return save_page(page_html(profile), path)

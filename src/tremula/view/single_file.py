@@ -27,14 +27,9 @@ Asset = tuple[str, str]
 def single_file(
     markup: Asset, *, title: str, styles: Sequence[Asset], scripts: Sequence[Asset], data: object
 ) -> str:
-    """The whole page.
+    """The whole page: `markup` with its @POLICY@, @TITLE@, @STYLE@, @DATA@ and @SCRIPT@ filled in.
 
-    Args:
-        markup: a page with @POLICY@, @TITLE@, @STYLE@, @DATA@ and @SCRIPT@ in it.
-        title: already fit to be shown; it is escaped here.
-        styles: in their order.
-        scripts: in their order; they share one scope and hide it from the page.
-        data: anything that JSON can hold.
+    Styles and scripts stay in order; scripts share one scope and hide it from the page. The title is escaped here.
     """
     style = "\n".join(map(_asset, styles))
     script = "(function () {\n'use strict';\n" + "\n".join(map(_asset, scripts)) + "\n})();\n"
@@ -60,11 +55,7 @@ def embedded(data: object) -> str:
 
 
 def save_page(text: str, path: str | os.PathLike[str], *, type: str = "profile_error") -> int:
-    """Write a page to `path`, whole or not at all; gives its size in bytes.
-
-    Raises:
-        Error: it cannot be written.
-    """
+    """Write a page to `path`, whole or not at all; gives its size in bytes; raises Error if it cannot be written."""
     target = Path(path)
     try:
         write_text_atomically(target, text)

@@ -43,9 +43,7 @@ def available() -> bool:
 class Arenas:
     """The files of the workers of one iteration, as the receiver has them.
 
-    Args:
-        workers: number of worker processes.
-        slots: batches of one worker that can be under way or in use at a time.
+    `slots` batches of one worker can be under way or in use at a time.
     """
 
     def __init__(self, workers: int, slots: int) -> None:
@@ -90,12 +88,7 @@ class Parcel:
 
 
 class PackingCollate:
-    """A collate function for worker processes: what it returns is sent as a few bytes.
-
-    Args:
-        collate: makes the batch.
-        arenas: where to put it.
-    """
+    """A collate function for worker processes: what it returns is sent as a few bytes."""
 
     def __init__(self, collate: Any, arenas: Arenas) -> None:
         self._collate = collate

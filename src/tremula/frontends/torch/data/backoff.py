@@ -19,10 +19,7 @@ _SHORT_WAIT_SECONDS = 5e-4
 class Backoff:
     """The pauses of a process that waits, again and again, for the same kind of thing.
 
-    Args:
-        shortest: seconds of the first sleep.
-        longest: seconds of any sleep.
-        growth: how long to sleep, as a part of the time waited so far.
+    They last `shortest` to `longest` seconds: `growth` is the part of the time waited so far.
     """
 
     def __init__(self, shortest: float, longest: float, growth: float) -> None:

@@ -35,11 +35,7 @@ _TORCHS_OWN = {
 
 
 class BatchCollate:
-    """Stands in for `default_collate`.
-
-    Attributes:
-        allocate: says where to write tensors; None makes new ones.
-    """
+    """Stands in for `default_collate`; `allocate` says where to write tensors, None makes new ones."""
 
     def __init__(self) -> None:
         self.allocate: Allocate | None = None

@@ -52,8 +52,7 @@ class ReadingSpeed:
     samples: int
     batches: int
     seconds: float
-    #: processes that load; 0: the program's own
-    workers: int
+    workers: int  #: processes that load; 0: the program's own
 
     @property
     def samples_per_second(self) -> float:

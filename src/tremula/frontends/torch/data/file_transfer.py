@@ -19,13 +19,9 @@ import torch
 
 @dataclass(frozen=True)
 class FiledDataset:
-    """A data set whose tensors are in files.
+    """A data set whose tensors are in files."""
 
-    Attributes:
-        description: the pickled data set without the elements of its tensors.
-    """
-
-    description: bytes
+    description: bytes  #: the pickled data set without the elements of its tensors
 
     @classmethod
     def store(cls, dataset: object, folder: str) -> FiledDataset:

@@ -43,8 +43,7 @@ class ItemLayout:
     kind: ItemKind
     specs: tuple[TensorSpec, ...]
     keys: tuple[Hashable, ...] = ()
-    #: CUSTOM only: an item without data, from which the parser builds the others
-    template: object = None
+    template: object = None  #: CUSTOM only: an item without data, from which the parser builds the others
 
     @classmethod
     def of(cls, item: object) -> ItemLayout:

@@ -30,13 +30,9 @@ _BATCHES_IN_USE = 2
 def iterate(
     loader: DataLoader[Any], collate: BatchCollate, wait: DataWait, whole_batches: bool = True
 ) -> _BaseDataLoaderIter:
-    """An iterator over the batches of `loader`.
+    """An iterator over the batches of `loader`; counts the time that the user waits in `wait`.
 
-    Args:
-        loader: the loader.
-        collate: takes the place of torch's default, if the loader uses that.
-        wait: where to count the time that the user waits.
-        whole_batches: whether tensors in memory may be read by the batch rather than by the sample.
+    `collate` takes the place of torch's default; with `whole_batches`, tensors in memory are read by the batch.
     """
     parts = _Parts(loader, collate, whole_batches)
     if loader.num_workers == 0:

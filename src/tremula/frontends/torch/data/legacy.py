@@ -23,9 +23,7 @@ def legacy_torch_requested(environ: Mapping[str, str] = os.environ) -> bool:
 def enable_legacy_sampler() -> bool:
     """Let `torch.utils.data.Sampler` accept and ignore one argument again, for the whole process.
 
-    Returns:
-        Whether something was changed: False when the installed torch accepts the argument by itself, or
-        when this was called before.
+    False when nothing was changed: the installed torch accepts the argument, or this was called before.
     """
     sampler = torch.utils.data.Sampler
     if "__init__" in vars(sampler):

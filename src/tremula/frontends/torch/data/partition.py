@@ -27,27 +27,20 @@ class Block:
     """The part of the global order that one process uses.
 
     Attributes:
-        offset: first position.
-        length: number of elements.
-        leftover: by how much the block moves on every other shuffled epoch, so that the elements at the end
-            of the order, which fill no batch, are drawn from too.
+        leftover: by how much the block moves on every other shuffled epoch, so that the elements at the end of the
+            order, which fill no batch, are drawn from too
     """
 
-    offset: int
-    length: int
+    offset: int  #: first position
+    length: int  #: number of elements
     leftover: int = 0
 
 
 def block_of(process: int, processes: int, elements: int, step: int, drop_last: bool) -> Block:
-    """The block of one process.
+    """The block of one of `processes`, which uses `step` elements per step (its combined batch size).
 
-    Args:
-        process: index of the process.
-        processes: number of processes.
-        elements: number of elements in the data set.
-        step: elements that one process uses per step (its combined batch size).
-        drop_last: True: all processes get the same whole number of steps, which they must, as they wait for
-            each other. False: the elements are dealt out as evenly as possible.
+    With `drop_last` all get the same whole number of steps, which they must, as they wait for each other. Without it
+    the elements are dealt out as evenly as possible.
     """
     if not 0 <= process < processes:
         raise Error(f"There is no process {process} among {processes} (the first is 0).")
@@ -65,13 +58,7 @@ def block_of(process: int, processes: int, elements: int, step: int, drop_last: 
 
 
 class PartitionedDataset(torch.utils.data.Dataset[Any]):
-    """One process's block of a data set.
-
-    Args:
-        dataset: the whole data set.
-        block: the part to show.
-        seed: for a shuffled partition, the seed that all processes share; None keeps the order.
-    """
+    """One process's block of a data set; a `seed`, the same in all processes, shuffles it."""
 
     def __init__(self, dataset: MapDataset, block: Block, seed: int | None = None) -> None:
         self.dataset = dataset

@@ -66,14 +66,9 @@ class Sharing(enum.Enum):
 
 
 class PrefetchWorker:
-    """A worker process that loads items of a data set ahead of the consumer.
+    """A worker process that loads items of a data set, which can be iterated over repeatedly, ahead of the consumer.
 
-    Args:
-        dataset: any iterable; it must be possible to iterate over it repeatedly.
-        settings: how to load.
-        sharing: how the data set gets to the worker.
-        preload: modules that a fork server should import once, for all the workers it will start.
-        wait: where to count the time that the consumer waits.
+    A fork server imports the modules `preload` once, for all the workers it will start.
     """
 
     def __init__(
@@ -159,10 +154,8 @@ class PrefetchWorker:
     def next_item(self) -> object:
         """The next item of the epoch; what was returned before is no longer valid.
 
-        Raises:
-            StopIteration: the epoch is over. (The last item stays valid until the next epoch begins, except
-                in a ring of one slot.)
-            Error: the worker failed, was killed or was terminated.
+        Raises StopIteration when the epoch is over (the last item stays valid until the next epoch begins, except in a
+        ring of one slot), and Error if the worker failed, was killed or was terminated.
         """
         self._check_usable()
         if self._epoch < 0:
@@ -234,8 +227,7 @@ class PrefetchWorker:
     def _await_slot(self) -> int | None:
         """The slot of the next item of the epoch, however long it takes; None at the end of the epoch.
 
-        Raises:
-            Error: the worker failed or died, and all that it had announced was handed out.
+        Raises Error if the worker failed or died, and all that it had announced was handed out.
         """
         ring = self.ring
         while True:

@@ -28,28 +28,25 @@ class WorkerSettings:
     """How a worker process loads.
 
     Attributes:
-        slots: number of slots of the ring.
-        miss_sleep_seconds: how long the worker sleeps, at first, before it looks again for a free slot.
-        load_indefinitely: start the next epoch as soon as one ends, rather than when it is asked for.
-        early_preload: fill the ring before the first epoch is asked for.
-        rebatched_size: rows of the batches to hand out; None hands out the items as they are.
-        keep_remainder: hand out the rows that are left at the end of an epoch (with `rebatched_size`).
-        start_method: how processes that the data set starts in the worker are started by default (a loader
-            with workers of its own does); None keeps what the process has.
-        seed: for torch's random numbers in the worker; None keeps what the process has.
-        parsers: the user's parsers that the worker should know too.
-        make_logger: gives the worker its logger; a function of a module, as it is sent to the worker.
+        start_method: how processes that the data set starts in the worker are started by default (a loader with
+            workers of its own does); None keeps what the process has
     """
 
-    slots: int = 3
+    slots: int = 3  #: number of slots of the ring
+    #: how long the worker sleeps, at first, before it looks again for a free slot
     miss_sleep_seconds: float = 1e-4
+    #: start the next epoch as soon as one ends, rather than when it is asked for
     load_indefinitely: bool = True
-    early_preload: bool = False
+    early_preload: bool = False  #: fill the ring before the first epoch is asked for
+    #: rows of the batches to hand out; None hands out the items as they are
     rebatched_size: int | None = None
+    #: hand out the rows that are left at the end of an epoch (with `rebatched_size`)
     keep_remainder: bool = False
     start_method: str | None = None
-    seed: int | None = None
+    seed: int | None = None  #: for torch's random numbers in the worker; None keeps what the process has
+    #: the user's parsers that the worker should know too
     parsers: tuple[tuple[type, StructureParser], ...] = ()
+    #: gives the worker its logger; a function of a module, as it is sent to the worker
     make_logger: Callable[[], logging.Logger] = default_logger
 
 

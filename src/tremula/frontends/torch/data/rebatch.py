@@ -18,16 +18,11 @@ class Span(NamedTuple):
     start: int
     stop: int
     at: int
-    #: the batch that is being filled is complete with this span
-    completes: bool
+    completes: bool  #: the batch that is being filled is complete with this span
 
 
 class Rebatcher:
-    """Book-keeping of a batch of `size` rows that is being filled.
-
-    Attributes:
-        filled: rows that the batch under way has so far.
-    """
+    """Book-keeping of a batch of `size` rows, `filled` of which are there."""
 
     def __init__(self, size: int) -> None:
         if size < 1:
@@ -58,14 +53,9 @@ def combine_batches(
     flatten: Callable[[Any], Sequence[torch.Tensor]],
     rebuild: Callable[[Any, Iterator[torch.Tensor]], Any],
 ) -> Iterator[Any]:
-    """Join each `count` consecutive batches along the first dimension.
+    """Join each `count` consecutive batches along the first dimension; `drop_last` drops fewer at the end.
 
-    Args:
-        batches: the batches, all of one structure.
-        count: how many make one combined batch.
-        drop_last: whether fewer than `count` at the end are dropped or joined too.
-        flatten: the tensors of a batch.
-        rebuild: a batch of the structure of its first argument, holding the tensors of its second.
+    `flatten` gives the tensors of a batch, `rebuild` a batch with the structure of one and the tensors of another.
     """
     group: list[Sequence[torch.Tensor]] = []
     batch = None

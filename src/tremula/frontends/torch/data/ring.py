@@ -116,9 +116,7 @@ class SlotRing:
     def write(self, slot: int, tensors: Sequence[torch.Tensor], at: int | None = None) -> None:
         """Copy an item into a slot: the whole of it, or rows of it from row `at` on.
 
-        Raises:
-            Error: a tensor does not have the shape or the type of the slot. (A plain copy would broadcast
-                or round, and hand out numbers that are not in the data set.)
+        Raises Error if a tensor does not have the shape and type of the slot. (A plain copy would broadcast or round.)
         """
         for index, (target, source) in enumerate(zip(self._views[slot], tensors, strict=True)):
             if at is not None:

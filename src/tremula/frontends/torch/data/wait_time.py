@@ -12,15 +12,10 @@ from typing import Self
 
 @dataclass(slots=True)
 class DataWait:
-    """Counts of one loader.
+    """Counts of one loader."""
 
-    Attributes:
-        seconds: time spent waiting for items.
-        items: items that were handed out.
-    """
-
-    seconds: float = 0.0
-    items: int = 0
+    seconds: float = 0.0  #: time spent waiting for items
+    items: int = 0  #: items that were handed out
 
     def add(self, seconds: float) -> None:
         """Count an item that was waited for, in this record and in that of the process."""

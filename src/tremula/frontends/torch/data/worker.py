@@ -225,8 +225,7 @@ class Producer:
     def _await_slot(self) -> None:
         """Block until the current slot may be written.
 
-        Raises:
-            _Abandoned: the consumer needs no more of the epoch.
+        Raises _Abandoned if the consumer needs no more of the epoch.
         """
         while not self._may_write:
             while self._arrivals.poll(0):
@@ -256,15 +255,7 @@ def main(
     events: Connection[Any, Any],
     inherited: tuple[Connection[Any, Any], ...] = (),
 ) -> None:
-    """Entry point of the process.
-
-    Args:
-        dataset: what to iterate over, or a `FiledDataset` with it.
-        settings: how to load.
-        commands: end of the command pipe to read.
-        events: end of the event pipe to write.
-        inherited: the consumer's ends of the pipes, which a forked process has too and must close.
-    """
+    """Entry point of the process; `inherited` are the consumer's ends of the pipes, which a forked process closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.setpgrp()
     for connection in inherited:

@@ -41,24 +41,15 @@ class _Together:
     """What a training with the program's own optimizer came to, and what is known of its model."""
 
     seconds_per_step: float
-    #: largest difference of the weights between any two processes
-    spread: float
+    spread: float  #: largest difference of the weights between any two processes
     random: bool
-    #: of most weights
-    dtype: torch.dtype
+    dtype: torch.dtype  #: of most weights
 
 
 def train_together(subject: TorchSubject, instance: int, instances: int, steps: int) -> HostRun | None:
     """Train in this process and the others; what came of it, in instance 0.
 
-    Args:
-        subject: the model as the program wrapped it.
-        instance: which process this is.
-        instances: how many there are.
-        steps: weight updates, two at least: the first is not timed.
-
-    Raises:
-        Error: the model is not trained, or the processes do not come together.
+    `steps` is two at least: the first is not timed. Raises Error if the processes do not come together.
     """
     if not subject.training:
         raise Error(

@@ -51,11 +51,7 @@ def name_of(target: Any) -> str | None:
 
 
 def operator_of(name: str) -> Any:
-    """The operator of that name.
-
-    Raises:
-        BadData: there is none, or a program from a file may not call it.
-    """
+    """The operator of that name; raises BadData if there is none, or a program from a file may not call it."""
     if name == GETITEM:
         return operator.getitem
     reason = refusal(name)

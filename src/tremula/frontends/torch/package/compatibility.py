@@ -25,26 +25,18 @@ _LISTED = 12
 
 @dataclass(frozen=True)
 class Expected:
-    """What a program from a file is to run with.
-
-    Attributes:
-        parameters: names in the order of the model; `buffers` likewise.
-        state: parameters and buffers by name, in device dtypes.
-        inputs: one micro-batch in device dtypes.
-        optimizer: state of the optimizer that training would go on with.
-        instances: how many processes train the model together.
-    """
+    """What a program from a file is to run with."""
 
     training: bool
     loops: Loops
     running_mean: bool
     groupings: Mapping[str, ReplicaGrouping]
-    parameters: tuple[str, ...]
+    parameters: tuple[str, ...]  #: names in the order of the model; `buffers` likewise
     buffers: tuple[str, ...]
-    state: Mapping[str, torch.Tensor]
-    inputs: Sequence[torch.Tensor]
-    optimizer: TrainingState | None
-    instances: int = 1
+    state: Mapping[str, torch.Tensor]  #: parameters and buffers by name, in device dtypes
+    inputs: Sequence[torch.Tensor]  #: one micro-batch in device dtypes
+    optimizer: TrainingState | None  #: state of the optimizer that training would go on with
+    instances: int = 1  #: how many processes train the model together
 
 
 def check_fit(saved: SavedProgram, given: Expected) -> None:

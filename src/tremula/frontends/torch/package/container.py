@@ -46,8 +46,7 @@ class OtherVersion(Error):
 def write(path: str, documents: Mapping[str, Any], tensors: Mapping[str, Mapping[str, torch.Tensor]]) -> None:
     """Put documents (JSON data) and groups of tensors into the file `path`.
 
-    Raises:
-        Error: a tensor cannot be stored, or the file cannot be written; what was there before is kept.
+    Raises Error if a tensor cannot be stored, or the file cannot be written; what was there before is kept.
     """
     try:
         with atomic_open_binary(Path(path), parents=False) as file:
@@ -151,9 +150,7 @@ def _no_constant(name: str) -> NoReturn:
 def opened(path: str) -> Iterator[Package]:
     """Open a file, check its outside, and read its manifest.
 
-    Raises:
-        OtherVersion: the file is of another format version.
-        Error: there is no such file, or it is corrupt or foreign. Also what goes wrong inside the `with`.
+    Raises OtherVersion for another format version; Error if it is missing, corrupt or foreign, also inside the `with`.
     """
     try:
         with open(path, "rb") as file, zipfile.ZipFile(file) as container:

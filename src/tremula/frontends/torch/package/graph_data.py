@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -50,24 +49,12 @@ _MEMORY_FORMATS = {
     for each in (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
 }
 _GRAPHS = ("step", "accumulate", "update")
+#: names of the interface that are kept: nothing is anchored in a file
+_NAMES = ("parameters", "buffers", "inputs", "outputs", "gradients")
 
 
-@dataclass(frozen=True)
-class _Table:
-    """Records of a program, each written once."""
-
-    entries: list[Any]
-    positions: dict[Any, int]
-
-    def add(self, key: Any, data: Any) -> int:
-        if key not in self.positions:
-            self.positions[key] = len(self.entries)
-            self.entries.append(data)
-        return self.positions[key]
-
-
-def _table() -> _Table:
-    return _Table([], {})
+#: records of a program by their text, each written once: its position and its data
+_Records = dict[str, tuple[int, Any]]
 
 
 # -- writing -------------------------------------------------------------------------------------------------
@@ -76,36 +63,23 @@ def _table() -> _Table:
 def encode_program(program: TorchProgram, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
     """The program, without anchored tensors, as JSON data; its constants are added to `tensors`.
 
-    Raises:
-        NotData: the program cannot leave this process, for the reason given.
+    Raises NotData if the program cannot leave this process, for the reason given.
     """
-    records = _table()
+    records: _Records = {}
     graphs = {
         name: None if graph is None else _encode_graph(graph, name, program, records, tensors)
         for name, graph in ((name, getattr(program, name)) for name in _GRAPHS)
     }
-    interface = program.interface
     return {
         "training": program.training,
-        "interface": {
-            "parameters": list(interface.parameters),
-            "buffers": list(interface.buffers),
-            "inputs": list(interface.inputs),
-            "outputs": list(interface.outputs),
-            "gradients": list(interface.gradients),
-        },
-        "loops": encode_loops(program.loops),
+        "interface": {name: list(getattr(program.interface, name)) for name in _NAMES},
+        "loops": dict(vars(program.loops)),
         "mutated_buffers": sorted(program.mutated_buffers),
         "mutated_inputs": sorted(program.mutated_inputs),
         "uses_random": program.uses_random,
-        "records": records.entries,
+        "records": [data for _, data in records.values()],
         **graphs,
     }
-
-
-def encode_loops(loops: Loops) -> dict[str, Any]:
-    """The factors of the combined batch."""
-    return dict(vars(loops))
 
 
 def encode_operand(numbers: Mapping[fx.Node, int]) -> Other:
@@ -141,7 +115,7 @@ def _encode_graph(
     module: fx.GraphModule,
     label: str,
     program: TorchProgram,
-    records: _Table,
+    records: _Records,
     tensors: dict[str, torch.Tensor],
 ) -> list[Any]:
     numbers: dict[fx.Node, int] = {}
@@ -190,7 +164,7 @@ def _meta(node: fx.Node) -> list[Any]:
     return [[list(tensor.shape), dtype_name(tensor.dtype)] for tensor in tensors_of(node)]
 
 
-def _encode_record(record: Record, records: _Table) -> int:
+def _encode_record(record: Record, records: _Records) -> int:
     place, source = record.annotation.placement, record.source
     data = {
         "phase": record.phase.value,
@@ -200,18 +174,14 @@ def _encode_record(record: Record, records: _Table) -> int:
         "attributes": encode(dict(record.annotation.attributes), None, "an attribute of an op"),
         "source": None if source is None else [source.file, source.line, source.function],
     }
-    return records.add(repr(data), data)
+    return records.setdefault(repr(data), (len(records), data))[0]
 
 
 # -- reading -------------------------------------------------------------------------------------------------
 
 
 def decode_program(data: Any, tensors: Mapping[str, torch.Tensor]) -> TorchProgram:
-    """The program that `encode_program` was given.
-
-    Raises:
-        BadData: the data is not that of a sound program.
-    """
+    """The program that `encode_program` was given; raises BadData if the data is not that of a sound program."""
     fields = Fields(data, "its program")
     training = fields.take("training", bool)
     interface = _decode_interface(fields.take("interface"))
@@ -229,7 +199,7 @@ def decode_program(data: Any, tensors: Mapping[str, torch.Tensor]) -> TorchProgr
         training=training,
         step=graphs["step"],
         interface=interface,
-        loops=decode_loops(fields.take("loops")),
+        loops=_decode_loops(fields.take("loops")),
         accumulate=graphs["accumulate"],
         update=graphs["update"],
         mutated_buffers=frozenset(fields.strings("mutated_buffers")),
@@ -246,14 +216,12 @@ def decode_program(data: Any, tensors: Mapping[str, torch.Tensor]) -> TorchProgr
 
 def _decode_interface(data: Any) -> Interface:
     fields = Fields(data, "the interface of its program")
-    names = ("parameters", "buffers", "inputs", "outputs", "gradients")
-    interface = replace(Interface((), (), (), ()), **{name: fields.strings(name) for name in names})
+    interface = Interface(**{name: fields.strings(name) for name in _NAMES})
     fields.done()
     return interface
 
 
-def decode_loops(data: Any) -> Loops:
-    """What `encode_loops` was given."""
+def _decode_loops(data: Any) -> Loops:
     loops = checked_json.decode(Loops, data)
     if not all(1 <= value < 1 << 32 for value in vars(loops).values() if value is not False):
         raise BadData("the loops of its program are out of range")

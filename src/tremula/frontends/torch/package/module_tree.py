@@ -29,40 +29,14 @@ _DERIVED = {torch.nn.RNNBase: ("_flat_weights", "_flat_weight_refs")}
 _FUNCTIONS: dict[str, Any] = {
     name: getattr(functional, name)
     for name in (
-        "celu",
-        "elu",
-        "gelu",
-        "glu",
-        "hardsigmoid",
-        "hardswish",
-        "hardtanh",
-        "leaky_relu",
-        "log_softmax",
-        "logsigmoid",
-        "mish",
-        "normalize",
-        "relu",
-        "relu6",
-        "selu",
-        "sigmoid",
-        "silu",
-        "softmax",
-        "softmin",
-        "softplus",
-        "softsign",
-        "tanh",
-        "tanhshrink",
+        "celu", "elu", "gelu", "glu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log_softmax",
+        "logsigmoid", "mish", "normalize", "relu", "relu6", "selu", "sigmoid", "silu", "softmax", "softmin",
+        "softplus", "softsign", "tanh", "tanhshrink",
     )
-}
+}  # fmt: skip
 _KINDS = {
-    kind.name: kind
-    for kind in (
-        inspect.Parameter.POSITIONAL_ONLY,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        inspect.Parameter.VAR_POSITIONAL,
-        inspect.Parameter.KEYWORD_ONLY,
-        inspect.Parameter.VAR_KEYWORD,
-    )
+    name: getattr(inspect.Parameter, name)
+    for name in ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD")
 }
 
 #: a hook as data, or None if it is not one that can be written down; and back
@@ -117,15 +91,10 @@ def encode_module(
     class_of: Callable[[object], type] = type,
     encode_hook: EncodeHook = lambda hook: None,
 ) -> dict[str, Any]:
-    """A module tree as JSON data; its parameters and buffers are added to `tensors`.
+    """A module tree as JSON data; its parameters and buffers are added to `tensors` under their first names.
 
-    What cannot be written down is listed by name; a reader then gets a stand-in.
-
-    Args:
-        module: the root.
-        tensors: receives the tensors, each under the first name that the tree has for it.
-        class_of: the class to store for a module.
-        encode_hook: turns a forward-pre-hook into data.
+    What cannot be written down is listed by name; a reader then gets a stand-in. `class_of` gives the class to store
+    for a module, `encode_hook` turns a forward-pre-hook into data.
     """
     keys: dict[int, str] = {}
     numbers: dict[int, int] = {}
@@ -224,8 +193,7 @@ def decode_module(
 ) -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
     """The module tree that `encode_module` was given, or a stand-in for it; and its tensors by key.
 
-    Raises:
-        BadData: the data is not that of a module tree.
+    Raises BadData if the data is not that of a module tree.
     """
     fields = Fields(data, "its model")
     reader = _TreeReader(fields.take("modules", list), tensors, fields.strings("frozen"), decode_hook)

@@ -40,8 +40,7 @@ def dtype_name(dtype: torch.dtype) -> str:
 def encode(value: Any, other: Other | None = None, where: str = "the value", depth: int = 0) -> Any:
     """`value` as JSON data.
 
-    Raises:
-        NotData: it is, or holds, something that neither this function nor `other` knows.
+    Raises NotData if it is, or holds, something that neither this function nor `other` knows.
     """
     if value is None or type(value) in (bool, int, str):
         return value
@@ -84,11 +83,7 @@ def encode(value: Any, other: Other | None = None, where: str = "the value", dep
 
 
 def decode(data: Any, tags: Tags | None = None, depth: int = 0) -> Any:
-    """What `encode` was given.
-
-    Raises:
-        BadData: no `encode` made this.
-    """
+    """What `encode` was given; raises BadData if no `encode` made this."""
     if data is None or isinstance(data, bool | int | float | str):
         return data
     if depth > 2 * _DEPTH_LIMIT:

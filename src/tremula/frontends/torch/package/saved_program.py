@@ -56,8 +56,7 @@ class SavedProgram:
     """A program that was read from a file."""
 
     program: TorchProgram
-    #: what forward returned, with fake tensors in it
-    result: Any
+    result: Any  #: what forward returned, with fake tensors in it
     computed: tuple[bool, ...]
     spec: OptimizerSpec | None
     stages: SavedStages | None
@@ -68,8 +67,7 @@ class SavedProgram:
 def encode_saved(saved: SavedProgram, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
     """The compiled form as JSON data; tensors that it holds are added to `tensors`.
 
-    Raises:
-        NotData: it cannot leave this process.
+    Raises NotData if it cannot leave this process.
     """
     stages = saved.stages
     return {
@@ -90,11 +88,7 @@ def encode_saved(saved: SavedProgram, tensors: dict[str, torch.Tensor]) -> dict[
 
 
 def decode_saved(data: Any, tensors: Mapping[str, torch.Tensor]) -> SavedProgram:
-    """What `encode_saved` was given.
-
-    Raises:
-        BadData: the data is not that of a sound program.
-    """
+    """What `encode_saved` was given; raises BadData if the data is not that of a sound program."""
     fields = Fields(data, "its compiled form")
     computed = fields.take("computed", list)
     groupings = fields.take("groupings", dict)
@@ -142,13 +136,10 @@ def _decode_stages(data: Any) -> SavedStages | None:
 
 
 def encode_structure(value: Any, tensors: dict[str, torch.Tensor] | None, label: str) -> Any:
-    """Nested containers as JSON data; of tensors only shape and dtype, but constants among results are kept.
+    """Nested containers as JSON data; of tensors only shape and dtype.
 
-    Args:
-        value: what forward takes or returned.
-        tensors: where constants go: real tensors in a result that otherwise holds fake ones. None for
-            arguments, whose values do not matter.
-        label: prefix of the constants' keys.
+    Real tensors in a result that otherwise holds fake ones are constants and go to `tensors`, under keys that begin
+    with `label`. `tensors` is None for arguments, whose values do not matter.
     """
 
     def other(item: Any) -> Any:
