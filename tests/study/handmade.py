@@ -20,6 +20,7 @@ WIDTH, SAMPLES = 256, 8
 class Lines:
     """The words of a front end that has one."""
 
+    front_end = "none"
     accumulation_setting = "accumulate"
     iterations_setting = "iterate"
     host_block = "host"
@@ -51,12 +52,11 @@ class TwoProducts:
 
     def program(self, variant: Variant, deployment: Deployment) -> Program:
         samples = variant.micro_batch or SAMPLES
-        batch, weights = samples * WIDTH, WIDTH * WIDTH
-        tensors = [Tensor("x", batch, 4 * batch, Role.INPUT)]
+        tensors = [Tensor("x", (samples, WIDTH), role=Role.INPUT)]
         ops = []
         for number, module in enumerate(("first", "second")):
-            tensors.append(Tensor(f"{module}.w", weights, 4 * weights, Role.PARAMETER, module=module))
-            tensors.append(Tensor(f"{module}.y", batch, 4 * batch, producer=number, module=module))
+            tensors.append(Tensor(f"{module}.w", (WIDTH, WIDTH), role=Role.PARAMETER, module=module))
+            tensors.append(Tensor(f"{module}.y", (samples, WIDTH), producer=number, module=module))
             work = MatMul(samples, WIDTH, WIDTH)
             place = (2 * number, 2 * number + 1)
             ops.append(

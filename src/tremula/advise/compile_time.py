@@ -70,11 +70,7 @@ def formula() -> Formula:
 
 
 def parse(text: str) -> Formula:
-    """The line from TOML.
-
-    Raises:
-        Error: a value is missing or makes no sense.
-    """
+    """The line from TOML."""
     given = tomllib.loads(text)
     try:
         found = decode(Formula, {**given["formula"], "rows": given["row"]}, lenient=True)

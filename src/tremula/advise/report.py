@@ -37,11 +37,7 @@ _LOOKS = 8
 
 
 def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = None) -> int:
-    """Answer what `options` ask about `subject`; 1 if nothing could be answered.
-
-    Raises:
-        Error: options that do not go together.
-    """
+    """Answer what `options` ask about `subject`; 1 if nothing could be answered."""
     if options.csv and options.why:
         raise Error("--why gives text, which a spreadsheet cannot take: leave out one of --why and --csv")
     out = file or sys.stdout

@@ -77,11 +77,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def answers_for(words: list[str]) -> list[Result]:
-    """The figures that `tremula estimate` would print for `words`, its command line.
-
-    Raises:
-        CommandError: the words make no sense, or there is nothing to estimate.
-    """
+    """The figures that `tremula estimate` would print for `words`, its command line."""
     options = _with_options_behind(_parser().parse_args(words))
     from tremula.study.answer import ask
     from tremula.study.question import Question

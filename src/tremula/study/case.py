@@ -63,15 +63,7 @@ class Study:
         return self._planners[chip]
 
     def estimate(self, case: Case, *, keep: bool = True) -> Estimate:
-        """What the chip model says of `case`.
-
-        Args:
-            case: the configuration.
-            keep: cache the estimate; that of a large program takes some megabytes.
-
-        Raises:
-            Error: the program cannot run or lie on the system like this.
-        """
+        """What the chip model says of `case`; one of a large program takes some megabytes to `keep`."""
         system, changes = case.system, case.changes
         key = (case.variant, case.loops, repr(case.deployment), system.name, system.chip, case.cuts, changes)
         if key in self._estimates:

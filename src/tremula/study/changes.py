@@ -16,6 +16,9 @@ from tremula.program.program import Program
 from tremula.program.variant import Variant
 from tremula.program.work import Convolution, Gather, MatMul, Recurrent, Scatter, SparseMatMul, Work
 
+#: work with a share of memory for its temporaries
+PLANNED = (MatMul, Convolution, SparseMatMul, Gather, Scatter, Recurrent)
+
 
 @dataclass(frozen=True)
 class Changes:
@@ -57,16 +60,14 @@ def with_proportions(program: Program, proportions: Sequence[tuple[str, float]])
     if not proportions:
         return program
     shares = dict(proportions)
-    ops = list(program.ops)
-    for number, op in enumerate(ops):
-        share = shares.get(op.module)
-        if share is None or op.phase not in (Phase.FORWARD, Phase.BACKWARD):
-            continue
-        ops[number] = replace(op, works=tuple(_sharing(work, share) for work in op.works))
+
+    def sharing(work: Work, share: float) -> Work:
+        return replace(work, proportion=share) if isinstance(work, PLANNED) else work
+
+    ops = [
+        replace(op, works=tuple(sharing(work, shares[op.module]) for work in op.works))
+        if op.module in shares and op.phase in (Phase.FORWARD, Phase.BACKWARD)
+        else op
+        for op in program.ops
+    ]
     return replace(program, ops=ops, _by_phase=None)
-
-
-def _sharing(work: Work, share: float) -> Work:
-    if isinstance(work, MatMul | Convolution | SparseMatMul | Gather | Scatter | Recurrent):
-        return replace(work, proportion=share)
-    return work

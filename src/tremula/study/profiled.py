@@ -18,11 +18,7 @@ _WORDS = ("recompute", "partials")
 
 
 def result_of_profile(profile: Profile) -> Result:
-    """The figures of an open profile.
-
-    Raises:
-        Error: it lacks a figure that every profile has.
-    """
+    """The figures of an open profile."""
     target = profile.target
     figures = {name: _figure(profile, NAMES_IN_PROFILES[name]) for name in _FIGURES}
     if not profile.ipus:

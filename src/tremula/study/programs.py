@@ -37,9 +37,6 @@ def subjects_of_program(
         answer: what to do with the model.
         go_on: let the program run on, and answer for every model that it compiles.
         prints: where to send what the program prints, if that is not to be among the answers.
-
-    Raises:
-        Error: there is no such program, or it calls no wrapped model.
     """
     as_module = list(words[:1]) == ["-m"]
     words = list(words)[as_module:]

@@ -18,11 +18,7 @@ FORMAT_VERSION = 1
 
 
 def save(results: Sequence[Result], path: str | Path) -> None:
-    """Write `results` to `path`; the old file stays until the new one is complete.
-
-    Raises:
-        Error: the file cannot be written.
-    """
+    """Write `results` to `path`; the old file stays until the new one is complete."""
     write_document(path, FORMAT, FORMAT_VERSION, {"findings": [asdict(each) for each in results]})
 
 
@@ -36,11 +32,7 @@ def is_saved(path: str | Path) -> bool:
 
 
 def read(path: str | Path) -> list[Result]:
-    """The results in a file.
-
-    Raises:
-        Error: there is none, or it is not one of ours.
-    """
+    """The results in a file."""
     what = "a file of saved estimates (`tremula estimate ... --save FILE` writes them)"
     results = read_document(path, FORMAT, FORMAT_VERSION, what).get("findings")
     if not isinstance(results, list) or not results:
@@ -52,11 +44,7 @@ def read(path: str | Path) -> list[Result]:
 
 
 def read_one(name: str | PathLike[str]) -> Result:
-    """One result: `saved.json`, `saved.json#3` (the third of several), or a profile.
-
-    Raises:
-        Error: there is no such file or result, or the file holds several.
-    """
+    """One result: `saved.json`, `saved.json#3` (the third of several), or a profile."""
     path, number = numbered(str(name))
     if Path(path).suffix == ".pop":
         with Profile.open(path) as profile:

@@ -50,11 +50,7 @@ class _About:
 
 
 def save_subject(subject: Subject, path: str | Path) -> None:
-    """Write the program of `subject`, as it is, to a file that `load_subject` reads.
-
-    Raises:
-        Error: the model does not run, or the file cannot be written.
-    """
+    """Write the program of `subject`, as it is, to a file that `load_subject` reads."""
     captured = subject.captured(Variant())
     own = subject.deployment(captured.stages)
     about = _About(
@@ -94,15 +90,7 @@ def _plain(about: _About) -> dict[str, Any]:
 
 
 def load_subject(path: str | Path, dialects: dict[str, Dialect]) -> SavedSubject:
-    """The subject in a file.
-
-    Args:
-        path: the file.
-        dialects: by front end, how changes are written for its users.
-
-    Raises:
-        Error: there is none, it is of another version, or it is damaged.
-    """
+    """The subject in a file; `dialects` are by front end."""
     program, data = load_program(path)
     try:
         about = decode(_About, data)
@@ -128,7 +116,7 @@ class SavedSubject:
         self.micro_batch = about.micro_batch
         self.precision = about.precision
         self.parameters = about.parameters
-        self.inputs = about.inputs
+        self.inputs: Sequence[InputType] = about.inputs
         self.optimizer = about.optimizer
         self.accumulator_dtype = about.accumulator_dtype
         self._programs: dict[tuple[object, ...], Program] = {}

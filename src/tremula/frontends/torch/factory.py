@@ -49,11 +49,7 @@ class Made:
 
 
 def load(name: str) -> tuple[Callable[[], Any], str]:
-    """The factory called `name`, and a short name for what it makes.
-
-    Raises:
-        Error: there is no such file, module or function.
-    """
+    """The factory called `name`, and a short name for what it makes."""
     place, _, function = name.rpartition(":")
     if not place or (len(place) == 1 and function.startswith(("\\", "/"))):  # no colon but that of a drive
         place, function = name, ""
@@ -109,11 +105,7 @@ def _from_module(name: str) -> Any:
 
 
 def make(factory: Callable[[], Any]) -> Made:
-    """What `factory` makes, on the meta device if that is possible.
-
-    Raises:
-        Error: it returned something else.
-    """
+    """What `factory` makes, on the meta device if that is possible."""
     try:
         with torch.device("meta"):
             return _made(factory())

@@ -70,9 +70,6 @@ def find_split(
         system: chips, machines and links.
         planner: one with cached plans.
         budget: of time and evaluations.
-
-    Raises:
-        Error: too few micro-batches to fill the pipeline, or nowhere to cut, with what stands in the way.
     """
     return _Search(program, ipus, deployment, system, planner, budget or Budget()).result()
 
@@ -86,11 +83,7 @@ def judge(
     ipus: int | None = None,
     planner: Planner | None = None,
 ) -> Split:
-    """A split that is given, (module, IPU) for each stage after the first, as the same model judges it.
-
-    Raises:
-        Error: a module at which no stage can begin.
-    """
+    """A split that is given, (module, IPU) for each stage after the first, as the same model judges it."""
     places = {cut.module: piece for piece, cut in enumerate(program.cuts, 1)}
     unknown = [module for module, _ in begins if module not in places]
     if unknown:
