@@ -24,6 +24,7 @@ class Lines:
     accumulation_setting = "accumulate"
     iterations_setting = "iterate"
     host_block = "host"
+    half_precision = half_partials = half_accumulators = last_results = ("options.half",)
 
     def stages(
         self, starts: list[StageStart], *, name: str = "model", replace: bool = False

@@ -1,7 +1,6 @@
 """A piece of advice: a change as lines of Python, and what the chip model says of the program with and without it.
 
-Figures are modelled. The band of an effect comes from published pairs of configurations that differ in one thing
-(effect_bands.toml, written by benchmarks/advice.py); it is a band on the ratio, not on the figures themselves.
+The band of an effect, one on the ratio, comes from published pairs of configurations (effect_bands.toml).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Advice about a case: every rule's changes are tried on the chip model, and what is worth it is listed, best first.
 
-Nothing is predicted by rule of thumb: the effect of a change is the ratio of two modelled figures. Changes of settings
-come first (hundredths of a second each), then those that need other plans, another capture or a search; a budget of
-seconds bounds it all, and what was not tried is named. If no change makes a program fit, pairs of the best are tried.
+Quick changes come first, then those that need other plans, another capture or a search, within a budget of seconds.
+If no change makes a program fit, pairs of the best are tried.
 """
 
 from __future__ import annotations

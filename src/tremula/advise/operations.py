@@ -1,8 +1,7 @@
 """Ops that deserve a look, all at once: not supported, not modelled, done by the host, or slow for what they do.
 
-An op is slow if it takes a share of the time that neither its arithmetic nor the bytes it touches justify: the chip
-could do it several times faster if all tiles worked at their peak. The reason comes from its plan: few tiles,
-uneven tiles, many small steps, or waiting and exchange. Equal layers are listed once, with a star for their number.
+An op is slow if neither its arithmetic nor the bytes it touches justify its time; its plan gives the reason. Equal
+layers are listed once, with a star for their number.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Which advice is worth listing, and in which order.
+"""Which advice is worth listing, and in which order: what makes a program fit, what makes it faster, what makes room.
 
-A program that does not fit: first what makes it fit, the fastest per IPU first; then what makes most room. One that
-fits: what makes it faster by 2 % or more and still fits; then, where tiles are nearly full, what makes room; then
-what needs more IPUs, by how well they are used. Of one rule only one change is listed: the mildest that brings nearly
-as much as the best.
+More IPUs come last, by how well they are used. Of one rule the mildest change that brings nearly as much as the best
+is listed.
 """
 
 from __future__ import annotations

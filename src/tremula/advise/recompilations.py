@@ -1,8 +1,4 @@
-"""Shapes that would need another compilation: a program on an IPU is compiled for the shapes of its first call.
-
-Each distinct set of shapes costs a compilation, predicted by compile_time.py. Only shapes and dtypes are looked at,
-so tensors of any framework will do.
-"""
+"""Shapes that would need another compilation: a program on an IPU is compiled for the shapes of its first call."""
 
 from __future__ import annotations
 

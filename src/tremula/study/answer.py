@@ -1,8 +1,4 @@
-"""Answers: for each setting of a question, the complete case, its estimate, or why there is none.
-
-A setting that is not possible (a batch that forward refuses, IPUs that no system has) does not stop the others: its
-answer has a `problem`.
-"""
+"""Answers: for each setting of a question, the complete case, its estimate, or the `problem` why there is none."""
 
 from __future__ import annotations
 

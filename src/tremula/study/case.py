@@ -1,7 +1,6 @@
 """One configuration of a model, complete: what is captured, how often it runs, how it lies on which IPUs.
 
-`Study.estimate` models a case. It caches plans and captures, so that a second case of the same program costs a
-fraction of the first. Answers, splits, advice and scaling studies all use it.
+`Study.estimate` models a case; cached plans and captures make a second case of a program cost a fraction of the first.
 """
 
 from __future__ import annotations

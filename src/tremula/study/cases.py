@@ -1,8 +1,7 @@
 """From a setting to complete cases: replicas, stages and accumulation that fit together.
 
-IPUs become replicas, as long as the model fits on one IPU; if it does not, it is cut
-over 2, 4, 8 ... IPUs until it does. A pipeline needs as many micro-batches as it has stages: accumulation (or, in
-inference, device iterations) is raised to that where it is the program's own, and the answer says so.
+IPUs become replicas if the model fits on one IPU; else it is cut over 2, 4, 8 ... IPUs until it fits. Accumulation
+(in inference: device iterations) is raised to what a pipeline needs where it is the program's own; the answer says so.
 """
 
 from __future__ import annotations

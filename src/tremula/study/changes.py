@@ -1,8 +1,6 @@
-"""Changes of a program's own lines, modelled without touching the program.
+"""Changes of a program's own lines (docs/advice.md), modelled without touching the program.
 
-Each stands for a few lines of code (docs/advice.md): a memory proportion of a module's product, a result that is a
-recomputation checkpoint, an input that is sent in a shorter type and cast on the device, another type of gradient
-accumulators. The first two change a program that is captured already, the others need a capture of their own.
+Proportions and checkpoints change a program that is captured already, other types need a capture of their own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Two results side by side: what was changed, what changes with it, and where the difference comes from.
 
-Time is compared per sample, as a step may be of another size on the other side. Differences of the parts add up to the
-difference of the whole; so do the uses of memory on the fullest IPU. Both sides are modelled: a ratio of the two is
-better known than either, but it says nothing about what neither models.
+Time is compared per sample, as steps may differ in size. Differences of parts add up to the difference of the whole.
 """
 
 from __future__ import annotations

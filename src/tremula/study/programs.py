@@ -1,7 +1,4 @@
-"""Whole programs as subjects: run unchanged until they first call a wrapped model.
-
-A program is given as a user gives it to Python: its path or `-m module`, then its own arguments.
-"""
+"""Whole programs (a path or `-m module`, then arguments) as subjects: run until they first call a wrapped model."""
 
 from __future__ import annotations
 

@@ -5,26 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from tremula.distributed.host_run import HostRun
+from tremula.distributed.host_run import HostRun, ReadingSpeed
 from tremula.program.loops import Loops
 from tremula.program.program import Program
 from tremula.program.stages import StageSummary
 from tremula.program.variant import CapturedVariant, InputType, Variant
 from tremula.schedule.deployment import Deployment
 from tremula.study.dialect import Dialect
-
-
-class LoaderSpeed(Protocol):
-    """How fast a data loader was read."""
-
-    @property
-    def batches(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def workers(self) -> int: ...
-    @property
-    def samples_per_second(self) -> float: ...
 
 
 class Subject(Protocol):
@@ -78,5 +65,5 @@ class Subject(Protocol):
     def train_together(self, instance: int, instances: int, steps: int) -> HostRun | None:
         """Train in this process and the others, for real; the result in instance 0."""
 
-    def loader_speed(self, seconds: float) -> LoaderSpeed:
+    def loader_speed(self, seconds: float) -> ReadingSpeed:
         """How fast the program's data loader can be read on this host."""

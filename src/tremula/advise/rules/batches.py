@@ -1,7 +1,6 @@
 """The factors of the combined batch: micro-batch, gradient accumulation, device iterations.
 
-Work per weight update is kept the same where the numbers allow it; where they do not, the cost says that the global
-batch changes. Nothing is known here about how that changes what is learned.
+Work per weight update is kept the same where the numbers allow it; else the cost says that the global batch changes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Shorter numbers: half precision for the model, for partial sums, for gradient accumulators.
 
-The matrix units do four times the work per cycle in half precision (hardware data of the chip), and everything takes
-half the room. What it does to the training itself is not modelled; the cost says what is known.
+What it does to the training itself is not modelled; the cost says what is known.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def half(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
             title=title,
             why="Matrix products and convolutions do up to four times the work per cycle on half-precision operands; "
             "weights, activations and transfers take half the bytes.",
-            code=(*dialect.half_precision(), *(dialect.half_partials() if partials else ())),
+            code=(*dialect.half_precision, *(dialect.half_partials if partials else ())),
             cost=f"Values beyond 65504 overflow and small gradients vanish{scaled}.",
             apply=edited(variant={"precision": "fp16"}, deployment={"partials": "fp16"} if partials else {}),
             sets=frozenset({"precision", *(["partials"] if partials else [])}),
@@ -56,7 +55,7 @@ def half_partials(study: Study, case: Case, found: Estimate) -> Iterable[Change]
         title="Keep partial sums in half precision",
         why="Products of half-precision numbers run twice as fast when their sums are kept in half precision, and sums "
         "that travel between tiles are half as large.",
-        code=study.subject.dialect.half_partials(),
+        code=study.subject.dialect.half_partials,
         cost="Long sums lose digits; compare the loss of a short run.",
         apply=edited(deployment={"partials": "fp16"}),
         sets=frozenset({"partials"}),
@@ -73,7 +72,7 @@ def half_accumulators(study: Study, case: Case, found: Estimate) -> Iterable[Cha
         rule="half accumulators",
         title="Accumulate gradients in half precision",
         why="Accumulators take half the room, and replicas exchange half the bytes.",
-        code=study.subject.dialect.half_accumulators(),
+        code=study.subject.dialect.half_accumulators,
         cost="Small gradients are rounded away when many micro-batches are added; the mean becomes a running one.",
         apply=edited(changes={"accumulators": "float16"}),
         sets=frozenset({"accumulators' type"}),

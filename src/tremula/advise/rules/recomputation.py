@@ -1,8 +1,6 @@
-"""Recomputation: forward results kept or made again before their gradients, and where it starts from.
+"""Recomputation: forward results kept or made again before their gradients (schedule/recompute.py).
 
-What is computed again follows schedule/recompute.py: everything between two kept results. Without a checkpoint
-inside, a single stage computes all of its forward pass again and saves nothing, so checkpoints and recomputation
-are advised together.
+A stage without checkpoints computes all of its forward pass again and saves nothing: both are advised together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What goes between host and device: which results come back, in which type inputs are sent, what hides the transfers.
 
-Rates are those of the machine's file (schedule/host_io.py). Whether data survive a shorter type is for the user to
-say: uint8 is advised only for inputs that look like images.
+Whether data survive a shorter type is for the user to say: uint8 is advised only for inputs that look like images.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def output_mode(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         rule="output mode",
         title="Return the results of the last micro-batch only",
         why=f"The results of {found.deployment.returned_share:.0%} of all micro-batches go back to the host.",
-        code=study.subject.dialect.last_results(),
+        code=study.subject.dialect.last_results,
         cost="Losses and results of the other micro-batches are not seen; another output mode gives their sum.",
         apply=edited(deployment={"returned_share": None}),
         sets=frozenset({"output mode"}),

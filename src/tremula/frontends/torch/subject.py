@@ -1,8 +1,7 @@
-"""A model that can be asked about: captured when needed, in other sizes, precisions and cuts than its own.
+"""A torch model that can be asked about: captured on fake tensors, in other sizes, precisions and cuts than its own.
 
-Everything runs on fake tensors, so nothing is computed and no memory is taken for weights. One capture in
-which every module call is a segment (capture/segments.py) serves all layouts over IPUs; another micro-batch or
-precision needs another capture. The model itself is never changed.
+One capture in which every module call is a segment (capture/segments.py) serves all layouts over IPUs; another
+micro-batch or precision needs another capture. The model itself is never changed.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tremula.distributed.host_run import HostRun
+from tremula.distributed.host_run import HostRun, ReadingSpeed
 from tremula.errors import Error
 from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.placement import PlacementRule
@@ -150,7 +149,7 @@ class TorchSubject:
 
         return train_together(self, instance, instances, steps)
 
-    def loader_speed(self, seconds: float) -> current_loader.ReadingSpeed:
+    def loader_speed(self, seconds: float) -> ReadingSpeed:
         """How fast the loader that the program goes over can be read on this host."""
         loader = current_loader.current()
         if loader is None:
