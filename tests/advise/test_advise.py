@@ -7,9 +7,8 @@ import json
 import pytest
 from torch import nn
 
-from tremula.advise.advice import Advice, effect_band
+from tremula.advise.advice import Advice, effect_band, ranked, worth
 from tremula.advise.advise import advise
-from tremula.advise.ranking import ranked, worth
 from tremula.errors import Error
 from tremula.estimate.bands import Band
 from tremula.estimate.figures import Figure

@@ -6,7 +6,7 @@ The band of an effect, one on the ratio, comes from published pairs of configura
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
@@ -22,6 +22,8 @@ SMALLEST_EFFECT = 0.02
 CLOSE = 0.85
 #: room on the fullest tile from which advice is listed, as a share of its memory
 SMALLEST_ROOM = 0.02
+#: share of the best gain of a rule that a milder change must bring to be listed instead
+_NEARLY = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,3 +157,44 @@ def effect_band(*, more_ipus: bool) -> Band:
         return band("scaling")  # published figures of the same program on few and on many IPUs
     text = resources.files("tremula.advise").joinpath("effect_bands.toml").read_text(encoding="utf-8")
     return parse_bands(text)["gain"]
+
+
+def ranked(tried: Iterable[Advice]) -> list[Advice]:
+    """What is worth listing of `tried`: what makes it fit, is faster or makes room; more IPUs come last."""
+    by_rule: dict[str, list[Advice]] = {}
+    for each in tried:
+        if worth(each):
+            by_rule.setdefault(each.rule, []).append(each)
+    return sorted((_of_rule(each) for each in by_rule.values()), key=_order)
+
+
+def worth(advice: Advice) -> bool:
+    """Whether the effect is large enough to be listed."""
+    before, after = advice.before, advice.after
+    if not before.runs:
+        return after.runs or advice.frees >= SMALLEST_ROOM
+    if not after.runs:
+        return False
+    faster = advice.effect >= 1.0 + SMALLEST_EFFECT
+    close = before.tile_share > CLOSE and after.ipus == before.ipus
+    return faster or (close and advice.frees >= SMALLEST_ROOM)
+
+
+def _order(advice: Advice) -> tuple[int, float]:
+    """The smaller the earlier."""
+    if not advice.before.runs:
+        return (0, -advice.effect_per_ipu) if advice.after.runs else (1, advice.after.tile_share)
+    if advice.after.ipus > advice.before.ipus:
+        return 2, -advice.effect_per_ipu
+    if advice.effect >= 1.0 + SMALLEST_EFFECT:
+        return 0, -advice.effect
+    return 1, advice.after.tile_share
+
+
+def _of_rule(found: list[Advice]) -> Advice:
+    """The mildest that brings nearly as much as the best."""
+    best = min(found, key=_order)
+    gain = best.effect - 1.0
+    if not best.before.runs or best.after.ipus > best.before.ipus or gain < SMALLEST_EFFECT:
+        return best
+    return next(each for each in found if each.effect - 1.0 >= _NEARLY * gain)

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from tremula.advise.advice import SMALLEST_EFFECT, Advice, Change, effect_band, plain_figures
-from tremula.advise.ranking import ranked
+from tremula.advise.advice import SMALLEST_EFFECT, Advice, Change, effect_band, plain_figures, ranked
 from tremula.advise.rules import RULES
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate

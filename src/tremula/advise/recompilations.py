@@ -32,7 +32,6 @@ class Recompilations(ShownAsText):
 
     @property
     def compilations(self) -> int:
-        """Compilations beyond the first."""
         return max(0, len(self.signatures) - 1)
 
     @property

@@ -65,7 +65,6 @@ class Answers:
 
     @property
     def results(self) -> tuple[Result, ...]:
-        """The figures of all answers."""
         return tuple(answer.result for answer in self.answers)
 
     def __str__(self) -> str:

@@ -14,8 +14,7 @@ from tremula.advise.advice import CLOSE, Change, edited
 from tremula.estimate.estimate import Estimate
 from tremula.memory.categories import Category
 from tremula.schedule.deployment import Location
-from tremula.study.case import Case, Study
-from tremula.study.changes import PLANNED
+from tremula.study.case import PLANNED, Case, Study
 
 #: share of the bytes of an IPU that tensors must take to be worth moving, and temporaries to be worth less room
 _WORTH_MOVING = 0.02

@@ -38,7 +38,6 @@ class Stages:
 
     @property
     def pieces(self) -> int:
-        """Pieces to share out."""
         return int(self.load.shape[1]) - 1
 
 

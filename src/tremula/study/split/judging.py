@@ -79,7 +79,6 @@ class Judging:
 
     @property
     def seconds(self) -> float:
-        """Time since the beginning."""
         return time.perf_counter() - self._began
 
     def loads(self) -> Loads:

@@ -69,7 +69,6 @@ class Loads:
 
     @property
     def pieces(self) -> int:
-        """How many there are."""
         return len(self.work)
 
     def cycles(self, *, last: bool) -> Floats:

@@ -36,7 +36,6 @@ class IpuLoad:
 
     @property
     def cycles(self) -> float:
-        """All of them."""
         return self.forward + self.recompute + self.backward
 
     @property

@@ -115,7 +115,6 @@ class _Search:
     budget: Budget
 
     def result(self) -> Split:
-        """The best that is found."""
         self._check_micro_batches(self.ipus)
         loads = self.judging.loads()
         problems = self._problems(loads)

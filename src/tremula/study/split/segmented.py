@@ -26,7 +26,6 @@ class Segmented:
 
     @property
     def pieces(self) -> int:
-        """How many there are."""
         return 1 + len(self.cuts)
 
     @property
