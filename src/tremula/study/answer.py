@@ -17,7 +17,6 @@ from tremula.study.cases import Plan, case_for, deployment_for, loops_for, plans
 from tremula.study.question import Question, Setting
 from tremula.study.result import Result, result_of
 from tremula.study.split.result import Split
-from tremula.study.split.search import find_split
 from tremula.study.subject import Subject
 from tremula.study.table import COLUMNS, as_html, as_text, legend
 
@@ -146,22 +145,14 @@ def split_for(study: Study, setting: Setting, plan: Plan) -> Split:
     # one stage more than IPUs: a last one may go back to the first, to a weight that both use
     loops, _ = loops_for(study, setting, plan.replicas, plan.stages + 1)
     system = system_for(setting, plan.replicas * plan.stages)
-    case = Case(variant, loops, deployment, system, ())
     # replicas are alike: whether there are several matters to a split (their weights are reduced), how many only
     # where they share out what one would hold
-    shared = (
-        deployment.optimizer_state.sharded or deployment.weights.sharded or deployment.accumulators.sharded
-    )
+    locations = (deployment.optimizer_state, deployment.weights, deployment.accumulators)
+    shared = any(location.sharded for location in locations)
     alike = replace(loops, replicas=plan.replicas if shared else min(plan.replicas, 2))
     key = (variant, alike, repr(deployment), system.chip, plan.stages)
     if key not in study.splits:
-        study.splits[key] = find_split(
-            study.segmented(case),
-            plan.stages,
-            deployment,
-            system,
-            planner=study.planner(system, deployment),
-        )
+        study.splits[key] = study.split(Case(variant, loops, deployment, system, ()), plan.stages)
     return study.splits[key]
 
 

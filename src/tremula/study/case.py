@@ -22,6 +22,7 @@ from tremula.program.work import Convolution, Gather, MatMul, Recurrent, Scatter
 from tremula.schedule.deployment import Deployment
 from tremula.schedule.relayout import Relayout
 from tremula.study.split.result import Split
+from tremula.study.split.search import Budget, find_split
 from tremula.study.split.segmented import Segmented
 from tremula.study.subject import Subject
 
@@ -127,6 +128,12 @@ class Study:
         program = subject.program(case.variant, case.deployment)
         cuts = subject.captured(case.variant).cuts
         return Segmented(replace(program, loops=case.loops), cuts, subject.dialect)
+
+    def split(self, case: Case, ipus: int, budget: Budget | None = None) -> Split:
+        """The best pipeline of `case` over `ipus` IPUs."""
+        deployment, system = case.deployment, case.system
+        planner = self.planner(system, deployment)
+        return find_split(self.segmented(case), ipus, deployment, system, planner=planner, budget=budget)
 
     def subject_of(self, case: Case) -> Subject:
         """What is captured for `case`: the study's own subject, unless inputs or accumulators have other types."""

@@ -19,7 +19,7 @@ from tremula.program.loops import Loops
 from tremula.program.stages import pipeline_stages
 from tremula.program.variant import StageStart
 from tremula.study.case import Case, Study
-from tremula.study.split.search import Budget, find_split, pipelined
+from tremula.study.split.search import Budget, pipelined
 
 #: how many times as many replicas are tried, on so many IPUs at most
 _FACTORS = (2, 4, 16)
@@ -114,11 +114,7 @@ def _searched(study: Study, case: Case, found: Estimate, ipus: int) -> Change:
             )
 
         changed = apply(case)
-        deployment, system = changed.deployment, changed.system
-        planner = study.planner(system, deployment)
-        split = find_split(
-            study.segmented(changed), ipus, deployment, system, planner=planner, budget=_BUDGET
-        )
+        split = study.split(changed, ipus, _BUDGET)
         cuts = split.begins
         return Change(
             rule=rule,

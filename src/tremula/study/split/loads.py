@@ -158,11 +158,7 @@ def _pieces(split: Segmented, layout: Relayout) -> NDArray[np.int64]:
 
 
 def _resident(
-    program: Program,
-    layout: Relayout,
-    piece_of_op: NDArray[np.int64],
-    count: int,
-    deployment: Deployment,
+    program: Program, layout: Relayout, piece_of_op: NDArray[np.int64], count: int, deployment: Deployment
 ) -> Floats:
     locations = {
         Role.PARAMETER: deployment.weights,
