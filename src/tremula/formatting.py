@@ -6,7 +6,9 @@ Names of modules, ops and files are not trusted: a terminal would act on an esca
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import Any
 
 #: Unicode categories that are not shown: controls, formats (directions of writing), surrogates, private, unassigned,
 #: separators of lines and paragraphs
@@ -29,6 +31,22 @@ def plain(text: str, longest: int | None = None, *, lines: bool = True) -> str:
     return "".join(
         _INSTEAD if each not in kept and unicodedata.category(each) in _HIDDEN else each for each in text
     )
+
+
+def plain_values(value: Any) -> Any:
+    """`value` for JSON: `plain` texts, tuples as lists."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, Mapping):
+        return {key: plain_values(each) for key, each in value.items()}
+    return [plain_values(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+class ShownAsText:
+    """Notebooks show the text of the object in a fixed-width block."""
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(plain(str(self)))}</pre>"
 
 
 def duration(seconds: float) -> str:

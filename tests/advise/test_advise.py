@@ -7,9 +7,8 @@ import json
 import pytest
 from torch import nn
 
-from tremula.advise.advice import Advice, effect_band
+from tremula.advise.advice import Advice, effect_band, ranked, worth
 from tremula.advise.advise import advise
-from tremula.advise.ranking import ranked, worth
 from tremula.errors import Error
 from tremula.estimate.bands import Band
 from tremula.estimate.figures import Figure
@@ -96,9 +95,9 @@ def test_advice_about_a_program_that_fits() -> None:
 
 def test_advice_about_a_program_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     from tremula.advise import advise as engine
-    from tremula.advise.rules import batches, precision, recomputation, split
+    from tremula.advise.rules import batches, layout, precision, recomputation
 
-    rules = (recomputation.checkpoints, precision.half, split.over_ipus, batches.micro_batch)
+    rules = (recomputation.checkpoints, precision.half, layout.over_ipus, batches.micro_batch)
     monkeypatch.setattr(engine, "RULES", rules)
     study, case = too_large()
     found = advise(study, case)
@@ -155,9 +154,9 @@ class Named(nn.Module):
 
 def test_hostile_names_are_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
     from tremula.advise import advise as engine
-    from tremula.advise.rules import proportions, recomputation, split
+    from tremula.advise.rules import layout, memory, recomputation
 
-    naming = (recomputation.checkpoints, proportions.of_the_peak, split.over_ipus)
+    naming = (recomputation.checkpoints, memory.of_the_peak, layout.over_ipus)
     monkeypatch.setattr(engine, "RULES", naming)
     study = study_of(Named(), (512, 128), optimizer="sgd")
     case = case_of(study, tiles=4)

@@ -9,7 +9,7 @@ from torch import nn
 
 from tremula.errors import Error
 from tremula.program.variant import Variant
-from tremula.study.changes import Changes, checkpoint_tensors, with_proportions
+from tremula.study.case import Changes, checkpoint_tensors, with_proportions
 
 from .subjects import case_of, study_of, trained
 

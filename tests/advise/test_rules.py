@@ -8,17 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from tremula.advise.rules import (
-    RULES,
-    batches,
-    locations,
-    precision,
-    proportions,
-    recomputation,
-    replicas,
-    split,
-    transfers,
-)
+from tremula.advise.rules import RULES, batches, layout, memory, precision, recomputation, transfers
 from tremula.program.loops import Loops
 
 from .subjects import case_of, changes, effect, layers, study_of, too_large, trained
@@ -121,9 +111,9 @@ def test_recomputation_and_checkpoints() -> None:
 
 def test_temporaries_of_ipus_and_of_the_op_at_the_peak() -> None:
     study, case = too_large()
-    for change in changes(proportions.of_ipus, study, case):
+    for change in changes(memory.of_ipus, study, case):
         assert change.code[0].startswith('options.setAvailableMemoryProportion({"IPU0": ')
-    for change in changes(proportions.of_the_peak, study, case):
+    for change in changes(memory.of_the_peak, study, case):
         before, after = effect(study, case, change)
         assert after["tile_bytes"].value <= 1.01 * before["tile_bytes"].value
         assert "poptorch.set_available_memory(result, " in change.code[1]
@@ -132,7 +122,7 @@ def test_temporaries_of_ipus_and_of_the_op_at_the_peak() -> None:
 def test_all_ipus_with_a_proportion_are_named() -> None:
     study, case = trained()
     deployment = replace(case.deployment, proportions={-1: 0.6, 1: 0.3})
-    for change in changes(proportions.of_ipus, study, replace(case, deployment=deployment)):
+    for change in changes(memory.of_ipus, study, replace(case, deployment=deployment)):
         assert '"IPU1": 0.3' in change.code[0], "the option replaces what was set before"
 
 
@@ -141,7 +131,7 @@ def test_optimizer_state_can_go_elsewhere(count: int) -> None:
     study, case = trained()
     case = case_of(study_of(layers(4, 256), (16, 256), loops=Loops(gradient_accumulation=2, replicas=count)))
     study = study_of(layers(4, 256), (16, 256), loops=Loops(gradient_accumulation=2, replicas=count))
-    found = changes(locations.optimizer_state, study, case)
+    found = changes(memory.optimizer_state, study, case)
     assert any("useReplicatedTensorSharding(True)" in change.code[0] for change in found) == (count > 1)
     off = next(change for change in found if "useOnChipStorage(False)" in change.code[0])
     before, after = effect(study, case, off)
@@ -189,7 +179,7 @@ def test_prefetching() -> None:
 
 def test_replicas_divide_accumulation_where_they_can() -> None:
     study, case = trained()
-    two = changes(replicas.more_replicas, study, case)[0]
+    two = changes(layout.more_replicas, study, case)[0]
     assert two.code == ("options.replicationFactor(2)", "options.Training.gradientAccumulation(4)")
     changed = two.apply(case)
     assert changed.ipus == 2
@@ -198,14 +188,14 @@ def test_replicas_divide_accumulation_where_they_can() -> None:
 
 def test_a_program_that_does_not_fit_is_cut() -> None:
     study, case = too_large()
-    first = changes(split.over_ipus, study, case)[0]
+    first = changes(layout.over_ipus, study, case)[0]
     assert first.search is not None
     found = first.search()
     assert found is not None
     before, after = effect(study, case, found)
     assert after["tile_bytes"].value < before["tile_bytes"].value
     fits, fitting = trained()
-    assert not changes(split.over_ipus, fits, fitting)
+    assert not changes(layout.over_ipus, fits, fitting)
     assert any(line.startswith("model.body[") and "poptorch.BeginBlock(" in line for line in found.code)
 
 

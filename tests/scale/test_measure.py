@@ -177,6 +177,6 @@ def test_one_process_that_counts_alone_would_be_found_out(dtype: torch.dtype) ->
 
 def test_only_what_is_trained_can_be_compared() -> None:
     subject = stack()
-    object.__setattr__(subject.parts.settings, "training", False)
+    subject.training = False
     with pytest.raises(Error, match="not trained"):
         train_together(subject, 0, 1, 2)

@@ -20,9 +20,11 @@ WIDTH, SAMPLES = 256, 8
 class Lines:
     """The words of a front end that has one."""
 
+    front_end = "none"
     accumulation_setting = "accumulate"
     iterations_setting = "iterate"
     host_block = "host"
+    half_precision = half_partials = half_accumulators = last_results = ("options.half",)
 
     def stages(
         self, starts: list[StageStart], *, name: str = "model", replace: bool = False

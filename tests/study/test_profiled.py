@@ -10,8 +10,8 @@ from tremula.profile.reader import Profile
 from tremula.recording.record import write_profile
 from tremula.study.answer import ask
 from tremula.study.compare import compare
-from tremula.study.profiled import result_of_profile
 from tremula.study.question import Question
+from tremula.study.saved import result_of_profile
 
 
 def test_a_profile_has_the_figures_of_its_estimate(

@@ -1,20 +1,18 @@
 """A piece of advice: a change as lines of Python, and what the chip model says of the program with and without it.
 
-Figures are modelled. The band of an effect comes from published pairs of configurations that differ in one thing
-(effect_bands.toml, written by benchmarks/advice.py); it is a band on the ratio, not on the figures themselves.
+The band of an effect, one on the ratio, comes from published pairs of configurations (effect_bands.toml).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from html import escape
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
 from tremula.estimate.bands import Band, band, parse_bands
-from tremula.formatting import plain, share
+from tremula.formatting import ShownAsText, plain, plain_values, share
 from tremula.study.case import Case
 from tremula.study.result import Result
 
@@ -24,21 +22,23 @@ SMALLEST_EFFECT = 0.02
 CLOSE = 0.85
 #: room on the fullest tile from which advice is listed, as a share of its memory
 SMALLEST_ROOM = 0.02
+#: share of the best gain of a rule that a milder change must bring to be listed instead
+_NEARLY = 0.9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Change:
     """Something that can be changed, before it is tried."""
 
     #: one word or two for the kind of change; of equals only the best is listed
     rule: str
     title: str
-    why: str
+    why: str = ""
     #: lines of Python for a program that has `model`, `options`, `optimizer`, `inputs` and `batch_size`
-    code: tuple[str, ...]
+    code: tuple[str, ...] = ()
     #: what it costs or risks
-    cost: str
-    apply: Callable[[Case], Case] = field(repr=False)
+    cost: str = ""
+    apply: Callable[[Case], Case] = field(default=lambda case: case, repr=False)
     #: settings that it sets: two changes go together if these are different ones
     sets: frozenset[str] = frozenset()
     #: finds the change itself, where that takes a search; `apply` is not used then
@@ -57,15 +57,25 @@ class Change:
         )
 
 
-@dataclass(frozen=True)
-class Advice:
+def edited(**parts: Mapping[str, Any]) -> Callable[[Case], Case]:
+    """Gives a case other values in its variant, loops, deployment or changes."""
+
+    def apply(case: Case) -> Case:
+        new = {name: replace(getattr(case, name), **values) for name, values in parts.items()}
+        before = case.loops.device_iterations
+        if "loops" in new and before > 1 and case.deployment.returned_share == 1.0 / before:
+            # results that went back once per call still do
+            returned = 1.0 / new["loops"].device_iterations
+            new["deployment"] = replace(new.get("deployment", case.deployment), returned_share=returned)
+        return replace(case, **new)
+
+    return apply
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice(Change, ShownAsText):
     """A change that is worth making, with its modelled effect."""
 
-    rule: str
-    title: str
-    why: str
-    code: tuple[str, ...]
-    cost: str
     before: Result
     after: Result
     #: published over modelled ratios of configurations that differ in one thing
@@ -107,31 +117,19 @@ class Advice:
         return text
 
     def lines(self) -> Iterator[str]:
-        """For a terminal; nothing in it that a terminal acts on."""
+        """What it is, without the code; nothing in it that a terminal acts on."""
         yield plain(self.title, 200)
         yield f"  modelled: {self.headline}"
         yield f"  why: {plain(self.why)}"
         yield f"  cost: {plain(self.cost)}"
-        yield from (f"    {plain(line)}" for line in self.code)
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
-
-    def _repr_html_(self) -> str:
-        code = "\n".join(plain(line) for line in self.code)
-        return (
-            f"<div><b>{escape(plain(self.title, 200))}</b><br>modelled: {escape(self.headline)}<br>"
-            f"{escape(plain(self.why))} <i>{escape(plain(self.cost))}</i><pre>{escape(code)}</pre></div>"
-        )
+        return "\n".join([*self.lines(), *(f"    {plain(line)}" for line in self.code)])
 
     def to_plain(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "rule": self.rule,
-            "title": plain(self.title),
-            "why": plain(self.why),
-            "cost": plain(self.cost),
-            "code": [plain(line) for line in self.code],
+            **{key: plain_values(getattr(self, key)) for key in ("rule", "title", "why", "cost", "code")},
             "before": plain_figures(self.before),
             "after": plain_figures(self.after),
             "effect": self.effect,
@@ -159,3 +157,44 @@ def effect_band(*, more_ipus: bool) -> Band:
         return band("scaling")  # published figures of the same program on few and on many IPUs
     text = resources.files("tremula.advise").joinpath("effect_bands.toml").read_text(encoding="utf-8")
     return parse_bands(text)["gain"]
+
+
+def ranked(tried: Iterable[Advice]) -> list[Advice]:
+    """What is worth listing of `tried`: what makes it fit, is faster or makes room; more IPUs come last."""
+    by_rule: dict[str, list[Advice]] = {}
+    for each in tried:
+        if worth(each):
+            by_rule.setdefault(each.rule, []).append(each)
+    return sorted((_of_rule(each) for each in by_rule.values()), key=_order)
+
+
+def worth(advice: Advice) -> bool:
+    """Whether the effect is large enough to be listed."""
+    before, after = advice.before, advice.after
+    if not before.runs:
+        return after.runs or advice.frees >= SMALLEST_ROOM
+    if not after.runs:
+        return False
+    faster = advice.effect >= 1.0 + SMALLEST_EFFECT
+    close = before.tile_share > CLOSE and after.ipus == before.ipus
+    return faster or (close and advice.frees >= SMALLEST_ROOM)
+
+
+def _order(advice: Advice) -> tuple[int, float]:
+    """The smaller the earlier."""
+    if not advice.before.runs:
+        return (0, -advice.effect_per_ipu) if advice.after.runs else (1, advice.after.tile_share)
+    if advice.after.ipus > advice.before.ipus:
+        return 2, -advice.effect_per_ipu
+    if advice.effect >= 1.0 + SMALLEST_EFFECT:
+        return 0, -advice.effect
+    return 1, advice.after.tile_share
+
+
+def _of_rule(found: list[Advice]) -> Advice:
+    """The mildest that brings nearly as much as the best."""
+    best = min(found, key=_order)
+    gain = best.effect - 1.0
+    if not best.before.runs or best.after.ipus > best.before.ipus or gain < SMALLEST_EFFECT:
+        return best
+    return next(each for each in found if each.effect - 1.0 >= _NEARLY * gain)

@@ -1,8 +1,7 @@
 """Advice about a case: every rule's changes are tried on the chip model, and what is worth it is listed, best first.
 
-Nothing is predicted by rule of thumb: the effect of a change is the ratio of two modelled figures. Changes of settings
-come first (hundredths of a second each), then those that need other plans, another capture or a search; a budget of
-seconds bounds it all, and what was not tried is named. If no change makes a program fit, pairs of the best are tried.
+Quick changes come first, then those that need other plans, another capture or a search, within a budget of seconds.
+If no change makes a program fit, pairs of the best are tried.
 """
 
 from __future__ import annotations
@@ -14,12 +13,11 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from tremula.advise.advice import SMALLEST_EFFECT, Advice, Change, effect_band, plain_figures
-from tremula.advise.ranking import ranked
+from tremula.advise.advice import SMALLEST_EFFECT, Advice, Change, effect_band, plain_figures, ranked
 from tremula.advise.rules import RULES
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
-from tremula.formatting import plain
+from tremula.formatting import plain, plain_values
 from tremula.progress import ProgressCallback, bar
 from tremula.study.answer import Answer
 from tremula.study.case import Case, Study
@@ -60,25 +58,21 @@ class AdviceList:
             lines.append(
                 "No change that was tried makes it faster by 2 % or more, or makes room that it needs."
             )
-        for number, each in enumerate(self.advice, 1):
-            first, *rest = each.lines()
-            lines += [f"{number}. {first}", *rest]
+        lines += [f"{number}. {each}" for number, each in enumerate(self.advice, 1)]
         if self.together is not None:
-            first, *rest = self.together.lines()
-            lines += [f"Together: {first}", *rest]
-        lines += list(self._footer())
-        return "\n".join(lines)
+            lines.append(f"Together: {self.together}")
+        return "\n".join(filter(None, [*lines, self._footer]))
 
-    def _footer(self) -> Iterator[str]:
-        if self.untried:
-            names = ", ".join(plain(each, 80) for each in self.untried)
-            yield f"Not tried, for want of time (budget_seconds): {names}."
+    @property
+    def _footer(self) -> str:
+        names = ", ".join(plain(each, 80) for each in self.untried)
+        return f"Not tried, for want of time (budget_seconds): {names}." if names else ""
 
     def _repr_html_(self) -> str:
         items = "".join(f"<li>{each._repr_html_()}</li>" for each in self.advice)
-        footer = "".join(f"<p>{escape(line)}</p>" for line in self._footer())
         both = f"<p>Together:</p>{self.together._repr_html_()}" if self.together is not None else ""
-        return f"<div><p>As it is, modelled: {escape(self.before.brief)}.</p><ol>{items}</ol>{both}{footer}</div>"
+        head, footer = f"As it is, modelled: {escape(self.before.brief)}.", escape(self._footer)
+        return f"<div><p>{head}</p><ol>{items}</ol>{both}<p>{footer}</p></div>"
 
     def to_plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -86,26 +80,16 @@ class AdviceList:
             "before": plain_figures(self.before),
             "advice": [each.to_plain() for each in self.advice],
             "together": None if self.together is None else self.together.to_plain(),
-            "untried": [plain(each) for each in self.untried],
-            "refused": [[plain(title), plain(reason)] for title, reason in self.refused],
-            "tried": self.tried,
-            "seconds": self.seconds,
+            **{key: plain_values(getattr(self, key)) for key in ("untried", "refused", "tried", "seconds")},
         }
 
 
 def advise(
     study: Study, about: Case | Answer, *, budget_seconds: float = 30.0, tell: ProgressCallback | None = None
 ) -> AdviceList:
-    """What to change about a case, best first.
+    """What to change about a case, best first; `tell` gets the progress, in place of a bar.
 
-    Args:
-        study: of the model; caches estimates.
-        about: the case, or an answer that has one.
-        budget_seconds: no new change is tried after so long; settings are tried before captures, those before searches.
-        tell: gets the progress, in place of a bar.
-
-    Raises:
-        Error: the answer has no case: what stands in the way is its problem.
+    No new change is tried after `budget_seconds`; settings are tried before captures, those before searches.
     """
     if isinstance(about, Answer):
         if about.case is None:
@@ -129,7 +113,7 @@ class _Advising:
         self._study, self._case, self._budget, self._tell = study, case, budget, tell
         self._found = study.estimate(case)
         self._before = result_of(self._found)
-        self._tried: list[tuple[Change, Advice]] = []
+        self._tried: list[Advice] = []
         self._refused: list[tuple[str, str]] = []
         self._untried: list[str] = []
         self._count = 0
@@ -138,13 +122,13 @@ class _Advising:
         changes = [change for rule in RULES for change in rule(self._study, self._case, self._found)]
         # sorting keeps the order of rules among the quick and among the slow
         for number, change in enumerate(sorted(changes, key=self._slow)):
-            self._say(change.title, number / len(changes))
+            self._tell(plain(change.title, lines=False), number / len(changes))
             self._attempt(change)
-        if not self._before.runs and not any(advice.after.runs for _, advice in self._tried):
+        if not self._before.runs and not any(advice.after.runs for advice in self._tried):
             self._pairs()
-        chosen = ranked(advice for _, advice in self._tried)
+        chosen = ranked(self._tried)
         together = self._together(chosen)
-        self._say("", 1.0)
+        self._tell("", 1.0)
         return AdviceList(
             before=self._before,
             advice=tuple(chosen),
@@ -164,79 +148,53 @@ class _Advising:
         captured = case.variant != now.variant or case.changes.dtypes(case.variant) is not None
         return captured or _planned(case) != _planned(now)
 
+    @property
+    def _spent(self) -> bool:
+        return time.perf_counter() - self._began > self._budget
+
     def _attempt(self, change: Change) -> None:
-        if change.search is not None and self._fits_with(change.rule):
+        if change.search is not None and any(a.rule == change.rule and a.after.runs for a in self._tried):
             return  # fewer IPUs were enough
-        if time.perf_counter() - self._began > self._budget:
+        if self._spent:
             self._untried.append(change.title)
             return
         self._count += 1
         try:
-            if change.search is not None:
-                change = change.search()
-            case = change.apply(self._case)
-            after = self._study.estimate(case)
+            self._tried.append(self._advice(change if change.search is None else change.search()))
         except Error as problem:
             self._refused.append((change.title, problem.message))
-            return
-        self._tried.append((change, self._advice(change, case, after)))
 
-    def _fits_with(self, rule: str) -> bool:
-        return any(change.rule == rule and advice.after.runs for change, advice in self._tried)
-
-    def _advice(self, change: Change, case: Case, after: Estimate) -> Advice:
-        figures = result_of(after)
-        return Advice(
-            rule=change.rule,
-            title=change.title,
-            why=change.why,
-            code=change.code,
-            cost=change.cost,
-            before=self._before,
-            after=figures,
-            band=effect_band(more_ipus=figures.ipus > self._before.ipus),
-            case=case,
-        )
+    def _advice(self, change: Change) -> Advice:
+        case = change.apply(self._case)
+        after = result_of(self._study.estimate(case))
+        band = effect_band(more_ipus=after.ipus > self._before.ipus)
+        return Advice(**vars(change), before=self._before, after=after, band=band, case=case)
 
     def _pairs(self) -> None:
         """The changes that make most room, two by two."""
-        by_rule: dict[str, tuple[Change, Advice]] = {}
-        for change, advice in self._tried:
-            if advice.frees > 0 and (
-                change.rule not in by_rule or advice.frees > by_rule[change.rule][1].frees
-            ):
-                by_rule[change.rule] = (change, advice)
-        best = sorted(by_rule.values(), key=lambda each: -each[1].frees)[:_PAIRED]
-        for (one, _), (other, _) in itertools.combinations(best, 2):
+        best: dict[str, Advice] = {}
+        for advice in sorted(self._tried, key=lambda each: -each.frees):
+            if advice.frees > 0:
+                best.setdefault(advice.rule, advice)
+        for one, other in itertools.combinations(list(best.values())[:_PAIRED], 2):
             if not one.sets & other.sets:
                 self._attempt(one.then(other))
 
     def _together(self, chosen: Sequence[Advice]) -> Advice | None:
         """The best, with every other change that still brings something on top of it, on the same IPUs."""
-        by_case = {id(advice): change for change, advice in self._tried}
-        usual = [
-            advice for advice in chosen if advice.after.ipus == self._before.ipus or not self._before.runs
-        ]
+        before = self._before
+        usual = [advice for advice in chosen if advice.after.ipus == before.ipus or not before.runs]
         if not usual or not usual[0].after.runs:
             return None
-        best, change = usual[0], by_case[id(usual[0])]
+        best = usual[0]
         # what is hidden behind the host now may show once that is gone: all that was tried gets its turn
-        others = [each for each in usual[1:] if each.after.ipus == self._before.ipus]
-        others += [a for _, a in self._tried if a not in chosen and a.after.ipus == self._before.ipus]
-        parts = 1
-        for other in others:
-            added = by_case[id(other)]
-            if added.sets & change.sets or time.perf_counter() - self._began > self._budget:
+        for other in (*usual[1:], *(advice for advice in self._tried if advice not in chosen)):
+            if other.after.ipus != before.ipus or other.sets & best.sets or self._spent:
                 continue
-            both = change.then(added)
             try:
-                case = both.apply(self._case)
-                advice = self._advice(both, case, self._study.estimate(case))
+                both = self._advice(best.then(other))
             except Error:
                 continue
-            if advice.after.runs and advice.effect_per_ipu >= (1.0 + SMALLEST_EFFECT) * best.effect_per_ipu:
-                best, change, parts = advice, both, parts + 1
-        return best if parts > 1 else None
-
-    def _say(self, what: str, share: float) -> None:
-        self._tell(plain(what, lines=False), share)
+            if both.after.runs and both.effect_per_ipu >= (1.0 + SMALLEST_EFFECT) * best.effect_per_ipu:
+                best = both
+        return best if best is not usual[0] else None

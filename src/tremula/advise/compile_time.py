@@ -1,8 +1,6 @@
-"""How long a program would take to compile on real hardware.
+"""How long a program would take to compile on real hardware: a line through published times (compile_times.toml).
 
-A line through published compile times: a constant plus so much per piece of work of the program. The rows with their
-sources are in compile_times.toml. It is a rough guide: the fitted rows lie within 30 %, others up to 2.5 times above,
-and nothing is known of the hosts; a host that is busy or short of memory takes longer.
+It is a rough guide: the fitted rows lie within 30 %, others up to 2.5 times above, and nothing is known of the hosts.
 """
 
 from __future__ import annotations
@@ -70,11 +68,7 @@ def formula() -> Formula:
 
 
 def parse(text: str) -> Formula:
-    """The line from TOML.
-
-    Raises:
-        Error: a value is missing or makes no sense.
-    """
+    """The line from TOML."""
     given = tomllib.loads(text)
     try:
         found = decode(Formula, {**given["formula"], "rows": given["row"]}, lenient=True)

@@ -1,20 +1,18 @@
 """Ops that deserve a look, all at once: not supported, not modelled, done by the host, or slow for what they do.
 
-An op is slow if it takes a share of the time that neither its arithmetic nor the bytes it touches justify: the chip
-could do it several times faster if all tiles worked at their peak. The reason comes from its plan: few tiles,
-uneven tiles, many small steps, or waiting and exchange. Equal layers are listed once, with a star for their number.
+An op is slow if neither its arithmetic nor the bytes it touches justify its time; its plan gives the reason. Equal
+layers are listed once, with a star for their number.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from tremula.estimate.estimate import Estimate, OpTime
-from tremula.formatting import plain, share
+from tremula.formatting import ShownAsText, plain, plain_values, share
 from tremula.program.op import SourceLine
 from tremula.program.variant import UnknownOp
 from tremula.study.dialect import Dialect
@@ -60,22 +58,9 @@ class Look:
         more = f" and {len(self.sources) - 1} more lines" if len(self.sources) > 1 else ""
         return plain(f"{self.kind}: {self.op}{where}{times}{spent}: {self.why}{at}{more}\n    {self.todo}")
 
-    def to_plain(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "kind": self.kind,
-            "op": plain(self.op),
-            "module": plain(self.module),
-            "sources": [plain(str(line)) for line in self.sources],
-            "count": self.count,
-            "share": self.share,
-            "why": plain(self.why),
-            "todo": plain(self.todo),
-        }
-
 
 @dataclass(frozen=True)
-class Looks:
+class Looks(ShownAsText):
     """All ops that deserve a look, the worst first; figures are modelled."""
 
     looks: tuple[Look, ...]
@@ -89,12 +74,9 @@ class Looks:
     def __str__(self) -> str:
         return "\n".join(map(str, self.looks)) or "No op stands out."
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
-
     def to_plain(self) -> list[dict[str, Any]]:
         """For JSON."""
-        return [look.to_plain() for look in self.looks]
+        return [plain_values({**vars(look), "sources": list(map(str, look.sources))}) for look in self.looks]
 
 
 def operations(
@@ -102,11 +84,8 @@ def operations(
 ) -> Looks:
     """Ops of an estimate that deserve a look.
 
-    Args:
-        found: the estimate.
-        unsupported: ops that the device's compiler is not known to support (CapturedVariant.unknown). What it is known
-            to refuse is an error of the capture, which lists all of it.
-        dialect: of the program's front end.
+    `unsupported` are ops that the device's compiler is not known to support (CapturedVariant.unknown). What it is
+    known to refuse is an error of the capture, which lists all of it.
     """
     host_block = "let the host run it" if dialect is None else f"put {dialect.host_block} around it"
     remedy = f"rewrite it with supported ops, write a custom op, or {host_block}"
@@ -115,18 +94,12 @@ def operations(
              "the device's compiler is not known to support it", remedy)
         for op in unsupported
     ]  # fmt: skip
-    host = [op for op in found.program.ops if op.host]
-    for target, module, group in _grouped([(op.kind, op.module, op) for op in host]):
-        lines = tuple(dict.fromkeys(op.source for op in group if op.source is not None))
-        looks.append(
-            Look("host", target, module, lines, len(group), 0.0, "the host computes it", _REMEDIES["host"])
-        )
-    looks += _timed("unknown", found, [op for op in found.ops if op.unknown])
-    slow = [
-        look
-        for look in _timed("slow", found, [op for op in found.ops if not op.unknown])
-        if look.share >= _NOTICED and look.why
-    ]
+    host = [(op.kind, op) for op in found.program.ops if op.host]
+    looks += _looks("host", host, lambda group: ("the host computes it", _REMEDIES["host"]))
+    unknown = [(op.target, op) for op in found.ops if op.unknown]
+    looks += _looks("unknown", unknown, lambda group: ("no planner knows it", _REMEDIES["unknown"]))
+    timed = [(op.target, op) for op in found.ops if not op.unknown]
+    slow = [look for look in _looks("slow", timed, lambda group: _reason(found, group)) if look.why]
     small = [look for look in slow if look.todo == _REMEDIES["small"]]
     if len(small) > 1:  # one cause, one entry
         slow = [look for look in slow if look.todo != _REMEDIES["small"]] + [_together(small)]
@@ -134,24 +107,27 @@ def operations(
     return Looks(tuple(looks))
 
 
-def _grouped(items: Sequence[tuple[str, str, Any]]) -> Iterator[tuple[str, str, list[Any]]]:
-    """By op, module with its numbers left out, and source line."""
+def _looks(
+    kind: str, ops: Sequence[tuple[str, Any]], reason: Callable[[Sequence[Any]], tuple[str, str]]
+) -> Iterator[Look]:
+    """A look for ops of one kind that share a module, numbers of layers left out, and a source line."""
     groups: dict[tuple[str, str, Any], list[Any]] = {}
-    for target, module, item in items:
-        groups.setdefault((target, _NUMBER.sub("*", module), item.source), []).append(item)
-    for (target, module, _), group in groups.items():
-        yield target, group[0].module if len(group) == 1 else module, group
+    for target, op in ops:
+        groups.setdefault((target, _NUMBER.sub("*", op.module), op.source), []).append(op)
+    for (target, module, source), group in groups.items():
+        where = group[0].module if len(group) == 1 else module
+        lines = () if source is None else (source,)
+        spent = sum(getattr(op, "share", 0.0) for op in group)
+        yield Look(kind, target, where, lines, len(group), spent, *reason(group))
 
 
 def _together(small: Sequence[Look]) -> Look:
     """Ops that are slow because they are small, as one."""
-    lines = tuple(dict.fromkeys(line for look in small for line in look.sources))
-    names = ", ".join(dict.fromkeys(look.op.removeprefix("aten::") for look in small))
     return Look(
         kind="slow",
-        op=names,
+        op=", ".join(dict.fromkeys(look.op.removeprefix("aten::") for look in small)),
         module="",
-        sources=lines,
+        sources=tuple(dict.fromkeys(line for look in small for line in look.sources)),
         count=sum(look.count for look in small),
         share=sum(look.share for look in small),
         why="too small for the chip: they cost their steps and not their arithmetic",
@@ -159,19 +135,10 @@ def _together(small: Sequence[Look]) -> Look:
     )
 
 
-def _timed(kind: str, found: Estimate, ops: Sequence[OpTime]) -> Iterator[Look]:
-    for target, module, group in _grouped([(op.target, op.module, op) for op in ops]):
-        lines = tuple(dict.fromkeys(op.source for op in group if op.source is not None))
-        spent = sum(op.share for op in group)
-        if kind == "unknown":
-            why, todo = "no planner knows it", _REMEDIES["unknown"]
-        else:
-            why, todo = _reason(found, group) if spent >= _NOTICED else ("", "")
-        yield Look(kind, target, module, lines, len(group), spent, why, todo)
-
-
 def _reason(found: Estimate, group: Sequence[OpTime]) -> tuple[str, str]:
-    """Why ops take far longer than they must, and what to do; empty if they do not."""
+    """Why ops take far longer than they must, and what to do; empty if they do not, or that is no matter."""
+    if sum(op.share for op in group) < _NOTICED:
+        return "", ""
     chip = found.chip
     numbers = {op.name: op for op in found.program.ops}
     cycles = justified = compute = mean = steps = waiting = rounds = 0.0

@@ -1,20 +1,16 @@
-"""Shapes that would need another compilation: a program on an IPU is compiled for the shapes of its first call.
-
-Each distinct set of shapes costs a compilation, predicted by compile_time.py. Only shapes and dtypes are looked at,
-so tensors of any framework will do.
-"""
+"""Shapes that would need another compilation: a program on an IPU is compiled for the shapes of its first call."""
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from tremula.advise.compile_time import CompileTime, minutes
 from tremula.errors import Error
-from tremula.formatting import plain
+from tremula.formatting import ShownAsText, plain
 
 #: shapes (and dtypes, if they are known) of all inputs of one call
 Signature = tuple[tuple[tuple[int, ...], str], ...]
@@ -23,7 +19,7 @@ MOST_BATCHES = 10_000
 
 
 @dataclass(frozen=True)
-class Recompilations:
+class Recompilations(ShownAsText):
     """What a program's data would make the compiler do."""
 
     #: distinct signatures in the order in which they come, with the number of batches that have each
@@ -36,7 +32,6 @@ class Recompilations:
 
     @property
     def compilations(self) -> int:
-        """Compilations beyond the first."""
         return max(0, len(self.signatures) - 1)
 
     @property
@@ -85,27 +80,21 @@ class Recompilations:
         """Whether one batch, the last, is smaller than the others and nothing else differs."""
         if len(self.signatures) != 2 or self.signatures[1][1] != 1 or self.batches < 2:
             return False
-        return all(axis == 0 and low < high for (_, axis), (low, high) in self.varying.items()) and bool(
-            self.varying
+        return bool(self.varying) and all(
+            axis == 0 and low < high for (_, axis), (low, high) in self.varying.items()
         )
 
     def __str__(self) -> str:
         looked = f"{self.batches:,} batches{' looked at' if self.more else ''}"
         if not self.compilations:
             return f"{looked}, all of the same shapes: one compilation."
-        lines = [
-            f"{looked} of {len(self.signatures)} different shapes: {self.compilations} more compilations"
-        ]
-        if self.compile_time is not None and self.seconds is not None:
-            lines[0] += f", predicted {minutes(self.seconds)} on hardware"
-        lines[0] += "."
+        predicted = "" if self.seconds is None else f", predicted {minutes(self.seconds)} on hardware"
+        more = f"{self.compilations} more compilations{predicted}."
+        lines = [f"{looked} of {len(self.signatures)} different shapes: {more}"]
         lines += [f"  {count:>6} x {_told(signature)}" for signature, count in self.signatures[:8]]
         if len(self.signatures) > 8:
             lines.append(f"  ... and {len(self.signatures) - 8} more")
         return "\n".join([*lines, *self.advice])
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
 
     def to_plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -136,17 +125,12 @@ def recompilations(
     Raises:
         Error: there is no batch, or something in it is neither a tensor nor a shape.
     """
-    counts: dict[Signature, int] = {}
-    looked = 0
     taken = iter(batches)
-    for batch in itertools.islice(taken, limit):
-        signature = signature_of(batch)
-        counts[signature] = counts.get(signature, 0) + 1
-        looked += 1
-    if not looked:
+    counts = Counter(map(signature_of, itertools.islice(taken, limit)))
+    if not counts:
         raise Error("There is no batch to look at.")
-    more = looked == limit and next(taken, None) is not None
-    return Recompilations(tuple(counts.items()), looked, more, compile_time)
+    more = counts.total() == limit and next(taken, None) is not None
+    return Recompilations(tuple(counts.items()), counts.total(), more, compile_time)
 
 
 def signature_of(batch: Any) -> Signature:
@@ -180,10 +164,5 @@ def _is_shape(value: Any) -> bool:
 
 
 def _told(signature: Signature) -> str:
-    return plain(
-        ", ".join(
-            f"{dtype + ' ' if dtype else ''}{' x '.join(map(str, shape)) or 'scalar'}"
-            for shape, dtype in signature
-        ),
-        160,
-    )
+    inputs = (f"{dtype} {' x '.join(map(str, shape)) or 'scalar'}".strip() for shape, dtype in signature)
+    return plain(", ".join(inputs), 160)

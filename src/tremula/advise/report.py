@@ -37,29 +37,24 @@ _LOOKS = 8
 
 
 def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = None) -> int:
-    """Answer what `options` ask about `subject`; 1 if nothing could be answered.
-
-    Raises:
-        Error: options that do not go together.
-    """
+    """Answer what `options` ask about `subject`; 1 if nothing could be answered."""
     if options.csv and options.why:
         raise Error("--why gives text, which a spreadsheet cannot take: leave out one of --why and --csv")
     out = file or sys.stdout
-    question = question_of(options, Question)
-    answers = ask(subject, question)
-    console = Console(
-        file=out, highlight=False, markup=False, emoji=False, width=None if out.isatty() else _WIDTH
-    )
+    answers = ask(subject, question_of(options, Question))
+    width = None if out.isatty() else _WIDTH
+    console = Console(file=out, highlight=False, markup=False, emoji=False, width=width)
     if options.save:
         save(answers.results, options.save)
     known = [answer for answer in answers if answer.estimate is not None]
+    # advice is about the first that fits, else the first
+    chosen = next((answer for answer in known if answer.result.runs), known[0] if known else None)
     if options.csv:
         out.write(as_csv(answers.results))
         return 0 if known else 1
     if not options.json:
         _print_answers(answers, console)
         out.flush()  # what follows may take a while
-    chosen = _chosen(known)
     why = str(chosen.estimate.explain(options.why)) if options.why and chosen and chosen.estimate else ""
     advice = None
     if chosen is not None and not options.no_advice and not options.why:
@@ -70,8 +65,9 @@ def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = 
         out.write("\n")
     elif why:
         console.print(Text(plain(why)))
-    elif chosen is not None and not options.no_advice:
-        _print_more(answers, chosen, advice, console)
+    elif chosen is not None and advice is not None:
+        _print_more(answers, chosen, console)
+        _print_advice(advice, console)
     out.flush()
     return 0 if known else 1
 
@@ -103,12 +99,6 @@ def print_recompilations(
             file.write(plain(f"\n{name} ({kind}) {words}\n{found}\n"))
 
 
-def _chosen(known: list[Answer]) -> Answer | None:
-    """The answer that advice is about: the first that fits, else the first."""
-    fitting = (answer for answer in known if answer.estimate is not None and answer.estimate.memory.fits)
-    return next(fitting, known[0] if known else None)
-
-
 def _print_answers(answers: Answers, console: Console) -> None:
     subject = answers.subject
     kind = "training" if subject.training else "inference"
@@ -130,37 +120,37 @@ def _print_answers(answers: Answers, console: Console) -> None:
 
 def _some(lines: Iterable[str]) -> list[str]:
     listed = list(lines)
-    return (
-        listed if len(listed) <= _LINES else [*listed[: _LINES - 1], f"and {len(listed) - _LINES + 1} more"]
-    )
+    if len(listed) <= _LINES:
+        return listed
+    return [*listed[: _LINES - 1], f"and {len(listed) - _LINES + 1} more"]
 
 
-def _print_more(answers: Answers, chosen: Answer, advice: AdviceList | None, console: Console) -> None:
+def _print_more(answers: Answers, chosen: Answer, console: Console) -> None:
     assert chosen.estimate is not None
     cut = chosen if chosen.split is not None else next((each for each in answers if each.split), None)
     if cut is not None and cut.split is not None:
         console.print(Text(f"\nHow the model is cut over {cut.result.setting['stages']} IPUs", style="bold"))
         console.print(Text(plain(cut.split.chart())))
-        lines = [*cut.split.lines(), *cut.split.options_lines()]
-        _print_code(lines, console)
+        _print_code([*cut.split.lines(), *cut.split.options_lines()], console)
     looks = _looks(answers, chosen)
     if len(looks):
         console.print(Text("\nOps that deserve a look", style="bold"))
-        for look in list(looks)[:_LOOKS]:
+        for look in looks.looks[:_LOOKS]:
             console.print(Text(plain(f"  {look}")))
-        if len(looks) > _LOOKS:
-            console.print(Text(f"  and {len(looks) - _LOOKS} more with --json", style="dim"))
+        _print_rest(len(looks) - _LOOKS, console)
     console.print(Text(f"\nIt would take {plain(str(compile_time(chosen.estimate)))}."))
-    if advice is not None:
-        _print_advice(advice, console)
+
+
+def _print_rest(count: int, console: Console) -> None:
+    if count > 0:
+        console.print(Text(f"and {count} more with --json", style="dim"))
 
 
 def _looks(answers: Answers, chosen: Answer) -> Looks:
     assert chosen.estimate is not None
     assert chosen.case is not None
-    return operations(
-        chosen.estimate, answers.subject.captured(chosen.case.variant).unknown, answers.subject.dialect
-    )
+    unknown = answers.subject.captured(chosen.case.variant).unknown
+    return operations(chosen.estimate, unknown, answers.subject.dialect)
 
 
 def _print_advice(advice: AdviceList, console: Console) -> None:
@@ -168,17 +158,16 @@ def _print_advice(advice: AdviceList, console: Console) -> None:
     console.print(Text(f"as it is: {plain(advice.before.brief)}"))
     if not len(advice):
         console.print(Text("nothing that was tried helps by 2 % or more"))
-    for number, each in enumerate(list(advice)[:_ADVICE], 1):
-        console.print(Text(plain(f"{number}. {each.title}"), style="bold"))
-        console.print(Text(f"   {plain(each.headline)}"))
-        console.print(Text(plain(f"   why: {each.why}")))
-        console.print(Text(plain(f"   cost: {each.cost}")))
+    for number, each in enumerate(advice.advice[:_ADVICE], 1):
+        title, *lines = each.lines()
+        console.print(Text(f"{number}. {title}", style="bold"))
+        console.print(Text("\n".join(lines)))
         _print_code(each.code, console)
-    if len(advice) > _ADVICE:
-        console.print(Text(f"and {len(advice) - _ADVICE} more with --json", style="dim"))
+    _print_rest(len(advice) - _ADVICE, console)
     if advice.together is not None:
-        console.print(Text(plain(f"together: {advice.together.title}"), style="bold"))
-        console.print(Text(f"   {plain(advice.together.headline)}"))
+        title, headline, *_ = advice.together.lines()
+        console.print(Text(f"together: {title}", style="bold"))
+        console.print(Text(headline))
     if advice.untried:
         named = ", ".join(advice.untried)
         console.print(Text(plain(f"not tried, for want of time (--advice-seconds): {named}"), style="dim"))

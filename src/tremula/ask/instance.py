@@ -1,7 +1,6 @@
 """One process of a measured run: `python -m tremula.ask.instance`, started by poprun.
 
-Runs the user's program up to its first call of a wrapped model, trains that model for a few steps together with the
-other instances, and writes the figures to a file for the process that started the run.
+Trains the first model that a program calls for a few steps together with the other instances, and writes the figures.
 """
 
 from __future__ import annotations

@@ -31,21 +31,14 @@ def each_subject(
     prints: TextIO | None = None,
     watch_loader: bool = False,
 ) -> list[Answered]:
-    """What `answer` says of the model that the words of a command line name.
+    """What `answer` says of the model that the words of a command line name, or of each that a program compiles.
 
     Args:
         words: `file.py:function` or `package.module:function`; a saved program; or `run` and a program with its
             arguments.
-        answer: called with each model.
-        training: of a factory; None: if it returns an optimizer, or forward computes a loss.
-        optimizer: of a factory, by name.
-        values: keep the weights and inputs that a factory makes, to run them.
-        go_on: let a program run on, and answer for every model that it compiles.
-        prints: where a program's own output goes.
+        training, optimizer, values: of a factory (see `factory`).
+        go_on, prints: of a program (see `subjects_of_program`).
         watch_loader: remember the data loader that a program uses, for `Subject.loader_speed`.
-
-    Raises:
-        Error: there is no such function or program, or it makes no model.
     """
     if is_program_file(words[0]):
         if training is not None or optimizer is not None:
@@ -80,11 +73,12 @@ def factory(
     Raises:
         Error: there is no such function, or it returns something else.
     """
-    from tremula.frontends.torch.factory import load, make, make_with_values, subject_of
+    from tremula.frontends.torch.factory import load, make, subject_of
 
     function, name = load(source) if isinstance(source, str) else (source, source.__name__)
-    made = make_with_values(function) if values else make(function)
-    return subject_of(made, name, training=training, optimizer=optimizer, values=values)
+    return subject_of(
+        make(function, values=values), name, training=training, optimizer=optimizer, values=values
+    )
 
 
 def subject(wrapped: Any, *args: Any, **kwargs: Any) -> Subject:

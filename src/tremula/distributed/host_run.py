@@ -1,4 +1,4 @@
-"""A run of real processes that trained a model together on this host, measured."""
+"""Measured on this host: a run of processes that trained a model together, and how fast data are read."""
 
 from __future__ import annotations
 
@@ -24,3 +24,19 @@ class HostRun:
     def samples_per_second(self) -> float:
         """Of all instances."""
         return self.samples_per_step / self.seconds_per_step if self.seconds_per_step else 0.0
+
+
+@dataclass(frozen=True)
+class ReadingSpeed:
+    """How fast a loader was read, once it was under way."""
+
+    samples: int
+    batches: int
+    seconds: float
+    #: processes that load; 0: the program's own
+    workers: int
+
+    @property
+    def samples_per_second(self) -> float:
+        """Measured by this machine's clock."""
+        return self.samples / self.seconds

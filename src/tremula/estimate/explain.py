@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import html
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tremula.errors import Error
-from tremula.formatting import plain
+from tremula.formatting import ShownAsText
 from tremula.plan.cost import Cost, Why
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ _LARGEST = 10
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(ShownAsText):
     """A figure, what it is made of, and where that comes from."""
 
     title: str
@@ -48,9 +47,6 @@ class Explanation:
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(plain(str(self)))}</pre>"
 
 
 def _number(value: float) -> str:
@@ -85,16 +81,7 @@ def of_cost(title: str, cost: Cost) -> Explanation:
         for step in cost.supersteps
     )
     base = of_why(title, cost.why, cost.cycles, "cycles")
-    return Explanation(
-        base.title,
-        base.value,
-        base.unit,
-        base.text,
-        base.formula,
-        base.source,
-        base.rejected,
-        base.parts + steps,
-    )
+    return replace(base, parts=base.parts + steps)
 
 
 def explain(estimate: Estimate, name: str) -> Explanation:
@@ -132,15 +119,9 @@ def _step(estimate: Estimate) -> Explanation:
     if time.pipeline is not None:
         parts.append(_pipeline(estimate))
     else:
-        turns = estimate.micro_batches_per_step
-        parts.append(
-            Explanation(
-                "micro-batches",
-                turns * time.micro_batch.total,
-                "cycles",
-                formula=f"{turns} x {_number(time.micro_batch.total)}",
-            )
-        )
+        turns, each = estimate.micro_batches_per_step, time.micro_batch.total
+        formula = f"{turns} x {_number(each)}"
+        parts.append(Explanation("micro-batches", turns * each, "cycles", formula=formula))
     if estimate.training:
         parts.append(_update(estimate))
     parts.append(_largest(estimate))

@@ -1,8 +1,4 @@
-"""Answers: for each setting of a question, the complete case, its estimate, or why there is none.
-
-A setting that is not possible (a batch that forward refuses, IPUs that no system has) does not stop the others: its
-answer has a `problem`.
-"""
+"""Answers: for each setting of a question, the complete case, its estimate, or the `problem` why there is none."""
 
 from __future__ import annotations
 
@@ -21,7 +17,6 @@ from tremula.study.cases import Plan, case_for, deployment_for, loops_for, plans
 from tremula.study.question import Question, Setting
 from tremula.study.result import Result, result_of
 from tremula.study.split.result import Split
-from tremula.study.split.search import find_split
 from tremula.study.subject import Subject
 from tremula.study.table import COLUMNS, as_html, as_text, legend
 
@@ -69,7 +64,6 @@ class Answers:
 
     @property
     def results(self) -> tuple[Result, ...]:
-        """The figures of all answers."""
         return tuple(answer.result for answer in self.answers)
 
     def __str__(self) -> str:
@@ -151,22 +145,14 @@ def split_for(study: Study, setting: Setting, plan: Plan) -> Split:
     # one stage more than IPUs: a last one may go back to the first, to a weight that both use
     loops, _ = loops_for(study, setting, plan.replicas, plan.stages + 1)
     system = system_for(setting, plan.replicas * plan.stages)
-    case = Case(variant, loops, deployment, system, ())
     # replicas are alike: whether there are several matters to a split (their weights are reduced), how many only
     # where they share out what one would hold
-    shared = (
-        deployment.optimizer_state.sharded or deployment.weights.sharded or deployment.accumulators.sharded
-    )
+    locations = (deployment.optimizer_state, deployment.weights, deployment.accumulators)
+    shared = any(location.sharded for location in locations)
     alike = replace(loops, replicas=plan.replicas if shared else min(plan.replicas, 2))
     key = (variant, alike, repr(deployment), system.chip, plan.stages)
     if key not in study.splits:
-        study.splits[key] = find_split(
-            study.segmented(case),
-            plan.stages,
-            deployment,
-            system,
-            planner=study.planner(system, deployment),
-        )
+        study.splits[key] = study.split(Case(variant, loops, deployment, system, ()), plan.stages)
     return study.splits[key]
 
 

@@ -1,7 +1,6 @@
 """One configuration of a model, complete: what is captured, how often it runs, how it lies on which IPUs.
 
-`Study.estimate` models a case. It caches plans and captures, so that a second case of the same program costs a
-fraction of the first. Answers, splits, advice and scaling studies all use it.
+`Study.estimate` models a case; cached plans and captures make a second case of a program cost a fraction of the first.
 """
 
 from __future__ import annotations
@@ -15,15 +14,43 @@ from tremula.hardware.chip import Chip
 from tremula.hardware.system import System
 from tremula.plan.planner import Planner
 from tremula.program.loops import Loops
+from tremula.program.op import Phase
 from tremula.program.program import Program
 from tremula.program.stages import Mode, StageSummary, fewest_micro_batches
 from tremula.program.variant import CapturedVariant, StageStart, Variant
+from tremula.program.work import Convolution, Gather, MatMul, Recurrent, Scatter, SparseMatMul, Work
 from tremula.schedule.deployment import Deployment
 from tremula.schedule.relayout import Relayout
-from tremula.study.changes import Changes, checkpoint_tensors, with_proportions
 from tremula.study.split.result import Split
+from tremula.study.split.search import Budget, find_split
 from tremula.study.split.segmented import Segmented
 from tremula.study.subject import Subject
+
+#: work with a share of memory for its temporaries
+PLANNED = (MatMul, Convolution, SparseMatMul, Gather, Scatter, Recurrent)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What differs from the program as it was written, each for a few lines of code (docs/advice.md).
+
+    Proportions and checkpoints change a program that is captured already, other types need a capture of their own.
+    """
+
+    #: module -> share of tile memory for temporaries of its product and the product's gradients
+    proportions: tuple[tuple[str, float], ...] = ()
+    #: modules whose results are kept for the backward pass
+    checkpoints: tuple[str, ...] = ()
+    #: dtype name in which the host sends each input (None: the one it has); empty: all as they are
+    sent: tuple[str | None, ...] = ()
+    #: dtype name of gradient accumulators; None: the optimizer's
+    accumulators: str | None = None
+
+    def dtypes(self, variant: Variant) -> tuple[tuple[str | None, ...], str | None, str | None] | None:
+        """What a capture depends on; None: on nothing of it."""
+        if not any(self.sent) and self.accumulators is None:
+            return None
+        return self.sent, self.accumulators, variant.precision
 
 
 @dataclass(frozen=True)
@@ -63,15 +90,7 @@ class Study:
         return self._planners[chip]
 
     def estimate(self, case: Case, *, keep: bool = True) -> Estimate:
-        """What the chip model says of `case`.
-
-        Args:
-            case: the configuration.
-            keep: cache the estimate; that of a large program takes some megabytes.
-
-        Raises:
-            Error: the program cannot run or lie on the system like this.
-        """
+        """What the chip model says of `case`; one of a large program takes some megabytes to `keep`."""
         system, changes = case.system, case.changes
         key = (case.variant, case.loops, repr(case.deployment), system.name, system.chip, case.cuts, changes)
         if key in self._estimates:
@@ -109,6 +128,12 @@ class Study:
         program = subject.program(case.variant, case.deployment)
         cuts = subject.captured(case.variant).cuts
         return Segmented(replace(program, loops=case.loops), cuts, subject.dialect)
+
+    def split(self, case: Case, ipus: int, budget: Budget | None = None) -> Split:
+        """The best pipeline of `case` over `ipus` IPUs."""
+        deployment, system = case.deployment, case.system
+        planner = self.planner(system, deployment)
+        return find_split(self.segmented(case), ipus, deployment, system, planner=planner, budget=budget)
 
     def subject_of(self, case: Case) -> Subject:
         """What is captured for `case`: the study's own subject, unless inputs or accumulators have other types."""
@@ -171,3 +196,36 @@ def _check_loops(forward_stages: int, case: Case, training: bool) -> None:
             f"A pipeline of {forward_stages} stages needs at least {stages} micro-batches per "
             f"{'update' if training else 'call'}, and {what} is {given}."
         )
+
+
+def checkpoint_tensors(program: Program, modules: Sequence[str]) -> frozenset[str]:
+    """Names of the tensors that hold the results of `modules`: what the last op inside each makes."""
+    last: dict[str, str] = {}
+    for number in program.of_phase(Phase.FORWARD):
+        op = program.ops[number]
+        for module in modules:
+            if op.outputs and (op.module == module or op.module.startswith(f"{module}.")):
+                tensor = program.tensors[op.outputs[0]]
+                last[module] = program.tensors[tensor.storage].name
+    missing = [module for module in modules if module not in last]
+    if missing:
+        raise Error(f"No op of forward belongs to {', '.join(missing[:8])}.")
+    return frozenset(last.values())
+
+
+def with_proportions(program: Program, proportions: Sequence[tuple[str, float]]) -> Program:
+    """`program` with other shares of memory for the products of some modules."""
+    if not proportions:
+        return program
+    shares = dict(proportions)
+
+    def sharing(work: Work, share: float) -> Work:
+        return replace(work, proportion=share) if isinstance(work, PLANNED) else work
+
+    ops = [
+        replace(op, works=tuple(sharing(work, shares[op.module]) for work in op.works))
+        if op.module in shares and op.phase in (Phase.FORWARD, Phase.BACKWARD)
+        else op
+        for op in program.ops
+    ]
+    return replace(program, ops=ops, _by_phase=None)

@@ -1,14 +1,14 @@
 """From a setting to complete cases: replicas, stages and accumulation that fit together.
 
-IPUs become replicas, as long as the model fits on one IPU; if it does not, it is cut
-over 2, 4, 8 ... IPUs until it does. A pipeline needs as many micro-batches as it has stages: accumulation (or, in
-inference, device iterations) is raised to that where it is the program's own, and the answer says so.
+IPUs become replicas if the model fits on one IPU; else it is cut over 2, 4, 8 ... IPUs until it fits. Accumulation
+(in inference: device iterations) is raised to what a pipeline needs where it is the program's own; the answer says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tremula.errors import Error
 from tremula.hardware.catalogue import target
@@ -32,22 +32,18 @@ class Plan:
 
 
 def plans(study: Study, setting: Setting) -> Iterator[Plan]:
-    """The layouts that answer `setting`, best first; the first that fits is taken.
-
-    Raises:
-        Error: the numbers do not fit together.
-    """
+    """The layouts that answer `setting`, best first; the first that fits is taken."""
     own = study.subject.captured(Variant()).stages
     ipus, stages, replicas = setting.ipus, setting.stages, setting.replicas
-    if stages is None and own is not None and (own.ipus_per_replica > 1 or own.mode is Mode.PHASED):
-        each = own.ipus_per_replica
-        yield Plan(None, _replicas(ipus, each, replicas, study, "IPUs of the program's own blocks"))
-        return
     if stages is not None:
         yield Plan(stages, _replicas(ipus, stages, replicas, study, "stages"))
         return
+    if own is not None and (own.ipus_per_replica > 1 or own.mode is Mode.PHASED):
+        each = own.ipus_per_replica
+        yield Plan(None, _replicas(ipus, each, replicas, study, "IPUs of the program's own blocks"))
+        return
     if ipus is None:
-        yield Plan(1, study.subject.loops.replicas if replicas is None else replicas)
+        yield Plan(1, replicas or study.subject.loops.replicas)
         return
     if replicas is not None:
         if ipus % replicas:
@@ -90,44 +86,30 @@ def system_for(setting: Setting, ipus: int) -> System:
 
 
 def loops_for(study: Study, setting: Setting, replicas: int, stages: int) -> tuple[Loops, list[str]]:
-    """Loop counts, and notes about those that had to be raised.
-
-    Args:
-        stages: forward stages of the pipeline; 1 if there is none.
-    """
+    """Loop counts for a pipeline of `stages` forward stages (1: none), and notes about those that were raised."""
     own, training = study.subject.loops, study.subject.training
-    notes = []
-    accumulation = setting.accumulation or own.gradient_accumulation
-    iterations = setting.device_iterations or own.device_iterations
-    needed = fewest_micro_batches(stages, training)
-    if training and accumulation < needed and setting.accumulation is None:
-        notes.append(
-            f"accumulation raised from {accumulation} to {needed}: as many micro-batches as a pipeline of "
-            f"{stages} stages needs"
-        )
-        accumulation = needed
-    if not training and iterations < needed and setting.device_iterations is None:
-        notes.append(
-            f"device iterations raised from {iterations} to {needed}: as many micro-batches as a pipeline of "
-            f"{stages} stages needs"
-        )
-        iterations = needed
     loops = Loops(
-        device_iterations=iterations,
-        gradient_accumulation=accumulation if training else 1,
+        device_iterations=setting.device_iterations or own.device_iterations,
+        gradient_accumulation=(setting.accumulation or own.gradient_accumulation) if training else 1,
         replicas=replicas,
     )
-    return loops, notes
+    field = "gradient_accumulation" if training else "device_iterations"
+    what = "accumulation" if training else "device_iterations"
+    given, needed = getattr(loops, field), fewest_micro_batches(stages, training)
+    if given >= needed or getattr(setting, what) is not None:
+        return loops, []
+    note = (
+        f"{what.replace('_', ' ')} raised from {given} to {needed}: as many micro-batches as a pipeline of "
+        f"{stages} stages needs"
+    )
+    raised: dict[str, Any] = {field: needed}
+    return replace(loops, **raised), [note]
 
 
 def deployment_for(
     study: Study, setting: Setting, variant: Variant, layout: int | tuple[StageStart, ...] | None
 ) -> Deployment:
-    """How the program lies on its IPUs.
-
-    Args:
-        layout: so many IPUs, or where stages begin, or None: the program's own blocks.
-    """
+    """How the program lies on its IPUs: so many, or those of given stages, or of its own blocks (None)."""
     seen = pipeline_over(range(layout)) if isinstance(layout, int) else study.summary(variant, layout)
     deployment = study.subject.deployment(seen)
     if setting.precision is not None and (partials := PRECISIONS[setting.precision][1]) is not None:

@@ -1,19 +1,16 @@
 """Two results side by side: what was changed, what changes with it, and where the difference comes from.
 
-Time is compared per sample, as a step may be of another size on the other side. Differences of the parts add up to the
-difference of the whole; so do the uses of memory on the fullest IPU. Both sides are modelled: a ratio of the two is
-better known than either, but it says nothing about what neither models.
+Time is compared per sample, as steps may differ in size. Differences of parts add up to the difference of the whole.
 """
 
 from __future__ import annotations
 
-import html
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tremula.errors import Error
-from tremula.formatting import amount, between, duration, energy, memory_size, plain, share
+from tremula.formatting import ShownAsText, amount, between, duration, energy, memory_size, plain, share
 from tremula.step_parts import STEP_PARTS
 from tremula.study.result import Result
 from tremula.study.table import part_title
@@ -51,7 +48,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(ShownAsText):
     """A and B. Everything that is not listed is the same."""
 
     a: Result
@@ -71,17 +68,14 @@ class Comparison:
         """The largest causes, in sentences."""
         lines = []
         for part in sorted(self.parts, key=lambda each: -abs(each.change))[:3]:
-            if abs(part.change) < 0.01 * max(self.total.a, self.total.b):
-                continue
-            more = "more" if part.change > 0 else "less"
-            lines.append(
-                f"{part_title(part.name)}: {duration(abs(part.change))} per sample {more}"
-                + (f" ({_of_change(part.change, self.total.change)})" if self.total.change else "")
-            )
-        for use in sorted(self.memory, key=lambda each: -abs(each.change))[:2]:
-            if abs(use.change) >= 2**20:
-                more = "more" if use.change > 0 else "less"
-                lines.append(f"{use.name}: {memory_size(abs(use.change))} {more} on the fullest IPU")
+            if abs(part.change) >= 0.01 * max(self.total.a, self.total.b):
+                of_all = f" ({_of_change(part.change, self.total.change)})" if self.total.change else ""
+                lines.append(f"{part_title(part.name)}: {_more(part, duration, ' per sample')}{of_all}")
+        lines += [
+            f"{use.name}: {_more(use, memory_size)} on the fullest IPU"
+            for use in sorted(self.memory, key=lambda each: -abs(each.change))[:2]
+            if abs(use.change) >= 2**20
+        ]
         return lines
 
     def to_plain(self) -> dict[str, Any]:
@@ -106,16 +100,9 @@ class Comparison:
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
-
 
 def compare(a: Result, b: Result) -> Comparison:
-    """What is different between two results.
-
-    Raises:
-        Error: one of them has no figures.
-    """
+    """What is different between two results."""
     for side, result in (("A", a), ("B", b)):
         if result.problem:
             raise Error(f"{side} has no figures to compare: {result.problem}")
@@ -136,9 +123,9 @@ def compare(a: Result, b: Result) -> Comparison:
             if name in a.figures and name in b.figures
         ),
         parts=tuple(
-            Difference(key, a.shares.get(key, 0.0) * total_a, b.shares.get(key, 0.0) * total_b)
-            for key in (part.key for part in STEP_PARTS)
-            if a.shares.get(key, 0.0) or b.shares.get(key, 0.0)
+            Difference(part.key, a.shares.get(part.key, 0.0) * total_a, b.shares.get(part.key, 0.0) * total_b)
+            for part in STEP_PARTS
+            if a.shares.get(part.key) or b.shares.get(part.key)
         ),
         total=Difference("total", total_a, total_b),
         memory=_each(a.memory, b.memory),
@@ -166,13 +153,15 @@ def _each(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[Difference, .
     return tuple(sorted((each for each in found if each.a or each.b), key=lambda each: -abs(each.change)))
 
 
+def _more(each: Difference, say: Callable[[float], str], per: str = "") -> str:
+    return f"{say(abs(each.change))}{per} {'more' if each.change > 0 else 'less'}"
+
+
 def _of_change(change: float, total: float) -> str:
     percent = 100 * change / total
-    return (
-        f"{percent:.0f} % of the difference"
-        if abs(percent) < 1000
-        else "against a difference of almost nothing"
-    )
+    if abs(percent) >= 1000:
+        return "against a difference of almost nothing"
+    return f"{percent:.0f} % of the difference"
 
 
 def _lines(found: Comparison) -> list[str]:
@@ -182,9 +171,8 @@ def _lines(found: Comparison) -> list[str]:
         f"A: {plain(a.name, 100)}",
         f"B: {plain(b.name, 100)}",
         "All figures are modelled, not measured.",
-        "",
     ]
-    lines.append("changed" if found.settings else "no setting is different")
+    lines += ["", "changed" if found.settings else "no setting is different"]
     lines += [
         f"  {plain(k).replace('_', ' '):<28} {_word(x):>16}  ->  {_word(y)}"
         for k, (x, y) in found.settings.items()
@@ -192,44 +180,32 @@ def _lines(found: Comparison) -> list[str]:
     lines += ["", f"{'figure':<28} {'A':>14} {'':>22} {'B':>14} {'':>22} {'B / A':>7}"]
     for difference in found.figures:
         _, title, say = next(row for row in _FIGURES if row[0] == difference.name)
-        one, two = a[difference.name], b[difference.name]
+        pair = (a[difference.name], b[difference.name])
+        sides = (f"{say(each.value):>14} {between(each.low, each.high, say):>22}" for each in pair)
         ratio = "" if difference.ratio is None else f"{difference.ratio:.2f}"
-        lines.append(
-            f"  {title:<26} {say(one.value):>14} {between(one.low, one.high, say):>22} {say(two.value):>14} "
-            f"{between(two.low, two.high, say):>22} {ratio:>7}"
-        )
+        lines.append(f"  {title:<26} {' '.join(sides)} {ratio:>7}")
     lines.append(f"  {'fits':<26} {a.fits:>14} {'':>22} {b.fits:>14}")
-    lines += ["", f"{'time per sample':<28} {'A':>14} {'B':>14} {'B - A':>14}"]
-    for each in (*found.parts, found.total):
-        lines.append(
-            f"  {part_title(each.name):<26} {duration(each.a) if each.a else '-':>14} "
-            f"{duration(each.b) if each.b else '-':>14} {_signed(each.change, duration):>14}"
-        )
-    lines += ["", f"{'memory of the fullest IPU':<28} {'A':>14} {'B':>14} {'B - A':>14}"]
-    lines += [
-        f"  {plain(each.name, 26):<26} {memory_size(each.a):>14} {memory_size(each.b):>14} "
-        f"{_signed(each.change, memory_size):>14}"
-        for each in found.memory
-    ]
+    times = [(part_title(each.name), each) for each in (*found.parts, found.total)]
+    uses = [(plain(each.name, 26), each) for each in found.memory]
     moved = [each for each in found.modules if abs(each.change) > 1.0][:_MOST]
-    if moved:
-        lines += ["", f"{'cycles per sample by module':<48} {'A':>14} {'B':>14} {'B - A':>14}"]
-        lines += [
-            f"  {plain(each.name or '(outside modules)', 46):<46} {each.a:>14,.0f} {each.b:>14,.0f} "
-            f"{each.change:>+14,.0f}"
-            for each in moved
-        ]
+    modules = [(plain(each.name or "(outside modules)", 46), each) for each in moved]
+    lines += _table("time per sample", times, lambda value: duration(value) if value else "-")
+    lines += _table("memory of the fullest IPU", uses, memory_size)
+    if modules:
+        lines += _table("cycles per sample by module", modules, lambda value: f"{value:,.0f}", 46)
     why = found.why()
-    if why:
-        lines += ["", "why", *(f"  {line}" for line in why)]
+    return [*lines, "", "why", *(f"  {line}" for line in why)] if why else lines
+
+
+def _table(
+    title: str, rows: Iterable[tuple[str, Difference]], say: Callable[[float], str], width: int = 26
+) -> list[str]:
+    lines = ["", f"{title:<{width + 2}} {'A':>14} {'B':>14} {'B - A':>14}"]
+    for name, each in rows:
+        signed = f"{each.change:+}"[0] + say(abs(each.change)) if each.change else "="
+        lines.append(f"  {name:<{width}} {say(each.a):>14} {say(each.b):>14} {signed:>14}")
     return lines
 
 
 def _word(value: Any) -> str:
     return "-" if value is None else plain(str(value), 40)
-
-
-def _signed(value: float, say: Any) -> str:
-    if not value:
-        return "="
-    return f"{'+' if value > 0 else '-'}{say(abs(value))}"

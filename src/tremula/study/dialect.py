@@ -24,6 +24,12 @@ class Dialect(Protocol):
     iterations_setting: str
     #: what marks ops that the host runs
     host_block: str
+    #: lines for model and inputs, partial sums, and gradient accumulators in half precision
+    half_precision: Lines
+    half_partials: Lines
+    half_accumulators: Lines
+    #: lines that return the results of the last micro-batch only
+    last_results: Lines
 
     def stages(self, starts: Sequence[StageStart], *, name: str = "model", replace: bool = False) -> Lines:
         """Stages begin at these modules; `replace`: in place of those that the program has."""
@@ -45,15 +51,6 @@ class Dialect(Protocol):
     def replicas(self, count: int) -> Lines:
         """Copies of the model."""
 
-    def half_precision(self) -> Lines:
-        """Model and inputs in half precision."""
-
-    def half_partials(self) -> Lines:
-        """Partial sums in half precision."""
-
-    def half_accumulators(self) -> Lines:
-        """Gradient accumulators in half precision."""
-
     def recomputation(self, mode: Literal["none", "norms"]) -> Lines:
         """What is computed again before its gradient."""
 
@@ -68,9 +65,6 @@ class Dialect(Protocol):
 
     def location(self, tensors: Literal["optimizer_state", "accumulators"], location: Location) -> Lines:
         """Where the optimizer's state or gradient accumulators are stored."""
-
-    def last_results(self) -> Lines:
-        """Return the results of the last micro-batch only."""
 
     def prefetch(self, depth: int) -> Lines:
         """Let the host send inputs ahead."""

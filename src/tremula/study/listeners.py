@@ -1,8 +1,4 @@
-"""Whether a program that runs is being asked about: by `tremula estimate run`, or by TREMULA_ESTIMATE.
-
-A shim asks here when a model is compiled, before anything is loaded. Nothing heavy is imported: programs that are
-not asked about pay nothing.
-"""
+"""Whether a program that runs is asked about, by `tremula estimate run` or TREMULA_ESTIMATE; light to import."""
 
 from __future__ import annotations
 

@@ -95,11 +95,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def options_from_text(text: str) -> argparse.Namespace:
-    """Options written as on the command line.
-
-    Raises:
-        Error: one is not known, or its value makes no sense.
-    """
+    """Options written as on the command line."""
     parser = _Parser(add_help=False)
     add_options(parser)
     try:

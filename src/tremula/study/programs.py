@@ -1,7 +1,4 @@
-"""Whole programs as subjects: run unchanged until they first call a wrapped model.
-
-A program is given as a user gives it to Python: its path or `-m module`, then its own arguments.
-"""
+"""Whole programs (a path or `-m module`, then arguments) as subjects: run until they first call a wrapped model."""
 
 from __future__ import annotations
 
@@ -37,9 +34,6 @@ def subjects_of_program(
         answer: what to do with the model.
         go_on: let the program run on, and answer for every model that it compiles.
         prints: where to send what the program prints, if that is not to be among the answers.
-
-    Raises:
-        Error: there is no such program, or it calls no wrapped model.
     """
     as_module = list(words[:1]) == ["-m"]
     words = list(words)[as_module:]

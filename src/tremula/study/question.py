@@ -1,7 +1,6 @@
 """A question: lists of systems, IPUs, batch sizes, precisions; every combination is one setting.
 
-A value that is left out is the program's own. How many replicas and how much accumulation go with it is decided in
-cases.py, and noted in the answer.
+A value that is left out is the program's own (cases.py).
 """
 
 from __future__ import annotations

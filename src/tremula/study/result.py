@@ -56,7 +56,6 @@ class Result:
 
     @property
     def ipus(self) -> int:
-        """IPUs of all replicas."""
         return int(self.setting["ipus"])
 
     @property

@@ -6,23 +6,26 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from tremula.checked_json import BadValue, decode, read_document, write_document
 from tremula.errors import Error
+from tremula.estimate.figures import Figure
 from tremula.profile.reader import Profile
-from tremula.study.profiled import result_of_profile
-from tremula.study.result import Result
+from tremula.recording.summary import NAMES_IN_PROFILES
+from tremula.step_parts import STEP_PARTS
+from tremula.study.result import Result, verdict_of
 
 FORMAT = "tremula estimate"
 FORMAT_VERSION = 1
+#: figures and settings that are read from profiles
+_PROFILED = ("throughput", "step_seconds", "call_seconds", "latency_seconds", "cycles_per_step", "tile_bytes")
+_NUMBERS = {"gradient_accumulation": "accumulation", "device_iterations": "device_iterations"}
+_WORDS = ("recompute", "partials")
 
 
 def save(results: Sequence[Result], path: str | Path) -> None:
-    """Write `results` to `path`; the old file stays until the new one is complete.
-
-    Raises:
-        Error: the file cannot be written.
-    """
+    """Write `results` to `path`; the old file stays until the new one is complete."""
     write_document(path, FORMAT, FORMAT_VERSION, {"findings": [asdict(each) for each in results]})
 
 
@@ -36,11 +39,7 @@ def is_saved(path: str | Path) -> bool:
 
 
 def read(path: str | Path) -> list[Result]:
-    """The results in a file.
-
-    Raises:
-        Error: there is none, or it is not one of ours.
-    """
+    """The results in a file."""
     what = "a file of saved estimates (`tremula estimate ... --save FILE` writes them)"
     results = read_document(path, FORMAT, FORMAT_VERSION, what).get("findings")
     if not isinstance(results, list) or not results:
@@ -52,11 +51,7 @@ def read(path: str | Path) -> list[Result]:
 
 
 def read_one(name: str | PathLike[str]) -> Result:
-    """One result: `saved.json`, `saved.json#3` (the third of several), or a profile.
-
-    Raises:
-        Error: there is no such file or result, or the file holds several.
-    """
+    """One result: `saved.json`, `saved.json#3` (the third of several), or a profile."""
     path, number = numbered(str(name))
     if Path(path).suffix == ".pop":
         with Profile.open(path) as profile:
@@ -76,3 +71,67 @@ def numbered(name: str) -> tuple[str, int | None]:
     """`file#3` as the file and 3."""
     path, _, number = name.rpartition("#")
     return (path, int(number)) if path and number.isdigit() else (name, None)
+
+
+def result_of_profile(profile: Profile) -> Result:
+    """The figures of an open profile."""
+    target = profile.target
+    figures = {name: _figure(profile, NAMES_IN_PROFILES[name]) for name in _PROFILED}
+    if not profile.ipus:
+        raise Error(f"{profile.path} names no IPU; write the profile again.")
+    fullest = max(profile.ipus, key=lambda ipu: ipu.max_tile_bytes)
+    tile = figures["tile_bytes"]
+    total = fullest.total_bytes
+    figures["tile_share"] = tile.scaled(1 / target.tile_memory_bytes, "of a tile")
+    figures["ipu_bytes"] = tile.scaled(total / tile.value if tile.value else 0.0, "bytes")
+    cycles = sum(profile.breakdown.values()) or 1.0
+    modules: dict[str, float] = {}
+    for op in profile.ops:
+        modules[op.module] = modules.get(op.module, 0.0) + op.cycles
+    on_tiles = profile.tile_bytes(fullest.ipu)
+    return Result(
+        name=str(profile.path),
+        training=_option(profile, "run", "kind") == "training",
+        setting=_setting(profile),
+        fits=verdict_of(figures["tile_share"]),
+        figures=figures,
+        shares={part.key: profile.breakdown.get(part.key, 0.0) / cycles for part in STEP_PARTS},
+        memory={use: int(tiles.sum()) for use, tiles in on_tiles.items() if tiles.sum()},
+        modules=dict(sorted(modules.items(), key=lambda item: item[1], reverse=True)),
+        model_version=_option(profile, "run", "version of the chip model"),
+    )
+
+
+def _setting(profile: Profile) -> dict[str, Any]:
+    target = profile.target
+    setting: dict[str, Any] = {
+        "target": target.chip,
+        "system": target.system,
+        "ipus": target.replicas * target.ipus_per_replica,
+        "replicas": target.replicas,
+        "stages": target.ipus_per_replica,
+        "execution": _option(profile, "deployment", "execution"),
+        "micro_batch": round(_figure(profile, "samples_per_micro_batch").value),
+    }
+    for there, here in _NUMBERS.items():
+        value = _option(profile, "loops", there)
+        if not value.isdigit():
+            raise Error(f"{profile.path} says {value[:20]!r} for {there}; write the profile again.")
+        setting[here] = int(value)
+    for name in _WORDS:
+        setting[name] = _option(profile, "deployment", name)
+    return setting
+
+
+def _option(profile: Profile, section: str, name: str) -> str:
+    for option in profile.options:
+        if (option.section, option.name) == (section, name):
+            return option.value
+    raise Error(f"{profile.path} does not say {name} of its {section}; write the profile again.")
+
+
+def _figure(profile: Profile, name: str) -> Figure:
+    row = profile.figures.get(name)
+    if row is None:
+        raise Error(f"{profile.path} has no figure called {name}; write the profile again.")
+    return Figure(row.value, row.low, row.high, row.unit)

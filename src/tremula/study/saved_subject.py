@@ -1,7 +1,6 @@
 """A subject in a file: a captured program that can be asked about without the framework that made it.
 
-The file (program/file.py) holds the program in segments, so other numbers of IPUs, replicas and stages can be asked
-about. Another micro-batch or precision needs another capture: it is refused.
+It is held in segments, so other IPUs, replicas and stages can be asked about; another micro-batch or precision cannot.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tremula.checked_json import LONGEST_TEXT, BadValue, decode
-from tremula.distributed.host_run import HostRun
+from tremula.distributed.host_run import HostRun, ReadingSpeed
 from tremula.errors import Error
 from tremula.program.file import load_program, save_program
 from tremula.program.loops import Loops
@@ -24,7 +23,10 @@ from tremula.program.variant import CapturedVariant, InputType, Variant
 from tremula.program.work import Work
 from tremula.schedule.deployment import Deployment
 from tremula.study.dialect import Dialect
-from tremula.study.subject import LoaderSpeed, Subject
+from tremula.study.subject import Subject
+
+#: what a file says as the subject does
+_FACTS = ("name", "training", "loops", "micro_batch", "precision", "parameters", "accumulator_dtype")
 
 
 @dataclass(frozen=True)
@@ -50,24 +52,15 @@ class _About:
 
 
 def save_subject(subject: Subject, path: str | Path) -> None:
-    """Write the program of `subject`, as it is, to a file that `load_subject` reads.
-
-    Raises:
-        Error: the model does not run, or the file cannot be written.
-    """
+    """Write the program of `subject`, as it is, to a file that `load_subject` reads."""
     captured = subject.captured(Variant())
     own = subject.deployment(captured.stages)
+    facts = {name: getattr(subject, name) for name in _FACTS}
     about = _About(
-        name=subject.name,
+        **facts,
         front_end=subject.dialect.front_end,
-        training=subject.training,
-        loops=subject.loops,
-        micro_batch=subject.micro_batch,
-        precision=subject.precision,
-        parameters=subject.parameters,
         inputs=tuple(subject.inputs),
         optimizer=_bounded(subject.optimizer),
-        accumulator_dtype=subject.accumulator_dtype,
         captured=captured,
         own=own,
         single=subject.deployment(None),
@@ -94,15 +87,7 @@ def _plain(about: _About) -> dict[str, Any]:
 
 
 def load_subject(path: str | Path, dialects: dict[str, Dialect]) -> SavedSubject:
-    """The subject in a file.
-
-    Args:
-        path: the file.
-        dialects: by front end, how changes are written for its users.
-
-    Raises:
-        Error: there is none, it is of another version, or it is damaged.
-    """
+    """The subject in a file; `dialects` are by front end."""
     program, data = load_program(path)
     try:
         about = decode(_About, data)
@@ -128,7 +113,7 @@ class SavedSubject:
         self.micro_batch = about.micro_batch
         self.precision = about.precision
         self.parameters = about.parameters
-        self.inputs = about.inputs
+        self.inputs: Sequence[InputType] = about.inputs
         self.optimizer = about.optimizer
         self.accumulator_dtype = about.accumulator_dtype
         self._programs: dict[tuple[object, ...], Program] = {}
@@ -177,7 +162,7 @@ class SavedSubject:
         """Refused: there are no weights."""
         raise Error(f"{self.name} is a saved program, which cannot be run. Measure with the model itself.")
 
-    def loader_speed(self, seconds: float) -> LoaderSpeed:
+    def loader_speed(self, seconds: float) -> ReadingSpeed:
         """Refused: there is no data."""
         raise Error(f"{self.name} is a saved program and has no data loader.")
 

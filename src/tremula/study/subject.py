@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from tremula.distributed.host_run import HostRun
+from tremula.distributed.host_run import HostRun, ReadingSpeed
 from tremula.program.loops import Loops
 from tremula.program.program import Program
 from tremula.program.stages import StageSummary
@@ -14,68 +14,33 @@ from tremula.schedule.deployment import Deployment
 from tremula.study.dialect import Dialect
 
 
-class LoaderSpeed(Protocol):
-    """How fast a data loader was read."""
-
-    @property
-    def batches(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def workers(self) -> int: ...
-    @property
-    def samples_per_second(self) -> float: ...
-
-
 class Subject(Protocol):
     """A model, as its program wraps it."""
 
-    @property
-    def name(self) -> str:
-        """For reports."""
-
-    @property
-    def training(self) -> bool:
-        """Whether it is trained."""
-
-    @property
-    def loops(self) -> Loops:
-        """Loop counts of the program."""
-
-    @property
-    def micro_batch(self) -> int:
-        """Samples in a micro-batch of the program."""
-
-    @property
-    def precision(self) -> str:
-        """Precision of most weights: fp32 or fp16."""
-
-    @property
-    def parameters(self) -> int:
-        """Number of weights; tied ones count once."""
-
-    @property
-    def inputs(self) -> Sequence[InputType]:
-        """The inputs of one micro-batch."""
-
-    @property
-    def optimizer(self) -> str:
-        """The optimizer with its constants, as text; empty in inference."""
-
-    @property
-    def accumulator_dtype(self) -> str | None:
-        """Dtype name of gradient accumulators; None in inference."""
+    #: for reports
+    name: str
+    training: bool
+    #: loop counts of the program
+    loops: Loops
+    #: samples in a micro-batch of the program
+    micro_batch: int
+    #: of most weights: fp32 or fp16
+    precision: str
+    #: number of weights; tied ones count once
+    parameters: int
+    #: of one micro-batch
+    inputs: Sequence[InputType]
+    #: with its constants, as text; empty in inference
+    optimizer: str
+    #: dtype name of gradient accumulators; None in inference
+    accumulator_dtype: str | None
 
     @property
     def dialect(self) -> Dialect:
         """How changes are written for the users of its front end."""
 
     def captured(self, variant: Variant) -> CapturedVariant:
-        """Where the program of `variant` can be cut.
-
-        Raises:
-            Error: the model does not run like this.
-        """
+        """Where the program of `variant` can be cut."""
 
     def program(self, variant: Variant, deployment: Deployment) -> Program:
         """The program of `variant` in segments; the caller sets its loop counts."""
@@ -86,12 +51,9 @@ class Subject(Protocol):
     def with_dtypes(
         self, sent: Sequence[str | None], accumulators: str | None, precision: str | None
     ) -> Subject:
-        """The same model with inputs sent in other dtypes (None: their own), and other accumulators.
+        """The same model with inputs sent in other dtypes, and other accumulators.
 
-        Args:
-            sent: by input; empty: all as they are.
-            accumulators: dtype name; None: the optimizer's.
-            precision: of the variant that is captured; forward gets the inputs in it.
+        `sent` is by input (None: its own; empty: all as they are); forward gets the inputs in `precision`.
         """
 
     def gives_one_tensor(self, module: str) -> bool:
@@ -103,9 +65,5 @@ class Subject(Protocol):
     def train_together(self, instance: int, instances: int, steps: int) -> HostRun | None:
         """Train in this process and the others, for real; the result in instance 0."""
 
-    def loader_speed(self, seconds: float) -> LoaderSpeed:
-        """How fast the program's data loader can be read on this host.
-
-        Raises:
-            Error: the program has none, or it cannot be read.
-        """
+    def loader_speed(self, seconds: float) -> ReadingSpeed:
+        """How fast the program's data loader can be read on this host."""

@@ -1,7 +1,6 @@
 """Results as tables: for a terminal of any width, as a fragment of a web page, as CSV.
 
-Each figure has its range below it. Names come from the user's program and may hold anything, so control characters
-are replaced, rich markup is off, and HTML is escaped.
+Names come from the user's program: control characters are replaced, rich markup is off, and HTML is escaped.
 """
 
 from __future__ import annotations

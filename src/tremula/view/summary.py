@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.formatting import duration
+from tremula.formatting import ShownAsText, duration
 from tremula.profile import Profile
 from tremula.profile.model import Figure
 from tremula.view.text import clean, count, kilobytes, share
@@ -27,16 +26,13 @@ _GAPS = "gaps"
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(ShownAsText):
     """The text; notebooks show it in a fixed-width block."""
 
     text: str
 
     def __str__(self) -> str:
         return self.text
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(self.text)}</pre>"
 
 
 def summary(profile: Profile, *, ops: int = _LISTED, full: bool = False) -> Summary:

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tremula.advise.advice import Change
-from tremula.advise.rules import (
-    batches,
-    locations,
-    precision,
-    proportions,
-    recomputation,
-    replicas,
-    split,
-    transfers,
-)
+from tremula.advise.rules import batches, layout, memory, precision, recomputation, transfers
 from tremula.estimate.estimate import Estimate
 from tremula.study.case import Case, Study
 
@@ -26,19 +17,19 @@ RULES: tuple[Rule, ...] = (
     batches.device_iterations,
     recomputation.on_or_off,
     recomputation.checkpoints,
-    locations.optimizer_state,
-    locations.accumulators,
+    memory.optimizer_state,
+    memory.accumulators,
     transfers.output_mode,
     transfers.prefetching,
     batches.accumulation,
-    replicas.more_replicas,
+    layout.more_replicas,
     precision.half,
     precision.half_partials,
-    split.over_ipus,
+    layout.over_ipus,
     batches.micro_batch,
-    split.moved_cuts,
-    proportions.of_the_peak,
-    proportions.of_ipus,
+    layout.moved_cuts,
+    memory.of_the_peak,
+    memory.of_ipus,
     transfers.overlap,
     transfers.input_dtypes,
     precision.half_accumulators,

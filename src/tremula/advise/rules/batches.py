@@ -1,15 +1,13 @@
 """The factors of the combined batch: micro-batch, gradient accumulation, device iterations.
 
-Work per weight update is kept the same where the numbers allow it; where they do not, the cost says that the global
-batch changes. Nothing is known here about how that changes what is learned.
+Work per weight update is kept the same where the numbers allow it; else the cost says that the global batch changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tremula.advise.advice import CLOSE, Change
-from tremula.advise.rules.applied import looped, one_after_the_other, varied
+from tremula.advise.advice import CLOSE, Change, edited
 from tremula.estimate.estimate import Estimate
 from tremula.program.stages import fewest_micro_batches
 from tremula.study.case import Case, Study
@@ -29,6 +27,9 @@ def device_iterations(study: Study, case: Case, found: Estimate) -> Iterable[Cha
     waiting = found.breakdown["host"] + (0.0 if found.training else found.breakdown["pipeline_idle"])
     if waiting < _WAITING * found.cycles_per_step:
         return
+    then = (
+        "; the learning rate changes between calls only." if found.training else ": latency of a call grows."
+    )
     for factor in _ITERATIONS:
         turns = found.loops.device_iterations * factor
         yield Change(
@@ -37,13 +38,8 @@ def device_iterations(study: Study, case: Case, found: Estimate) -> Iterable[Cha
             why=f"{waiting / found.cycles_per_step:.0%} of a step is spent around it: in calls from the host, "
             "transfers that nothing hides, and stages without work. More turns of the device's loop share that.",
             code=study.subject.dialect.device_iterations(turns),
-            cost=f"One call takes {factor} times the samples, and results come back once for all of them"
-            + (
-                "; the learning rate changes between calls only."
-                if found.training
-                else ": latency of a call grows."
-            ),
-            apply=looped(device_iterations=turns),
+            cost=f"One call takes {factor} times the samples, and results come back once for all of them{then}",
+            apply=edited(loops={"device_iterations": turns}),
             sets=frozenset({"device iterations"}),
         )
 
@@ -52,8 +48,7 @@ def accumulation(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     """More micro-batches per weight update."""
     if not found.training:
         return
-    parts = found.breakdown
-    once = found.time.update.cycles.total + parts["pipeline_idle"]
+    once = found.time.update.cycles.total + found.breakdown["pipeline_idle"]
     if once < _ONCE * found.cycles_per_step:
         return
     now = found.loops.gradient_accumulation
@@ -65,7 +60,7 @@ def accumulation(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
             "gradients between replicas, filling and draining the pipeline.",
             code=study.subject.dialect.accumulation(now * factor),
             cost=f"The global batch becomes {factor} times as large: the learning rate has to follow.",
-            apply=looped(gradient_accumulation=now * factor),
+            apply=edited(loops={"gradient_accumulation": now * factor}),
             sets=frozenset({"accumulation"}),
         )
 
@@ -83,20 +78,24 @@ def micro_batch(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
                 yield _sized(study, found, samples // divisor)
 
 
+def fewest_turns(found: Estimate) -> int:
+    """Micro-batches that the program needs at least."""
+    pipelined = found.deployment.execution == "pipelined"
+    return fewest_micro_batches(found.program.forward_stages if pipelined else 1, found.training)
+
+
 def _sized(study: Study, found: Estimate, samples: int) -> Change:
     """Micro-batches of `samples`, with as many of them per update as the global batch needs."""
     now, turns = found.samples, found.loops.gradient_accumulation
     larger = samples > now
-    pipelined = found.deployment.execution == "pipelined"
-    fewest = fewest_micro_batches(found.program.forward_stages if pipelined else 1, found.training)
     wanted = max(1, turns * now // samples)
-    keeps = found.training and turns * now % samples == 0 and wanted >= fewest
+    keeps = found.training and turns * now % samples == 0 and wanted >= fewest_turns(found)
     code = study.subject.dialect.micro_batch(samples)
-    apply = varied(micro_batch=samples)
+    loops = {}
     cost = "Latency grows." if larger else "Ops are smaller and use the tiles less well."
     if keeps and wanted != turns:
         code += study.subject.dialect.accumulation(wanted)
-        apply = one_after_the_other(apply, looped(gradient_accumulation=wanted))
+        loops = {"gradient_accumulation": wanted}
         cost = "The global batch stays the same."
     elif found.training and not keeps:
         cost = f"The global batch changes from {now * turns} to {samples * turns} samples per replica."
@@ -110,6 +109,6 @@ def _sized(study: Study, found: Estimate, samples: int) -> Change:
         ),
         code=code,
         cost=cost,
-        apply=apply,
+        apply=edited(variant={"micro_batch": samples}, loops=loops),
         sets=frozenset({"micro-batch", "accumulation"}),
     )

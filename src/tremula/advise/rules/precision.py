@@ -1,15 +1,13 @@
 """Shorter numbers: half precision for the model, for partial sums, for gradient accumulators.
 
-The matrix units do four times the work per cycle in half precision (hardware data of the chip), and everything takes
-half the room. What it does to the training itself is not modelled; the cost says what is known.
+What it does to the training itself is not modelled; the cost says what is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tremula.advise.advice import Change
-from tremula.advise.rules.applied import changed, deployed, one_after_the_other, varied
+from tremula.advise.advice import Change, edited
 from tremula.estimate.estimate import Estimate
 from tremula.program.work import Convolution, MatMul
 from tremula.study.case import Case, Study
@@ -24,28 +22,20 @@ def half(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     """Model and inputs in half precision; with half partial sums as well."""
     if is_half(study, case):
         return
-    cost = "Values beyond 65504 overflow and small gradients vanish"
-    cost += (
-        ": training needs a loss scale, which is a setting of the optimizer."
-        if study.subject.training
-        else "."
-    )
+    scaled = ": training needs a loss scale, which is a setting of the optimizer" if found.training else ""
     dialect = study.subject.dialect
     steps = [("half precision", "Use half precision", False)]
     if found.deployment.partials == "fp32":
         steps.append(("half precision and partials", "Use half precision, for partial sums too", True))
     for rule, title, partials in steps:
-        apply = varied(precision="fp16")
-        if partials:
-            apply = one_after_the_other(apply, deployed(partials="fp16"))
         yield Change(
             rule=rule,
             title=title,
             why="Matrix products and convolutions do up to four times the work per cycle on half-precision operands; "
             "weights, activations and transfers take half the bytes.",
-            code=(*dialect.half_precision(), *(dialect.half_partials() if partials else ())),
-            cost=cost,
-            apply=apply,
+            code=(*dialect.half_precision, *(dialect.half_partials if partials else ())),
+            cost=f"Values beyond 65504 overflow and small gradients vanish{scaled}.",
+            apply=edited(variant={"precision": "fp16"}, deployment={"partials": "fp16"} if partials else {}),
             sets=frozenset({"precision", *(["partials"] if partials else [])}),
         )
 
@@ -65,9 +55,9 @@ def half_partials(study: Study, case: Case, found: Estimate) -> Iterable[Change]
         title="Keep partial sums in half precision",
         why="Products of half-precision numbers run twice as fast when their sums are kept in half precision, and sums "
         "that travel between tiles are half as large.",
-        code=study.subject.dialect.half_partials(),
+        code=study.subject.dialect.half_partials,
         cost="Long sums lose digits; compare the loss of a short run.",
-        apply=deployed(partials="fp16"),
+        apply=edited(deployment={"partials": "fp16"}),
         sets=frozenset({"partials"}),
     )
 
@@ -82,8 +72,8 @@ def half_accumulators(study: Study, case: Case, found: Estimate) -> Iterable[Cha
         rule="half accumulators",
         title="Accumulate gradients in half precision",
         why="Accumulators take half the room, and replicas exchange half the bytes.",
-        code=study.subject.dialect.half_accumulators(),
+        code=study.subject.dialect.half_accumulators,
         cost="Small gradients are rounded away when many micro-batches are added; the mean becomes a running one.",
-        apply=changed(accumulators="float16"),
+        apply=edited(changes={"accumulators": "float16"}),
         sets=frozenset({"accumulators' type"}),
     )

@@ -1,16 +1,13 @@
-"""Recomputation: forward results kept or made again before their gradients, and where it starts from.
+"""Recomputation: forward results kept or made again before their gradients (schedule/recompute.py).
 
-What is computed again follows schedule/recompute.py: everything between two kept results. Without a checkpoint
-inside, a single stage computes all of its forward pass again and saves nothing, so checkpoints and recomputation
-are advised together.
+A stage without checkpoints computes all of its forward pass again and saves nothing: both are advised together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tremula.advise.advice import CLOSE, Change
-from tremula.advise.rules.applied import changed, deployed, one_after_the_other
+from tremula.advise.advice import CLOSE, Change, edited
 from tremula.estimate.estimate import Estimate
 from tremula.program.op import Phase
 from tremula.study.case import Case, Study
@@ -35,7 +32,7 @@ def on_or_off(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
             "micro-batch.",
             code=study.subject.dialect.recomputation("none"),
             cost="Every activation that a gradient needs is kept, in a pipeline for several micro-batches.",
-            apply=deployed(recompute="none"),
+            apply=edited(deployment={"recompute": "none"}),
             sets=frozenset({"recomputation"}),
         )
     if mode != "norms" and (mode == "all" or found.memory.headroom < 1.0 - CLOSE):
@@ -45,7 +42,7 @@ def on_or_off(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
             why="Their results are as large as those of products and cost little to make again.",
             code=study.subject.dialect.recomputation("norms"),
             cost="A little time in the backward pass, where nothing was computed again before.",
-            apply=deployed(recompute="norms"),
+            apply=edited(deployment={"recompute": "norms"}),
             sets=frozenset({"recomputation"}),
         )
 
@@ -66,7 +63,7 @@ def checkpoints(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
             "one before, layer by layer.",
             code=study.subject.dialect.checkpoints(chosen),
             cost="The forward pass of these layers runs twice.",
-            apply=one_after_the_other(deployed(recompute="all"), changed(checkpoints=tuple(chosen))),
+            apply=edited(deployment={"recompute": "all"}, changes={"checkpoints": tuple(chosen)}),
             # which layers to mark depends on the stages: the last one should have no mark
             sets=frozenset({"recomputation", "layout"}),
         )

@@ -1,15 +1,13 @@
 """What goes between host and device: which results come back, in which type inputs are sent, what hides the transfers.
 
-Rates are those of the machine's file (schedule/host_io.py). Whether data survive a shorter type is for the user to
-say: uint8 is advised only for inputs that look like images.
+Whether data survive a shorter type is for the user to say: uint8 is advised only for inputs that look like images.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tremula.advise.advice import Change
-from tremula.advise.rules.applied import changed, deployed
+from tremula.advise.advice import Change, edited
 from tremula.advise.rules.precision import is_half
 from tremula.estimate.estimate import Estimate
 from tremula.study.case import Case, Study
@@ -22,10 +20,6 @@ _LARGE_BYTES = 16384
 _IMAGE_CHANNELS = (1, 3, 4)
 
 
-def _waits(found: Estimate) -> bool:
-    return found.breakdown["host"] > _WAITING * found.cycles_per_step
-
-
 def output_mode(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     """Only the last results of a call of training."""
     if not found.training or found.deployment.returned_share is None:
@@ -34,9 +28,9 @@ def output_mode(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         rule="output mode",
         title="Return the results of the last micro-batch only",
         why=f"The results of {found.deployment.returned_share:.0%} of all micro-batches go back to the host.",
-        code=study.subject.dialect.last_results(),
+        code=study.subject.dialect.last_results,
         cost="Losses and results of the other micro-batches are not seen; another output mode gives their sum.",
-        apply=deployed(returned_share=None),
+        apply=edited(deployment={"returned_share": None}),
         sets=frozenset({"output mode"}),
     )
 
@@ -51,7 +45,7 @@ def prefetching(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         why="Each micro-batch is sent only when the device asks for it.",
         code=study.subject.dialect.prefetch(3),
         cost="Buffers in the host's memory.",
-        apply=deployed(prefetch_depth=3),
+        apply=edited(deployment={"prefetch_depth": 3}),
         sets=frozenset({"prefetching"}),
     )
 
@@ -59,45 +53,35 @@ def prefetching(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
 def overlap(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     """Transfers beside the computation, on I/O tiles."""
     deployment = found.deployment
-    call = found.time.call
-    exposed = call.exposed_stream_seconds / found.seconds_per_step
+    exposed = found.time.call.exposed_stream_seconds / found.seconds_per_step
     # the device offers it for programs that are no pipeline
     if deployment.overlap_io or deployment.execution not in ("single", "sharded") or exposed < _WAITING:
         return
-    turns = found.loops.gradient_accumulation if found.training else found.loops.device_iterations
-    if turns == 1 and found.loops.device_iterations == 1:
+    accumulates = found.training and found.loops.gradient_accumulation > 1
+    if found.loops.device_iterations == 1 and not accumulates:
         return
-    cost = f"{_IO_TILES} tiles of each IPU compute no longer."
-    returned = deployment.returned_share
-    sums = found.training and returned != 1.0
-    if sums:
-        cost += " Results come back as their sum."
-        returned = None
+    sums = found.training and deployment.returned_share != 1.0
+    returned = None if sums else deployment.returned_share
     yield Change(
         rule="overlapped transfers",
         title="Overlap transfers of inputs with the computation",
         why=f"The device waits for its inputs {exposed:.0%} of the time.",
-        code=study.subject.dialect.overlap(
-            _IO_TILES,
-            accumulation_loop=found.training and found.loops.gradient_accumulation > 1,
-            sum_results=sums,
-        ),
-        cost=cost,
-        apply=deployed(io_tiles=_IO_TILES, overlap_io=True, returned_share=returned),
+        code=study.subject.dialect.overlap(_IO_TILES, accumulation_loop=accumulates, sum_results=sums),
+        cost=f"{_IO_TILES} tiles of each IPU compute no longer.{' Results come back as their sum.' * sums}",
+        apply=edited(deployment={"io_tiles": _IO_TILES, "overlap_io": True, "returned_share": returned}),
         sets=frozenset({"output mode", "io tiles"}),
     )
 
 
 def input_dtypes(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     """Large inputs in a shorter type, cast on the device."""
-    if not _waits(found) or case.changes.sent:
+    if found.breakdown["host"] <= _WAITING * found.cycles_per_step or case.changes.sent:
         return
     inputs = study.subject.inputs
-    half = is_half(study, case)
     large = [
         at for at, tensor in enumerate(inputs) if tensor.is_floating_point and tensor.bytes >= _LARGE_BYTES
     ]
-    if not half and large:
+    if large and not is_half(study, case):
         yield _sent(study, large, "float16", "half precision")
     images = [at for at in large if len(inputs[at].shape) == 4 and inputs[at].shape[1] in _IMAGE_CHANNELS]
     if images:
@@ -114,7 +98,7 @@ def _sent(study: Study, chosen: list[int], dtype: str, what: str) -> Change:
         why="The device waits for the host; fewer bytes arrive sooner.",
         code=study.subject.dialect.input_dtype(chosen, dtype),
         cost=f"Values are rounded to what {dtype} can hold.{scale}",
-        apply=changed(sent=sent),
+        apply=edited(changes={"sent": sent}),
         # half inputs are part of half precision already
         sets=frozenset({"input types", *(["precision"] if dtype == "float16" else [])}),
     )

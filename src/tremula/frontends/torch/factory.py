@@ -1,13 +1,13 @@
-"""A model from a file or a module: `file.py:factory`, `package.module:factory`.
+"""A model from a factory, `file.py:function` or `package.module:function`.
 
-The factory takes no arguments and returns the model and example inputs for one micro-batch: `(model, inputs)`, or
-`(model, inputs, optimizer)` for training. It runs with torch's default device set to meta, so a model that would not
-fit into the host's memory can be asked about; where that does not work (a constructor that reads values) it runs
-on the host.
+It takes no arguments and returns `(model, inputs)` or `(model, inputs, optimizer)`, inputs being those of one
+micro-batch. It runs on the meta device, so no memory is taken; where that does not work, on the host.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
 import importlib.util
 import sys
@@ -49,11 +49,7 @@ class Made:
 
 
 def load(name: str) -> tuple[Callable[[], Any], str]:
-    """The factory called `name`, and a short name for what it makes.
-
-    Raises:
-        Error: there is no such file, module or function.
-    """
+    """The factory called `name`, and a short name for what it makes."""
     place, _, function = name.rpartition(":")
     if not place or (len(place) == 1 and function.startswith(("\\", "/"))):  # no colon but that of a drive
         place, function = name, ""
@@ -108,23 +104,14 @@ def _from_module(name: str) -> Any:
         sys.path.pop(0)
 
 
-def make(factory: Callable[[], Any]) -> Made:
-    """What `factory` makes, on the meta device if that is possible.
-
-    Raises:
-        Error: it returned something else.
-    """
+def make(factory: Callable[[], Any], *, values: bool = False) -> Made:
+    """What `factory` makes, on the meta device if that is possible and its `values` are not needed."""
     try:
-        with torch.device("meta"):
+        with contextlib.nullcontext() if values else torch.device("meta"):
             return _made(factory())
     except (NotImplementedError, RuntimeError) as problem:
-        if "meta" not in str(problem).lower():
+        if values or "meta" not in str(problem).lower():
             raise
-    return _made(factory())
-
-
-def make_with_values(factory: Callable[[], Any]) -> Made:
-    """What `factory` makes with its values, on the host: to be run."""
     return _made(factory())
 
 
@@ -157,13 +144,8 @@ def subject_of(
 ) -> TorchSubject:
     """What a factory made, as something to ask about.
 
-    Args:
-        made: what it made.
-        name: for reports.
-        training: None: if it returned an optimizer, or one is named, or forward computes a loss.
-        optimizer: by name (tremula.frontends.torch.optimize.named); default: what the factory returned, else sgd.
-        loops: accumulation, device iterations and replicas to begin with.
-        values: keep the values of the inputs, to run it.
+    By default it is trained if there is an optimizer, or forward computes a loss. `loops` are those to begin with;
+    `values` of inputs are kept to run it.
     """
     leaves, structure = pytree.tree_flatten((made.args, dict(made.kwargs)))
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -189,12 +171,12 @@ def subject_of(
                 name=name,
                 module=made.model,
                 call=call,
-                inputs=[_narrowed(tensor) if values else _described(tensor) for tensor in tensors],
+                inputs=[_for_device(tensor, values) for tensor in tensors],
                 input_names=["input" if not i else f"input/{i}" for i in range(len(tensors))],
                 flatten=tensors_in,
                 settings=SessionSettings(training=trains, loops=loops or Loops()),
                 spec=named_spec(wanted, parameters) if trains else None,
-                deployment=_deployment(trains),
+                deployment=functools.partial(_deployment, trains),
                 rule=SingleIpu,
             )
         )
@@ -218,21 +200,14 @@ def _with_loss(result: Any) -> Any:
     `loss` or the last of several. Without such a number, torch's loss functions mark themselves.
     """
     if isinstance(result, Mapping) and isinstance(result.get("loss"), torch.Tensor):
-        return [*(value for key, value in result.items() if key != "loss"), _marked(result["loss"])]
+        others = [value for key, value in result.items() if key != "loss"]
+        return [*others, identity_loss(result["loss"], _REDUCTION_NONE)]
     leaves, structure = pytree.tree_flatten(result)
-    scalars = [
-        place
-        for place, leaf in enumerate(leaves)
-        if isinstance(leaf, torch.Tensor) and leaf.dim() == 0 and leaf.requires_grad
-    ]
-    if not scalars:
-        return result
-    leaves[scalars[-1]] = _marked(leaves[scalars[-1]])
-    return pytree.tree_unflatten(leaves, structure)
-
-
-def _marked(loss: torch.Tensor) -> torch.Tensor:
-    return identity_loss(loss, _REDUCTION_NONE)
+    for place, leaf in reversed(list(enumerate(leaves))):
+        if isinstance(leaf, torch.Tensor) and leaf.dim() == 0 and leaf.requires_grad:
+            leaves[place] = identity_loss(leaf, _REDUCTION_NONE)
+            return pytree.tree_unflatten(leaves, structure)
+    return result
 
 
 def tensors_in(result: Any) -> list[torch.Tensor]:
@@ -240,24 +215,15 @@ def tensors_in(result: Any) -> list[torch.Tensor]:
     return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
 
 
-def _narrowed(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.detach().to(device_dtype(tensor.dtype))
+def _for_device(tensor: torch.Tensor, values: bool) -> torch.Tensor:
+    """`tensor` in the type that it has on the device, on the meta device if its values are not needed."""
+    dtype = device_dtype(tensor.dtype)
+    return tensor.detach().to(dtype) if values else torch.empty(tensor.shape, dtype=dtype, device="meta")
 
 
-def _described(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.empty(tensor.shape, dtype=device_dtype(tensor.dtype), device="meta")
-
-
-def _deployment(training: bool) -> Callable[[StageSummary | None], Deployment]:
+def _deployment(training: bool, stages: StageSummary | None) -> Deployment:
     """PopTorch's defaults: a pipeline where there are stages, and recomputation where it trains."""
-
-    def deployment(stages: StageSummary | None) -> Deployment:
-        if stages is None or stages.ipus_per_replica <= 1:
-            return Deployment()
-        return Deployment(
-            execution="pipelined",
-            ipus_per_replica=stages.ipus_per_replica,
-            recompute="all" if training else "none",
-        )
-
-    return deployment
+    if stages is None or stages.ipus_per_replica <= 1:
+        return Deployment()
+    recompute = "all" if training else "none"
+    return Deployment(execution="pipelined", ipus_per_replica=stages.ipus_per_replica, recompute=recompute)

@@ -1,14 +1,12 @@
-"""A model that can be asked about: captured when needed, in other sizes, precisions and cuts than its own.
+"""A torch model that can be asked about: captured on fake tensors, in other sizes, precisions and cuts than its own.
 
-Everything runs on fake tensors, so nothing is computed and no memory is taken for weights. One capture in
-which every module call is a segment (capture/segments.py) serves all layouts over IPUs; another micro-batch or
-precision needs another capture. The model itself is never changed.
+One capture in which every module call is a segment (capture/segments.py) serves all layouts over IPUs; another
+micro-batch or precision needs another capture. The model itself is never changed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tremula.distributed.host_run import HostRun
+from tremula.distributed.host_run import HostRun, ReadingSpeed
 from tremula.errors import Error
 from tremula.frontends.torch.assembly import capture_program
 from tremula.frontends.torch.capture.placement import PlacementRule
@@ -30,7 +28,6 @@ from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.frontends.torch.optimize.spec import OptimizerSpec
 from tremula.frontends.torch.rules.program import program_of
 from tremula.frontends.torch.settings import SessionSettings
-from tremula.program.loops import Loops
 from tremula.program.program import Program
 from tremula.program.stages import StageSummary
 from tremula.program.variant import CapturedVariant, InputType, Variant
@@ -73,78 +70,29 @@ class TorchSubject:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
+        self.name = parts.name
+        self.training = parts.settings.training
+        self.loops = parts.settings.loops
+        self.micro_batch = next((int(each.shape[0]) for each in parts.inputs if each.dim()), 1)
+        self.precision = _precision(parts.module)
+        self.parameters = sum(parameter.numel() for parameter in parts.module.parameters())
+        self.inputs: Sequence[InputType] = [
+            InputType(tuple(each.shape), dtype_name(each.dtype), each.numel() * each.element_size())
+            for each in parts.inputs
+        ]
+        self.optimizer = "" if parts.spec is None else repr(parts.spec)
+        self.accumulator_dtype = None if parts.spec is None else dtype_name(parts.spec.accum_type)
+        self.dialect = TorchCode(parts.module)
+        self._modules = dict(parts.module.named_modules())
         self._known: dict[Variant, tuple[CapturedVariant, TorchProgram]] = {}
         self._programs: dict[tuple[object, ...], Program] = {}
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.parts.name
-
-    @property
-    def training(self) -> bool:
-        """Whether it is trained."""
-        return self.parts.settings.training
-
-    @property
-    def loops(self) -> Loops:
-        """Loop counts as the program has them."""
-        return self.parts.settings.loops
-
-    @property
-    def micro_batch(self) -> int:
-        """Samples in a micro-batch of the program's own."""
-        first = next((tensor for tensor in self.parts.inputs if tensor.dim()), None)
-        return int(first.shape[0]) if first is not None else 1
-
-    @property
-    def precision(self) -> str:
-        """The precision of most of the weights."""
-        sizes: dict[torch.dtype, int] = {}
-        for parameter in self.parts.module.parameters():
-            if parameter.is_floating_point():
-                sizes[parameter.dtype] = sizes.get(parameter.dtype, 0) + parameter.numel()
-        most = max(sizes, key=sizes.__getitem__, default=torch.float32)
-        return "fp16" if most is torch.float16 else "fp32"
-
-    @property
-    def parameters(self) -> int:
-        """Numbers of the model, tied ones counted once."""
-        return sum(parameter.numel() for parameter in self.parts.module.parameters())
-
-    @property
-    def inputs(self) -> list[InputType]:
-        """The inputs of one micro-batch."""
-        return [
-            InputType(tuple(each.shape), dtype_name(each.dtype), each.numel() * each.element_size())
-            for each in self.parts.inputs
-        ]
-
-    @property
-    def optimizer(self) -> str:
-        """The optimizer with its constants, as text; empty in inference."""
-        return "" if self.parts.spec is None else repr(self.parts.spec)
-
-    @property
-    def accumulator_dtype(self) -> str | None:
-        """Dtype name of gradient accumulators; None in inference."""
-        return None if self.parts.spec is None else dtype_name(self.parts.spec.accum_type)
-
-    @property
-    def dialect(self) -> TorchCode:
-        """How changes are written."""
-        return TorchCode(self.parts.module)
 
     def deployment(self, stages: StageSummary | None) -> Deployment:
         """How the program's options put these stages on IPUs."""
         return self.parts.deployment(stages)
 
     def captured(self, variant: Variant) -> CapturedVariant:
-        """The program of `variant`, captured once.
-
-        Raises:
-            Error: forward does not run like this; the text says what was changed.
-        """
+        """The program of `variant`, captured once."""
         return self._captured(variant)[0]
 
     def program(self, variant: Variant, deployment: Deployment) -> Program:
@@ -201,12 +149,8 @@ class TorchSubject:
 
         return train_together(self, instance, instances, steps)
 
-    def loader_speed(self, seconds: float) -> current_loader.ReadingSpeed:
-        """How fast the loader that the program goes over can be read on this host.
-
-        Raises:
-            Error: there is none, or it cannot be read.
-        """
+    def loader_speed(self, seconds: float) -> ReadingSpeed:
+        """How fast the loader that the program goes over can be read on this host."""
         loader = current_loader.current()
         if loader is None:
             raise Error("the program goes over no poptorch.DataLoader")
@@ -217,10 +161,6 @@ class TorchSubject:
         if speed is None:
             raise Error("the program's loader has too few batches to time")
         return speed
-
-    @functools.cached_property
-    def _modules(self) -> dict[str, torch.nn.Module]:
-        return dict(self.parts.module.named_modules())
 
     def _own_size(self, variant: Variant) -> Variant:
         return replace(variant, micro_batch=None) if variant.micro_batch == self.micro_batch else variant
@@ -297,6 +237,16 @@ class TorchSubject:
                 shape[0] = wanted
             inputs.append(torch.empty(shape, dtype=dtype_of(tensor.dtype), device="meta"))
         return inputs
+
+
+def _precision(module: torch.nn.Module) -> str:
+    """The precision of most of the weights."""
+    sizes: dict[torch.dtype, int] = {}
+    for parameter in module.parameters():
+        if parameter.is_floating_point():
+            sizes[parameter.dtype] = sizes.get(parameter.dtype, 0) + parameter.numel()
+    most = max(sizes, key=sizes.__getitem__, default=torch.float32)
+    return "fp16" if most is torch.float16 else "fp32"
 
 
 def dtype_name(dtype: torch.dtype) -> str:

@@ -1,9 +1,7 @@
 """Where to cut: the stages whose longest is shortest, within a bound on memory, by dynamic programming.
 
-Loads and bytes of a stage are given for every run of pieces, so the result is exact for these (a test compares it
-with trying everything); how true they are is the matter of loads.py. Among splits whose longest stage is within
-`TOLERANCE` of the shortest possible, that one is taken that is most even and cuts at the outermost modules. A last
-stage may go back to IPU 0, where it shares time and memory with the first.
+The result is exact for the loads and bytes that are given (loads.py) for every run of pieces. Among splits whose
+longest stage is within `TOLERANCE` of the shortest possible, the most even one with the outermost cuts is taken.
 """
 
 from __future__ import annotations
@@ -40,7 +38,6 @@ class Stages:
 
     @property
     def pieces(self) -> int:
-        """Pieces to share out."""
         return int(self.load.shape[1]) - 1
 
 
@@ -89,56 +86,50 @@ def _solve(stages: Stages, cost: Floats, limited: Floats, bound: float) -> Solut
     for end in ends:
         if stages.returns and cost[-1, end, -1] > least:
             continue  # the last stage alone is longer than a whole split
-        longest = _longest(stages, cost, limited, bound, end)
+        longest = _longest(_allowed(stages, cost, limited, bound, end))
         if np.isfinite(longest):
             best.append((longest, end))
             least = min(least, longest * (1.0 + TOLERANCE))
     if not best:
         return None
-    found: list[tuple[float, tuple[int, ...]]] = []
-    for longest, end in best:
-        if longest <= least:
-            found.append(_evenest(stages, cost, limited, bound, end, least))
-    begins = min(found)[1]
-    load, memory = (_busiest(stages, each, begins) for each in (stages.load, stages.memory))
+    begins = min(
+        _evenest(stages, _allowed(stages, cost, limited, bound, end), least)
+        for longest, end in best
+        if longest <= least
+    )[1]
+    load, memory = (max(by_ipu(stages, each, begins)) for each in (stages.load, stages.memory))
     return Solution(begins, load, memory)
 
 
 def _of_stages(stages: Stages, cost: Floats, end: int) -> list[Floats]:
     """Costs of the stages that lie before piece `end`, what the last adds to the first included."""
-    if not stages.returns:
-        return [cost[s, : end + 1, : end + 1] for s in range(stages.stages)]
-    parts = [cost[s, : end + 1, : end + 1] for s in range(stages.stages - 1)]
-    parts[0] = parts[0] + cost[-1, end, -1]
+    parts = [cost[s, : end + 1, : end + 1] for s in range(stages.stages - stages.returns)]
+    if stages.returns:
+        parts[0] = parts[0] + cost[-1, end, -1]
     return parts
 
 
 def _allowed(stages: Stages, cost: Floats, limited: Floats, bound: float, end: int) -> list[Floats]:
     costs = _of_stages(stages, cost, end)
     within = _of_stages(stages, limited, end)
-    count = end + 1
-    empty = np.arange(count)[:, None] >= np.arange(count)[None, :]
+    empty = np.tri(end + 1, dtype=bool)
     # what is forbidden is infinite in either, whatever the bound
     return [
         np.where(empty | (b > bound) | ~np.isfinite(b), np.inf, c) for c, b in zip(costs, within, strict=True)
     ]
 
 
-def _longest(stages: Stages, cost: Floats, limited: Floats, bound: float, end: int) -> float:
+def _longest(parts: Sequence[Floats]) -> float:
     """The least possible cost of the costliest stage."""
-    parts = _allowed(stages, cost, limited, bound, end)
     reached = parts[0][0]
     for part in parts[1:]:
         reached = np.min(np.maximum(reached[:, None], part), axis=0)
-    return float(reached[end])
+    return float(reached[-1])
 
 
-def _evenest(
-    stages: Stages, cost: Floats, limited: Floats, bound: float, end: int, most: float
-) -> tuple[float, tuple[int, ...]]:
+def _evenest(stages: Stages, parts: Sequence[Floats], most: float) -> tuple[float, tuple[int, ...]]:
     """Of all splits with no stage costlier than `most`, the most even one with the simplest cuts, and its weight."""
-    parts = _allowed(stages, cost, limited, bound, end)
-    scale = most or 1.0
+    end, scale = len(parts[0]) - 1, most or 1.0
     depth = _DEPTH_WEIGHT * stages.depth
     weights = [np.where(part <= most, (part / scale) ** 2, np.inf) for part in parts]
     reached = weights[0][0]
@@ -154,10 +145,6 @@ def _evenest(
         begins.append(at)
     total = float(reached[end]) + (float(depth[end]) if stages.returns else 0.0)
     return total, tuple(reversed(begins))
-
-
-def _busiest(stages: Stages, cost: Floats, begins: Sequence[int]) -> float:
-    return max(by_ipu(stages, cost, begins))
 
 
 def by_ipu(stages: Stages, cost: Floats, begins: Sequence[int]) -> list[float]:

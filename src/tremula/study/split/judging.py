@@ -1,7 +1,6 @@
-"""What the full chip model says of one split, and which of two is better.
+"""What the full chip model says of one split, and which of two is better: what fits first, then what is fast.
 
-A split is the pieces with which its stages begin, and the IPU of each stage. What fits comes first, then what is
-fast; small prices keep cuts at outer modules and the number of stages low where that costs next to nothing.
+A split is the pieces with which its stages begin, and the IPU of each stage.
 """
 
 from __future__ import annotations
@@ -39,13 +38,10 @@ class Judged:
     begins: tuple[int, ...]
     ipu_of_stage: tuple[int, ...]
     throughput: float
-    #: seconds of a call, and of the device's part in it
-    seconds: float
-    device_seconds: float
+    #: seconds of a call, with a small price for what is no time
+    spent: float
     #: share of tile memory that is missing
     excess: float
-    #: how deep the modules are that its stages begin with, all together; a stage back on IPU 0 counts too
-    depth: float
     #: by IPU, cycles of a micro-batch and the share of its fullest tile
     cycles: tuple[float, ...]
     memory: tuple[float, ...]
@@ -53,13 +49,7 @@ class Judged:
     @property
     def rank(self) -> tuple[float, float]:
         """The smaller the better."""
-        spent = self.seconds + _DEVICE_WEIGHT * self.device_seconds
-        return rank_of(self.excess, spent * (1.0 + _DEPTH_PRICE * self.depth))
-
-
-def by_rank(judged: Judged) -> tuple[float, float]:
-    """Sorts the best first."""
-    return judged.rank
+        return rank_of(self.excess, self.spent)
 
 
 def rank_of(excess: float, spent: float) -> tuple[float, float]:
@@ -89,7 +79,6 @@ class Judging:
 
     @property
     def seconds(self) -> float:
-        """Time since the beginning."""
         return time.perf_counter() - self._began
 
     def loads(self) -> Loads:
@@ -106,17 +95,17 @@ class Judging:
         if key not in self._known:
             estimate = self._estimate(begins, ipu_of_stage)
             loads = loads_by_ipu(estimate)
+            cycles = estimate.device_cycles_per_step * estimate.loops.device_iterations
+            device = _DEVICE_WEIGHT * (cycles / estimate.chip.clock_hz)
+            # how deep the modules are that stages begin with; a stage back on IPU 0 counts too
             extra = len(ipu_of_stage) - self._deployment.ipus_per_replica
+            depth = float(self.depth[list(begins)].sum()) + _EXTRA_STAGE * extra
             self._known[key] = Judged(
                 begins=begins,
                 ipu_of_stage=ipu_of_stage,
                 throughput=estimate.throughput,
-                seconds=estimate.seconds_per_call,
-                device_seconds=estimate.device_cycles_per_step
-                * estimate.loops.device_iterations
-                / estimate.chip.clock_hz,
+                spent=(estimate.seconds_per_call + device) * (1.0 + _DEPTH_PRICE * depth),
                 excess=max(0.0, -estimate.memory.headroom),
-                depth=float(self.depth[list(begins)].sum()) + _EXTRA_STAGE * extra,
                 cycles=tuple(load.cycles for load in loads),
                 memory=tuple(load.memory_share for load in loads),
             )
@@ -124,9 +113,8 @@ class Judging:
 
     def split(self, found: Judged, why: Callable[[Estimate], str]) -> Split:
         """The split of a judgement, with its estimate and the reason why it was taken."""
-        estimate = self._estimate(
-            found.begins, found.ipu_of_stage
-        )  # large: those of the others were not kept
+        # made again: estimates are large and were not kept
+        estimate = self._estimate(found.begins, found.ipu_of_stage)
         modules = [self._program.cuts[piece - 1].module for piece in found.begins]
         return Split(
             begins=tuple(map(StageStart, modules, found.ipu_of_stage[1:])),

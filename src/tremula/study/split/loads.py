@@ -1,8 +1,7 @@
 """What each piece of a program weighs: cycles, bytes that stay, bytes kept for the backward pass, bytes handed on.
 
-Cycles are those of the planners, exact but for what recomputation leaves out. Bytes are rough: stages are
-compared by them, and whether a split fits is for the full memory model to say. Sums over any run of pieces come
-as matrices, entry [i, j] for pieces i to j - 1.
+Cycles are the planners', exact but for recomputation. Bytes are rough: whether a split fits is for the memory model to
+say. Sums over any run of pieces come as matrices, entry [i, j] for pieces i to j - 1.
 """
 
 from __future__ import annotations
@@ -50,58 +49,56 @@ class Loads:
     """The pieces of one program, each figure an array by piece."""
 
     training: bool
-    recompute: str
-    schedule: str
+    deployment: Deployment
     tiles: int
-    forward: Floats
+    #: cycles of the forward and the backward pass, and of what is computed again
+    work: Floats
     recomputed: Floats
-    backward: Floats
     #: weights, buffers, optimizer state and accumulators that stay on the chip
     resident: Floats
     #: results that the backward pass reads, for one micro-batch
     activations: Floats
     #: the largest temporaries of an op, on its fullest tile
     temporaries: Floats
-    #: bytes that cross if a stage begins with the piece (forward only), and the cycles that all of it takes
+    #: bytes that cross if a stage begins with the piece (forward only), and the cycles that a byte takes
     inbound: Floats
-    copy_cycles: Floats
+    cycles_per_byte: float
     #: by run of pieces, bytes of code and vertex state on a tile; equal ops share them
     code: Floats
     shared: tuple[Shared, ...]
 
     @property
     def pieces(self) -> int:
-        """How many there are."""
-        return len(self.forward)
+        return len(self.work)
 
     def cycles(self, *, last: bool) -> Floats:
         """By run of pieces, cycles of a stage for one micro-batch; a pipeline's last stage computes nothing again."""
-        each = self.forward + self.backward
-        if not last:
-            each = each + self.recomputed
+        each = self.work if last else self.work + self.recomputed
         # all copies run at once, so what even the cheapest cut takes is the same for all stages
-        least = float(self.copy_cycles[1:].min(initial=np.inf))
-        copies = np.append(np.maximum(0.0, self.copy_cycles - least), 0.0)
+        copied = self.cycles_per_byte * self.inbound
+        copies = np.append(np.maximum(0.0, copied - copied[1:].min(initial=np.inf)), 0.0)
         run: Floats = _sums(each) + copies[:, None]
         return run
 
     def bytes(self, stage: int, stages: int) -> Floats:
         """By run of pieces, bytes that they need on an IPU as forward stage `stage` of `stages`."""
-        depth = stash_depth(stage, stages, self.schedule) if self.training else 0
         inbound = np.append(self.inbound, 0.0)[:, None]
         needed: Floats = _sums(self.resident) + self.tiles * (_maxima(self.temporaries) + self.code)
         if not self.training:
             return needed + 2.0 * inbound
-        again = self.recompute in ("all", "checkpoints")
-        kept: Floats = (1 if again else 1 + depth) * _sums(self.activations)
-        all_of_it: Floats = needed + kept + depth * inbound
-        return all_of_it
+        depth = stash_depth(stage, stages, self.deployment.pipeline_schedule)
+        copies = 1 if _computes_again(self.deployment) else 1 + depth
+        kept: Floats = needed + copies * _sums(self.activations) + depth * inbound
+        return kept
+
+
+def _computes_again(deployment: Deployment) -> bool:
+    return deployment.recompute in ("all", "checkpoints")
 
 
 def _sums(each: Floats) -> Floats:
     total = np.concatenate(([0.0], np.cumsum(each)))
-    run: Floats = total[None, :] - total[:, None]
-    return run
+    return total[None, :] - total[:, None]
 
 
 def _maxima(each: Floats) -> Floats:
@@ -122,35 +119,27 @@ def loads_of(
     costs = op_costs(program, planner).costs
     cycles = np.array([cost.cycles for cost in costs])
     temporary = np.array([float(cost.bytes.temporary) for cost in costs])
-    phase = {each: np.array(program.of_phase(each), dtype=np.int64) for each in Phase}
 
-    def by_piece(ops: NDArray[np.int64]) -> Floats:
+    def by_piece(chosen: Phase | NDArray[np.int64]) -> Floats:
+        ops = np.array(program.of_phase(chosen) if isinstance(chosen, Phase) else chosen, dtype=np.int64)
         return np.bincount(piece_of_op[ops], weights=cycles[ops], minlength=count).astype(np.float64)
 
-    forward = by_piece(phase[Phase.FORWARD])
-    backward = by_piece(phase[Phase.BACKWARD]) + by_piece(phase[Phase.ACCUMULATE])
     kept, needed = _kept(program, piece_of_op, count)
-    recomputed = np.zeros(count)
-    if program.training and deployment.recompute in ("all", "checkpoints"):
-        recomputed = by_piece(needed)
+    again = program.training and _computes_again(deployment)
     largest = np.zeros(count)
     np.maximum.at(largest, piece_of_op, temporary)
-    inbound = _inbound(program, piece_of_op, count)
     probe = stage_copies(system, {(0, 1): float(_PROBE_BYTES)}, max(2, deployment.ipus_per_replica))
-    per_byte = probe.seconds * system.chip.clock_hz / _PROBE_BYTES
     return Loads(
         training=program.training,
-        recompute=deployment.recompute,
-        schedule=deployment.pipeline_schedule,
+        deployment=deployment,
         tiles=system.chip.tiles,
-        forward=forward,
-        recomputed=recomputed,
-        backward=backward,
+        work=by_piece(Phase.FORWARD) + (by_piece(Phase.BACKWARD) + by_piece(Phase.ACCUMULATE)),
+        recomputed=by_piece(needed) if again else np.zeros(count),
         resident=_resident(program, layout, piece_of_op, count, deployment),
         activations=kept,
         temporaries=largest,
-        inbound=inbound,
-        copy_cycles=per_byte * inbound,
+        inbound=_inbound(program, piece_of_op, count),
+        cycles_per_byte=probe.seconds * system.chip.clock_hz / _PROBE_BYTES,
         code=_code(program, piece_of_op, count, planner),
         shared=_shared(program, piece_of_op),
     )
@@ -169,11 +158,7 @@ def _pieces(split: Segmented, layout: Relayout) -> NDArray[np.int64]:
 
 
 def _resident(
-    program: Program,
-    layout: Relayout,
-    piece_of_op: NDArray[np.int64],
-    count: int,
-    deployment: Deployment,
+    program: Program, layout: Relayout, piece_of_op: NDArray[np.int64], count: int, deployment: Deployment
 ) -> Floats:
     locations = {
         Role.PARAMETER: deployment.weights,
@@ -221,23 +206,15 @@ def _kept(program: Program, piece_of_op: NDArray[np.int64], count: int) -> tuple
 def _inbound(program: Program, piece_of_op: NDArray[np.int64], count: int) -> Floats:
     """By piece, the bytes that forward makes before it and reads in it or later."""
     steps = np.zeros(count + 1)
-    reads: dict[int, list[int]] = {}
-    for number in program.of_phase(Phase.FORWARD):
-        for operand in program.ops[number].inputs:
-            storage = program.tensors[operand].storage
-            piece = int(piece_of_op[number])
-            span = reads.setdefault(storage, [piece, piece])
-            span[1] = max(span[1], piece)
-    for storage, (first, last) in reads.items():
-        tensor = program.tensors[storage]
+    for storage, pieces in _readers(program, piece_of_op).items():
+        tensor, last = program.tensors[storage], max(pieces)
         if tensor.role in LASTING:
             continue
-        made = int(piece_of_op[tensor.producer]) if tensor.producer >= 0 else first
+        made = int(piece_of_op[tensor.producer]) if tensor.producer >= 0 else pieces[0]
         if last > made:  # crosses every cut from the one after its maker to its last reader
             steps[made + 1] += tensor.bytes
             steps[last + 1] -= tensor.bytes
-    found: Floats = np.cumsum(steps)[:count]
-    return found
+    return np.cumsum(steps)[:count]
 
 
 def _code(program: Program, piece_of_op: NDArray[np.int64], count: int, planner: Planner) -> Floats:
@@ -261,22 +238,24 @@ def _code(program: Program, piece_of_op: NDArray[np.int64], count: int, planner:
             # in all runs that begin after the piece that has it already and end after this one
             corners[before + 1, piece + 1] += size
             corners[piece + 1, piece + 1] -= size
-    summed: Floats = corners.cumsum(0).cumsum(1)[: count + 1, : count + 1]
-    return summed
+    return corners.cumsum(0).cumsum(1)[: count + 1, : count + 1]
 
 
 def _shared(program: Program, piece_of_op: NDArray[np.int64]) -> tuple[Shared, ...]:
-    readers: dict[int, set[int]] = defaultdict(set)
+    return tuple(
+        Shared(program.tensors[storage].name, program.tensors[storage].bytes, tuple(sorted(set(pieces))))
+        for storage, pieces in sorted(_readers(program, piece_of_op).items())
+        if len(set(pieces)) > 1 and program.tensors[storage].role is Role.PARAMETER
+    )
+
+
+def _readers(program: Program, piece_of_op: NDArray[np.int64]) -> dict[int, list[int]]:
+    """By tensor, the pieces of the forward ops that read it, in the order of the ops."""
+    readers: dict[int, list[int]] = defaultdict(list)
     for number in program.of_phase(Phase.FORWARD):
         for operand in program.ops[number].inputs:
-            storage = program.tensors[operand].storage
-            if program.tensors[storage].role is Role.PARAMETER:
-                readers[storage].add(int(piece_of_op[number]))
-    return tuple(
-        Shared(program.tensors[storage].name, program.tensors[storage].bytes, tuple(sorted(pieces)))
-        for storage, pieces in sorted(readers.items())
-        if len(pieces) > 1
-    )
+            readers[program.tensors[operand].storage].append(int(piece_of_op[number]))
+    return readers
 
 
 def pairs(shared: Iterable[Shared]) -> list[tuple[int, int]]:

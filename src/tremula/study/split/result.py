@@ -1,16 +1,27 @@
-"""A split that was found: where stages begin, what each IPU gets, and what the chip model says of it."""
+"""A split that was found: where stages begin, what each IPU gets, and what the chip model says of it.
+
+It shows itself as lines of code, plain values, and text with a bar for each IPU; figures are modelled.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from tremula.estimate.estimate import Estimate
+from tremula.program.op import Phase
 from tremula.program.stages import pipeline_stages
 from tremula.program.variant import StageStart
 from tremula.study.dialect import Dialect
-from tremula.study.split import report
+
+#: layers that a list must have at least to be what `layers_per_ipu` counts
+_FEWEST_LAYERS = 4
+#: what a bar is made of, and its colours in a notebook
+_MARKS = {"forward": "█", "recompute": "▒", "backward": "░"}
+_COLOURS = {"forward": "#3b6ea5", "recompute": "#9fbfdf", "backward": "#d98a3d"}
 
 
 @dataclass(frozen=True)
@@ -26,7 +37,6 @@ class IpuLoad:
 
     @property
     def cycles(self) -> float:
-        """All of them."""
         return self.forward + self.recompute + self.backward
 
     @property
@@ -90,18 +100,66 @@ class Split:
         )
 
     def config(self) -> dict[str, Any]:
-        """The split in plain values, for JSON or TOML."""
-        return report.config(self)
+        """Stages with their IPUs; and the layers on each IPU, where the model is one list of equal layers."""
+        found = self.estimate
+        turns = (
+            {"gradient_accumulation_steps": found.loops.gradient_accumulation}
+            if found.training
+            else {"inference_device_iterations": found.loops.device_iterations}
+        )
+        layers = layers_per_ipu(found)
+        return {
+            "ipus_per_replica": found.deployment.ipus_per_replica,
+            "stages": [{"module": "", "ipu": 0}, *({"module": b.module, "ipu": b.ipu} for b in self.begins)],
+            **turns,
+            **({} if layers is None else {"layers_per_ipu": layers}),
+        }
 
     def chart(self, width: int = 48) -> str:
         """One bar per IPU: forward, recomputed forward and backward, with the fullest tile beside it."""
-        return report.chart(self, width)
+        most = max((load.cycles for load in self.loads), default=0.0) or 1.0
+        mean = sum(load.cycles for load in self.loads) / max(1, len(self.loads)) or 1.0
+        title = "modelled cycles of a micro-batch"
+        lines = [f"{' IPU':<6}{title:<{width + 2}}{'cycles':>13} {'mean':>6} {'tile':>5}"]
+        for load in self.loads:
+            bar, total = "", 0.0
+            for part, mark in _MARKS.items():  # parts end where their sums do, so that rounding never adds up
+                total += getattr(load, part)
+                bar += mark * (round(width * total / most) - len(bar))
+            lines.append(
+                f"{load.ipu:>4}  {bar:<{width + 2}}{load.cycles:>13,.0f} {load.cycles / mean:>6.0%} "
+                f"{load.memory_share:>5.0%}{'' if load.memory_share <= 1.0 else ' does not fit'}"
+            )
+        used = (part for part in _MARKS if any(getattr(load, part) for load in self.loads))
+        return "\n".join([*lines, "      " + "  ".join(f"{_MARKS[part]} {part}" for part in used)])
 
     def __str__(self) -> str:
-        return report.text(self)
+        memory = self.estimate.memory
+        head = (
+            f"{len(self.begins) + 1} stages on {len(self.loads)} IPUs: {self.throughput:,.0f} samples/s modelled, "
+            f"busiest IPU {self.imbalance:.1%} above the mean, "
+            f"{memory.max_tile_bytes / memory.tile_memory_bytes:.0%} of tile memory"
+        )
+        return "\n".join([head, self.reason, "", self.chart(), "", *self.lines(), *self.options_lines()])
 
     def _repr_html_(self) -> str:
-        return report.html(self)
+        most = max((load.cycles for load in self.loads), default=0.0) or 1.0
+        rows = []
+        for load in self.loads:
+            parts = "".join(
+                f'<span style="display:inline-block;height:1em;background:{colour};width:'
+                f'{60.0 * getattr(load, part) / most:.2f}%" title="{part}: {getattr(load, part):,.0f} cycles"></span>'
+                for part, colour in _COLOURS.items()
+            )
+            rows.append(
+                f"<tr><td>IPU {load.ipu}</td><td style='width:30em;text-align:left;white-space:nowrap'>{parts}</td>"
+                f"<td>{load.cycles:,.0f} cycles</td><td>{load.memory_share:.0%} of a tile</td></tr>"
+            )
+        lines = "\n".join([*self.lines(), *self.options_lines()])
+        return (
+            f"<div><p>{self.throughput:,.0f} samples/s modelled, busiest IPU {self.imbalance:.1%} above the mean. "
+            f"{escape(self.reason)}</p><table>{''.join(rows)}</table><pre>{escape(lines)}</pre></div>"
+        )
 
 
 def loads_by_ipu(found: Estimate) -> tuple[IpuLoad, ...]:
@@ -118,3 +176,32 @@ def loads_by_ipu(found: Estimate) -> tuple[IpuLoad, ...]:
         )
         for ipu in range(found.deployment.ipus_per_replica)
     )
+
+
+def layers_per_ipu(found: Estimate) -> list[int] | None:
+    """Layers of the model's longest list of equal layers by IPU; None if there is none, or a layer is cut."""
+    program = found.program
+    ipus: dict[str, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
+    sizes: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for number in program.of_phase(Phase.FORWARD):
+        op = program.ops[number]
+        parts = op.module.split(".")
+        for at, part in enumerate(parts):
+            if part.isdigit():
+                owner = ".".join(parts[:at])
+                ipus[owner][int(part)].add(op.ipu)
+                sizes[owner][int(part)] += 1
+    equal = [
+        owner
+        for owner, ops in sizes.items()
+        if len(ops) >= _FEWEST_LAYERS and len(set(ops.values())) == 1 and set(ops) == set(range(len(ops)))
+    ]
+    if not equal:
+        return None
+    owner = max(equal, key=lambda each: len(sizes[each]))
+    if any(len(on) > 1 for on in ipus[owner].values()):
+        return None
+    counts = [0] * found.deployment.ipus_per_replica
+    for on in ipus[owner].values():
+        counts[on.pop()] += 1
+    return counts

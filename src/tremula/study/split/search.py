@@ -1,14 +1,13 @@
 """The automatic split: candidates by dynamic programming, judged by the full chip model, then moved cut by cut.
 
-Dynamic programming (cuts.py) has exact cycles and rough memory. So the bound on memory is found by bisection: the
-fastest split first, the smallest one next, and between them until the fastest that fits is known closely enough.
-The best then has its cuts moved, one by one, away from the IPU that limits it. What fits comes before what is fast;
-nothing is captured twice. The result is as right as the chip model is (docs/accuracy.md).
+Dynamic programming (cuts.py) has exact cycles and rough memory, so the bound on memory is found by bisection. The best
+split then has its cuts moved, one by one, away from the IPU that limits it. Nothing is captured twice.
 """
 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,7 +20,7 @@ from tremula.plan.planner import Planner
 from tremula.program.stages import fewest_micro_batches, pipeline_stages
 from tremula.schedule.deployment import Deployment
 from tremula.study.split.cuts import Solution, Stages, by_ipu, kept_together, shortest, smallest
-from tremula.study.split.judging import Judged, Judging, by_rank, rank_of
+from tremula.study.split.judging import Judged, Judging, rank_of
 from tremula.study.split.loads import Loads, pairs
 from tremula.study.split.reasons import impossible, reason
 from tremula.study.split.result import Split
@@ -61,20 +60,12 @@ def find_split(
     planner: Planner | None = None,
     budget: Budget | None = None,
 ) -> Split:
-    """The best split of `program` over `ipus` IPUs that is found within `budget`.
+    """The best split of `program`, with its loops, over `ipus` IPUs of a replica that is found within `budget`.
 
-    Args:
-        program: captured in segments; its loops are taken as they are.
-        ipus: IPUs of a replica, one stage on each, and perhaps a last one back on IPU 0.
-        deployment: settings of the device; execution and IPUs per replica are set here (see `pipelined`).
-        system: chips, machines and links.
-        planner: one with cached plans.
-        budget: of time and evaluations.
-
-    Raises:
-        Error: too few micro-batches to fill the pipeline, or nowhere to cut, with what stands in the way.
+    Each IPU has one stage, and IPU 0 perhaps the last one too. See `pipelined` for what is set in `deployment`.
     """
-    return _Search(program, ipus, deployment, system, planner, budget or Budget()).result()
+    judging = Judging(program, pipelined(deployment, ipus, program.program.training), system, planner)
+    return _Search(program, ipus, judging, budget or Budget()).result()
 
 
 def judge(
@@ -83,25 +74,20 @@ def judge(
     deployment: Deployment,
     system: System,
     *,
-    ipus: int | None = None,
     planner: Planner | None = None,
 ) -> Split:
-    """A split that is given, (module, IPU) for each stage after the first, as the same model judges it.
-
-    Raises:
-        Error: a module at which no stage can begin.
-    """
+    """A split that is given, (module, IPU) for each stage after the first, as the same model judges it."""
     places = {cut.module: piece for piece, cut in enumerate(program.cuts, 1)}
-    unknown = [module for module, _ in begins if module not in places]
+    modules, on = [module for module, _ in begins], [0, *(ipu for _, ipu in begins)]
+    unknown = [module for module in modules if module not in places]
     if unknown:
         raise Error(
             f"No stage can begin at {', '.join(unknown)}: forward must call the module exactly once, and another "
             "module may begin at the same op. `Segmented.cuts` lists where stages can begin."
         )
-    count = ipus if ipus is not None else 1 + max((ipu for _, ipu in begins), default=0)
-    judging = Judging(program, pipelined(deployment, count, program.program.training), system, planner)
-    pieces, on = [places[module] for module, _ in begins], [0, *(ipu for _, ipu in begins)]
-    return judging.split(judging.judged(tuple(pieces), tuple(on)), lambda _: "as it was given")
+    judging = Judging(program, pipelined(deployment, 1 + max(on), program.program.training), system, planner)
+    pieces = tuple(places[module] for module in modules)
+    return judging.split(judging.judged(pieces, tuple(on)), lambda _: "as it was given")
 
 
 def _corrections(true: Sequence[float], said: Sequence[float]) -> NDArray[np.float64]:
@@ -119,53 +105,43 @@ def _shifted(begins: tuple[int, ...], pieces: int) -> Iterator[tuple[int, ...]]:
                     yield moved
 
 
+@dataclass(frozen=True)
 class _Search:
     """One search; splits are tuples of the pieces with which their stages begin."""
 
-    def __init__(
-        self,
-        program: Segmented,
-        ipus: int,
-        deployment: Deployment,
-        system: System,
-        planner: Planner | None,
-        budget: Budget,
-    ) -> None:
-        self._program, self._ipus, self._budget = program, ipus, budget
-        self._judging = Judging(
-            program, pipelined(deployment, ipus, program.program.training), system, planner
-        )
+    program: Segmented
+    ipus: int
+    judging: Judging
+    budget: Budget
 
     def result(self) -> Split:
-        """The best that is found."""
-        self._check_micro_batches(self._ipus)
-        loads = self._judging.loads()
+        self._check_micro_batches(self.ipus)
+        loads = self.judging.loads()
         problems = self._problems(loads)
+        by_rank = operator.attrgetter("rank")
         best = [(min(self._candidates(problem), key=by_rank, default=None), problem) for problem in problems]
         starts = sorted(((b, p) for b, p in best if b is not None), key=lambda start: start[0].rank)
         if not starts:
-            raise Error(impossible(self._program, loads, self._ipus))
+            raise Error(impossible(self.program, loads, self.ipus))
         fits, least = starts[0][0].rank
         close = [start for start in starts if start[0].rank <= (fits, least * (1.0 + _HOPELESS))]
         found = min((self._moved(*start) for start in close), key=by_rank)
         fastest = self._fastest(problems)
         gain = fastest.throughput / found.throughput - 1.0 if fastest is not None and fastest.excess else 0.0
-        return self._judging.split(found, lambda estimate: reason(estimate, loads, gain))
-
-    # -- candidates --------------------------------------------------------------------------------------
+        return self.judging.split(found, lambda estimate: reason(estimate, loads, gain))
 
     def _problems(self, loads: Loads) -> list[Stages]:
         """With one stage per IPU, and with a last one back on IPU 0."""
         tied = pairs(loads.shared)
         found = []
         for returns in (False, True):
-            count = self._ipus + returns
-            if count > loads.pieces or (returns and (self._ipus == 1 or not self._enough(count))):
+            count = self.ipus + returns
+            if count > loads.pieces or (returns and (self.ipus == 1 or not self._enough(count))):
                 continue
             load = np.stack([loads.cycles(last=s == count - 1) for s in range(count)])
             memory = np.stack([loads.bytes(s, count) for s in range(count)])
             load = kept_together(load, tied, returns=returns)
-            found.append(Stages(load, memory, self._judging.depth, returns))
+            found.append(Stages(load, memory, self.judging.depth, returns))
         return found
 
     def _candidates(self, problem: Stages) -> Iterator[Judged]:
@@ -186,23 +162,18 @@ class _Search:
             if least.excess:  # nothing fits: take some of all, from the smallest to the fastest
                 between = low + (high - low) * turn / (_BISECTIONS + 1)
             found = shortest(problem, between)
-            if found is None:
-                low = low if least.excess else between
-                continue
-            judged = self._judge(problem, found)
-            yield judged
+            judged = None if found is None else self._judge(problem, found)
+            if judged is not None:
+                yield judged
             if least.excess:
                 continue
-            if judged.excess:
+            if judged is not None and judged.excess:
                 high = between
             else:
                 low = between
 
     def _judge(self, problem: Stages, solution: Solution) -> Judged:
-        return self._judging.judged(solution.begins, self._on(problem))
-
-    def _on(self, problem: Stages) -> tuple[int, ...]:
-        return (*range(self._ipus), *((0,) if problem.returns else ()))
+        return self.judging.judged(solution.begins, (*range(self.ipus), *([0] if problem.returns else [])))
 
     def _fastest(self, problems: Sequence[Stages]) -> Judged | None:
         """The split that would be taken if memory were no matter."""
@@ -212,20 +183,14 @@ class _Search:
         _, problem, fast = min(found, key=lambda each: each[0])
         return self._judge(problem, fast)
 
-    # -- moving cuts -------------------------------------------------------------------------------------
-
     def _moved(self, best: Judged, problem: Stages) -> Judged:
         """`best` with its cuts moved as long as that makes it better."""
-        improved = True
-        while improved and not self._spent():
-            improved = False
-            for begins in self._neighbours(best, problem):
-                if self._spent():
-                    break
-                judged = self._judging.judged(begins, best.ipu_of_stage)
-                if judged.rank < best.rank:
-                    best, improved = judged, True
-                    break
+        for begins in self._neighbours(best, problem):
+            if self._spent():
+                break
+            judged = self.judging.judged(begins, best.ipu_of_stage)
+            if judged.rank < best.rank:
+                return self._moved(judged, problem)
         return best
 
     def _neighbours(self, best: Judged, problem: Stages) -> list[tuple[int, ...]]:
@@ -239,7 +204,7 @@ class _Search:
         found: list[tuple[tuple[float, float], tuple[int, ...]]] = []
         for begins in _shifted(best.begins, problem.pieces):
             load = float(np.max(right_load * by_ipu(problem, problem.load, begins)))
-            if not np.isfinite(load) or self._judging.knows(begins, best.ipu_of_stage):
+            if not np.isfinite(load) or self.judging.knows(begins, best.ipu_of_stage):
                 continue
             excess = max(0.0, float(np.max(right_memory * by_ipu(problem, problem.memory, begins))) - 1.0)
             rank = rank_of(excess, load)
@@ -249,28 +214,26 @@ class _Search:
         return [begins for _, begins in sorted(found)]
 
     def _spent(self) -> bool:
-        judging, budget = self._judging, self._budget
-        return judging.evaluations >= budget.evaluations or judging.seconds >= budget.seconds
+        done, most = self.judging, self.budget
+        return done.evaluations >= most.evaluations or done.seconds >= most.seconds
 
-    # -- micro-batches -----------------------------------------------------------------------------------
+    @property
+    def _turns(self) -> int:
+        """Micro-batches that go through the pipeline one after the other."""
+        flat = self.program.program
+        return flat.loops.gradient_accumulation if flat.training else flat.loops.device_iterations
 
     def _enough(self, forward_stages: int) -> bool:
-        flat = self._program.program
-        turns = flat.loops.gradient_accumulation if flat.training else flat.loops.device_iterations
-        return turns >= fewest_micro_batches(forward_stages, flat.training)
+        return self._turns >= fewest_micro_batches(forward_stages, self.program.program.training)
 
     def _check_micro_batches(self, forward_stages: int) -> None:
         if self._enough(forward_stages):
             return
-        flat = self._program.program
-        needed = pipeline_stages(forward_stages, flat.training)
-        dialect = self._program.dialect
-        if flat.training:
-            setting, value = dialect.accumulation_setting, flat.loops.gradient_accumulation
-        else:
-            setting, value = dialect.iterations_setting, flat.loops.device_iterations
+        training, dialect = self.program.program.training, self.program.dialect
+        needed = pipeline_stages(forward_stages, training)
+        setting = dialect.accumulation_setting if training else dialect.iterations_setting
         raise Error(
             f"A pipeline over {forward_stages} IPUs has {needed} stages "
-            f"{'with the backward pass ' if flat.training else ''}and needs as many micro-batches to fill it: set "
-            f"{setting} to {needed} or more. It is {value} now."
+            f"{'with the backward pass ' if training else ''}and needs as many micro-batches to fill it: set "
+            f"{setting} to {needed} or more. It is {self._turns} now."
         )

@@ -1,7 +1,6 @@
 """A program that can be cut: captured in segments, with the places at which a stage can begin.
 
-Segments that no stage can begin at belong to the piece before them. A piece is thus what a split moves as a whole;
-the first piece begins with the forward pass itself.
+A piece is what a split moves as a whole: a segment that can begin a stage, with those after it that cannot.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ class Segmented:
 
     @property
     def pieces(self) -> int:
-        """How many there are."""
         return 1 + len(self.cuts)
 
     @property

@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 from torch.utils.data import DataLoader
+
+from tremula.distributed.host_run import ReadingSpeed
 
 #: a measurement takes at most this many times the seconds that were asked for, start-up included
 _LIMIT = 3
@@ -43,21 +44,6 @@ def set_current(loader: DataLoader[Any]) -> None:
 def current() -> DataLoader[Any] | None:
     """The loader that was iterated over last; None if it is not tracked."""
     return _current
-
-
-@dataclass(frozen=True)
-class ReadingSpeed:
-    """How fast a loader was read, once it was under way."""
-
-    samples: int
-    batches: int
-    seconds: float
-    workers: int  #: processes that load; 0: the program's own
-
-    @property
-    def samples_per_second(self) -> float:
-        """Measured by this machine's clock."""
-        return self.samples / self.seconds
 
 
 def measure_speed(

@@ -22,16 +22,21 @@ _SETTERS = {"optimizer_state": "setOptimizerLocation", "accumulators": "setAccum
 
 
 class TorchCode:
-    """Lines for one model.
-
-    Args:
-        module: decides how submodules are written; None: by their names alone.
-    """
+    """Lines for one model (see `Dialect`); without its module, submodules are written by their names alone."""
 
     front_end = "torch"
     accumulation_setting = "poptorch.Options().Training.gradientAccumulation"
     iterations_setting = "poptorch.Options().deviceIterations"
     host_block = "poptorch.CPU"
+    half_precision: Lines = (
+        "model.half()",
+        "inputs = tuple(x.half() if x.is_floating_point() else x for x in inputs)  # and what the loader yields",
+    )
+    half_partials: Lines = ("options.Precision.setPartialsType(torch.half)",)
+    half_accumulators: Lines = (
+        "optimizer.accum_type = torch.float16  # or accum_type=torch.float16 where it is made",
+    )
+    last_results: Lines = ("options.outputMode(poptorch.OutputMode.Final)",)
 
     def __init__(self, module: torch.nn.Module | None = None) -> None:
         self._module = module
@@ -59,37 +64,19 @@ class TorchCode:
         return (*lines, f"{name}.{setting}({micro_batches})  # at least {needed}")
 
     def device_iterations(self, count: int) -> Lines:
-        """Iterations of the device's loop per call."""
         return (f"options.deviceIterations({count})",)
 
     def accumulation(self, count: int) -> Lines:
-        """Micro-batches per weight update."""
         return (f"options.Training.gradientAccumulation({count})",)
 
     def micro_batch(self, samples: int) -> Lines:
-        """Samples of a micro-batch."""
         loader = "poptorch.DataLoader(options, dataset, batch_size=batch_size)"
         return (f"batch_size = {samples}  # of the data loader: {loader}",)
 
     def replicas(self, count: int) -> Lines:
-        """Copies of the model."""
         return (f"options.replicationFactor({count})",)
 
-    def half_precision(self) -> Lines:
-        """Model and inputs in half precision."""
-        cast = "x.half() if x.is_floating_point() else x for x in inputs"
-        return ("model.half()", f"inputs = tuple({cast})  # and what the loader yields")
-
-    def half_partials(self) -> Lines:
-        """Partial sums in half precision."""
-        return ("options.Precision.setPartialsType(torch.half)",)
-
-    def half_accumulators(self) -> Lines:
-        """Gradient accumulators in half precision."""
-        return ("optimizer.accum_type = torch.float16  # or accum_type=torch.float16 where it is made",)
-
     def recomputation(self, mode: Literal["none", "norms"]) -> Lines:
-        """What is computed again before its gradient."""
         words = (0, "none") if mode == "none" else (2, "norms and element-wise ops only")
         return (_RECOMPUTATION.format(*words),)
 
@@ -116,7 +103,6 @@ class TorchCode:
         )
 
     def location(self, tensors: Literal["optimizer_state", "accumulators"], location: Location) -> Lines:
-        """Where tensors are stored."""
         setting = "poptorch.TensorLocationSettings()"
         if not location.on_chip:
             setting += ".useOnChipStorage(False)"
@@ -126,16 +112,10 @@ class TorchCode:
             setting += f".minElementsForOffChip({location.smallest_elements})"
         return (f"options.TensorLocations.{_SETTERS[tensors]}({setting})",)
 
-    def last_results(self) -> Lines:
-        """Return the results of the last micro-batch only."""
-        return ("options.outputMode(poptorch.OutputMode.Final)",)
-
     def prefetch(self, depth: int) -> Lines:
-        """Let the host send inputs ahead."""
         return (f'options._Popart.set("defaultPrefetchBufferingDepth", {depth})',)
 
     def overlap(self, io_tiles: int, *, accumulation_loop: bool, sum_results: bool) -> Lines:
-        """Transfer inputs on I/O tiles while the others compute."""
         loop = "Accumulation" if accumulation_loop else "DeviceIteration"
         output = ("options.outputMode(poptorch.OutputMode.Sum)  # overlap needs All or Sum",)
         return (

@@ -148,6 +148,7 @@ def test_text_and_html_say_the_same_and_html_is_escaped(split: Split) -> None:
     assert "&quot;" in html
     assert "BeginBlock(model" in html
     assert html.count("<tr>") == len(split.loads)
+    assert all(f"{load.cycles:,.0f}" in html for load in split.loads)
 
 
 @given(st.text(min_size=1).filter(lambda text: "." not in text and text not in nn.Module().__dir__()))
