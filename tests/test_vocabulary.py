@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -22,18 +23,30 @@ _NAMES = re.compile("|".join(SHIMS), re.IGNORECASE)
 _VARIABLE = re.compile(r"\b[A-Z]+_[A-Z0-9_]*\b")
 
 
-def mentions() -> dict[str, list[str]]:
-    """Lines that name a shim, by file."""
+#: options and methods of a shim, by the spelling that only its interface has
+_API = Path(__file__).parent / "golden" / "poptorch_api.json"
+_CAMEL_CASE = re.compile(r"[a-z]+[A-Z]\w+")
+
+
+def mentions(names: re.Pattern[str], *more_tables: str) -> dict[str, list[str]]:
+    """Lines that match `names`, by file."""
     found: dict[str, list[str]] = {}
     for path in sorted(ENGINE.rglob("*.py")):
         name = path.relative_to(ENGINE).as_posix()
-        if not name.startswith(TABLES):
+        if not name.startswith((*TABLES, *more_tables)):
             lines = path.read_text(encoding="utf-8").splitlines()
-            hits = [line.strip() for line in lines if _NAMES.search(_VARIABLE.sub("", line))]
+            hits = [line.strip() for line in lines if names.search(_VARIABLE.sub("", line))]
             if hits:
                 found[name] = hits
     return found
 
 
 def test_the_engine_names_no_shim() -> None:
-    assert mentions() == {}
+    assert mentions(_NAMES) == {}
+
+
+def test_the_engine_names_no_option_of_a_shim() -> None:
+    members = {name for members in json.loads(_API.read_text()).values() for name in members}
+    options = {name for name in members if _CAMEL_CASE.fullmatch(name)}
+    assert "replicationFactor" in options
+    assert mentions(re.compile(rf"\b({'|'.join(sorted(options))})\b"), "settings/") == {}

@@ -27,7 +27,7 @@ def test_devices_run_out_and_come_back():
         attachment.attach()
     assert sorted(attachment.device.id for attachment in held) == [0, 1, 2, 3]
     late = Attachment(1, hardware=True)
-    with pytest.raises(Error, match=r"Failed to acquire 1 IPU\(s\)(?s:.*)detachFromDevice"):
+    with pytest.raises(Error, match=r"Failed to acquire 1 IPU\(s\)(?s:.*)detach"):
         late.attach()
     held[2].detach()
     late.attach()

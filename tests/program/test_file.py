@@ -219,7 +219,9 @@ def test_what_is_no_program_is_said_to_be_none(tmp_path: Path) -> None:
         save_program(Program([], []), tmp_path / "text" / "below")
 
 
-def test_a_program_is_read_without_any_framework(saved: Path) -> None:
+def test_a_program_is_read_without_any_framework(program: Program, tmp_path: Path) -> None:
+    saved = tmp_path / "net.program"
+    save_program(replace(program, mappings={}, vertices=()), saved)
     code = (
         "import sys\n"
         "from tremula.estimate import estimate\n"

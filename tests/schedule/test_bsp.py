@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tremula.hardware.catalogue import chip
 from tremula.plan.planner import Planner
+from tremula.program.control import Call, Execute, Repeat, Sequence
 from tremula.program.op import Op, Phase
 from tremula.program.program import Program
 from tremula.program.tensor import Role, Tensor
@@ -55,6 +56,19 @@ def test_rows_come_together_once() -> None:
     softmax = Softmax(64, 64)
     program = _program((_PRODUCT, (1, 0), 2), (softmax, (2,), 3), (softmax, (3,), 4), tensors=5)
     assert op_costs(program, Planner(chip("mk2"))).rearranged == [0, 4 * 64 * 64, 0]
+
+
+@given(st.integers(0, 5), st.integers(0, 5))
+def test_an_op_costs_as_often_as_the_control_tree_runs_it(outer: int, inner: int) -> None:
+    program = _program((_PRODUCT, (1, 0), 2), (_ADD, (2,), 3), tensors=4)
+    planner = Planner(chip("mk2"))
+    once = op_costs(program, planner).costs
+    loop = Repeat(outer, Sequence((Execute(0), Repeat(inner, Call("add")))))
+    program.control, program.functions = Sequence((loop, Call("add"))), {"add": Execute(1)}
+    costs = op_costs(program, planner).costs
+    assert costs[0].cycles == pytest.approx(outer * once[0].cycles)
+    assert costs[1].cycles == pytest.approx((outer * inner + 1) * once[1].cycles)
+    assert costs[0].bytes == once[0].bytes
 
 
 def test_equal_ops_are_one_cost_and_views_are_free(layered: Callable[..., Any]) -> None:

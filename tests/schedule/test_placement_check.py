@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tremula.errors import Error
 from tremula.hardware.catalogue import system
 from tremula.program.loops import Loops
+from tremula.program.tiles import TileInterval
 from tremula.schedule.deployment import Deployment, Location
 from tremula.schedule.placement_check import check_placement
 
@@ -52,10 +54,16 @@ def test_settings_that_make_no_sense(layered: Callable[..., Any], setting: str, 
         check_placement(layered(1), Deployment(**{setting: value}), system("m2000"))
 
 
+def test_data_that_the_program_places_itself(layered: Callable[..., Any]) -> None:
+    program = replace(layered(1), mappings={0: (TileInterval(tile=0, begin=0, end=1),)})
+    with pytest.raises(Error, match="leave out the tile mappings"):
+        check_placement(program, Deployment(), system("m2000"))
+
+
 def test_streaming_memory_that_is_too_small(layered: Callable[..., Any]) -> None:
     off_chip = Location(on_chip=False)
     program = layered(2, width=100_000, loops=Loops(replicas=4))
-    with pytest.raises(Error, match="useReplicatedTensorSharding"):
+    with pytest.raises(Error, match="Shard them over replicas"):
         check_placement(program, Deployment(optimizer_state=off_chip, weights=off_chip), system("m2000"))
     sharded = Location(on_chip=False, sharded=True)
     check_placement(program, Deployment(optimizer_state=sharded, weights=sharded), system("m2000"))

@@ -25,7 +25,7 @@ class DeviceSettings:
     """How one program is compiled for, and put on, a device.
 
     Attributes:
-        kind: what made the program, such as `trainingModel`; for the log and the ledger.
+        kind: what the user made it with; for the log and the ledger.
         label: what the program is called in the log, the ledger and the counters.
         name: what the user calls it: the folder of its profile; by default what it does.
         use_model: whether it runs on an IPU model; None: as the machine is set up.

@@ -20,7 +20,7 @@ from tremula.hardware.machine import Machine
 from tremula.hardware.system import System
 from tremula.settings import env
 
-#: what `ipuHardwareVersion` and POPTORCH_IPU_MODEL_VERSION call the chips; Bow has the instruction set of Mk2
+#: what programs and POPTORCH_IPU_MODEL_VERSION call the chips; Bow has the instruction set of Mk2
 _CHIP_OF_VERSION = {"ipu1": "mk1", "ipu2": "mk2", "ipu21": "c600"}
 _DATA = Path(__file__).parent / "data"
 #: files nested deeper than this are taken for a circle

@@ -17,7 +17,7 @@ from tremula.errors import Error
 class Device:
     """A set of neighbouring IPUs that act as one target."""
 
-    id: int  #: what `useIpuId` and `--device-id` name
+    id: int  #: what programs and `--device-id` name
     ipus: tuple[int, ...]  #: indices of its IPUs in the partition
 
     @property

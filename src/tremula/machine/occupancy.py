@@ -84,7 +84,7 @@ def holders_text(found: Occupancy, ipus: list[int]) -> str:
     for pid, usage, held in holders(found, ipus):
         which = f"IPU {held[0]}" if len(held) == 1 else f"IPUs {held[0]} to {held[-1]}"
         if pid == os.getpid():
-            own = "another model of this process; call detachFromDevice() on it"
+            own = "another program of this process; detach that one first"
             lines.append(f"  {which}: {own if usage.attached_at else 'reserved by this process'}")
             continue
         since = f" for {span_text(time.time() - usage.attached_at)}" if usage.attached_at else ""

@@ -41,11 +41,10 @@ _ADVICE = {
     Category.ACTIVATIONS: "a smaller micro-batch (with more gradient accumulation), recomputation, or "
     "fewer recomputation checkpoints",
     Category.STASHES: "recomputation, fewer checkpoints, fewer pipeline stages or a smaller micro-batch",
-    Category.TEMPORARIES: "a lower setAvailableMemoryProportion, or a smaller micro-batch",
+    Category.TEMPORARIES: "a lower available memory proportion, or a smaller micro-batch",
     Category.WEIGHTS: "more IPUs for the model (pipeline stages), or half precision",
-    Category.OPTIMIZER_STATE: "optimizer state in streaming memory or sharded over replicas "
-    "(setOptimizerLocation with useOnChipStorage(False) or useReplicatedTensorSharding(True))",
-    Category.ACCUMULATORS: "accumulators in half precision (accum_type) or in streaming memory",
+    Category.OPTIMIZER_STATE: "optimizer state in streaming memory, or sharded over replicas",
+    Category.ACCUMULATORS: "accumulators in half precision or in streaming memory",
     Category.EXCHANGE_CODE: "fewer different shapes, so that layers share their code",
 }
 

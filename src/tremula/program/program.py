@@ -53,8 +53,11 @@ class Program:
                 tensor.storage = number
 
     def without_accumulation(self) -> Program:
-        """The same with every gradient going straight to the update, as with one micro-batch per step."""
-        if self.carried == self.gradients:
+        """The same with every gradient going straight to the update, as with one micro-batch per step.
+
+        A program with a control tree stays as it is: its tree says what runs.
+        """
+        if self.carried == self.gradients or self.control is not None:
             return self
         tensors = list(self.tensors)
         for gradient, accumulator in zip(self.gradients, self.carried, strict=True):

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from tremula.hardware.chip import Chip
 from tremula.plan.cost import Bytes, Cost, Superstep, Why, in_sequence
 from tremula.plan.planner import Planner
+from tremula.program.control import op_runs
 from tremula.program.op import Op, Phase
 from tremula.program.program import Program
 from tremula.program.tensor import LASTING
@@ -39,7 +40,7 @@ FREE = Cost(
 
 @dataclass(frozen=True)
 class OpCosts:
-    """Costs of all ops of a program, by their numbers, for one run of each."""
+    """Costs of all ops of a program, by their numbers, for one run of the program's control tree."""
 
     costs: list[Cost]
     #: bytes that each op moves to have its operands in place
@@ -60,7 +61,15 @@ def op_costs(program: Program, planner: Planner) -> OpCosts:
             cost = known[key] = _cost(op.works, moved, planner)
         costs.append(cost)
         rearranged.append(moved)
-    return OpCosts(costs, rearranged)
+    return OpCosts(_repeated(program, costs), rearranged)
+
+
+def _repeated(program: Program, costs: list[Cost]) -> list[Cost]:
+    """Each cost as often as the control tree runs its op; a program without a tree runs each once."""
+    if program.control is None:
+        return costs
+    runs = op_runs(program.control, program.functions, lambda op: costs[op].cycles)
+    return [cost.repeated(runs.get(number, 0)) for number, cost in enumerate(costs)]
 
 
 def _lay_out(program: Program, op: Op, number: int, layouts: list[int]) -> int:

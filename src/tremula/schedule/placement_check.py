@@ -18,8 +18,14 @@ def check_placement(program: Program, deployment: Deployment, system: System) ->
     """Raise an error if `program` cannot lie on `system` as `deployment` says.
 
     Raises:
-        Error: an unknown mode, an IPU that is not there, more stages than IPUs, or more replicas than fit.
+        Error: an unknown mode, data placed by the program itself, an IPU that is not there, more stages than IPUs, or
+            more replicas than fit.
     """
+    if program.mappings or program.vertices:
+        raise Error(
+            "The program places its data and vertices on tiles itself. The chip model places them itself as well and "
+            "cannot follow another placement yet; leave out the tile mappings and vertices to have it modelled."
+        )
     _one_of("execution", deployment.execution, EXECUTIONS)
     _one_of("pipeline_schedule", deployment.pipeline_schedule, SCHEDULES)
     _one_of("recompute", deployment.recompute, RECOMPUTE)
@@ -32,19 +38,19 @@ def check_placement(program: Program, deployment: Deployment, system: System) ->
         raise Error(
             f"Op {highest.name}{where} is placed on IPU {highest.ipu}, but a replica has {ipus} "
             f"{'IPU, number 0' if ipus == 1 else f'IPUs, 0 to {ipus - 1}'}{_stages(program, deployment, ipus)}. "
-            "Give the block another ipu_id, or the replica more IPUs."
+            "Place it on another IPU, or give the replica more IPUs."
         )
     needed = ipus * program.loops.replicas
     if needed > system.ipus:
         raise Error(
             f"{program.loops.replicas} replicas of {ipus} IPUs need {needed} IPUs and system {system.name} has "
-            f"{system.ipus}. Use a larger system, fewer replicas (replicationFactor), or fewer IPUs per replica."
+            f"{system.ipus}. Use a larger system, fewer replicas, or fewer IPUs per replica."
         )
     _check_streaming_memory(program, deployment, system)
     if not 0 <= deployment.io_tiles < system.chip.tiles:
         raise Error(
             f"{deployment.io_tiles} I/O tiles leave none of the {system.chip.tiles} tiles of "
-            f"{system.chip.name} to compute. Set numIOTiles to less, usually 32 to 192."
+            f"{system.chip.name} to compute. Use fewer I/O tiles, usually 32 to 192."
         )
 
 
@@ -65,8 +71,8 @@ def _check_streaming_memory(program: Program, deployment: Deployment, system: Sy
     if room and needed > room:
         raise Error(
             f"{needed:,} bytes of a replica are to live in streaming memory, which has {room:,.0f} bytes for the "
-            f"{deployment.ipus_per_replica} IPUs of a replica on {system.name}. Shard them over replicas "
-            "(useReplicatedTensorSharding), keep some on chip, or use more IPUs per replica."
+            f"{deployment.ipus_per_replica} IPUs of a replica on {system.name}. Shard them over replicas, "
+            "keep some on chip, or use more IPUs per replica."
         )
 
 

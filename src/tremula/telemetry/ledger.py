@@ -42,7 +42,7 @@ _data_wait: Callable[[], tuple[float, int]] = lambda: (0.0, 0)  # noqa: E731
 
 
 def wrapped(kind: str, model_name: str) -> Entry:
-    """Note that `kind` (such as `trainingModel`) wrapped a model; the executor keeps the entry and counts on it."""
+    """Note that a model was wrapped; `kind` says with what. The executor keeps the entry and counts on it."""
     global _current
     if _current is None or _current.pid != os.getpid():  # a forked child starts its own record
         _current = Run(_program_name(), os.getpid(), time.time())
