@@ -28,11 +28,15 @@ class HostWeights:
         """Copy from the device."""
         self.outdated = False  # first: the look at the module's state below must not copy again
         log.layer(DEVICE_LAYER).debug("Writing weights from IPU to host")
-        host = self.tensors()
-        with torch.no_grad():
-            for name, value in executable.read_state().items():
-                if name in host:
-                    torch.Tensor.copy_(host[name].detach(), value)
+        try:
+            host = self.tensors()
+            with torch.no_grad():
+                for name, value in executable.read_state().items():
+                    if name in host:
+                        torch.Tensor.copy_(host[name].detach(), value)
+        except BaseException:
+            self.outdated = True
+            raise
         self.version += 1
 
     def to_device(self, executable: Executable[torch.Tensor], names: Iterable[str] | None = None) -> None:

@@ -360,19 +360,20 @@ class PoplarExecutor:
                 self._follow_training()
             given = steady.as_device(tensors)
         trainer = self._trainer
-        if trainer is not None:
-            trainer.write(self.copyWeightsToHostIfNeeded)
-        device.about_to_run()
-        with self._profiling.tracepoint("modelExecution"):
-            outputs, anchors = steady.run(tensors, given, synthetic=self._synthetic)
-        if anchors:
-            self._anchor_memory.update(zip(self._options.anchored_tensors, anchors, strict=True))
-        for output in outputs:
-            output.backward = _backward_refused
-        device.ran(tensors, outputs, started)
-        if trainer is not None:
-            self._weights.outdated = True
-            trainer.stepped()
+        with device.whole_call:
+            if trainer is not None:
+                trainer.write(self.copyWeightsToHostIfNeeded)
+            device.about_to_run()
+            with self._profiling.tracepoint("modelExecution"):
+                outputs, anchors = steady.run(tensors, given, synthetic=self._synthetic)
+            if anchors:
+                self._anchor_memory.update(zip(self._options.anchored_tensors, anchors, strict=True))
+            for output in outputs:
+                output.backward = _backward_refused
+            device.ran(tensors, outputs, started)
+            if trainer is not None:
+                self._weights.outdated = True
+                trainer.stepped()
         return steady.as_returned(outputs)
 
     def _admit(self, args: Any, kwargs: Any) -> tuple[SteadyCall, list[torch.Tensor], list[torch.Tensor]]:

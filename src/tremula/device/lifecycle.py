@@ -18,6 +18,7 @@ from tremula.device.profile import ProfileFile
 from tremula.device.progress import CompileProgress, ProgressBar
 from tremula.device.random_words import RandomWords
 from tremula.device.settings import DeviceSettings, DeviceWords, Line, allows_out_of_memory
+from tremula.device.whole_call import WholeCall
 from tremula.errors import Error
 from tremula.execute.executable import Executable, TurnTimes
 from tremula.settings.environment import env
@@ -91,6 +92,8 @@ class DeviceProgram(Generic[Program]):
         self.compile_seconds = 0.0
         self.ledger = ledger.wrapped(settings.kind, settings.label)
         self.random = RandomWords(settings.seed, words.device_layer)
+        #: to be entered while a call changes the program's state
+        self.whole_call = WholeCall()
         self._progress = CompileProgress(progress_bar)
         self._connection = DeviceConnection(settings, words)
         self._meter: CallMeter | None = None

@@ -22,6 +22,7 @@ from tremula.frontends.torch.execute.memory_format import channels_last_paramete
 from tremula.frontends.torch.execute.outputs import OutputCollector
 from tremula.frontends.torch.execute.precision import DEFAULT_PRECISION, Precision
 from tremula.frontends.torch.execute.random_state import RandomState
+from tremula.frontends.torch.execute.rollback import Rollback
 from tremula.frontends.torch.execute.shared_update import EarlyStep, SharedUpdate, can_copy
 from tremula.frontends.torch.execute.threads import choose_threads
 from tremula.frontends.torch.graphs.program import TorchProgram
@@ -72,6 +73,7 @@ class Executable(protocol.Executable[torch.Tensor]):
             reduction=reduction,
         )
         self._around = around
+        self._rollback = Rollback(around)
         update = fused_update if plain else None
         if update is None and program.update is not None:
             update = lower(program.update, precision)
@@ -117,10 +119,12 @@ class Executable(protocol.Executable[torch.Tensor]):
 
     def read_state(self) -> dict[str, torch.Tensor]:
         """The device's parameters and the first replica's buffers. Not copies: do not write to them."""
+        self._rollback.warn_if_torn()
         return self._state.read()
 
     def write_state(self, values: Mapping[str, torch.Tensor]) -> None:
         """Copy host values into the device's parameters and every replica's buffers."""
+        self._rollback.torn = False
         self._state.write(values)
 
     def read_optimizer(self) -> OptimizerState[torch.Tensor]:
@@ -170,6 +174,9 @@ class Executable(protocol.Executable[torch.Tensor]):
                         self._iterate(chunks, call)
                 else:
                     self._iterate(chunks, call)
+        except BaseException as problem:
+            self._rollback.undo(problem)
+            raise
         finally:
             torch._C._set_grad_enabled(gradients)
         if self.choice.open:
@@ -180,6 +187,7 @@ class Executable(protocol.Executable[torch.Tensor]):
     def _iterate(self, chunks: Sequence[Sequence[torch.Tensor]], call: _Call | _OnlyTurn) -> None:
         if self.choice.open:
             self.choice.before_call(chunks)
+        self._rollback.begin()
         self.choice.form.iterate(chunks, call, 0, self.program.loops.device_iterations)
 
     @contextlib.contextmanager

@@ -69,6 +69,9 @@ class RunContext:
         self._prepared_version = -1
         #: factor on the loss in the last device iteration
         self.loss_scale = torch.ones(())
+        #: weight updates that this call has made, and whether it is making one now
+        self.updates = 0
+        self.updating = False
 
     def held(self, replica: int) -> list[torch.Tensor]:
         """What the step takes before the inputs: parameters and buffers, or what was prepared of them."""
@@ -83,6 +86,14 @@ class RunContext:
         """The inputs of one turn."""
         index = chunk_index(self.program.loops, iteration, accumulation, replica)
         return [chunk[index] for chunk in chunks]
+
+    @contextlib.contextmanager
+    def update(self) -> Iterator[None]:
+        """Weights change inside; left by an error, `updating` stays."""
+        self.updating = True
+        yield
+        self.updating = False
+        self.updates += 1
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -216,7 +227,7 @@ class QuickForm:
         assert self._update is not None
         if training.divisor != 1.0:
             torch._foreach_div_(gradients, training.divisor)
-        with self._around.stream(0):
+        with self._around.update(), self._around.stream(0):
             self._update(
                 *self._around.state.trained, *gradients, *training.state.values(), *training.hyper.values()
             )
@@ -249,10 +260,12 @@ class CompiledForm:
             if unrolled == 1:
                 sink.started()
                 sink.produced(turn([*fixed, *(chunk[iteration] for chunk in chunks)]), iteration, 0, 0)
+                around.updates += 1
                 continue
             sink.started()
             micro_batches = [chunk[iteration + i] for i in range(unrolled) for chunk in chunks]
             values = turn([*fixed, *micro_batches])
+            around.updates += unrolled
             each = len(values) // unrolled
             for i in range(unrolled):
                 if i:
@@ -284,7 +297,8 @@ class CompiledForm:
             if self._end is not None:
                 self._end.finish()
             elif training is not None and self._code.update is not None:
-                self._code.update(update_arguments(around))
+                with around.update():
+                    self._code.update(update_arguments(around))
 
 
 def turn_arguments(around: RunContext, replica: int, turn: int = 0) -> list[torch.Tensor]:

@@ -79,6 +79,14 @@ class RandomState:
             yield
         torch.set_rng_state(before)
 
+    def streams(self) -> list[torch.Tensor]:
+        """The states of all streams; they are replaced, never changed in place."""
+        return self._states.copy()
+
+    def rewind(self, streams: list[torch.Tensor]) -> None:
+        """Take over what `streams` returned earlier."""
+        self._states = streams
+
     def words(self) -> list[int]:
         """The state as whole numbers: the seed, then the words of every replica's stream."""
         words = [self.seed]
