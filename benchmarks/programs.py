@@ -71,7 +71,6 @@ class Program:
     environment: str = ""
     copied: str = ""  # "from to": a file that the vendor's build puts where the program reads it
     older: str = ""  # release of a package that it needs and --path brings
-    empty_module: str = ""  # imported by the program and never used
 
     @property
     def name(self) -> str:
@@ -80,8 +79,7 @@ class Program:
 
     def given(self, more_paths: list[str]) -> str:
         """What it had to be given beyond data, for the table."""
-        parts = [f"an empty module `{self.empty_module}`"] if self.empty_module else []
-        parts += ["a start as in a notebook"] if self.as_notebook else []
+        parts = ["a start as in a notebook"] if self.as_notebook else []
         parts += [f"`{self.copied.split()[1]}`"] if self.copied else []
         parts += [f"`{pair}`" for pair in self.environment.split() if "VIRTUAL_IPUS" not in pair]
         parts += [self.older] if self.older and more_paths else []
@@ -128,8 +126,6 @@ def prepare(program: Program, checkout: pathlib.Path, scratch: pathlib.Path, dig
         source, target = (work / name for name in program.copied.split())
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, target)
-    if program.empty_module:
-        (work / f"{program.empty_module}.py").touch()
     if program.custom_library:
         library = work / program.custom_library
         library.parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,8 @@ TABLES = (
     "stack_layers.py",
     "distributed/protocol.py",
 )
-_NAMES = re.compile("|".join(SHIMS), re.IGNORECASE)
+#: popart is also a layer of the stack, with options and log lines of its own: as a shim it is named with a dot
+_NAMES = re.compile("|".join(rf"\b{name}\." if name == "popart" else name for name in SHIMS), re.IGNORECASE)
 #: names of environment variables are public interface; the table of variables describes them
 _VARIABLE = re.compile(r"\b[A-Z]+_[A-Z0-9_]*\b")
 

@@ -1,3 +1,5 @@
 """The version of the real package that this one stands in for."""
 
-__version__ = "3.3.0"
+from tremula.settings.shims import STACK_VERSION as __version__
+
+__all__ = ["__version__"]

@@ -71,10 +71,26 @@ def test_a_foreign_poptorch_in_front_of_ours_is_a_problem(
     assert "finds another package" in capsys.readouterr().err
 
 
-def test_a_package_that_we_do_not_ship_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "popart.py").write_text("")
+def test_the_unrelated_popart_of_the_package_index_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A distribution of that name exists that has nothing to do with IPUs."""
+    (tmp_path / "popart").mkdir()
+    (tmp_path / "popart" / "__init__.py").write_text("")
+    (tmp_path / "popart-0.5.dist-info").mkdir()
+    (tmp_path / "popart-0.5.dist-info" / "METADATA").write_text("Name: popart\nVersion: 0.5\n")
     monkeypatch.syspath_prepend(tmp_path)
-    [found] = [each for each in conflicts.foreign_packages() if each.name == "popart"]
+    monkeypatch.delitem(sys.modules, "popart", raising=False)
+    [finding] = [each for each in doctor.check_conflicts() if each.about == "popart"]
+    assert finding.level == "problem"
+    assert str(tmp_path / "popart") in finding.text
+    assert "pip uninstall popart" in finding.text
+
+
+def test_a_package_that_we_do_not_ship_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "popxl.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    [found] = [each for each in conflicts.foreign_packages() if each.name == "popxl"]
     assert not found.shadows_ours
     assert "problem" not in levels(doctor.check_conflicts())
 

@@ -58,7 +58,9 @@ def test_values_are_text_not_markup(
 def test_every_variable_of_ours_that_the_code_names_is_in_the_table() -> None:
     source = Path(tremula.__file__).parent.parent
     files = [
-        path for package in ("tremula", "poptorch", "popdist") for path in (source / package).rglob("*.py")
+        path
+        for package in ("tremula", "poptorch", "popdist", "popart")
+        for path in (source / package).rglob("*.py")
     ]
     named = {name for path in files for name in re.findall(r"\bTREMULA_[A-Z_]+\b", path.read_text("utf-8"))}
     assert named - {variable.name for variable in VARIABLES} == set()

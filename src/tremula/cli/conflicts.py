@@ -24,6 +24,7 @@ class OtherPackage:
     name: str
     where: str
     shadows_ours: bool  # programs import it instead of Tremula's
+    distribution: bool  # pip knows it under that name
 
 
 def home() -> Path:
@@ -55,10 +56,11 @@ def foreign_packages() -> list[OtherPackage]:
         ours = folder is not None and folder == shipped / name
         if folder is not None and not ours:
             # a name that we do not ship hides nothing of ours
-            found.append(OtherPackage(name, str(folder), shadows_ours=(shipped / name).is_dir()))
+            shadows = (shipped / name).is_dir()
+            found.append(OtherPackage(name, str(folder), shadows, distribution=version is not None))
         elif ours and version is not None:
             where = f"{folder} (the distribution {name} {version} was installed over Tremula's files)"
-            found.append(OtherPackage(name, where, shadows_ours=True))
+            found.append(OtherPackage(name, where, shadows_ours=True, distribution=True))
     return found
 
 

@@ -124,7 +124,11 @@ def check_conflicts() -> Iterator[Finding]:
         yield Finding("ok", "Poplar SDK", "none here, so nothing competes with Tremula")
     for other in conflicts.foreign_packages():
         if other.shadows_ours:
-            text = f"is not Tremula's but {other.where}; programs get that one. Use a clean environment."
+            text = f"is not Tremula's but {other.where}; programs get that one. "
+            if other.distribution:
+                text += f"pip uninstall {other.name}, then reinstall tremula; or use a clean environment."
+            else:
+                text += "Use a clean environment."
             yield Finding("problem", other.name, text)
         else:
             text = f"from elsewhere ({other.where}); Tremula does not ship it and leaves it alone."

@@ -62,7 +62,7 @@ OPTIONS: tuple[PopartOption, ...] = (
         "output_return_period replication_factor input_group_size input_cgt:4 execution_mode:3 output_mode:4 "
         "connection_type:3 random_seed accumulation_and_replication_reduction_type:3 "
         "meanAccumulationAndReplicationReductionStrategy:3 automaticLossScalingSettings.updatePeriod "
-        "syntheticDataMode:3"),
+        "syntheticDataMode:4"),
     *_rows(UINT, RECORDED,
         "tensors_liveness:4 ipu_version autoRecomputation:5 numIOTiles executionPhaseSettings.phases "
         "executionPhaseSettings.stages defaultBufferingDepth defaultPrefetchBufferingDepth "

@@ -7,6 +7,8 @@ MAIN_SHIM = "poptorch"
 #: the one for programs of several instances
 DISTRIBUTED_SHIM = "popdist"
 #: those that Tremula ships
-SHIMS = (MAIN_SHIM, DISTRIBUTED_SHIM, "gcipuinfo")
+SHIMS = (MAIN_SHIM, DISTRIBUTED_SHIM, "gcipuinfo", "popart")
+#: the version of the real stack that they stand in for
+STACK_VERSION = "3.3.0"
 #: import packages of the real stack that programs name
-STACK_PACKAGES = (*SHIMS, "popart", "popxl", "poplar", "pva")
+STACK_PACKAGES = (*SHIMS, "popxl", "poplar", "pva")
