@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import torch
 
 import tremula.frontends.torch.ops.fast_gather  # registers the custom op that comes with PopTorch
+import tremula.frontends.torch.ops.layout_copies  # registers those of public programs that keep the values
 import tremula.frontends.torch.ops.vendor_schemas  # defines torch.ops.poptorch.*
 from tremula.errors import Error
 from tremula.frontends.torch.capture.context import annotated, current

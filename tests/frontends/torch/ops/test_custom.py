@@ -84,6 +84,20 @@ def test_an_unknown_op_is_named_with_the_users_line(record: Any) -> None:
     assert custom.MODULES_VARIABLE in caught.value.message
 
 
+def test_an_attribute_that_the_implementation_does_not_take_is_named(record: Any, double: str) -> None:
+    with pytest.raises(
+        Error, match=r"Double of domain org\.example, used at .*, has no attribute scale"
+    ) as caught:
+        record(lambda w, x: apply(double, x, scale=3.0)[0] + 1, torch.zeros(2))
+    assert "test_custom.py" in caught.value.message
+    assert "Its implementation for this host takes the attributes: factor." in caught.value.message
+
+
+def test_too_many_inputs_are_refused_before_the_op_runs(record: Any, double: str) -> None:
+    with pytest.raises(Error, match="cannot be called so: too many positional arguments"):
+        record(lambda w, x: apply(double, x, x, x)[0] + 1, torch.zeros(2))
+
+
 def test_results_must_be_tensors(record: Any) -> None:
     custom.register(DOMAIN, "Word", lambda x: "no tensor")
     try:

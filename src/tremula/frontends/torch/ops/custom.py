@@ -5,6 +5,7 @@ modules that are imported (executed) when the first custom op is captured, and c
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import os
 import re
@@ -99,8 +100,27 @@ def _check_range(value: float) -> None:
 
 def call(inputs: Sequence[torch.Tensor], domain: str, name: str, attributes: str) -> list[torch.Tensor]:
     """Record (or, on real tensors, compute) a custom op; `attributes` comes from `encode_attributes`."""
-    find(domain, name)
+    _check_call(find(domain, name), inputs, json.loads(attributes))
     return list(custom(list(inputs), domain, name, attributes))
+
+
+def _check_call(op: CustomOp, inputs: Sequence[torch.Tensor], attributes: Mapping[str, Any]) -> None:
+    """Refuse inputs and attributes that the implementation does not take, or that it lacks."""
+    try:
+        signature = inspect.signature(op.forward)
+    except ValueError:  # written in C, without a description
+        return
+    try:
+        signature.bind(*inputs, **attributes)
+    except TypeError as problem:
+        known = list(signature.parameters)[len(inputs) :]
+        unknown = [name for name in attributes if name not in known]
+        said = f"has no attribute {', '.join(unknown)}" if unknown else f"cannot be called so: {problem}"
+        raise Error(
+            f"the custom op {op.name} of domain {op.domain}, used at {user_line() or 'an unknown line'}, {said}. "
+            f"Its implementation for this host takes the attributes: {', '.join(known) or 'none'}.",
+            type="popart_exception",
+        ) from problem
 
 
 def _import_modules() -> None:

@@ -16,8 +16,16 @@ DOMAIN = "poptorch.custom_ops"
 NAME = "FastGatherLastDim"
 
 
-def fast_gather_last_dim(data: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
-    """`data` gathered along its last dimension."""
+def fast_gather_last_dim(
+    data: torch.Tensor, index: torch.Tensor, *, axis: int = -1, debug_str: str = ""
+) -> torch.Tensor:
+    """`data` gathered along its last dimension, which `axis` may only confirm; `debug_str` names the op."""
+    if axis not in (-1, data.dim() - 1):
+        raise Error(
+            f"{NAME}: axis is {axis}, but this op gathers along the last dimension ({data.dim() - 1}, or -1) only; "
+            "torch.gather takes any.",
+            type="popart_exception",
+        )
     if data.shape[:-1] != index.shape[:-1]:
         raise Error(
             f"{NAME}: data {tuple(data.shape)} and index {tuple(index.shape)} must agree in all but the last extent; "

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from tremula.frontends.torch.ops import layout_copies
 from tremula.frontends.torch.rules.call import Call
 from tremula.frontends.torch.rules.products import proportion
 from tremula.frontends.torch.rules.rearrangement import rearranged
@@ -202,11 +203,13 @@ def overlapping_sum(call: Call) -> Lowered:
 
 
 def custom(call: Call) -> Lowered:
-    """An op of the user's own: only PopTorch's gather along the last dimension is known."""
+    """An op of the user's own: PopTorch's gather along the last dimension and copies of known programs are known."""
     operands = call.tensors()
     if call.argument("name") == "FastGatherLastDim" and len(operands) == 2:
         data, index = operands
         return call.lowered((Gather(data.elements, 1, index.elements, data.dtype, proportion(call)),))
+    if call.argument("domain") == layout_copies.DOMAIN and call.argument("name") in layout_copies.NAMES:
+        return call.lowered((Copy(operands[0].elements, operands[0].dtype, contiguous=1),), "copy")
     return call.unknown()
 
 
