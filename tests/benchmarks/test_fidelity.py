@@ -245,3 +245,12 @@ def test_the_modelling_benchmark_names_the_targets_that_are_missed(benchmark: An
     figures["warm"]["capture_s"] = 2.0
     assert modelling.table_line(row, figures).endswith("met")
     assert "not measured: too bad" in modelling.table_line(row, {"error": "too bad"})
+
+
+def test_a_case_says_which_system_it_is_about_whatever_this_machine_has(
+    benchmark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transfers, cases = benchmark("fidelity_transfers"), benchmark("fidelity_cases").shipped_cases()
+    named = [transfers.system_of(case).name for case in cases]
+    monkeypatch.setenv("TREMULA_SYSTEM", "c600")
+    assert [transfers.system_of(case).name for case in cases] == named

@@ -21,6 +21,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(variable.name, raising=False)
     monkeypatch.setenv("TREMULA_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("TREMULA_SYSTEM", "bow2000")
     return tmp_path
 
 

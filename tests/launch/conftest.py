@@ -18,11 +18,11 @@ from tremula.distributed.protocol import LAUNCHER
 
 @pytest.fixture(autouse=True)
 def no_launcher_around(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests may be run by anything; poprun is to find an ordinary environment."""
+    """The tests may be run by anything; poprun is to find an ordinary environment, and one Bow-2000."""
     for name in (
         LAUNCHER,
         "TREMULA_RESERVATION",
-        "TREMULA_SYSTEM",
+        "TREMULA_OWN_SYSTEM",
         "TREMULA_VIRTUAL_IPUS",
         "POPTORCH_IPU_MODEL",
     ):
@@ -34,6 +34,7 @@ def no_launcher_around(monkeypatch: pytest.MonkeyPatch) -> None:
         "PYTHONUNBUFFERED",
     ):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TREMULA_SYSTEM", "bow2000")
 
 
 class Started:

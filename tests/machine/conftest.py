@@ -32,13 +32,19 @@ Holder = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """State and configuration folders that nobody else uses, and no choice made in the environment."""
+    """State and configuration folders that nobody else uses, and one Bow-2000 with four IPUs."""
     monkeypatch.setenv("TREMULA_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for name in ("TREMULA_SYSTEM", "TREMULA_VIRTUAL_IPUS", "POPTORCH_IPU_MODEL", "POPTORCH_SMALL_IPU_MODEL"):
+    for name in (
+        "TREMULA_OWN_SYSTEM",
+        "TREMULA_VIRTUAL_IPUS",
+        "POPTORCH_IPU_MODEL",
+        "POPTORCH_SMALL_IPU_MODEL",
+    ):
         monkeypatch.delenv(name, raising=False)
     for name in ("IPUOF_VIPU_API_PARTITION_ID", "TREMULA_RESERVATION", "POPTORCH_WAIT_FOR_IPU"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TREMULA_SYSTEM", "bow2000")
     return tmp_path
 
 

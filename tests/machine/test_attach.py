@@ -78,12 +78,41 @@ def test_a_device_that_another_process_holds_names_it(holder):
     other = holder(4)
     assert said(other) == ["attached", "6\n"]
     mine = Attachment(1, hardware=True)
-    with pytest.raises(Error, match=rf"IPUs 0 to 3: process {other.pid} of .* kill {other.pid}"):
+    with pytest.raises(Error, match=rf"IPUs 0 to 3: process {other.pid} of ") as caught:
         mine.attach()
+    told = caught.value.message
+    assert "kill" not in told
+    assert "POPTORCH_WAIT_FOR_IPU=1 waits until they are free" in told
+    assert "TREMULA_OWN_SYSTEM=1 gives this program a system of its own" in told
     other.stdin.close()
     other.wait()
     mine.attach()
     mine.detach()
+
+
+def test_a_program_may_have_a_system_of_its_own(holder):
+    """As the message for busy IPUs offers: one variable, and programs with another word do not meet."""
+    assert said(holder(4))[0] == "attached"
+    assert said(holder(1))[0] == "refused"
+    assert said(holder(4, TREMULA_OWN_SYSTEM="1"))[0] == "attached"
+    assert said(holder(1, TREMULA_OWN_SYSTEM="1"))[0] == "refused"
+    assert said(holder(1, TREMULA_OWN_SYSTEM="2"))[0] == "attached"
+
+
+def test_the_next_word_is_offered_where_a_system_of_ones_own_is_busy(holder, monkeypatch):
+    monkeypatch.setenv("TREMULA_OWN_SYSTEM", "3")
+    said(holder(4))
+    with pytest.raises(Error, match=r"TREMULA_OWN_SYSTEM=4 gives this program"):
+        Attachment(1, hardware=True).attach()
+
+
+def test_a_process_in_its_own_way_is_offered_a_larger_system():
+    first = Attachment(4, hardware=True)
+    first.attach()
+    with pytest.raises(Error, match=r"call detachFromDevice\(\) on it\nA larger system has more") as caught:
+        Attachment(1, hardware=True).attach()
+    assert "TREMULA_OWN_SYSTEM" not in caught.value.message
+    first.detach()
 
 
 def test_kill_9_releases_the_device(holder):

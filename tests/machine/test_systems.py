@@ -5,12 +5,16 @@ import pytest
 from tremula.errors import Error
 from tremula.machine import systems
 
-pytestmark = pytest.mark.usefixtures("machine")
+
+@pytest.fixture(autouse=True)
+def unchosen(machine, monkeypatch):
+    """Nobody has chosen a system."""
+    monkeypatch.delenv("TREMULA_SYSTEM")
 
 
-def test_one_bow_2000_by_default():
+def test_a_bow_pod16_by_default():
     found = systems.current()
-    assert (found.name, found.ipus, found.chosen_by) == ("bow2000", 4, "default")
+    assert (found.name, found.ipus, found.chosen_by) == ("bow-pod16", 16, "default")
     assert found.hardware.chip.name == "bow"
     assert not systems.model_only()
 
@@ -21,7 +25,7 @@ def test_a_choice_lasts_until_it_is_forgotten():
     assert systems.current().chosen_by == str(systems.config_file())
     systems.forget()
     systems.forget()
-    assert systems.current().name == "bow2000"
+    assert systems.current().name == "bow-pod16"
 
 
 def test_the_environment_goes_before_the_file(monkeypatch):
@@ -68,3 +72,11 @@ def test_a_broken_choice_is_named(text):
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(Error, match=r"machine\.toml"):
         systems.current()
+
+
+def test_a_word_gives_folders_of_its_own(monkeypatch):
+    shared = systems.folder_of(systems.current())
+    monkeypatch.setenv("TREMULA_OWN_SYSTEM", "../mine" + "x" * 300)
+    own = systems.folder_of(systems.current())
+    assert own != shared
+    assert own.parent == shared.parent

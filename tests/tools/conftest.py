@@ -31,13 +31,14 @@ Holder = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Folders that nobody else uses, and nothing set: one Bow-2000 with four IPUs."""
+    """Folders that nobody else uses, and one Bow-2000 with four IPUs."""
     for variable in VARIABLES:
         monkeypatch.delenv(variable.name, raising=False)
     for name in ("COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TREMULA_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("TREMULA_SYSTEM", "bow2000")
     log.forget_once()
     return tmp_path
 

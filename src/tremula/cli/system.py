@@ -37,7 +37,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = action("list", "the systems that it could have", _list)
     use = action("use", "have this system from now on", _use)
     use.add_argument("name", metavar="NAME", help="bow-pod16, pod64, c600 ..., or the path of a system file")
-    action("forget", "go back to the default, one Bow-2000 with four IPUs", _forget)
+    action("forget", "go back to the default, a Bow-Pod16", _forget)
     for each in (show, listing):
         each.add_argument("--json", action="store_true", help="the same for scripts")
 
@@ -58,6 +58,8 @@ def _show(args: argparse.Namespace) -> int:
     print(
         f"{found['name']}: {found['title']}, {found['ipus']} virtual IPU(s), chosen by {found['chosen_by']}"
     )
+    if found["own"]:
+        print(f"  shared by programs with TREMULA_OWN_SYSTEM={found['own']} only")
     for partition in found["partitions"]:
         print(f"  partition {partition['name']}: {partition['ipus']} IPU(s) from {partition['first_ipu']} on")
     for holder in found["attached"]:
@@ -97,6 +99,7 @@ def _current() -> dict[str, Any]:
         "chip": system.hardware.chip.name,
         "ipus": system.ipus,
         "chosen_by": system.chosen_by,
+        "own": systems.own_name() or None,
         "partitions": [
             {"name": each.name, "first_ipu": each.first_ipu, "ipus": each.size} for each in partitions(system)
         ],

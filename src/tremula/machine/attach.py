@@ -17,7 +17,7 @@ from tremula.errors import Error
 from tremula.machine import faults
 from tremula.machine.counters import Meter, usage_of_this_process
 from tremula.machine.device_ids import Device
-from tremula.machine.occupancy import Occupancy, current_occupancy, holders_text, too_few
+from tremula.machine.occupancy import Occupancy, current_occupancy, holders_text, remedies, too_few
 from tremula.settings.environment import env
 
 #: most IPUs that one process may take; above it, a program needs one process per 64
@@ -171,9 +171,7 @@ class Attachment:
             what = f"all {len(candidates)} device(s) of that size are in use"
         ipus = sorted({ipu for device in candidates for ipu in device.ipus})
         return Error(
-            f"Failed to acquire {self._ipus} IPU(s): {what}.\n{holders_text(found, ipus)}"
-            "POPTORCH_WAIT_FOR_IPU=1 waits until one is free; a larger system has more "
-            f"(`tremula system`; this is {found.system.name} with {found.system.ipus} IPU(s)).",
+            f"Failed to acquire {self._ipus} IPU(s): {what}.\n{holders_text(found, ipus)}{remedies(found, ipus)}",
             type=stack_layers.COMPILED_ERROR,
         )
 

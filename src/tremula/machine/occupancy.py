@@ -79,7 +79,7 @@ def holders(found: Occupancy, ipus: list[int]) -> Iterator[tuple[int, Usage, lis
 
 
 def holders_text(found: Occupancy, ipus: list[int]) -> str:
-    """A line for each process that holds one of `ipus`, and how to get it back."""
+    """A line for each process that holds one of `ipus`."""
     lines = []
     for pid, usage, held in holders(found, ipus):
         which = f"IPU {held[0]}" if len(held) == 1 else f"IPUs {held[0]} to {held[-1]}"
@@ -90,10 +90,21 @@ def holders_text(found: Occupancy, ipus: list[int]) -> str:
         since = f" for {span_text(time.time() - usage.attached_at)}" if usage.attached_at else ""
         who = f" of {usage.user}" if usage.user else ""
         what = f" ({usage.command})" if usage.command else ""
-        lines.append(
-            f"  {which}: process {pid}{who}{what}{since}; it gives them back when it ends: kill {pid}"
-        )
+        lines.append(f"  {which}: process {pid}{who}{what}{since}; free when it ends or detaches")
     return "".join(f"{line}\n" for line in lines)
+
+
+def remedies(found: Occupancy, ipus: list[int]) -> str:
+    """What to do when all of `ipus` are in use: wait, or take a system that the other programs do not use."""
+    here = f"this is {found.system.name} with {found.system.ipus} IPU(s)"
+    if all(pid == os.getpid() for pid, _, _ in holders(found, ipus)):
+        return f"A larger system has more (`tremula system`; {here})."
+    own = systems.own_name()
+    unused = int(own) + 1 if own.isdecimal() else 1
+    return (
+        "POPTORCH_WAIT_FOR_IPU=1 waits until they are free. "
+        f"TREMULA_OWN_SYSTEM={unused} gives this program a system of its own ({here})."
+    )
 
 
 def span_text(seconds: float) -> str:

@@ -11,7 +11,7 @@ import time
 
 from tremula.errors import Error
 from tremula.machine.device_ids import Device
-from tremula.machine.occupancy import Occupancy, current_occupancy, holders_text, too_few
+from tremula.machine.occupancy import Occupancy, current_occupancy, holders_text, remedies, too_few
 
 _POLL_SECONDS = 0.2
 
@@ -59,6 +59,6 @@ def reserve(ipus: int, *, partition: str | None = None, timeout: float | None = 
             everything = list(range(found.partition.size))
             raise Error(
                 f"Failed to reserve {ipus} IPU(s) of partition {found.partition.name}: "
-                f"no device of that size is free.\n{holders_text(found, everything)}".rstrip()
+                f"no device of that size is free.\n{holders_text(found, everything)}{remedies(found, everything)}"
             )
         time.sleep(_POLL_SECONDS)

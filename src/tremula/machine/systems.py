@@ -1,8 +1,9 @@
 """Which virtual IPUs this machine has: one system of the hardware catalogue, chosen by the user.
 
 The environment is asked first (TREMULA_SYSTEM, TREMULA_VIRTUAL_IPUS), then the file that `tremula system use`
-writes; else it is one Bow-2000 with four IPUs. TREMULA_VIRTUAL_IPUS=0 stands for a machine without IPUs, on which
-programs get an IPU model that never runs out.
+writes; else it is a Bow-Pod16. TREMULA_VIRTUAL_IPUS=0 stands for a machine without IPUs, on which programs get an
+IPU model that never runs out. All programs of a user share the system, unless TREMULA_OWN_SYSTEM names another one
+of the same kind.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from tremula.settings.directories import state_directory
 from tremula.settings.environment import env
 
 #: the system of a machine unless the user chooses one
-DEFAULT = "bow2000"
+DEFAULT = "bow-pod16"
 #: most IPUs that a system may have: four racks of 64
 MAX_IPUS = 256
 _MAX_CONFIG_BYTES = 1 << 16
+_MAX_NAME = 64
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -66,6 +68,11 @@ def model_only() -> bool:
     if env.get("POPTORCH_IPU_MODEL") or env.get("POPTORCH_SMALL_IPU_MODEL"):
         return True
     return bool(env.get("TREMULA_VIRTUAL_IPUS") == 0)
+
+
+def own_name() -> str:
+    """The word under which this program shares a system with no program but those that have the same word."""
+    return str(env.get("TREMULA_OWN_SYSTEM"))
 
 
 def config_file() -> Path:
@@ -133,10 +140,13 @@ def _quoted(name: str) -> str:
 def folder_of(system: VirtualSystem) -> Path:
     """The folder of a system's files for this user, made if it is not there; raises Error if it cannot be made.
 
-    A home folder may be shared by many hosts, and each host has IPUs of its own; so has each choice of a system.
+    A home folder may be shared by many hosts, and each host has IPUs of its own; so has each choice of a system, and
+    each word in TREMULA_OWN_SYSTEM.
     """
     host = _UNSAFE.sub("_", socket.gethostname()) or "host"
-    path = state_directory() / "machine" / host / f"{_UNSAFE.sub('_', system.name)}-{system.ipus}"
+    own = _UNSAFE.sub("_", own_name())[:_MAX_NAME]
+    name = f"{_UNSAFE.sub('_', system.name)}-{system.ipus}" + (f"@{own}" if own else "")
+    path = state_directory() / "machine" / host / name
     if path.is_dir():
         return path
     try:

@@ -122,7 +122,10 @@ VARIABLES: tuple[Variable, ...] = (
     _text("TREMULA_SYSTEM", "name or file", "tremula.machine",
         "The system of virtual IPUs of this machine, which the chip model describes: bow2000, pod16, bow-pod64, "
         "c600 ... (docs/hardware.md lists them), or a chip: mk1, mk2, bow, c600, or a file of your own. Unset: what "
-        "`tremula system use` chose, else one Bow-2000."),
+        "`tremula system use` chose, else bow-pod16."),
+    _text("TREMULA_OWN_SYSTEM", "name", "tremula.machine",
+        "Programs (and tools) with the same word here share a system of virtual IPUs that others do not use. Unset: "
+        "the system that all other programs of the user share."),
     _text("TREMULA_RESERVATION", "process id", "tremula.machine",
         "The launcher inside whose reserved devices this process may attach; set by poprun."),
     _text("TREMULA_POPRUN", "process id", "tremula.launch, poptorch.Options",
