@@ -14,7 +14,7 @@ gc.disable()
 
 from tremula import log
 from tremula.errors import Error, RecoverableError, UnrecoverableError
-from tremula.frontends.torch.data.legacy import enable_legacy_sampler, legacy_torch_requested
+from tremula.frontends.torch.legacy import follow_switches, hints
 from tremula.settings import env
 
 from . import _impl, _logging, _poplar_executor, enums, optim, options, poptorch_core, profiling, testing
@@ -44,8 +44,7 @@ if env.get("POPLAR_SDK_ENABLED"):
         "A Poplar SDK is enabled in this environment (POPLAR_SDK_ENABLED), but this poptorch is Tremula's, which "
         "computes on the host. To use the SDK's own, uninstall tremula here or use another environment.",
     )
-if legacy_torch_requested():
-    enable_legacy_sampler()
+follow_switches()
 
 if _collects:
     gc.enable()

@@ -179,8 +179,11 @@ VARIABLES: tuple[Variable, ...] = (
         "Folder of the record of runs, and of the cache's key and locks; unset, the state folder of the user."),
     _text("TREMULA_CUSTOM_OPS", "module names", "tremula.frontends.torch.ops",
         "Modules, separated by commas, that register custom ops; imported when the first one is used."),
-    _flag("TREMULA_LEGACY_TORCH", False, "tremula.frontends.torch.data",
-        "Accept a few habits of programs for older torch that this one refuses."),
+    _flag("TREMULA_LEGACY_TORCH", False, "tremula.frontends.torch.legacy",
+        "Accept habits of programs for older torch and numpy that these refuse now; docs/programs.md lists them."),
+    _flag("TREMULA_LEGACY_PICKLE", False, "tremula.frontends.torch.legacy",
+        "Let torch.load unpickle whole objects where the program does not say weights_only, which executes whatever "
+        "the file says: only for files that you trust. Warns."),
     _count("TREMULA_THREADS", 0, "tremula.frontends.torch.execute",
         "Number of host threads that compute; 0 leaves the choice to torch (and OMP_NUM_THREADS)."),
     _choice("TREMULA_EXECUTION", ("auto", "quick", "compiled"), "tremula.frontends.torch.execute",
