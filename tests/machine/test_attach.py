@@ -109,7 +109,7 @@ def test_the_next_word_is_offered_where_a_system_of_ones_own_is_busy(holder, mon
 def test_a_process_in_its_own_way_is_offered_a_larger_system():
     first = Attachment(4, hardware=True)
     first.attach()
-    with pytest.raises(Error, match=r"call detachFromDevice\(\) on it\nA larger system has more") as caught:
+    with pytest.raises(Error, match=r"detach that one first\nA larger system has more") as caught:
         Attachment(1, hardware=True).attach()
     assert "TREMULA_OWN_SYSTEM" not in caught.value.message
     first.detach()
