@@ -105,7 +105,8 @@ def ipuHardwareIsAvailable(num_ipus: int = 1) -> bool:
 
 def ipuHardwareVersion() -> int:
     """Generation of the IPUs that are shown as hardware."""
-    assert ipuHardwareIsAvailable(), "No hardware available: the machine shows only an IPU model"
+    if not ipuHardwareIsAvailable():
+        raise AssertionError("No hardware available: the machine shows only an IPU model")
     return poptorch_core.ipuHardwareVersion()
 
 

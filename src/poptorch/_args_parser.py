@@ -195,13 +195,15 @@ class ArgsParser:
         names = self._varnames
         if not self._takes_any_name:
             for name in kwargs:
-                assert name in names, f"{name} is not a valid parameter: the model takes {names}"
+                if name not in names:
+                    raise AssertionError(f"{name} is not a valid parameter: the model takes {names}")
         if not self._takes_any_position:
             positions = [p.name for p in self._parameters if p.kind not in (_KEYWORD_ONLY, _KEYWORD)]
-            assert len(args) <= len(positions), (
-                f"Too many arguments provided: expected at most {len(positions)} positional ones "
-                f"({positions}) but got {len(args)}"
-            )
+            if len(args) > len(positions):
+                raise AssertionError(
+                    f"Too many arguments provided: expected at most {len(positions)} positional ones "
+                    f"({positions}) but got {len(args)}"
+                )
 
     def _bind(self, bound: Args, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         by_name = False  # everything after *rest has to be passed by name
@@ -220,7 +222,8 @@ class ArgsParser:
                 continue
             by_name = by_name or kind is _KEYWORD_ONLY
             if not by_name and index < len(args):
-                assert name not in kwargs, f"Parameter {name} was passed more than once"
+                if name in kwargs:
+                    raise AssertionError(f"Parameter {name} was passed more than once")
                 bound.appendArg(args[index], name)
                 continue
             if name in kwargs:

@@ -141,7 +141,8 @@ def BlockFunction(
 
 def removeBlocks(module: torch.nn.Module) -> None:
     """Take all `BeginBlock` marks off a module and those inside it."""
-    assert isinstance(module, torch.nn.Module), f"removeBlocks takes a module, not {type(module).__name__}"
+    if not isinstance(module, torch.nn.Module):
+        raise AssertionError(f"removeBlocks takes a module, not {type(module).__name__}")
     for inner in module.modules():
         kept = [item for item in inner._forward_pre_hooks.items() if not isinstance(item[1], _BlockHook)]
         inner._forward_pre_hooks = OrderedDict(kept)

@@ -91,15 +91,16 @@ def _one_micro_batch(tensor: torch.Tensor, loops: Loops) -> torch.Tensor:
             f"Zero-sized tensors are unsupported (Got shape {list(tensor.shape)}).",
         )
     size = tensor.shape[0] if tensor.dim() else 1
-    assert size % loops.factor == 0, (
-        f"Invalid batch dimension: In the input {tensor.shape}, the batch dimension ({size}) must be a multiple "
-        f"of Options.deviceIterations({loops.device_iterations}) * "
-        f"(Options.replicationFactor({loops.replicas}) / "
-        f"Options.inputReplicaGrouping.input_group_size({loops.input_group_size})) * "
-        f"Options.Training.gradientAccumulation({loops.gradient_accumulation}) = {loops.factor}: one call takes "
-        f"a combined batch. {loops.factor - size % loops.factor} more samples, or {size % loops.factor} fewer, "
-        "would make it one; a remainder at the end of an epoch is dropped with DataLoader(drop_last=True)."
-    )
+    if size % loops.factor != 0:
+        raise AssertionError(
+            f"Invalid batch dimension: In the input {tensor.shape}, the batch dimension ({size}) must be a multiple "
+            f"of Options.deviceIterations({loops.device_iterations}) * "
+            f"(Options.replicationFactor({loops.replicas}) / "
+            f"Options.inputReplicaGrouping.input_group_size({loops.input_group_size})) * "
+            f"Options.Training.gradientAccumulation({loops.gradient_accumulation}) = {loops.factor}: one call takes "
+            f"a combined batch. {loops.factor - size % loops.factor} more samples, or {size % loops.factor} fewer, "
+            "would make it one; a remainder at the end of an epoch is dropped with DataLoader(drop_last=True)."
+        )
     return tensor if tensor.dim() == 0 else tensor.narrow(0, 0, size // loops.factor)
 
 

@@ -64,13 +64,15 @@ class MultiConv:
 
     def perConvReservedTiles(self, value: int) -> MultiConv:
         """Tiles kept for each convolution."""
-        assert isinstance(value, int), "the number of tiles must be an integer"
+        if not isinstance(value, int):
+            raise AssertionError("the number of tiles must be an integer")
         self._per_conv_reserved_tiles = value
         return self
 
     def cycleBackOff(self, value: float) -> MultiConv:
         """Share of cycles, between 0 and 1, that a smaller plan may cost."""
-        assert isinstance(value, float), "the cycle back-off must be a float"
+        if not isinstance(value, float):
+            raise AssertionError("the cycle back-off must be a float")
         self._cycle_back_off = value
         return self
 
@@ -111,7 +113,8 @@ class NameScope:
     """
 
     def __init__(self, name: str) -> None:
-        assert isinstance(name, str), f"the name of a NameScope must be a string, not {type(name).__name__}"
+        if not isinstance(name, str):
+            raise AssertionError(f"the name of a NameScope must be a string, not {type(name).__name__}")
         self.name = name
 
     def __enter__(self) -> None:

@@ -16,6 +16,7 @@ from tremula.frontends.torch.dialect.device_words import DEVICE_LAYER
 from tremula.frontends.torch.optimize.adopt import adopt, host_step_message, mark_stepped
 from tremula.frontends.torch.optimize.spec import OptimizerSpec
 from tremula.frontends.torch.session import Session
+from tremula.invariants import instance
 
 from . import _optimizer_attributes, optim
 from ._host_weights import HostWeights
@@ -137,8 +138,7 @@ class DeviceOptimizer:
 
 def _state_dict(held: DeviceOptimizer) -> dict[str, Any]:
     """What `state_dict()` of an optimizer that a training model uses returns."""
-    optimizer = held.optimizer
-    assert isinstance(optimizer, optim.Optimizer)
+    optimizer = instance(held.optimizer, optim.Optimizer)
     if held._device.program is not None:
         held.read()
     return optimizer.get_state_dict()

@@ -79,9 +79,8 @@ def save(executor: PoplarExecutor, filename: str, export_model: bool, save_rng_s
 def _destination(filename: str) -> str:
     folder = os.path.dirname(filename)
     if folder:
-        assert not os.path.exists(folder) or os.path.isdir(folder), (
-            f"{folder} is not a folder, so nothing can be saved in it"
-        )
+        if os.path.exists(folder) and not os.path.isdir(folder):
+            raise AssertionError(f"{folder} is not a folder, so nothing can be saved in it")
         os.makedirs(folder, exist_ok=True)
     if not os.path.isdir(filename):
         return filename
@@ -171,11 +170,12 @@ def load(filename: str, edit_opts_fn: Callable[[Options], Any] | None = None) ->
     try:
         with container.opened(path) as opened:
             manifest = _Manifest(opened)
-            assert opened.has("model"), (
-                f"{path} was saved with 'export_model=False' and holds the compiled program only. Wrap the "
-                "model with poptorch.inferenceModel or poptorch.trainingModel and call "
-                f'loadExecutable("{path}") on the result.'
-            )
+            if not opened.has("model"):
+                raise AssertionError(
+                    f"{path} was saved with 'export_model=False' and holds the compiled program only. Wrap the "
+                    "model with poptorch.inferenceModel or poptorch.trainingModel and call "
+                    f'loadExecutable("{path}") on the result.'
+                )
             options = manifest.options()
             if edit_opts_fn is not None:
                 edit_opts_fn(options)

@@ -68,10 +68,11 @@ class OptimizerAttrTracker:
 
     def setType(self, optimizer_type: Any) -> None:
         """Name the optimizer in messages; the class has to be one that the device has an update for."""
-        assert isinstance(optimizer_type, _OptimizerType), (
-            "The device has no such optimizer. Use SGD, Adam, AdamW or RMSprop of torch.optim "
-            "or poptorch.optim, or poptorch.optim.LAMB."
-        )
+        if not isinstance(optimizer_type, _OptimizerType):
+            raise AssertionError(
+                "The device has no such optimizer. Use SGD, Adam, AdamW or RMSprop of torch.optim "
+                "or poptorch.optim, or poptorch.optim.LAMB."
+            )
         self.type = optimizer_type.name
 
     def enableChecks(self) -> None:
@@ -103,10 +104,13 @@ class _Value:
 
     def read(self, group: dict[str, Any], variable: optim.VariableAttributes | None) -> tuple[float, bool]:
         value = group.get(self.attribute, self.fallback)
-        assert value is not None, f"The optimizer's parameter groups lack the value {self.attribute}"
+        if value is None:
+            raise AssertionError(f"The optimizer's parameter groups lack the value {self.attribute}")
         if self.member is not None:
-            assert isinstance(value, tuple | list), f"{self.attribute} is a pair, not {value}"
-            assert len(value) == 2, f"{self.attribute} is a pair, not {value}"
+            if not isinstance(value, tuple | list):
+                raise AssertionError(f"{self.attribute} is a pair, not {value}")
+            if len(value) != 2:
+                raise AssertionError(f"{self.attribute} is a pair, not {value}")
             value = value[self.member]
         number = _number(value, self.attribute)
         constant = self.is_default(number) if variable is None else variable.isConstant(self.attribute)
@@ -116,7 +120,8 @@ class _Value:
 def _number(value: Any, attribute: str) -> float:
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         return float(value)
-    assert isinstance(value, numbers.Real), f"{attribute} is a number, not {value}"
+    if not isinstance(value, numbers.Real):
+        raise AssertionError(f"{attribute} is a number, not {value}")
     return float(value)
 
 
@@ -163,7 +168,6 @@ def convertOptimizerToDict(
     """
     optimizer_type = _type_of(optimizer)
     attr_tracker.setType(optimizer_type)
-    assert optimizer_type is not None
     _refuse_amsgrad(optimizer)
     _use_running_mean_for_half(optimizer, options, is_compiled)
     _say_what_is_ignored(optimizer, optimizer_type)
@@ -217,9 +221,10 @@ def _type_of(optimizer: torch.optim.Optimizer) -> _OptimizerType | None:
 def _same_in_groups(optimizer: torch.optim.Optimizer, attribute: str) -> bool:
     """A flag that all groups have to agree on."""
     flags = [bool(group.get(attribute, False)) for group in optimizer.param_groups]
-    assert len(set(flags)) == 1, (
-        f"All parameter groups must have the same value for the {attribute!r} attribute; they have {flags}"
-    )
+    if len(set(flags)) != 1:
+        raise AssertionError(
+            f"All parameter groups must have the same value for the {attribute!r} attribute; they have {flags}"
+        )
     return flags[0]
 
 

@@ -53,10 +53,10 @@ class _PopartOptions(Freezable):
             patterns: name of a pattern -> whether it is applied.
             level: the set to start from: 0 none, 1 the least, 2 the usual ones, 3 all.
         """
-        assert isinstance(level, int), f"level is a number from 0 to 3, not a {type(level).__name__}"
-        assert isinstance(patterns, dict), (
-            f"patterns is a dict of name: bool, not a {type(patterns).__name__}"
-        )
+        if not isinstance(level, int):
+            raise AssertionError(f"level is a number from 0 to 3, not a {type(level).__name__}")
+        if not isinstance(patterns, dict):
+            raise AssertionError(f"patterns is a dict of name: bool, not a {type(patterns).__name__}")
         self.set("patterns_level", level)
         return self.set("patterns", patterns)
 
@@ -108,7 +108,8 @@ class _PrecisionOptions(OptionsDict):
 
     def enableFloatingPointExceptions(self, enabled: bool) -> Self:
         """Stop with an error when a run divides by zero, overflows or meets a NaN (default: off)."""
-        assert isinstance(enabled, bool), "enableFloatingPointExceptions takes a bool"
+        if not isinstance(enabled, bool):
+            raise AssertionError("enableFloatingPointExceptions takes a bool")
         self._popart_options.set("enableFloatingPointChecks", enabled)
         return self
 
@@ -262,11 +263,13 @@ class TensorLocationSettings(OptionsDict):
         return self._flag("useIOTilesToStore", use)
 
     def _number(self, option: str, value: int) -> Self:
-        assert isinstance(value, int), f"{option} takes a number of elements, not a {type(value).__name__}"
+        if not isinstance(value, int):
+            raise AssertionError(f"{option} takes a number of elements, not a {type(value).__name__}")
         return self.createOrSet(**{option: value})
 
     def _flag(self, option: str, value: bool) -> Self:
-        assert isinstance(value, bool), f"{option} takes a bool, not a {type(value).__name__}"
+        if not isinstance(value, bool):
+            raise AssertionError(f"{option} takes a bool, not a {type(value).__name__}")
         return self.createOrSet(**{option: int(value)})
 
 
@@ -276,7 +279,8 @@ class _TensorLocationOptions(OptionsDict):
     def numIOTiles(self, num_tiles: int) -> Self:
         """How many tiles of each IPU do input and output only: an even number from 32 to 192."""
         fits = isinstance(num_tiles, int) and 32 <= num_tiles <= 192 and num_tiles % 2 == 0
-        assert fits, "numIOTiles must be an even number between 32 and 192."
+        if not fits:
+            raise AssertionError("numIOTiles must be an even number between 32 and 192.")
         return self.createOrSet(numIOTiles=num_tiles)
 
     def setActivationLocation(self, location: TensorLocationSettings) -> Self:
@@ -296,7 +300,8 @@ class _TensorLocationOptions(OptionsDict):
         return self._location("location_accumulator", location)
 
     def _location(self, option: str, location: TensorLocationSettings) -> Self:
-        assert isinstance(location, TensorLocationSettings), (
-            f"a location is a poptorch.TensorLocationSettings, not a {type(location).__name__}"
-        )
+        if not isinstance(location, TensorLocationSettings):
+            raise AssertionError(
+                f"a location is a poptorch.TensorLocationSettings, not a {type(location).__name__}"
+            )
         return self.createOrSet(**{option: location.toDict()})

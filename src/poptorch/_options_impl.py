@@ -80,11 +80,13 @@ class OptionsDict(Freezable):
         """Set options that exist, each to a value of its type. Returns the object."""
         self.checkIsFrozen()
         for option, value in kwargs.items():
-            assert option in self._values, f"Invalid option {option}: there are {sorted(self._values)}"
+            if option not in self._values:
+                raise AssertionError(f"Invalid option {option}: there are {sorted(self._values)}")
             expected = type(self._values[option])
-            assert isinstance(value, expected), (
-                f"Unexpected type {type(value).__name__} for option {option}: it takes {expected.__name__}"
-            )
+            if not isinstance(value, expected):
+                raise AssertionError(
+                    f"Unexpected type {type(value).__name__} for option {option}: it takes {expected.__name__}"
+                )
             self._values[option] = value
         return self
 
@@ -106,7 +108,8 @@ class OptionsDict(Freezable):
     def update(self, other: dict[str, Any]) -> dict[str, Any]:
         """Put these options into `other`, which must have none of them, and return it."""
         common = self._values.keys() & other.keys()
-        assert not common, f"Can't merge options: {sorted(common)} are set in two places"
+        if common:
+            raise AssertionError(f"Can't merge options: {sorted(common)} are set in two places")
         other.update(self._values)
         return other
 

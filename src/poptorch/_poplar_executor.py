@@ -26,6 +26,7 @@ from tremula.frontends.torch.dialect import program_log
 from tremula.frontends.torch.dialect.device_words import DEVICE_LAYER, WORDS
 from tremula.frontends.torch.session import Session
 from tremula.frontends.torch.settings import SessionSettings
+from tremula.invariants import present
 from tremula.program.source import user_line
 from tremula.telemetry import ledger
 
@@ -101,7 +102,8 @@ class PoplarExecutor:
         self._options = _executor_options.own_options(options)
         self._training = training
         self._poptorch_version = poptorch_version
-        assert training or optimizer is None, "an inference model has no optimizer"
+        if optimizer is not None and not training:
+            raise AssertionError("an inference model has no optimizer")
         _executor_options.resolve_output_modes(self._options, training)
         # Before the module changes class: afterwards its forward would be a wrapper's.
         self._args_parser = _args_parser.ArgsParser(model)
@@ -317,7 +319,8 @@ class PoplarExecutor:
     def attachToDevice(self) -> None:
         """Load the compiled program on a device again."""
         self._compiled()
-        assert not self._device.settings.offline, WORDS.offline
+        if self._device.settings.offline:
+            raise AssertionError(WORDS.offline)
         self._device.attach(self._load_state)
 
     def detachFromDevice(self) -> None:
@@ -380,10 +383,11 @@ class PoplarExecutor:
         """The long way of a call: compile or attach if need be, check every argument; returns the quick way for later
         calls, the tensors, and these as the device takes them.
         """
-        assert not self._device.settings.offline, (
-            "Trying to run a model on an offline device (ConnectionType.Never): use model.compile(inputs) instead "
-            "of model(inputs)"
-        )
+        if self._device.settings.offline:
+            raise AssertionError(
+                "Trying to run a model on an offline device (ConnectionType.Never): use model.compile(inputs) instead "
+                "of model(inputs)"
+            )
         bound = self._args_parser(args, kwargs, self.isCompiled())
         if not self.isCompiled():
             self._compile(bound)
@@ -392,8 +396,7 @@ class PoplarExecutor:
         if not self._training:
             self._follow_training()
         session = self._compiled()
-        compiled_for = self._executable_inputs
-        assert compiled_for is not None
+        compiled_for = present(self._executable_inputs, "the arguments of the compiled program")
         try:
             compiled_for.validateInputs(bound)
         except Error as error:
@@ -455,14 +458,16 @@ class PoplarExecutor:
 
     def getTensorNames(self) -> list[str]:
         """Names of all tensors of the compiled program."""
-        assert self.isCompiled(), "Model must be compiled before calling getTensorNames"
+        if not self.isCompiled():
+            raise AssertionError("Model must be compiled before calling getTensorNames")
         return self._compiled().tensor_names()
 
     def getAnchoredTensor(self, short_name: str) -> torch.Tensor:
         """Value of a tensor anchored with `Options.anchorTensor`, from the last call."""
-        assert short_name in self._anchor_memory, (
-            f"No tensor with name {short_name} found: anchor it with Options.anchorTensor and run the model"
-        )
+        if short_name not in self._anchor_memory:
+            raise AssertionError(
+                f"No tensor with name {short_name} found: anchor it with Options.anchorTensor and run the model"
+            )
         return self._anchor_memory[short_name]
 
     def _debugGetPopartIR(self) -> str:

@@ -42,9 +42,8 @@ class Stage:
     """
 
     def __init__(self, *block_ids: BlockId) -> None:
-        assert all(isinstance(block, str) for block in block_ids), (
-            f"a Stage is made of block ids, which are strings; got {block_ids}"
-        )
+        if not all(isinstance(block, str) for block in block_ids):
+            raise AssertionError(f"a Stage is made of block ids, which are strings; got {block_ids}")
         self._blocks = block_ids
         self._stage_id = -1
         self._phase_id = -1
@@ -57,7 +56,8 @@ class Stage:
 
     def ipu(self, ipu: int) -> Stage:
         """Run this stage on IPU number `ipu`, whatever its blocks say."""
-        assert isinstance(ipu, int), f"an IPU is named by its number, not by {type(ipu).__name__}"
+        if not isinstance(ipu, int):
+            raise AssertionError(f"an IPU is named by its number, not by {type(ipu).__name__}")
         self._ipu = ipu
         return self
 
@@ -82,10 +82,11 @@ class Phase:
         if all(isinstance(item, Stage) for item in arg):
             self.stages = arg  # type: ignore[assignment]
         else:
-            assert all(isinstance(item, str) for item in arg), (
-                "a Phase is made either of Stages or of block ids (strings), not of a mixture or of "
-                f"{[type(item).__name__ for item in arg]}"
-            )
+            if not all(isinstance(item, str) for item in arg):
+                raise AssertionError(
+                    "a Phase is made either of Stages or of block ids (strings), not of a mixture or of "
+                    f"{[type(item).__name__ for item in arg]}"
+                )
             self.stages = [Stage(*arg)]  # type: ignore[arg-type]
 
     def stage(self, idx: int) -> Stage:
@@ -94,9 +95,8 @@ class Phase:
 
     def ipus(self, *ipus: int) -> None:
         """Put the stages on these IPUs, one each, in order."""
-        assert len(ipus) == len(self.stages), (
-            f"this Phase has {len(self.stages)} stages but {len(ipus)} IPUs were given"
-        )
+        if len(ipus) != len(self.stages):
+            raise AssertionError(f"this Phase has {len(self.stages)} stages but {len(ipus)} IPUs were given")
         for stage, ipu in zip(self.stages, ipus, strict=True):
             stage.ipu(ipu)
 
@@ -110,9 +110,8 @@ class _IExecutionStrategy:
 
     def stage(self, block_id: BlockId) -> Stage:
         """The stage that contains the block `block_id`."""
-        assert block_id in self._block_map, (
-            f"Unknown block {block_id}: this strategy knows {list(self._block_map)}"
-        )
+        if block_id not in self._block_map:
+            raise AssertionError(f"Unknown block {block_id}: this strategy knows {list(self._block_map)}")
         return self._block_map[block_id]
 
     def backendOptions(self) -> dict[str, int | bool]:
@@ -147,7 +146,8 @@ class _IExecutionStrategy:
 
 def _add_blocks(block_map: dict[BlockId, Stage], stage: Stage, where: str) -> None:
     for block in stage.blocks:
-        assert block not in block_map, f"{block} is listed in more than one stage"
+        if block in block_map:
+            raise AssertionError(f"{block} is listed in more than one stage")
         _logger.debug(
             "block %s added to %s%s", block, where, "" if stage._ipu is None else f" on IPU {stage._ipu}"
         )
@@ -209,7 +209,8 @@ class _IPhasedExecution(_IExecutionStrategy):
     _serial = True
 
     def __init__(self, *phases: Any) -> None:
-        assert phases, "phased execution has no automatic stages: list the phases of the model"
+        if not phases:
+            raise AssertionError("phased execution has no automatic stages: list the phases of the model")
         self._tensors_liveness = enums.Liveness.AlwaysLive
         self._separate_backward_phase = False
         self._phases: list[Phase] = []
@@ -227,13 +228,16 @@ class _IPhasedExecution(_IExecutionStrategy):
 
     def phase(self, phase: int) -> Phase:
         """Phase number `phase`."""
-        assert isinstance(phase, int), "phases are numbered from 0"
-        assert phase >= 0, "phases are numbered from 0"
+        if not isinstance(phase, int):
+            raise AssertionError("phases are numbered from 0")
+        if phase < 0:
+            raise AssertionError("phases are numbered from 0")
         return self._phases[phase]
 
     def useSeparateBackwardPhase(self, use: bool = True) -> _IPhasedExecution:
         """Start the backward pass in a phase of its own instead of in the last forward phase."""
-        assert isinstance(use, bool), "use must be True or False"
+        if not isinstance(use, bool):
+            raise AssertionError("use must be True or False")
         self._separate_backward_phase = use
         return self
 
@@ -267,7 +271,8 @@ class ParallelPhasedExecution(_IPhasedExecution):
 
     def sendTensorsOffChipAfterFwd(self, off_chip: bool = True) -> ParallelPhasedExecution:
         """Keep activations off the chip between the forward and the backward pass."""
-        assert isinstance(off_chip, bool), "off_chip must be True or False"
+        if not isinstance(off_chip, bool):
+            raise AssertionError("off_chip must be True or False")
         self._tensors_liveness = enums.Liveness.OffChipAfterFwd if off_chip else enums.Liveness.AlwaysLive
         return self
 
@@ -277,6 +282,7 @@ class SerialPhasedExecution(_IPhasedExecution):
 
     def setTensorsLiveness(self, liveness: enums.Liveness) -> SerialPhasedExecution:
         """Say when tensors leave the chip."""
-        assert isinstance(liveness, enums.Liveness), "liveness must be a poptorch.Liveness"
+        if not isinstance(liveness, enums.Liveness):
+            raise AssertionError("liveness must be a poptorch.Liveness")
         self._tensors_liveness = liveness
         return self

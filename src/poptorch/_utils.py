@@ -71,7 +71,8 @@ def assert_signatures_match(
     """Check that two callables take the same parameters."""
     ours = inspect.signature(poptorch_method).parameters
     theirs = inspect.signature(reference_method).parameters
-    assert ours == theirs, f"parameters differ: expected {theirs}, got {ours}"
+    if ours != theirs:
+        raise AssertionError(f"parameters differ: expected {theirs}, got {ours}")
 
 
 def accessAttributes(attribute_id_str: str) -> dict[str, Any]:

@@ -283,9 +283,12 @@ def serializedMatMul(
         factor: number of parts; must divide that dimension.
         keep_precision: add the parts of half-precision products in single precision.
     """
-    assert isinstance(keep_precision, bool), "keep_precision must be True or False"
-    assert isinstance(factor, int), "factor must be an integer"
-    assert isinstance(mode, enums.MatMulSerializationMode), "mode must be a poptorch.MatMulSerializationMode"
+    if not isinstance(keep_precision, bool):
+        raise AssertionError("keep_precision must be True or False")
+    if not isinstance(factor, int):
+        raise AssertionError("factor must be an integer")
+    if not isinstance(mode, enums.MatMulSerializationMode):
+        raise AssertionError("mode must be a poptorch.MatMulSerializationMode")
     capture = current()
     if capture is None:
         return torch.matmul(lhs, rhs)
@@ -343,9 +346,8 @@ def identity_loss(x: torch.Tensor, reduction: str) -> torch.Tensor:
     Returns:
         The reduced tensor.
     """
-    assert reduction in _LOSS_REDUCTIONS, (
-        f"Unsupported reduction type! {reduction} is none of sum, mean, none"
-    )
+    if reduction not in _LOSS_REDUCTIONS:
+        raise AssertionError(f"Unsupported reduction type! {reduction} is none of sum, mean, none")
     return tremula.frontends.torch.ops.vendor_schemas.identity_loss(x, _LOSS_REDUCTIONS[reduction])
 
 

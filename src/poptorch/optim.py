@@ -67,9 +67,10 @@ class VariableAttributes:
             self._variable_attributes = [*self._variable_attributes, attr]
 
     def _check(self, attr: str) -> None:
-        assert attr in self._allowed_attributes, (
-            f"The optimizer has no attribute {attr!r}; it has {self._allowed_attributes}"
-        )
+        if attr not in self._allowed_attributes:
+            raise AssertionError(
+                f"The optimizer has no attribute {attr!r}; it has {self._allowed_attributes}"
+            )
 
 
 class Optimizer:
@@ -163,9 +164,10 @@ class Optimizer:
         """Store the optimizer-wide attributes, check them, and note which values are variable."""
         for name, default in self._own_attributes.items():
             value = given.get(name, default)
-            assert not name.endswith("accum_type") or value in _FLOAT_TYPES, (
-                f"{name} is {value}: accumulation types are torch.float16 or torch.float32"
-            )
+            if name.endswith("accum_type") and value not in _FLOAT_TYPES:
+                raise AssertionError(
+                    f"{name} is {value}: accumulation types are torch.float16 or torch.float32"
+                )
             setattr(self, name, value)
         self.variable_attrs = VariableAttributes([*given], [*self.defaults, "loss_scaling"])
 

@@ -175,9 +175,10 @@ class Options(_options_impl.OptionsDict):
 
     def setExecutionStrategy(self, strategy: _IExecutionStrategy) -> Self:
         """How the blocks of a model that spans several IPUs take turns (default: pipelined)."""
-        assert isinstance(strategy, _IExecutionStrategy), (
-            f"an execution strategy is e.g. poptorch.PipelinedExecution(), not a {type(strategy).__name__}"
-        )
+        if not isinstance(strategy, _IExecutionStrategy):
+            raise AssertionError(
+                f"an execution strategy is e.g. poptorch.PipelinedExecution(), not a {type(strategy).__name__}"
+            )
         self._execution_strategy = strategy
         return self
 
@@ -194,12 +195,14 @@ class Options(_options_impl.OptionsDict):
             output_mode: All, Final, EveryN, Sum, or Default (Final when training, All otherwise).
             output_return_period: the N of EveryN; ignored with the other modes.
         """
-        assert isinstance(output_mode, enums.OutputMode), (
-            f"outputMode takes a poptorch.OutputMode, not a {type(output_mode).__name__}"
-        )
+        if not isinstance(output_mode, enums.OutputMode):
+            raise AssertionError(
+                f"outputMode takes a poptorch.OutputMode, not a {type(output_mode).__name__}"
+            )
         if output_mode == enums.OutputMode.EveryN:
             positive = output_return_period is not None and output_return_period > 0
-            assert positive, "OutputMode.EveryN needs an output_return_period of 1 or more"
+            if not positive:
+                raise AssertionError("OutputMode.EveryN needs an output_return_period of 1 or more")
         elif output_return_period:
             logger.info(
                 "output_return_period is ignored: it goes with OutputMode.EveryN, not %s", output_mode
@@ -238,9 +241,10 @@ class Options(_options_impl.OptionsDict):
 
     def connectionType(self, connection_type: enums.ConnectionType) -> Self:
         """When to attach to a device: Always (default), OnDemand or Never."""
-        assert isinstance(connection_type, enums.ConnectionType), (
-            f"connectionType takes a poptorch.ConnectionType, not a {type(connection_type).__name__}"
-        )
+        if not isinstance(connection_type, enums.ConnectionType):
+            raise AssertionError(
+                f"connectionType takes a poptorch.ConnectionType, not a {type(connection_type).__name__}"
+            )
         return self.set(connection_type=connection_type.value)
 
     def useIpuModel(self, use_model: bool) -> Self:
@@ -249,7 +253,8 @@ class Options(_options_impl.OptionsDict):
 
     def useIpuId(self, ipu_id: int) -> Self:
         """Use the device of this id; its number of IPUs has to be what the model needs."""
-        assert isinstance(ipu_id, int), f"useIpuId takes a number, not a {type(ipu_id).__name__}"
+        if not isinstance(ipu_id, int):
+            raise AssertionError(f"useIpuId takes a number, not a {type(ipu_id).__name__}")
         return self.createOrSet(ipu_id=ipu_id)
 
     def useOfflineIpuTarget(self, ipu_version: int = 2) -> Self:
@@ -259,9 +264,10 @@ class Options(_options_impl.OptionsDict):
 
     def syncPattern(self, sync_pattern: enums.SyncPattern) -> Self:
         """Which IPUs wait for each other: Full (default), SinglePipeline or ReplicaAndLadder."""
-        assert isinstance(sync_pattern, enums.SyncPattern), (
-            f"syncPattern takes a poptorch.SyncPattern, not a {type(sync_pattern).__name__}"
-        )
+        if not isinstance(sync_pattern, enums.SyncPattern):
+            raise AssertionError(
+                f"syncPattern takes a poptorch.SyncPattern, not a {type(sync_pattern).__name__}"
+            )
         return self.set(sync_pattern=sync_pattern.value)
 
     def setAvailableMemoryProportion(self, available_memory_proportion: dict[str, float]) -> Self:
@@ -274,10 +280,11 @@ class Options(_options_impl.OptionsDict):
         for key, proportion in available_memory_proportion.items():
             number = key.removeprefix("IPU")
             well_formed = key.startswith("IPU") and number.isdigit()
-            assert well_formed, (
-                f'Invalid key {key!r}: memory proportions are given as {{"IPU0": 0.5}}, '
-                "with the number of the IPU after the letters"
-            )
+            if not well_formed:
+                raise AssertionError(
+                    f'Invalid key {key!r}: memory proportions are given as {{"IPU0": 0.5}}, '
+                    "with the number of the IPU after the letters"
+                )
             proportions[int(number)] = proportion
         return self.set(available_memory_proportion=proportions)
 
@@ -285,7 +292,8 @@ class Options(_options_impl.OptionsDict):
 
     def randomSeed(self, random_seed: int) -> Self:
         """Seed the random numbers of the device, and torch's own on the host."""
-        assert isinstance(random_seed, int), f"randomSeed takes a number, not a {type(random_seed).__name__}"
+        if not isinstance(random_seed, int):
+            raise AssertionError(f"randomSeed takes a number, not a {type(random_seed).__name__}")
         self.checkIsFrozen()
         torch.manual_seed(random_seed)
         return self.createOrSet(random_seed=random_seed)
@@ -399,9 +407,8 @@ class Options(_options_impl.OptionsDict):
 
     def toDict(self) -> dict[str, Any]:
         """All options in one dictionary, as handed to the engine. The output mode has to be settled."""
-        assert not self.defaultOutputMode(), (
-            "An output mode must be picked before the options become a dictionary"
-        )
+        if self.defaultOutputMode():
+            raise AssertionError("An output mode must be picked before the options become a dictionary")
         merged: dict[str, Any] = {**self._execution_strategy.backendOptions(), **self._popart.options}
         merged = self.update(merged)
         for group in (self._training, self._distributed, self._tensor_locations):

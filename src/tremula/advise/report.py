@@ -20,6 +20,7 @@ from tremula.advise.operations import Looks, operations
 from tremula.advise.recompilations import recompilations
 from tremula.errors import Error
 from tremula.formatting import plain
+from tremula.invariants import present
 from tremula.settings.environment import env
 from tremula.study.answer import Answer, Answers, ask
 from tremula.study.options import options_from_text, question_of
@@ -126,7 +127,7 @@ def _some(lines: Iterable[str]) -> list[str]:
 
 
 def _print_more(answers: Answers, chosen: Answer, console: Console) -> None:
-    assert chosen.estimate is not None
+    estimate = present(chosen.estimate, "the estimate")
     cut = chosen if chosen.split is not None else next((each for each in answers if each.split), None)
     if cut is not None and cut.split is not None:
         console.print(Text(f"\nHow the model is cut over {cut.result.setting['stages']} IPUs", style="bold"))
@@ -138,7 +139,7 @@ def _print_more(answers: Answers, chosen: Answer, console: Console) -> None:
         for look in looks.looks[:_LOOKS]:
             console.print(Text(plain(f"  {look}")))
         _print_rest(len(looks) - _LOOKS, console)
-    console.print(Text(f"\nIt would take {plain(str(compile_time(chosen.estimate)))}."))
+    console.print(Text(f"\nIt would take {plain(str(compile_time(estimate)))}."))
 
 
 def _print_rest(count: int, console: Console) -> None:
@@ -147,10 +148,9 @@ def _print_rest(count: int, console: Console) -> None:
 
 
 def _looks(answers: Answers, chosen: Answer) -> Looks:
-    assert chosen.estimate is not None
-    assert chosen.case is not None
-    unknown = answers.subject.captured(chosen.case.variant).unknown
-    return operations(chosen.estimate, unknown, answers.subject.dialect)
+    estimate, case = present(chosen.estimate, "the estimate"), present(chosen.case, "the case")
+    unknown = answers.subject.captured(case.variant).unknown
+    return operations(estimate, unknown, answers.subject.dialect)
 
 
 def _print_advice(advice: AdviceList, console: Console) -> None:

@@ -26,6 +26,7 @@ from filelock import Timeout
 from tremula.cli import conflicts
 from tremula.cli.command import Command, CommandError
 from tremula.formatting import plain
+from tremula.invariants import present
 from tremula.settings.shims import MAIN_SHIM
 from tremula.telemetry import ledger
 
@@ -170,16 +171,15 @@ def _lines_of(command: list[str], environment: dict[str, str], log: Path) -> Ite
             text=True,
             errors="replace",
         )
-        assert process.stdout is not None
+        printed = present(process.stdout, "the output of the command")
 
         def lines() -> Iterator[str]:
-            assert process.stdout is not None
-            for line in process.stdout:
+            for line in printed:
                 out.write(line)
                 yield line.rstrip("\n")
 
         try:
-            with process.stdout:
+            with printed:
                 yield lines()
             code = process.wait()
         except BaseException:

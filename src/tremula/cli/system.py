@@ -18,6 +18,7 @@ from rich.table import Table
 
 from tremula.cli.command import Command
 from tremula.hardware import catalogue
+from tremula.invariants import present
 from tremula.machine import systems
 from tremula.machine.occupancy import current_occupancy, holders, span_text
 from tremula.machine.partitions import partitions
@@ -80,8 +81,7 @@ def _current() -> dict[str, Any]:
         return {"name": None, "ipus": 0, "partitions": [], "attached": []}
     attached = []
     for partition in partitions(system):
-        occupancy = current_occupancy(partition.name)
-        assert occupancy is not None
+        occupancy = present(current_occupancy(partition.name), "the partition")
         for pid, usage, held in holders(occupancy, list(range(partition.size))):
             attached.append(
                 {

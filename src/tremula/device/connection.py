@@ -7,6 +7,7 @@ import weakref
 from tremula import log
 from tremula.device.settings import Connection, DeviceSettings, DeviceWords
 from tremula.errors import Error
+from tremula.invariants import present
 from tremula.machine import systems
 from tremula.machine.attach import Attachment, ipus_needed
 from tremula.machine.counters import Meter
@@ -81,8 +82,7 @@ class DeviceConnection:
 
     def about_to_run(self) -> None:
         """Fail if a fault of the device was asked for and it is time for it."""
-        assert self._attachment is not None
-        self._attachment.about_to_run()
+        present(self._attachment, "the device").about_to_run()
 
     def _log_attached(self, attachment: Attachment) -> None:
         log.layer(self._words.device_layer).debug("Attached to device %d", attachment.device.id)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tremula.errors import Error
 from tremula.formatting import ShownAsText
+from tremula.invariants import present
 from tremula.plan.cost import Cost, Why
 
 if TYPE_CHECKING:
@@ -143,8 +144,7 @@ def _reasons(estimate: Estimate, name: str) -> tuple[Explanation, ...]:
 
 
 def _pipeline(estimate: Estimate) -> Explanation:
-    pipeline = estimate.time.pipeline
-    assert pipeline is not None
+    pipeline = present(estimate.time.pipeline, "the pipeline")
     stages = tuple(
         Explanation(
             f"stage {stage.number} on IPU {stage.ipu}",

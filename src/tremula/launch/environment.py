@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from tremula.distributed import protocol
+from tremula.invariants import present
 from tremula.launch.check import Plan
 from tremula.launch.placement import Instance
 from tremula.launch.reservation import Devices
@@ -60,8 +61,7 @@ def as_mpirun_sets(plan: Plan, instance: Instance) -> dict[str, str]:
 
 def _server(plan: Plan, instance: Instance) -> dict[str, str]:
     """Options that were given win over the user's environment, and that over the defaults."""
-    settings, occupancy = plan.settings, plan.occupancy
-    assert occupancy is not None
+    settings, occupancy = plan.settings, present(plan.occupancy, "the partition")
     found = {}
     for name, option, value in (
         ("HOST", "vipu-server-host", settings.vipu_server_host),

@@ -16,6 +16,7 @@ import time
 
 from tremula.distributed.rendezvous_server import RendezvousServer
 from tremula.errors import Error
+from tremula.invariants import present
 from tremula.launch import environment, hosts, mpi_arguments, processes
 from tremula.launch.independent_models import IndependentModelsWarning
 from tremula.launch.mpi_output import Account, TaggedOutput
@@ -54,21 +55,20 @@ def run(current: Run, mpirun: str) -> int:
         logger.error(f"mpirun cannot be started: {problem.strerror}.")
         return 126
     logger.info(f"Waiting for mpirun (PID {process.pid})")
-    assert process.stdout is not None
-    assert process.stderr is not None
+    out, err = present(process.stdout, "mpirun's output"), present(process.stderr, "mpirun's errors")
     account = Account()
     pump = Pump(
         [
             (os.dup(pipe.fileno()), TaggedOutput(stream, account, current.shows))
-            for pipe, stream in ((process.stdout, current.out), (process.stderr, current.err))
+            for pipe, stream in ((out, current.out), (err, current.err))
         ]
     )
     pump.start()
     warning = IndependentModelsWarning(rendezvous, plan.layout.num_instances, logger)
     code = _supervise(current, process, signals, warning)
     current.clear_up(pump, signals)
-    process.stdout.close()
-    process.stderr.close()
+    out.close()
+    err.close()
     warning.finish()
     signals.ignore()
     return _conclude(current, process, code, signals, account)

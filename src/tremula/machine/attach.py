@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from tremula import log, stack_layers
 from tremula.errors import Error
+from tremula.invariants import present
 from tremula.machine import faults
 from tremula.machine.counters import Meter, usage_of_this_process
 from tremula.machine.device_ids import Device
@@ -150,8 +151,7 @@ class Attachment:
 
     def _candidates(self) -> list[Device]:
         """The devices that would do, free or not; raises Error if there are none."""
-        found = self._occupancy
-        assert found is not None
+        found = present(self._occupancy, "the partition")
         there = found.candidates(self._ipus)
         named = [device for device in there if self._device_id in (None, device.id)]
         if named:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tremula.invariants import present
 from tremula.plan.conv_bounds import grid_of
 from tremula.plan.conv_cost import Candidates, evaluate
 from tremula.plan.conv_grid import Grid, Target
@@ -200,8 +201,7 @@ class Search:
                     index = int(np.lexsort((found.cycles, found.bytes))[0])
                     if best is None or int(found.bytes[index]) < best.bytes:
                         best = Chosen(job, found, index)
-        assert best is not None
-        return best
+        return present(best, "a plan of a convolution")
 
     def others(self, taken: Chosen, most: int = 4) -> tuple[Chosen, ...]:
         """The best plan of each other kind of vertex and rewriting that was evaluated."""
@@ -223,8 +223,7 @@ def search(target: Target, shape: ConvShape, partials: str, proportion: float) -
     run = Search(target, shape, partials)
     memory = target.chip.tile_memory_bytes
     bound = proportion * memory
-    fastest = run.best(math.inf, serial=False)
-    assert fastest is not None, "a convolution without any plan"
+    fastest = present(run.best(math.inf, serial=False), "a plan of a convolution")
     relaxed: int | None = 0
     if bound <= 0:
         best: Chosen | None = run.smallest()

@@ -11,6 +11,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.invariants import present
 from tremula.plan.vertices.arrays import Array
 
 #: depths from which a reduction takes two and three stages
@@ -28,8 +29,7 @@ def _descent(depth: int, stages: int) -> tuple[list[int], float]:
         messages += depth / remaining
         if best is None or messages <= best[1]:
             best = [remaining, *rest], messages
-    assert best is not None
-    return best
+    return present(best, "a descent in stages")
 
 
 @functools.lru_cache(maxsize=4096)

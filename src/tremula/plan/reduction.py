@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tremula.hardware.chip import Chip
+from tremula.invariants import present
 from tremula.plan.codelets import compute_set_bytes
 from tremula.plan.cost import Alternative, Cost, Superstep, Why
 from tremula.plan.elementwise import nothing_to_do
@@ -145,8 +146,7 @@ def _search(work: Reduction, chip: Chip) -> tuple[_Option, list[_Option]]:
             best = option
         else:
             others.append(option)
-    assert best is not None
-    return best, sorted(others, key=lambda option: option.cycles)
+    return present(best, "a plan of a reduction"), sorted(others, key=lambda option: option.cycles)
 
 
 def _on_tile(work: Reduction, pieces: int, chip: Chip) -> _Stage:

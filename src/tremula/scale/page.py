@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tremula.invariants import present
 from tremula.scale import sentences as words
 from tremula.scale.data_rate import limits
 from tremula.scale.row import Layout, Measured, Row, ScalingStudy
@@ -89,8 +90,7 @@ def page_data(study: ScalingStudy) -> dict[str, Any]:
 
 
 def _data_about(study: ScalingStudy) -> str:
-    data = study.data
-    assert data is not None
+    data = present(study.data, "the rate of the data")
     workers = "" if data.workers is None else f", {data.workers} worker process{'es' * (data.workers != 1)}"
     how = f": {named(data.how, 400)}" if data.how else ""
     return f"One host: {data.samples_per_second:,.4g} samples/s, {named(data.origin, 40)}{workers}{how}."

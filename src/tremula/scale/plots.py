@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tremula.atomic_files import atomic_path
 from tremula.errors import Error
+from tremula.invariants import instance
 from tremula.scale.row import ScalingStudy
 from tremula.scale.sentences import headline, named
 
@@ -130,8 +131,7 @@ def _framed(study: ScalingStudy, title: str, paint: _Paint) -> Drawing:
     below = footer + 0.22 * -(-len(handles) // columns)
     height += above + below
     drawing.set_size_inches(width, height)
-    layout = drawing.get_layout_engine()
-    assert isinstance(layout, ConstrainedLayoutEngine)
+    layout = instance(drawing.get_layout_engine(), ConstrainedLayoutEngine)
     layout.set(rect=(0, below / height, 1, 1 - (above + below) / height))
     corner = (0.0, below / height)
     drawing.legend(handles=handles, loc="upper left", bbox_to_anchor=corner, ncols=columns, borderaxespad=0.2)

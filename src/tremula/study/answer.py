@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
 from tremula.formatting import plain
+from tremula.invariants import present
 from tremula.memory.categories import Category
 from tremula.program.variant import StageStart
 from tremula.progress import ProgressCallback, bar
@@ -103,8 +104,7 @@ def answer(study: Study, setting: Setting) -> Answer:
                 best = found
     except Error as problem:
         return Answer(study.subject.name, setting, None, None, problem=problem.message)
-    assert best is not None
-    return best
+    return present(best, "a plan of the setting")
 
 
 def _hopeless(plan: Plan, smaller: Answer) -> bool:
@@ -139,20 +139,20 @@ def _tried(study: Study, setting: Setting, plan: Plan) -> Answer:
 
 def split_for(study: Study, setting: Setting, plan: Plan) -> Split:
     """Cut the model over the IPUs of a replica, with the micro-batches that such a pipeline needs."""
-    assert plan.stages is not None
+    stages = present(plan.stages, "the number of stages")
     variant = variant_of(study, setting)
-    deployment = deployment_for(study, setting, variant, plan.stages)
+    deployment = deployment_for(study, setting, variant, stages)
     # one stage more than IPUs: a last one may go back to the first, to a weight that both use
-    loops, _ = loops_for(study, setting, plan.replicas, plan.stages + 1)
-    system = system_for(setting, plan.replicas * plan.stages)
+    loops, _ = loops_for(study, setting, plan.replicas, stages + 1)
+    system = system_for(setting, plan.replicas * stages)
     # replicas are alike: whether there are several matters to a split (their weights are reduced), how many only
     # where they share out what one would hold
     locations = (deployment.optimizer_state, deployment.weights, deployment.accumulators)
     shared = any(location.sharded for location in locations)
     alike = replace(loops, replicas=plan.replicas if shared else min(plan.replicas, 2))
-    key = (variant, alike, repr(deployment), system.chip, plan.stages)
+    key = (variant, alike, repr(deployment), system.chip, stages)
     if key not in study.splits:
-        study.splits[key] = study.split(Case(variant, loops, deployment, system, ()), plan.stages)
+        study.splits[key] = study.split(Case(variant, loops, deployment, system, ()), stages)
     return study.splits[key]
 
 

@@ -24,6 +24,7 @@ from tremula.frontends.torch.ops.overlap import check_settings, overlap_modes
 from tremula.frontends.torch.optimize.rules import apply_update, hyper_tensors, initial_state
 from tremula.frontends.torch.optimize.spec import OptimizerSpec
 from tremula.frontends.torch.settings import CaptureSettings
+from tremula.invariants import present
 from tremula.program.stages import Mode, StageSummary
 
 
@@ -75,8 +76,7 @@ def capture_program(
     _check_overlap(settings, step, len(inputs))
     program = _program(settings, spec, step, slots, input_names)
     if settings.training:
-        assert spec is not None
-        _add_update(settings, spec, program, state)
+        _add_update(settings, present(spec, "the optimizer"), program, state)
     verify(program)
     return Captured(program, step.result, step.computed)
 

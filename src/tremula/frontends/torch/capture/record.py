@@ -17,6 +17,7 @@ from torch.fx.experimental import proxy_tensor
 
 from tremula.frontends.torch.capture.context import Capture
 from tremula.frontends.torch.graphs.program import RECORD, Annotation, Record
+from tremula.invariants import present
 from tremula.program.op import Phase
 from tremula.program.source import user_line
 
@@ -133,8 +134,7 @@ def node_of(tensor: torch.Tensor) -> fx.Node | None:
 
 def set_node(tensor: torch.Tensor, node: fx.Node) -> None:
     """From now on `tensor` is what `node` makes."""
-    maker = proxy_tensor._CURRENT_MAKE_FX_TRACER
-    assert maker is not None
-    assert maker.fx_tracer is not None
-    slot = proxy_tensor.get_proxy_slot(tensor, maker.fx_tracer)
-    proxy_tensor.set_proxy_slot(tensor, maker.fx_tracer, replace(slot, proxy=fx.Proxy(node, maker.fx_tracer)))
+    maker = present(proxy_tensor._CURRENT_MAKE_FX_TRACER, "the recording")
+    tracer = present(maker.fx_tracer, "the tracer of the recording")
+    slot = proxy_tensor.get_proxy_slot(tensor, tracer)
+    proxy_tensor.set_proxy_slot(tensor, tracer, replace(slot, proxy=fx.Proxy(node, tracer)))

@@ -28,6 +28,7 @@ import torch
 import torch.utils.data
 
 from tremula.frontends.torch.data.collate import BatchCollate, is_plain
+from tremula.invariants import present
 
 _FLAGS_BYTES = mmap.PAGESIZE  # a byte per slot at the beginning of the file: 1 while the slot is in use
 _ALIGNMENT = 64
@@ -203,9 +204,9 @@ class _Writer:
         if not self._placed:
             self.give_up()
             return batch
-        assert self._memory is not None
-        assert self._slot is not None
-        packed = _Packed(*self._address, self._slot, len(self._memory), stream.getvalue())
+        slot = present(self._slot, "the slot")
+        size = len(present(self._memory, "the shared memory"))
+        packed = _Packed(*self._address, slot, size, stream.getvalue())
         self._slot = None
         self._placed.clear()
         return packed

@@ -15,6 +15,7 @@ import torch
 
 from tremula.errors import Error
 from tremula.frontends.torch.structure import parser_of
+from tremula.invariants import present
 
 
 class ItemKind(enum.Enum):
@@ -51,8 +52,7 @@ class ItemLayout:
         kind, keys, tensors = _take_apart(item)
         template = None
         if kind is ItemKind.CUSTOM:
-            parser = parser_of(item)
-            assert parser is not None
+            parser = present(parser_of(item), "the parser of an item")
             # Only the attributes that are no tensors are needed on the other side.
             template = parser.reconstruct(item, iter([t.new_empty(0) for t in tensors]))
         return cls(kind, tuple(TensorSpec.of(t) for t in tensors), keys, template)

@@ -42,6 +42,7 @@ from tremula.frontends.torch.data.ring import SlotRing
 from tremula.frontends.torch.data.wait_time import DataWait
 from tremula.frontends.torch.data.worker import main
 from tremula.frontends.torch.structure import StructureParser, custom_parsers
+from tremula.invariants import instance
 
 _POLITE_EXIT_SECONDS = 10.0
 _FORCED_EXIT_SECONDS = 5.0
@@ -220,9 +221,9 @@ class PrefetchWorker:
                 "AsynchronousDataAccessor worker thread failed to start. "
                 f"Report of the worker process:\n{event.report}"
             )
-        assert isinstance(event, Started)
+        started = instance(event, Started)
         self._send(Attached())
-        return event.layout, SlotRing(*event.ring)
+        return started.layout, SlotRing(*started.ring)
 
     def _await_slot(self) -> int | None:
         """The slot of the next item of the epoch, however long it takes; None at the end of the epoch.
@@ -271,8 +272,7 @@ class PrefetchWorker:
 
     def _report(self) -> NoReturn:
         """Raise what the worker has to say at its end, or that it is dead."""
-        event = self._next_event()
-        assert isinstance(event, Failed)
+        event = instance(self._next_event(), Failed)
         self._fail(
             f"The worker process {self._process.pid} of the data loader failed. Its report:\n{event.report}"
         )

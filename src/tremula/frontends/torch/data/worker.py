@@ -100,8 +100,7 @@ class Producer:
                 self._dataset._iterator = None
 
     def _run(self) -> None:
-        items: Iterator[Any] | None = iter(self._dataset)
-        assert items is not None
+        items: Iterator[Any] = iter(self._dataset)
         try:
             first = next(items)
         except StopIteration:
@@ -113,15 +112,15 @@ class Producer:
         collate = getattr(self._dataset, "_slot_collate", None)
         if collate is not None:
             collate.allocate = self._allocate
+        self._await_permission()
         while True:
-            self._await_permission()
-            if items is None:
-                self._log.debug("AsynchronousDataAccessor worker: new iterator for epoch %d", self._epoch)
-                items = iter(self._dataset)
             self._load(items)
             # The old iterator must be gone before the next is made: it may own loader processes.
-            items = None
+            del items
             self._epoch += 1
+            self._await_permission()
+            self._log.debug("AsynchronousDataAccessor worker: new iterator for epoch %d", self._epoch)
+            items = iter(self._dataset)
 
     def _set_up(self, first: object) -> None:
         self._layout = ItemLayout.of(first)

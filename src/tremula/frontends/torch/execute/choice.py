@@ -35,6 +35,7 @@ from tremula.frontends.torch.execute.lower import drop_detached
 from tremula.frontends.torch.execute.memory_format import allow_any_order, channels_last_parameters
 from tremula.frontends.torch.execute.trial import Verdict, enough_memory, tried
 from tremula.frontends.torch.execute.whole import WholeStep, op_count, whole_step
+from tremula.invariants import present
 from tremula.settings import env
 
 _COMPILE_SECONDS = 10.0
@@ -203,8 +204,7 @@ class Choice:
 
     @property
     def _target(self) -> _Wanted:
-        assert self._wanted is not None
-        return self._wanted
+        return present(self._wanted, "the graph to compile")
 
     def _expected_seconds(self) -> float:
         ops = op_count(self._target.whole.turn)
@@ -235,8 +235,7 @@ class Choice:
         )
 
     def _take_result(self, chunks: Chunks) -> None:
-        compilation = self._compilation
-        assert compilation is not None
+        compilation = present(self._compilation, "the compilation")
         self._compilation = None
         self.report.compile_seconds = compilation.seconds
         if compilation.failure is not None:
@@ -275,8 +274,7 @@ class Choice:
             self._candidate = form
 
     def _try(self, chunks: Chunks) -> None:
-        form, self._candidate = self._candidate, None
-        assert form is not None
+        form, self._candidate = present(self._candidate, "the compiled form"), None
         verdict = tried(self._around, self._quick, form, chunks)
         if verdict.equal:
             self._remember(verdict)

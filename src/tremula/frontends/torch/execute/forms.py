@@ -15,6 +15,7 @@ from tremula.frontends.torch.execute.compiled import CompiledCode
 from tremula.frontends.torch.execute.device_state import DeviceState, TrainingState
 from tremula.frontends.torch.execute.random_state import RandomState
 from tremula.frontends.torch.graphs.program import TorchProgram
+from tremula.invariants import present
 from tremula.program.loops import Loops
 
 #: micro-batches of every input
@@ -224,11 +225,11 @@ class QuickForm:
 
     def _apply(self, training: TrainingState, gradients: list[torch.Tensor]) -> None:
         """The reduction's divisor, then the optimizer's update."""
-        assert self._update is not None
+        update = present(self._update, "the update")
         if training.divisor != 1.0:
             torch._foreach_div_(gradients, training.divisor)
         with self._around.update(), self._around.stream(0):
-            self._update(
+            update(
                 *self._around.state.trained, *gradients, *training.state.values(), *training.hyper.values()
             )
 
@@ -324,12 +325,12 @@ def turn_arguments(around: RunContext, replica: int, turn: int = 0) -> list[torc
 def update_arguments(around: RunContext) -> list[torch.Tensor]:
     """What the whole step's `update` takes."""
     state = around.state
-    assert state.training is not None
+    training = present(state.training, "the training state")
     return [
         *state.trained,
         *state.accumulators,
-        *state.training.state.values(),
-        *state.training.hyper.values(),
+        *training.state.values(),
+        *training.hyper.values(),
     ]
 
 

@@ -9,6 +9,8 @@ from typing import Any, Protocol, TypeAlias
 
 import torch
 
+from tremula.invariants import present
+
 _ATEN = torch.ops.aten
 _DEPTH = 2
 _SLABS = 2
@@ -160,12 +162,12 @@ def _convolution(
 def _gradients(
     ops: Ops, problem: Problem, gradient: Value, x: Value, weight: Value, padding: tuple[int, ...]
 ) -> tuple[Value, Value, Value]:
-    assert problem.wanted is not None
+    wanted = present(problem.wanted, "which gradients are asked for")
     geometry, bias_shape = problem.geometry(padding), [problem.weight[0]]
-    operands = (gradient, x, weight, bias_shape, *geometry, list(problem.wanted))
+    operands = (gradient, x, weight, bias_shape, *geometry, list(wanted))
     values = ops.call(_ATEN.convolution_backward.default, *operands)
     of_input, of_weight, of_bias = (
-        ops.item(values, index) if asked else None for index, asked in enumerate(problem.wanted)
+        ops.item(values, index) if asked else None for index, asked in enumerate(wanted)
     )
     return of_input, of_weight, of_bias
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from tremula.execute.outputs import OutputRule
+from tremula.invariants import present
 from tremula.program.loops import Loops
 
 
@@ -36,8 +37,8 @@ class OutputCollector:
         if len(kept) == 1:
             return kept[0]
         if not kept:  # a period longer than the run
-            assert self._last is not None
-            return self._last.new_empty((0, *self._last.shape[1:]))
+            last = present(self._last, "an output of the run")
+            return last.new_empty((0, *last.shape[1:]))
         if kept[0].dim() == 0:
             return torch.stack(kept)
         return torch.cat(kept)

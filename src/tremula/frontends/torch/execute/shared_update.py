@@ -17,6 +17,7 @@ from tremula.frontends.torch.execute.buckets import Buckets
 from tremula.frontends.torch.execute.device_state import TrainingState
 from tremula.frontends.torch.execute.forms import RunContext
 from tremula.frontends.torch.graphs.program import TorchProgram, tensors_of
+from tremula.invariants import present
 
 
 class SharedUpdate:
@@ -24,12 +25,10 @@ class SharedUpdate:
 
     def __init__(self, around: RunContext, update: Callable[..., Any]) -> None:
         state = around.state
-        assert state.training is not None
-        assert state.buckets is not None
         self._around = around
         self._update = update
-        self._training: TrainingState = state.training
-        self.buckets: Buckets = state.buckets
+        self._training: TrainingState = present(state.training, "the training state")
+        self.buckets: Buckets = present(state.buckets, "the buckets of gradients")
         self._begun = 0
         self._ready: set[int] = set()
         self._failure: BaseException | None = None
@@ -81,8 +80,7 @@ class SharedUpdate:
             )
 
     def _begin(self, bucket: int) -> None:
-        reduction = self._around.reduction
-        assert reduction is not None
+        reduction = present(self._around.reduction, "the reduction over instances")
         flat = self.buckets.flat[bucket]
         if self._training.running_mean:
             # the mean of means; before the sum, for a running mean is there to stay in the range of half precision

@@ -25,6 +25,7 @@ from tremula.frontends.torch.optimize.named import named_spec
 from tremula.frontends.torch.optimize.spec import GroupSpec, HyperValue, OptimizerSpec
 from tremula.frontends.torch.session import Session
 from tremula.frontends.torch.subject import TorchSubject
+from tremula.invariants import present
 from tremula.program.loops import Loops
 
 #: share of its value by which a floating-point input is changed at most, so that micro-batches differ; signs stay
@@ -171,8 +172,7 @@ def _gradient(
 
     A velocity without history is the gradient, and a learning rate of 0 leaves the weights as they are.
     """
-    own = subject.parts.spec
-    assert own is not None
+    own = present(subject.parts.spec, "the optimizer")
     plain = named_spec("momentum", [name for name, _ in own.parameters()], accumulator=own.accum_type)
     still = {**plain.groups[0].values, "learningRate": HyperValue(0.0)}
     spec = replace(
@@ -180,8 +180,7 @@ def _gradient(
     )
     session, combined = _session(subject, batches, instances, start, spec)
     session.run(combined)
-    training = session.executable.training
-    assert training is not None
+    training = present(session.executable.training, "the training state")
     return {name: tensor.detach().clone() for name, tensor in training.state.items() if tensor.dim()}
 
 

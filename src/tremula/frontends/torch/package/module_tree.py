@@ -19,6 +19,7 @@ from torch.nn import functional
 from tremula.errors import Error
 from tremula.frontends.torch.package.container import BadData
 from tremula.frontends.torch.package.plain_data import Fields, NotData, Tags, decode, encode
+from tremula.invariants import instance
 
 #: what torch.nn.Module itself keeps in an object
 _OWN = frozenset(vars(torch.nn.Module()))
@@ -228,8 +229,7 @@ class _TreeReader:
             f"; and {len(self._problems) - 4} more" * (len(self._problems) > 4)
         )
         self._modules = {}
-        stand_in = self._module(0, [None] * len(classes))
-        assert isinstance(stand_in, ExportedModel)
+        stand_in = instance(self._module(0, [None] * len(classes)), ExportedModel)
         stand_in._stand_in(signature, why)
         return stand_in
 

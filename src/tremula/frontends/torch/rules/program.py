@@ -18,6 +18,7 @@ from tremula.frontends.torch.dtypes import dtype_name
 from tremula.frontends.torch.graphs.listing import tensor_name
 from tremula.frontends.torch.graphs.program import Record, TorchProgram, record_of, tensors_of
 from tremula.frontends.torch.rules.lower import LoweredOp, lower
+from tremula.invariants import instance
 from tremula.program.homes import place
 from tremula.program.lowered import Lowered, LoweringSettings
 from tremula.program.op import NO_ATTRIBUTES, Op, Phase, Placement
@@ -263,8 +264,7 @@ class _Flattening:
     ) -> None:
         if node.target is getitem:
             source, index = node.args
-            assert isinstance(source, fx.Node)
-            numbers = self._numbers[source]
+            numbers = self._numbers[instance(source, fx.Node)]
             picked = (numbers[index],) if isinstance(index, int) and len(numbers) > index else numbers
             self._bind(node, picked)
             return
