@@ -136,6 +136,8 @@ class DataLoader(torch.utils.data.DataLoader):
             shuffle = False  # done by the partition, over all processes
         if not self._is_iterable and not self._drop_incomplete:
             self._warn_about_remainder(len(dataset), batch_size, batch_sampler)
+        if not self._is_iterable and self._drop_incomplete:
+            self._check_there_is_a_batch(len(dataset), batch_size, batch_sampler, mode)
         if not self._is_iterable:
             methods = [name for name in ("__getitem__", "__getitems__") if hasattr(dataset, name)]
             dataset = profiling.Channel("dataset").instrument(dataset, *methods)
@@ -282,6 +284,40 @@ class DataLoader(torch.utils.data.DataLoader):
             )
         if left:
             logger.warning("drop_last=False and %s %s", found, advice)
+
+    def _check_there_is_a_batch(
+        self, elements: int, batch_size: int | None, batch_sampler: Any, mode: DataLoaderMode
+    ) -> None:
+        """Fewer samples than one call takes: nothing would be loaded, and a training loop do nothing."""
+        combined, options = self._combined_batch_size, self._options
+        if combined is None:
+            return
+        there, needed, unit = elements, combined, "samples"
+        if batch_sampler is not None:
+            there, needed, unit = (
+                _length_or_none(batch_sampler),
+                self._num_batches_to_combine,
+                "micro-batches",
+            )
+        if there is None or there >= needed:
+            return
+        factors = {
+            "batch_size": batch_size,
+            "Options.deviceIterations": options.device_iterations,
+            "Options.replicationFactor": options.replication_factor // options.input_group_size,
+            "Options.Training.gradientAccumulation": options.Training.gradient_accumulation,
+        }
+        product = " * ".join(f"{name}({value})" for name, value in factors.items())
+        message = (
+            f"There is no combined batch to load: the data set has {elements} samples"
+            f"{'' if batch_sampler is None else f' in {there} micro-batches'}, and one call of the model takes "
+            f"{needed} {unit}; {product} = {combined} samples. Give more samples, or lower one of these numbers."
+        )
+        if (
+            mode == DataLoaderMode.Async
+        ):  # its process would stop: there is no first batch, whose shapes it needs
+            raise Error(message)
+        logger.warning("%s Every epoch of this loader is empty.", message)
 
     def _rebatched_size(
         self, mode: DataLoaderMode, worker_size: int | None, async_options: dict[str, Any] | None

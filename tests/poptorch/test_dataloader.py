@@ -211,6 +211,42 @@ def test_nothing_is_said_when_nothing_is_left(caplog: Any) -> None:
     assert caplog.records == []
 
 
+def combined_of_24() -> Options:
+    options = Options()
+    options.deviceIterations(3)
+    options.Training.gradientAccumulation(2)
+    return options
+
+
+def test_too_few_samples_for_a_combined_batch_are_an_error_before_a_process_is_started() -> None:
+    numbers = r"10 samples.*takes 24 samples; batch_size\(4\) \* Options.deviceIterations\(3\)"
+    with pytest.raises(Error, match=numbers):
+        DataLoader(combined_of_24(), Numbers(10), batch_size=4, mode=DataLoaderMode.Async)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ({"batch_size": 4}, ["10 samples", "24 samples", "gradientAccumulation(2)", "empty"]),
+        ({"batch_sampler": Batches([4, 4, 2], 4)}, ["3 micro-batches", "takes 6 micro-batches", "empty"]),
+    ],
+)
+def test_a_loader_without_a_single_combined_batch_says_so(
+    arguments: Any, parts: list[str], caplog: Any
+) -> None:
+    with caplog.at_level(logging.WARNING, "poptorch::python"):
+        loader = DataLoader(combined_of_24(), Numbers(10), **arguments)
+    assert list(loader) == []
+    (record,) = caplog.records
+    assert [part for part in parts if part not in record.getMessage()] == []
+
+
+def test_nothing_is_said_about_a_loader_with_one_combined_batch(caplog: Any) -> None:
+    loader = DataLoader(combined_of_24(), Numbers(24), batch_size=4)
+    assert len(loader) == 1
+    assert caplog.records == []
+
+
 def test_options_without_effect_are_announced(caplog: Any) -> None:
     make(opts(), Numbers(8), async_options={"buffer_size": 4})
     make(opts(), Numbers(8), rebatched_worker_size=1)
