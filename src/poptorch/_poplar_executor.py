@@ -37,6 +37,7 @@ from . import (
     _executable_file,
     _executor_options,
     _impl,
+    _lost_wrapper,
     _printing,
     _session_settings,
     optim,
@@ -57,6 +58,7 @@ from .options import Options
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import ModelledRun
+    from tremula.program.op import SourceLine
 
 __all__ = [
     "NO_EXECUTABLE_ERR",
@@ -101,6 +103,8 @@ class PoplarExecutor:
         self._model = model
         self._options = _executor_options.own_options(options)
         self._training = training
+        #: the method that last returned the module in the place of this object, and where it was called
+        self._module_returned: tuple[str, SourceLine | None] = ("", None)
         self._poptorch_version = poptorch_version
         if optimizer is not None and not training:
             raise AssertionError("an inference model has no optimizer")
@@ -185,9 +189,15 @@ class PoplarExecutor:
         value = getattr(self._user_model, attr)
         if attr in CONVERSIONS and isinstance(self._user_model, torch.nn.Module):
             return returns_plain_module(value)
+        if attr in _lost_wrapper.RETURN_THE_MODULE and isinstance(self._user_model, torch.nn.Module):
+            return _lost_wrapper.returns_module(self, value)
         if isinstance(value, torch.nn.Parameter):
             return GroupableParameter(value, attr, self.per_replica_params)
         return value
+
+    def __del__(self) -> None:
+        if "_wrapping" in self.__dict__ or not self.__dict__.get("_training", True):  # not half-built
+            _lost_wrapper.collected(self)
 
     def isCompiled(self) -> bool:
         """Whether there is a compiled program."""

@@ -20,6 +20,8 @@ from tremula.distributed import independent_models
 from tremula.errors import Error
 from tremula.program.source import user_line
 
+from ._lost_wrapper import TrainingLost
+
 #: methods of a module that return it, so that `model = wrapped.half()` would lose the wrapper
 CONVERSIONS = frozenset(
     {"to", "half", "float", "double", "bfloat16", "type", "cpu", "cuda", "ipu", "to_empty"}
@@ -131,9 +133,10 @@ class Wrapping:
         model = executor._user_model
         # The module must not keep its executor alive.
         owner = weakref.ref(executor)
-        self.model_class = _model_class(type(model), owner)
-        self.parameter_class = _tensor_class("PoptorchParameter", torch.nn.Parameter, owner)
-        self.buffer_class = _tensor_class("PoptorchBuffer", torch.Tensor, owner)
+        self.lost = TrainingLost(plain_class(model).__name__)
+        self.model_class = _model_class(type(model), owner, self.lost)
+        self.parameter_class = _tensor_class("PoptorchParameter", torch.nn.Parameter, owner, self.lost)
+        self.buffer_class = _tensor_class("PoptorchBuffer", torch.Tensor, owner, self.lost)
         for kind in (self.model_class, self.parameter_class, self.buffer_class):
             register(kind)
 
@@ -151,11 +154,13 @@ class Wrapping:
         model.__class__ = self.model_class
 
 
-def _tensor_class(name: str, base: type, owner: weakref.ref[Any]) -> type:
+def _tensor_class(name: str, base: type, owner: weakref.ref[Any], lost: TrainingLost) -> type:
     def synchronise() -> None:
         executor = owner()
         if executor is not None:
             executor.copyWeightsToHostIfNeeded()
+        else:
+            lost.warn()
 
     class _Synchronised(base):  # type: ignore[misc,valid-type]
         def __getattribute__(self, attribute: str) -> Any:
@@ -180,12 +185,15 @@ def _tensor_class(name: str, base: type, owner: weakref.ref[Any]) -> type:
     return _Synchronised
 
 
-def _model_class(base: type, owner: weakref.ref[Any]) -> type:
+def _model_class(base: type, owner: weakref.ref[Any], lost: TrainingLost) -> type:
     class _Wrapped(base):  # type: ignore[misc,valid-type]
         def copyWeightsToHostIfNeeded(self) -> bool:
             """Bring the host's weights up to date; False if they were."""
             executor = owner()
-            return executor is not None and executor.copyWeightsToHostIfNeeded()
+            if executor is None:
+                lost.warn()
+                return False
+            return executor.copyWeightsToHostIfNeeded()
 
         def destroy(self) -> None:
             """Release the device and the compiled program, and unwrap this module."""

@@ -105,6 +105,12 @@ class Network(torch.nn.Module):
     def bug(self, x):
         return x @ x
 
+    def minus_mask(self, x):
+        return x * (1 - (x > 0))
+
+    def lookup(self, x):
+        return F.embedding(x.argmax(1) + 9, self.layer.weight)
+
     def misuse(self, x):
         return x.scatter(0, x, x, reduce=3)
 
@@ -194,6 +200,68 @@ def test_bugs_of_the_program_keep_their_type_and_name_the_line(trouble, kind, ca
     assert "FakeTensor" not in said + str(caught.value)
     assert_kept(model, before)
     wrapped(X, Y)
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(("trouble", "kind"), [("minus_mask", RuntimeError), ("lookup", IndexError)])
+def test_an_op_that_fails_when_it_runs_names_the_line_it_was_captured_at(trouble, kind, training, capfd):
+    model = Network()
+    before = kept(model)
+    wrapped = (poptorch.trainingModel if training else poptorch.inferenceModel)(model, quiet())
+    with pytest.raises(kind) as caught:
+        wrapped(X, Y, trouble)
+    line = inspect.getsourcelines(getattr(Network, trouble))[1] + 1
+    said = capfd.readouterr().err
+    assert f"captured at {__file__}:{line} in {trouble}: {caught.value}" in said
+    assert f"{kind.__name__} in the op " in said
+    assert not hasattr(caught.value, "__notes__")
+    wrapped.destroy()
+    assert_kept(model, before)
+
+
+class WeightedLoss(torch.nn.Module):
+    """Makes its loss of an unreduced one, and may forget to mark it."""
+
+    def __init__(self, marked):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 3)
+        self.marked = marked
+
+    def forward(self, x, target):
+        scores = self.layer(x)
+        each = F.cross_entropy(scores, target, reduction="none")
+        loss = (each * each).mean()
+        return scores, poptorch.identity_loss(loss, reduction="none") if self.marked else loss
+
+
+LINE_OF_LOSS = inspect.getsourcelines(WeightedLoss.forward)[1] + 2
+
+
+def test_a_loss_of_several_values_is_refused_with_its_line():
+    wrapped = poptorch.trainingModel(WeightedLoss(marked=False), quiet())
+    with pytest.raises(poptorch.Error, match=r"must be a scalar tensor.* shape \[4\]") as caught:
+        wrapped(X, torch.tensor([0, 1, 2, 0]))
+    assert f"computed at {__file__}:{LINE_OF_LOSS} in forward" in str(caught.value)
+    assert "poptorch.identity_loss(loss, reduction='mean')" in str(caught.value)
+    marked = poptorch.trainingModel(WeightedLoss(marked=True), quiet())
+    marked(X, torch.tensor([0, 1, 2, 0]))
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_an_unreduced_loss_of_one_sample_that_is_used_further_is_announced(marked, capfd):
+    poptorch.trainingModel(WeightedLoss(marked), quiet())(X[:1], torch.tensor([2]))
+    said = capfd.readouterr().err
+    assert ("which is not trained" in said) is not marked
+    assert (f"{__file__}:{LINE_OF_LOSS}" in said) is not marked
+
+
+def test_an_unreduced_loss_of_one_sample_that_is_returned_is_the_loss(capfd):
+    class Plain(torch.nn.Linear):
+        def forward(self, x, target):
+            return F.cross_entropy(super().forward(x), target, reduction="none")
+
+    poptorch.trainingModel(Plain(4, 3), quiet())(X[:1], torch.tensor([2]))
+    assert "not trained" not in capfd.readouterr().err
 
 
 def test_a_module_that_is_all_torchs_names_the_line_of_the_call(capfd):
@@ -298,6 +366,31 @@ def test_other_methods_of_the_module_are_reached_without_a_warning(capfd):
     wrapped.eval()
     wrapped.state_dict()
     assert "plain module" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["eval", "train"])
+@pytest.mark.parametrize("wrap", [poptorch.inferenceModel, poptorch.trainingModel])
+def test_a_wrapper_that_its_module_takes_the_place_of_is_announced_at_the_line(method, wrap, capfd):
+    model = wrap(Network(), quiet())
+    model = getattr(model, method)()
+    line = inspect.currentframe().f_lineno - 1
+    assert type(model) is not poptorch.PoplarExecutor
+    said = capfd.readouterr().err
+    assert said.count(f"{method}() of a wrapped model, at {__file__}:{line}") == 1
+    assert f"keep the object that {wrap.__name__} returned" in said
+
+
+def test_a_wrapper_that_never_gets_a_name_is_announced(capfd):
+    poptorch.inferenceModel(Network(), quiet()).eval()
+    assert "eval() of a wrapped model, at" in capfd.readouterr().err
+
+
+def test_a_wrapper_that_goes_out_of_scope_later_is_not_lost(capfd):
+    wrapped = poptorch.inferenceModel(Network(), quiet())
+    wrapped.eval()
+    wrapped(X, Y)
+    del wrapped
+    assert "wrapped model" not in capfd.readouterr().err
 
 
 def test_converting_the_module_after_wrapping_is_announced(capfd):

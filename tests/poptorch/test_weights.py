@@ -184,3 +184,52 @@ def test_detach_and_attach_keep_everything():
             executor.detachFromDevice()
             assert not executor.isAttachedToDevice()
     torch.testing.assert_close(model.layer.weight.detach(), reference_model.layer.weight.detach())
+
+
+def lost_in(function, capfd):
+    """What is said about lost weights while `function` runs."""
+    function()
+    return [line for line in capfd.readouterr().err.splitlines() if "are lost" in line]
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda model: model.state_dict(),
+        lambda model: model(X),
+        lambda model: str(model.layer.weight),
+        lambda model: poptorch.inferenceModel(model)(X),
+    ],
+)
+def test_a_look_at_weights_that_were_lost_with_their_executor_is_announced_once(look, capfd):
+    model = Network()
+    before = model.layer.weight.detach().clone()
+    trained(model)  # nobody keeps what it returns
+    assert "lost" not in capfd.readouterr().err
+    (line,) = lost_in(lambda: look(model), capfd)
+    assert "The weights of Network" in line
+    assert f"{__file__}:" in line
+    assert "copyWeightsToHost() or detachFromDevice()" in line
+    assert lost_in(lambda: look(model), capfd) == []
+    assert torch.equal(model.layer.weight, before)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda executor: executor.copyWeightsToHost(),
+        lambda executor: executor.detachFromDevice(),
+        lambda executor: executor.destroy(),
+        lambda executor: executor.state_dict(),
+    ],
+)
+def test_weights_that_were_copied_are_not_lost(end, capfd):
+    model = Network()
+    before = copy.deepcopy(model.state_dict())
+    end(trained(model))
+    assert lost_in(model.state_dict, capfd) == []
+    assert not torch.equal(model.state_dict()["layer.weight"], before["layer.weight"])
+
+
+def test_a_model_that_goes_with_its_executor_is_no_loss(capfd):
+    assert lost_in(lambda: trained(Network()), capfd) == []

@@ -274,6 +274,18 @@ def test_at_exit_the_warning_comes_unasked_and_the_rest_on_demand(tmp_path: Path
     assert [run.calls for run in ledger.read(tmp_path / "runs.jsonl")] == [2, 2, 2]
 
 
+def test_a_model_that_never_ran_may_have_been_replaced_by_its_module(tmp_path: Path) -> None:
+    body = "ledger.wrapped('inferenceModel', 'Idle').module_returned('eval', 'mine.py:3 in <module>')"
+    said = run_script(body, tmp_path).stderr
+    assert "never executed" in said
+    assert (
+        "call the object that inferenceModel returned, not what eval() at mine.py:3 in <module> returned"
+        in said
+    )
+    [run] = ledger.read(tmp_path / "runs.jsonl")
+    assert run.models[0].returned_module == "eval() at mine.py:3 in <module>"
+
+
 def test_waiting_for_data_is_asked_for_at_the_end(tmp_path: Path) -> None:
     body = "waited = [0.0, 0]\nledger.count_data_wait(lambda: tuple(waited))\n"
     body += "ledger.wrapped('trainingModel', 'Busy').executed()\nwaited[:] = [1.5, 3]"

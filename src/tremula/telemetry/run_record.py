@@ -53,6 +53,8 @@ class Entry:
     why_quick: str = ""
     #: what the chip model says of the last program, in one line; empty if it was not asked
     modelled: str = ""
+    #: the method of the module that was called on the executor last and returned the module, with the user's line
+    returned_module: str = ""
 
     def __post_init__(self) -> None:
         self._reports: list[FormReport] = []
@@ -74,6 +76,10 @@ class Entry:
     def foreseen(self, modelled: str) -> None:
         """Note what the chip model says of the program."""
         self.modelled = one_line(modelled)
+
+    def module_returned(self, method: str, line: str) -> None:
+        """Note that a `method` of the module, called on the executor at the user's `line`, returned the module."""
+        self.returned_module = one_line(f"{method}() at {line}" if line else f"{method}()")
 
     def follow(self, report: FormReport) -> None:
         """Take the figures about compiled code from `report` when the run is summed up."""
@@ -121,6 +127,7 @@ class Entry:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.ipus = max(self.ipus, other.ipus)
         self.modelled = other.modelled or self.modelled
+        self.returned_module = other.returned_module or self.returned_module
         self._note_form(other.compiled_from, other.speedup, other.cache, other.why_quick)
 
     def _note_form(self, compiled_from: int, speedup: float, cache: str, why_quick: str) -> None:

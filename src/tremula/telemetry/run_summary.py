@@ -38,7 +38,7 @@ def summary(run: Run, failed: bool = False) -> Iterator[tuple[int, str]]:
             yield (
                 logging.WARNING,
                 f"{name} was wrapped but never executed: whatever numbers you saw from this model came "
-                f"from plain PyTorch on the host; call the object that {entry.kind} returned",
+                f"from plain PyTorch on the host; call the object that {entry.kind} returned{_instead(entry)}",
             )
     if long and merged.calls and run.items:
         share = run.data_wait / (run.ended - run.started)
@@ -47,6 +47,13 @@ def summary(run: Run, failed: bool = False) -> Iterator[tuple[int, str]]:
             f"data loaders: {_count(run.items, 'item')}, waited for {_seconds(run.data_wait)} "
             f"({share:.0%} of the run)",
         )
+
+
+def _instead(entry: Entry) -> str:
+    """What the program may have called instead of the executor."""
+    if not entry.returned_module:
+        return ""
+    return f", not what {entry.returned_module} returned: that is the plain module"
 
 
 def _executed(name: str, entry: Entry) -> str:

@@ -18,6 +18,7 @@ from tremula.frontends.torch.dtypes import device_dtype
 from tremula.frontends.torch.execute.buckets import bucket_members
 from tremula.frontends.torch.execute.device_state import TrainingState
 from tremula.frontends.torch.execute.executable import Executable
+from tremula.frontends.torch.execute.failures import report_failure
 from tremula.frontends.torch.execute.memory_format import channels_last_parameters, placed
 from tremula.frontends.torch.execute.precision import Precision
 from tremula.frontends.torch.graphs.names import Names
@@ -182,7 +183,12 @@ class Session:
     def run(self, inputs: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """Outputs and anchored tensors of one combined batch."""
         executable = self.executable
-        return self._anchors.split(executable.run(inputs), executable)
+        try:
+            found = executable.run(inputs)
+        except Exception as error:
+            report_failure(error)
+            raise
+        return self._anchors.split(found, executable)
 
 
 def device_state(module: torch.nn.Module, program: TorchProgram) -> dict[str, torch.Tensor]:
