@@ -45,7 +45,7 @@ def test_defaults_when_unset_or_empty():
     assert reading().get("POPTORCH_IPU_MODEL") is False
     assert reading(POPTORCH_IPU_MODEL="").get("POPTORCH_IPU_MODEL") is False
     assert reading().get("TREMULA_VIRTUAL_IPUS") is None
-    assert reading().get("TREMULA_SUMMARY") is True
+    assert reading().get("TREMULA_SUMMARY") is None
     assert reading().get("POPLAR_LOG_LEVEL") == "OFF"
     assert not reading(POPTORCH_CACHE_DIR="").is_set("POPTORCH_CACHE_DIR")
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tremula.settings import VARIABLES
 from tremula.telemetry import ledger
 
 COUNTS = st.integers(0, 10**12)
@@ -272,6 +273,12 @@ def test_at_exit_the_warning_comes_unasked_and_the_rest_on_demand(tmp_path: Path
     assert "[tremula] [info] inferenceModel Busy executed 2 calls (8 samples)" in talkative.stderr
     assert run_script(body, tmp_path, TREMULA_SUMMARY="0").stderr == ""
     assert [run.calls for run in ledger.read(tmp_path / "runs.jsonl")] == [2, 2, 2]
+
+
+def test_the_settings_say_what_a_run_without_a_terminal_prints() -> None:
+    (variable,) = (each for each in VARIABLES if each.name == "TREMULA_SUMMARY")
+    assert variable.default is None, "1 would print the lines in a batch run"
+    assert "Unset: printed where standard error is a terminal" in variable.meaning
 
 
 def test_a_model_that_never_ran_may_have_been_replaced_by_its_module(tmp_path: Path) -> None:

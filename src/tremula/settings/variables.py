@@ -172,11 +172,12 @@ VARIABLES: tuple[Variable, ...] = (
         "`error`: compilation fails, as on hardware."),
     Variable("TREMULA_LOG_LEVEL", "log level", parse_level, None, "tremula.log",
         "Level of our own lines (`tremula`); unset, they follow the level of the PopTorch lines."),
-    _flag("TREMULA_SUMMARY", True, "tremula.machine",
-        "0 leaves out the lines that sum up a run when the program ends; 1 prints them even when standard error is "
-        "not a terminal."),
+    _flag("TREMULA_SUMMARY", None, "tremula.machine",
+        "The lines that sum up a run when the program ends, modelled figures among them. Unset: printed where standard "
+        "error is a terminal, so not in batch runs; 1: always; 0: never."),
     _text("TREMULA_STATE_DIR", "path", "tremula.machine",
-        "Folder of the record of runs, and of the cache's key and locks; unset, the state folder of the user."),
+        "Folder of the record of runs, of the virtual IPUs, and of the cache's key and locks; unset, the state folder "
+        "of the user, or a temporary one where that cannot be written."),
     _text("TREMULA_CUSTOM_OPS", "module names", "tremula.frontends.torch.ops",
         "Modules, separated by commas, that register custom ops; imported when the first one is used."),
     _flag("TREMULA_LEGACY_TORCH", False, "tremula.frontends.torch.legacy",

@@ -103,11 +103,10 @@ def _at_exit(run: Run) -> None:
     run.data_wait, run.items = _data_wait()
     failed = getattr(sys, "last_value", None) is not None
     try:
-        said = env.get("TREMULA_SUMMARY")
-        asked = env.is_set("TREMULA_SUMMARY")
+        asked = env.get("TREMULA_SUMMARY")
     except Error:  # an unreadable value was reported when the program could still act on it
-        said, asked = True, False
-    if said:
+        asked = None
+    if asked is not False:
         talkative = asked or (sys.stderr is not None and sys.stderr.isatty())
         for level, text in summary(run, failed):
             if level > logging.INFO or talkative:
