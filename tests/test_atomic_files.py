@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 
-from tremula.atomic_files import PendingFile, atomic_open, atomic_open_binary, atomic_path
+from tremula.atomic_files import PendingFile, atomic_open, atomic_open_binary, atomic_path, write_problem
 
 
 def test_a_file_is_replaced_when_it_is_complete(tmp_path: Path) -> None:
@@ -90,3 +91,30 @@ def test_a_pending_file_says_who_writes_it_and_can_be_discarded(tmp_path: Path) 
     pending.discard()
     pending.discard()
     assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_is_tried_without_a_trace(tmp_path: Path) -> None:
+    assert write_problem(tmp_path) is None
+    assert write_problem(tmp_path / "not" / "there" / "yet") is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_why_nothing_can_be_written_to_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert write_problem(tmp_path / "file" / "below") == "Not a directory"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a file system that nobody can write to")
+def test_a_file_system_that_is_not_for_files(tmp_path: Path) -> None:
+    assert write_problem(Path("/proc/tremula")) is not None
+
+
+def test_a_disk_without_room(tmp_path: Path) -> None:
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, limits[1]))
+    try:
+        assert write_problem(tmp_path) == "File too large"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)

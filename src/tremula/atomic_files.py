@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -140,6 +141,17 @@ def write_text_atomically(path: Path, text: str) -> None:
     """Write a text file; see `atomic_open`."""
     with atomic_open(path) as file:
         file.write(text)
+
+
+def write_problem(folder: Path) -> str | None:
+    """Why nothing can be written to `folder` (or made where it is missing), or None. Nothing of the try remains."""
+    there = next((place for place in (folder, *folder.parents) if os.path.lexists(place)), folder)
+    try:
+        with tempfile.TemporaryFile(dir=there) as file:
+            file.write(bytes(4096))  # a full disk may still have room for a name
+    except OSError as problem:
+        return problem.strerror or str(problem)
+    return None
 
 
 def flush_directory(folder: Path) -> None:

@@ -71,3 +71,40 @@ def test_a_program_without_a_model_is_told(program: Path, capfd: pytest.CaptureF
     assert "no profile was written" in capfd.readouterr().err
     assert main(["profile", "missing.py"]) == 1
     assert "no program" in capfd.readouterr().err
+
+
+_FULL = textwrap.dedent(
+    """
+    import resource
+    import torch
+    import poptorch
+
+    assert poptorch.ipuHardwareIsAvailable()  # the counters of the virtual IPUs are larger than what follows
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16384, resource.RLIM_INFINITY))
+    print(poptorch.inferenceModel(torch.nn.Linear(16, 4))(torch.ones(2, 16)).shape)
+    """
+)
+
+
+@pytest.mark.parametrize("output", ["here", "program.py/here"])
+def test_a_profile_that_finds_no_room_is_not_a_program_without_a_model(
+    output: str, program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TREMULA_STATE_DIR", str(program.parent / "state"))
+    program.write_text(_FULL)
+    assert main(["profile", "-o", output, "program.py"]) == 1
+    captured = capfd.readouterr()
+    assert "torch.Size([2, 4])" in captured.out
+    last = captured.err.strip().splitlines()[-1]
+    assert last.startswith("tremula: no profile was written: The profile")
+    assert f"{output}/inference/profile.pop could not be written: " in last
+    assert "compiled no" not in last
+
+
+def test_a_profile_without_the_chip_model_is_explained(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TREMULA_CHIP_MODEL", "off")
+    assert main(["profile", "program.py", "0"]) == 1
+    last = capfd.readouterr().err.strip().splitlines()[-1]
+    assert last.startswith("tremula: no profile was written: profiles are made by the chip model")

@@ -11,13 +11,16 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+from tremula.atomic_files import write_problem
 from tremula.cli.command import Command, CommandError
 from tremula.cli.view import write_files
 from tremula.errors import Error
 from tremula.profile import Profile
 from tremula.settings import env
+from tremula.telemetry import ledger
 
 _VARIABLE = "POPLAR_ENGINE_OPTIONS"
 
@@ -42,23 +45,34 @@ def _run(args: argparse.Namespace) -> int:
     wanted = {**env.get(_VARIABLE), "autoReport.all": "true", "autoReport.directory": str(folder)}
     before = _files(folder)
     command = [sys.executable, *(["-m"] if args.module else []), args.program, *args.arguments]
+    started = time.time()
     try:
-        done = subprocess.run(command, env={**os.environ, _VARIABLE: json.dumps(wanted)}, check=False)
+        process = subprocess.Popen(command, env={**os.environ, _VARIABLE: json.dumps(wanted)})
     except OSError as error:
         raise CommandError(f"the program cannot be started: {error.strerror or error}") from error
+    with process:
+        process.wait()
     written = [path for path, stamp in _files(folder).items() if before.get(path) != stamp]
     sys.stdout.flush()
-    code = 128 - done.returncode if done.returncode < 0 else done.returncode
+    code = 128 - process.returncode if process.returncode < 0 else process.returncode
     if not written:
-        print(
-            "tremula: no profile was written: the program compiled no wrapped model, or the chip model is off "
-            "(`tremula doctor` may say more)",
-            file=sys.stderr,
-        )
+        print(f"tremula: no profile was written: {_why(folder, process.pid, started)}", file=sys.stderr)
         return code or 1
     for path in sorted(written):
         _show(path, args)
     return code
+
+
+def _why(folder: Path, pid: int, started: float) -> str:
+    """Why a program left no profile: what it noted in the record of its run, or what can be seen of the folder."""
+    run = next((run for run in reversed(ledger.read()) if run.pid == pid and run.ended >= started), None)
+    noted = [] if run is None else [entry.no_profile for entry in run.models if entry.no_profile]
+    if noted:
+        return noted[-1]
+    problem = write_problem(folder)
+    if problem is not None:
+        return f"{folder} cannot be written ({problem}). Choose another folder with -o."
+    return "the program compiled no wrapped model, or its output says what went wrong (`tremula doctor` may say more)"
 
 
 def _files(folder: Path) -> dict[Path, tuple[int, int]]:

@@ -157,6 +157,7 @@ class DeviceProgram(Generic[Program]):
         profile = ProfileFile(self.settings)
         if env.get("TREMULA_CHIP_MODEL") == "off":
             profile.refuse_without_chip_model()
+            self.ledger.unprofiled(profile.problem)
             return
         try:
             self.modelled = steps.model(self.compiled)
@@ -167,6 +168,8 @@ class DeviceProgram(Generic[Program]):
         except Error:
             self.program = self.modelled = None
             raise
+        finally:
+            self.ledger.unprofiled(profile.problem)
         self.ledger.foreseen(self.modelled.brief())
 
     def attach(self, load: Callable[[], None]) -> None:

@@ -20,10 +20,13 @@ FILE_NAME = "profile.pop"
 
 
 class ProfileFile:
-    """The profile that the engine options of a program ask for, in `path`; `graph` and `execution` are its parts."""
+    """The profile that the engine options of a program ask for, in `path`; `graph` and `execution` are its parts, and
+    `problem` is why it was not written.
+    """
 
     def __init__(self, settings: DeviceSettings) -> None:
         self._label = settings.label
+        self.problem = ""
         self._options = effective_engine_options(settings.engine_options)
         self.graph = self._asked("autoReport.outputGraphProfile")
         self.execution = self._asked("autoReport.outputExecutionProfile", "autoReport.outputExecutionReport")
@@ -39,9 +42,8 @@ class ProfileFile:
     def refuse_without_chip_model(self) -> None:
         """Report that there is nothing to write a profile from."""
         if self.graph or self.execution:
-            log.no_effect(
-                "autoReport", "profiles are made by the chip model, which TREMULA_CHIP_MODEL=off turned off"
-            )
+            self.problem = "profiles are made by the chip model, which TREMULA_CHIP_MODEL=off turned off"
+            log.no_effect("autoReport", self.problem)
 
     def write(self, modelled: ModelledRun) -> str:
         """Write the profile if one is asked for; its path, or "" where there is none."""
@@ -61,9 +63,11 @@ class ProfileFile:
                 execution=self.execution,
             )
         except Error as problem:
+            self.problem = problem.message
             log.layer("tremula").warning("No profile: %s", problem.message)
             return ""
         except Exception as problem:  # a profile must not take the program down with it
+            self.problem = f"a fault of the recorder ({type(problem).__name__}: {problem})"
             log.layer("tremula").warning(
                 "No profile: a fault of the recorder (%s: %s). Numbers do not depend on it; please report it.",
                 type(problem).__name__,

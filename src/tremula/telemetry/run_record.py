@@ -55,6 +55,8 @@ class Entry:
     modelled: str = ""
     #: the method of the module that was called on the executor last and returned the module, with the user's line
     returned_module: str = ""
+    #: why a profile that was asked for was not written
+    no_profile: str = ""
 
     def __post_init__(self) -> None:
         self._reports: list[FormReport] = []
@@ -76,6 +78,10 @@ class Entry:
     def foreseen(self, modelled: str) -> None:
         """Note what the chip model says of the program."""
         self.modelled = one_line(modelled)
+
+    def unprofiled(self, why: str) -> None:
+        """Note why a profile that was asked for was not written, if it was not: the first sentence of `why`."""
+        self.no_profile = one_line(why.partition(". ")[0])
 
     def module_returned(self, method: str, line: str) -> None:
         """Note that a `method` of the module, called on the executor at the user's `line`, returned the module."""
@@ -128,6 +134,7 @@ class Entry:
         self.ipus = max(self.ipus, other.ipus)
         self.modelled = other.modelled or self.modelled
         self.returned_module = other.returned_module or self.returned_module
+        self.no_profile = other.no_profile or self.no_profile
         self._note_form(other.compiled_from, other.speedup, other.cache, other.why_quick)
 
     def _note_form(self, compiled_from: int, speedup: float, cache: str, why_quick: str) -> None:
