@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -148,6 +149,15 @@ def test_a_named_folder_that_is_not_trusted_gives_way_with_one_warning(
         assert why == f"everybody can write to {folder}"
     [line] = said
     assert all(text in line for text in (str(folder), f"chmod go-w {folder}", str(default)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a file system that nobody can write to")
+def test_a_named_folder_that_cannot_be_written_stays_with_one_warning(said: list[str]) -> None:
+    for _ in range(2):
+        assert trust.usable_root("/proc/tremula") == (Path("/proc/tremula"), None)
+    (line,) = said
+    assert line.startswith("The cache folder /proc/tremula cannot be written (")
+    assert "not kept" in line
 
 
 def test_a_store_in_a_folder_that_is_not_trusted_keeps_and_gives_nothing(

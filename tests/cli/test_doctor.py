@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,39 @@ def test_problems_decide_the_exit_code(
     assert "Problems found: 1" in capsys.readouterr().out
     assert main(["doctor", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)[1] == {"level": "problem", "about": "roof", "text": "missing"}
+
+
+def test_a_state_folder_that_cannot_be_written_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TREMULA_STATE_DIR", str(tmp_path / "file"))
+    [finding] = doctor.check_state()
+    assert finding.level == "problem"
+    assert "cannot be written (Not a directory)" in finding.text
+    assert "TREMULA_STATE_DIR" in finding.text
+    monkeypatch.setenv("TREMULA_STATE_DIR", str(tmp_path / "new"))
+    assert levels(doctor.check_state()) == ["ok"]
+    assert not (tmp_path / "new").exists(), "the doctor only looks"
+
+
+def test_a_read_only_home_is_pointed_out_with_the_folder_that_is_used_instead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home").write_text("")
+    (tmp_path / "temporary").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    [finding] = doctor.check_state()
+    assert finding.level == "warning"
+    assert f"{tmp_path / 'temporary'}/tremula-" in finding.text
+    assert "TREMULA_STATE_DIR" in finding.text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a file system that nobody can write to")
+def test_a_cache_that_cannot_be_written_is_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POPTORCH_CACHE_DIR", "/proc/tremula")
+    finding = next(each for each in doctor.check_machine() if each.about == "cache")
+    assert finding.level == "warning"
+    assert "/proc/tremula cannot be written" in finding.text
+    assert "POPTORCH_CACHE_DIR" in finding.text

@@ -260,6 +260,17 @@ def test_an_unusable_state_folder_is_explained(tmp_path, monkeypatch):
         Attachment(1, hardware=True)
 
 
+def test_programs_of_a_read_only_home_share_virtual_ipus_in_a_temporary_folder(holder, tmp_path, monkeypatch):
+    monkeypatch.delenv("TREMULA_STATE_DIR")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    (tmp_path / "home").write_text("")
+    (tmp_path / "temporary").mkdir(mode=0o700)
+    where = {"HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "temporary")}
+    assert said(holder(4, **where))[0] == "attached"
+    assert said(holder(4, **where))[0] == "refused"
+    assert list((tmp_path / "temporary").glob("tremula-*/machine/*/*/holds"))
+
+
 def test_the_machine_is_usable_after_its_folder_was_removed(machine):
     import shutil
 

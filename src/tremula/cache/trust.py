@@ -18,6 +18,7 @@ from pathlib import Path
 import platformdirs
 
 from tremula import log
+from tremula.atomic_files import write_problem
 from tremula.settings import env
 from tremula.settings.directories import state_directory
 
@@ -61,6 +62,13 @@ def usable_root(path: str | Path) -> tuple[Path, str | None]:
     wanted = Path(os.path.abspath(path))
     distrust = directory_distrust(wanted)
     if distrust is None:
+        problem = write_problem(wanted)
+        if problem is not None:  # what is in it already can still be read
+            log.warn_once(
+                f"cache root {wanted}",
+                f"The cache folder {wanted} cannot be written ({problem}): what is compiled from now on is not kept. "
+                "Results are the same. Make it writable, or choose another folder.",
+            )
         return wanted, None
     instead = default_root()
     log.warn_once(

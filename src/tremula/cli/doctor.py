@@ -25,12 +25,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from tremula import __version__
+from tremula.atomic_files import write_problem
 from tremula.cache.trust import default_root, directory_distrust
 from tremula.cli import conflicts
 from tremula.cli.command import Command
 from tremula.errors import Error
 from tremula.machine import systems
 from tremula.settings import VARIABLES, env
+from tremula.settings.directories import state_folder
 from tremula.settings.shims import MAIN_SHIM
 from tremula.telemetry import ledger
 
@@ -189,9 +191,30 @@ def check_machine() -> Iterator[Finding]:
     distrust = directory_distrust(folder)
     if distrust is not None:
         yield Finding("warning", "cache", f"{folder} is not used: {distrust}")
+    elif (problem := write_problem(Path(folder))) is not None:
+        text = f"{folder} cannot be written ({problem}): compiled code is not kept. Make it writable, or name another"
+        yield Finding(
+            "warning", "cache", f"{text} folder with {'POPTORCH' if cache else 'TREMULA'}_CACHE_DIR."
+        )
     else:
         there = "" if os.path.isdir(folder) else " (not there yet)"
         yield Finding("ok", "cache", f"{folder}{there}: compiled code of this user (`tremula cache ls`)")
+
+
+def check_state() -> Iterator[Finding]:
+    """Whether there is a folder for locks, counters and records."""
+    state = state_folder()
+    if state.problem:
+        yield Finding("warning", "state", state.warning)
+    elif (problem := write_problem(state.path)) is not None:
+        yield Finding(
+            "problem",
+            "state",
+            f"{state.path} cannot be written ({problem}), so programs get no virtual IPUs. Name a folder that can be "
+            "written with TREMULA_STATE_DIR.",
+        )
+    else:
+        yield Finding("ok", "state", f"{state.path}: who holds which virtual IPU, and records of runs")
 
 
 def check_ledger() -> Iterator[Finding]:
@@ -224,7 +247,7 @@ def _program_name(run: ledger.Run) -> str:
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     check_python, check_torch, check_conflicts, check_import, check_compiler, check_settings, check_machine,
-    check_ledger,
+    check_state, check_ledger,
 )  # fmt: skip
 
 

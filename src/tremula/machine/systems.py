@@ -16,11 +16,12 @@ from pathlib import Path
 
 import platformdirs
 
+from tremula import log
 from tremula.atomic_files import atomic_open
 from tremula.errors import Error
 from tremula.hardware.catalogue import smallest_system, target
 from tremula.hardware.system import System
-from tremula.settings.directories import state_directory
+from tremula.settings.directories import state_folder
 from tremula.settings.environment import env
 
 #: the system of a machine unless the user chooses one
@@ -146,7 +147,10 @@ def folder_of(system: VirtualSystem) -> Path:
     host = _UNSAFE.sub("_", socket.gethostname()) or "host"
     own = _UNSAFE.sub("_", own_name())[:_MAX_NAME]
     name = f"{_UNSAFE.sub('_', system.name)}-{system.ipus}" + (f"@{own}" if own else "")
-    path = state_directory() / "machine" / host / name
+    state = state_folder()
+    if state.problem:
+        log.warn_once("state folder", state.warning)
+    path = state.path / "machine" / host / name
     if path.is_dir():
         return path
     try:
