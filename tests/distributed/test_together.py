@@ -32,6 +32,10 @@ found["sum"] = popdist.allReduceSum(own)
 found["mean"] = popdist.allReduceMean(own)
 found["broadcast"] = popdist.broadcast(own, root=1)
 found["own"] = own
+small = torch.tensor([index, 2], dtype=torch.int16)
+found["small sum"] = told(lambda: popdist.allReduceSum(small))
+found["sum afterwards"] = popdist.allReduceSum(small.int())
+found["other types"] = [popdist.broadcast(small, root=1), popdist.broadcast(small > 0, root=1)]
 popdist.registerCommunicator({1}, "second")
 if index == 1:
     popdist.synchronize("second")
@@ -139,6 +143,21 @@ def test_tensors_are_reduced_and_broadcast(both: list[dict[str, Any]]) -> None:
         assert found["mean"].tolist() == [1.5, 3.0]
         assert found["broadcast"].tolist() == [2.0, 4.0]
         assert found["own"].tolist() == [1.0 + index, 2.0 + 2 * index]
+
+
+def test_a_type_that_cannot_be_summed_is_named_and_breaks_nothing(both: list[dict[str, Any]]) -> None:
+    for found in both:
+        assert "type int16 cannot be summed" in found["small sum"]
+        assert "tensor.int()" in found["small sum"]
+        assert "in vain" not in found["small sum"]
+        assert found["sum afterwards"].tolist() == [1, 4]
+
+
+def test_any_type_is_broadcast(both: list[dict[str, Any]]) -> None:
+    for found in both:
+        small, truth = found["other types"]
+        assert (small.dtype, small.tolist()) == (torch.int16, [1, 2])
+        assert (truth.dtype, truth.tolist()) == (torch.bool, [True, True])
 
 
 def test_a_communicator_must_be_known(both: list[dict[str, Any]]) -> None:

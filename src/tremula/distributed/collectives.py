@@ -32,6 +32,12 @@ _formed: collections.Counter[tuple[int, ...]] = collections.Counter()
 _groups: dict[tuple[int, ...], Group] = {}
 #: the instances to which talk is restricted at the moment; None: no restriction
 _among: tuple[int, ...] | None = None
+#: what gloo adds up
+_SUMMED = (
+    torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.uint8, torch.int32, torch.int64,
+    torch.complex64, torch.complex128,
+)  # fmt: skip
+_SUMMED_TEXT = ", ".join(str(dtype).removeprefix("torch.") for dtype in _SUMMED)
 
 
 class Group:
@@ -117,8 +123,18 @@ class Group:
     # -- talking -----------------------------------------------------------------------------------------
 
     def start_sum(self, tensor: torch.Tensor) -> Any:
-        """Begin to replace a contiguous tensor by the sum over all members, bit for bit the same on each."""
+        """Begin to replace a contiguous tensor by the sum over all members, bit for bit the same on each.
+
+        Raises Error for a type that cannot be summed.
+        """
         self._check()
+        if tensor.dtype not in _SUMMED:
+            kind = str(tensor.dtype).removeprefix("torch.")
+            raise Error(
+                f"A tensor of type {kind} cannot be summed over instances; the types that can are {_SUMMED_TEXT}. "
+                "Convert it first, with tensor.float() or tensor.int().",
+                type=stack_layers.INSTANCE_ERROR,
+            )
         try:
             work = self._gloo.allreduce([tensor])
         except RuntimeError as problem:
@@ -145,7 +161,7 @@ class Group:
         self._check()
         options = BroadcastOptions()
         options.rootRank, options.rootTensor = source, 0
-        work = self._gloo.broadcast([tensor], options)
+        work = self._gloo.broadcast([_bytes(tensor)], options)
         self._pending.append(work)
         self.wait(work)
 
@@ -153,7 +169,7 @@ class Group:
         """Every member's tensor, all of the same shape."""
         self._check()
         found = [torch.empty_like(tensor) for _ in self.members]
-        work = self._gloo.allgather([found], [tensor])
+        work = self._gloo.allgather([[_bytes(each) for each in found]], [_bytes(tensor)])
         self._pending.append(work)
         self.wait(work)
         return found
@@ -197,6 +213,11 @@ class Group:
         if any(not work.is_completed() for work in self._pending):
             # Its threads wait for other instances, and its destructor for the threads: it stays until the process ends.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(gloo))
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """The memory of a contiguous tensor: gloo moves some types only."""
+    return tensor.view(-1).view(torch.uint8)
 
 
 def whole(instance: int, size: int, seconds: float) -> Group:
