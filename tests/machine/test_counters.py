@@ -2,6 +2,7 @@
 
 import dataclasses
 import multiprocessing
+import os
 import time
 
 import pytest
@@ -23,6 +24,15 @@ def test_what_is_written_is_read(tmp_path_factory, ipu, usage):
     assert counters.read(ipu) is None
     counters.write([ipu], usage)
     assert counters.read(ipu) == usage
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="needs posix_fallocate")
+def test_the_disk_has_room_for_all_slots_or_says_so(tmp_path):
+    """A process that writes to a mapped page for which a full disk has no room is killed by a signal."""
+    path = tmp_path / "counters"
+    Counters(path)
+    found = os.stat(path)
+    assert found.st_blocks * 512 >= found.st_size
 
 
 def test_texts_are_cut_and_made_printable(tmp_path):

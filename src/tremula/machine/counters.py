@@ -86,7 +86,7 @@ class Counters:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 if os.fstat(descriptor).st_size < size:
-                    os.ftruncate(descriptor, size)
+                    _allocate(descriptor, size)
                 self._map = mmap.mmap(descriptor, size)
             finally:
                 os.close(descriptor)
@@ -125,6 +125,14 @@ class Counters:
         """Forget what an IPU counted, but for the number of resets."""
         last = self.read(ipu)
         self.write([ipu], Usage(resets=1 + (last.resets if last is not None else 0)))
+
+
+def _allocate(descriptor: int, size: int) -> None:
+    """Room on the disk for all slots: a process that writes to a mapped page without any is killed."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+    else:
+        os.ftruncate(descriptor, size)
 
 
 def _packed(usage: Usage) -> bytes:
