@@ -47,4 +47,4 @@ def test_an_id_that_is_not_there():
 
 def test_a_number_of_ipus_that_is_no_power_of_two():
     assert [each.ipus for each in devices(3)] == [(0,), (1,), (2,), (0, 1)]
-    assert of_size(3, 4) == []
+    assert of_size(3, 4) == ()

@@ -92,7 +92,13 @@ def target(name: str, ipus: int = 1) -> System:
     if _is_path(name):
         kind = _find("system", name, any_kind=True).kind
     else:
-        kind = next((each for each in ("system", "chip", "machine") if name in names(each)), "")
+        # names of the package first: they need no look into folders
+        known = (
+            each
+            for each in ("system", "chip", "machine")
+            if name in _bundled_names(each) or name in names(each)
+        )
+        kind = next(known, "")
     if kind == "chip":
         return smallest_system(chip(name), ipus)
     if kind == "machine":

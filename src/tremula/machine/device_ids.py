@@ -7,6 +7,7 @@ partition of 64 that makes 0 to 63, 64 to 95, 96 to 111, ... and 126 for all of 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -34,19 +35,21 @@ def sizes(partition_ipus: int) -> Iterator[int]:
         size *= 2
 
 
-def devices(partition_ipus: int) -> list[Device]:
+@functools.cache
+def devices(partition_ipus: int) -> tuple[Device, ...]:
     """All devices of a partition in the order of their ids."""
     found: list[Device] = []
     for size in sizes(partition_ipus):
         for index in range(partition_ipus // size):
             ipus = tuple(range(index * size, (index + 1) * size))
             found.append(Device(len(found), ipus))
-    return found
+    return tuple(found)
 
 
-def of_size(ipus: int, partition_ipus: int) -> list[Device]:
+@functools.cache
+def of_size(ipus: int, partition_ipus: int) -> tuple[Device, ...]:
     """The devices of exactly `ipus` IPUs, in the order of their ids."""
-    return [each for each in devices(partition_ipus) if len(each.ipus) == ipus]
+    return tuple(each for each in devices(partition_ipus) if len(each.ipus) == ipus)
 
 
 def device(device_id: int, partition_ipus: int) -> Device:

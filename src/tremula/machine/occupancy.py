@@ -27,10 +27,10 @@ class Occupancy:
     locks: DeviceLocks
     counters: Counters
 
-    def candidates(self, ipus: int) -> list[Device]:
+    def candidates(self, ipus: int) -> tuple[Device, ...]:
         """The devices of `ipus` IPUs that may be taken."""
         if not self.partition.reconfigurable and self.partition.made_by_user and ipus != self.partition.size:
-            return []
+            return ()
         return device_ids.of_size(ipus, self.partition.size)
 
     def ipus_of(self, device: Device) -> range:
