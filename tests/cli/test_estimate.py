@@ -119,7 +119,7 @@ def test_why(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unchanged_program_is_run_up_to_its_first_call(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["estimate", "--no-advice", "run", "program.py", "--ipus", "7", "x"]) == 0
+    assert main(["estimate", "--no-advice", "run", "program.py", "--", "--ipus", "7", "x"]) == 0
     out = capsys.readouterr().out
     assert "arguments ['--ipus', '7', 'x']" in out
     assert "Net: inference" in out

@@ -45,7 +45,7 @@ def test_a_program_is_run_and_its_profile_shown(
     program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", json.dumps({"opt.useAutoloader": "true"}))
-    assert main(["profile", "-o", "here", "--html", "--trace", "-m", "program", "3", "--html"]) == 3
+    assert main(["profile", "-o", "here", "--html", "--trace", "-m", "program", "--", "3", "--html"]) == 3
     out = capfd.readouterr().out
     assert "arguments ['3', '--html']" in out, "what follows the program is the program's"
     assert "Profile: here/inference/profile.pop" in out

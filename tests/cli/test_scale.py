@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -103,6 +105,25 @@ def test_a_program_is_studied_and_measured_in_one_command(
     assert page.lower().startswith("<!doctype html>")
     assert list((folder / "scale-train").glob("*.png"))
     assert list((folder / "scale-train").glob("*.svg"))
+
+
+def test_options_behind_the_program_are_obeyed(folder: Path) -> None:
+    quiet = ["--no-measure", "--no-plots", "--out", "here", "--mode", "weak"]
+    assert main(["scale", "train.py", *QUICK, *quiet, "--", "--out", "there"]) == 0
+    assert [row.ipus for row in read(folder / "here" / "scale.json").rows] == [1, 2]
+    assert "['--out', 'there']" in (folder / "here" / "program.log").read_text()
+
+
+def test_the_command_of_a_module_is_shown_as_one_that_can_be_run(folder: Path) -> None:
+    (folder / "tagger").mkdir()
+    (folder / "tagger" / "__main__.py").write_text(
+        "from tremula.cli.scale import _command\nprint(_command())\n"
+    )
+    for module, name in (("tagger", "tagger"), ("tagger.__main__", "tagger")):
+        done = subprocess.run(
+            [sys.executable, "-m", module, "scale", "a b"], capture_output=True, text=True, check=True
+        )
+        assert done.stdout == f"{name} scale 'a b'\n"
 
 
 def test_scripts_read_the_study_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tremula.cli.program_words import ProgramParser
+
 
 class CommandError(Exception):
     """A command cannot go on; the text says what happened and what to do, and goes to stderr as it is."""
@@ -17,5 +19,5 @@ class Command:
 
     name: str
     help: str  #: one line for `tremula --help`
-    add_arguments: Callable[[argparse.ArgumentParser], None]  #: declares its arguments
+    add_arguments: Callable[[ProgramParser], None]  #: declares its arguments
     run: Callable[[argparse.Namespace], int]  #: does the work and gives the exit code

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from tremula.cli.command import Command, CommandError
+from tremula.cli.program_words import ProgramParser
 from tremula.study.options import add_options, question_of
 
 if TYPE_CHECKING:
@@ -21,13 +22,14 @@ SUBJECT is one of
   file.py:function        a function without arguments that returns (model, inputs) or (model, inputs, optimizer),
   package.module:function   inputs being those of one micro-batch; no weights are allocated
   run program.py args...  an unchanged program, up to its first call of a wrapped model
-  run -m module args...   the same for a module
+  run -m module args...   the same for a module; args begin behind `--`, or at the first word that is no option above
   file                    a program that --save-program wrote; no framework is loaded
 Any program answers by itself when TREMULA_ESTIMATE is set (table, advice or stop).
 """
 
 
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_arguments(parser: ProgramParser) -> None:
+    parser.takes_program, parser.keyword = True, "run"
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add_options(parser)
@@ -54,8 +56,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.subject != "run":
-        options = _with_options_behind(options)
+    _check_subject(options)
     # here, for it takes a moment
     from tremula.advise.report import print_recompilations, report
     from tremula.ask.sources import save_program
@@ -81,7 +82,10 @@ def answers_for(words: list[str]) -> list[Result]:
 
     Raises CommandError if the words make no sense, or there is nothing to estimate.
     """
-    options = _with_options_behind(_parser().parse_args(words))
+    parser = ProgramParser(prog="tremula estimate", usage="tremula estimate [options] SUBJECT")
+    _add_arguments(parser)
+    options = parser.parse_args(words)
+    _check_subject(options)
     from tremula.study.answer import ask
     from tremula.study.question import Question
 
@@ -90,25 +94,11 @@ def answers_for(words: list[str]) -> list[Result]:
     return list(found[0])
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tremula estimate", usage="tremula estimate [options] SUBJECT")
-    _add_arguments(parser)
-    return parser
-
-
-def _with_options_behind(options: argparse.Namespace) -> argparse.Namespace:
-    """Options may also follow the subject; what follows a program is the program's own."""
-    if options.subject == "run" or not options.arguments:
-        return options
-    parser = _parser()
-    again = parser.parse_args([*options.arguments, "--", options.subject])
-    if again.arguments or again.subject != options.subject:
-        raise CommandError("one subject at a time; `tremula estimate --help` says more")
-    for name, value in vars(again).items():
-        if value != parser.get_default(name):
-            setattr(options, name, value)
-    options.arguments = []
-    return options
+def _check_subject(options: argparse.Namespace) -> None:
+    if options.subject != "run" and options.arguments:
+        raise CommandError(
+            "one subject at a time; a program is asked about with: tremula estimate [options] run program.py args..."
+        )
 
 
 def _each_subject(options: argparse.Namespace, answer: Callable[[Subject], Answered]) -> list[Answered]:

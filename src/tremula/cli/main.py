@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from tremula import __version__
 from tremula.cli import cache, compare, demo, doctor, estimate, profile, scale, settings, system, view
 from tremula.cli.command import Command, CommandError
+from tremula.cli.program_words import ProgramParser
 from tremula.errors import Error
 
 COMMANDS: tuple[Command, ...] = (
@@ -33,7 +34,9 @@ def build_parser() -> argparse.ArgumentParser:
         description="The open Poplar stack for people who have no IPU, or not yet.",
     )
     parser.add_argument("--version", action="version", version=f"tremula {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
+    subparsers = parser.add_subparsers(
+        title="commands", metavar="command", required=True, parser_class=ProgramParser
+    )
     for command in COMMANDS:
         subparser = subparsers.add_parser(command.name, help=command.help, description=command.help)
         command.add_arguments(subparser)

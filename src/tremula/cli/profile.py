@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tremula.atomic_files import write_problem
 from tremula.cli.command import Command, CommandError
+from tremula.cli.program_words import ProgramParser
 from tremula.cli.view import write_files
 from tremula.errors import Error
 from tremula.profile import Profile
@@ -25,9 +26,10 @@ from tremula.telemetry import ledger
 _VARIABLE = "POPLAR_ENGINE_OPTIONS"
 
 
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_arguments(parser: ProgramParser) -> None:
+    parser.takes_program = True
     parser.usage = (
-        "tremula profile [-h] [-o DIR] [--html] [--trace] (PROGRAM | -m MODULE) [arguments of the program]"
+        "tremula profile [-h] [-o DIR] [--html] [--trace] (PROGRAM | -m MODULE) [--] [arguments of it]"
     )
     parser.add_argument("-o", "--output", type=Path, default=Path("profile"), metavar="DIR",
                         help="folder for the profiles (default: ./profile)")  # fmt: skip
@@ -35,7 +37,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trace", action="store_true", help="write a trace beside each profile")
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is the name of a module")
     parser.add_argument("program", metavar="PROGRAM", help="a Python program that runs a model on IPUs")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...",
+                        help="its arguments: behind `--`, or from the first word that is no option above")  # fmt: skip
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tremula.cli.command import Command, CommandError
+from tremula.cli.program_words import ProgramParser
 from tremula.cli.scale_options import add_options, question_of, settings_of
 
 if TYPE_CHECKING:
@@ -28,14 +29,15 @@ if TYPE_CHECKING:
 _EPILOG = """\
 PROGRAM is one of
   program.py args...      an unchanged program, up to its first call of a wrapped model
-  run -m module args...   the same for a module
+  run -m module args...   the same for a module; args begin behind `--`, or at the first word that is no option above
   file.py:function        a function without arguments that returns (model, inputs) or (model, inputs, optimizer)
 """
 #: columns where the output is no terminal
 _WIDTH = 160
 
 
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_arguments(parser: ProgramParser) -> None:
+    parser.takes_program, parser.keyword, parser.bare_programs = True, "run", True
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add_options(parser)
@@ -105,9 +107,12 @@ def _log(folder: Path) -> TextIO:
 
 
 def _command() -> str:
-    """The command line as it was typed."""
+    """The command line as it was typed; a package that was run with `python -m` has a command of its name."""
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
     name = Path(sys.argv[0]).name
-    return shlex.join(["tremula" if name.startswith("__") else name, *sys.argv[1:]])
+    if name.startswith("__") and spec is not None:
+        name = spec.name.partition(".")[0]
+    return shlex.join([name, *sys.argv[1:]])
 
 
 def _subject_words(options: argparse.Namespace) -> list[str]:
@@ -119,8 +124,8 @@ def _subject_words(options: argparse.Namespace) -> list[str]:
         return ["run", first, *rest]
     if rest:
         raise CommandError(
-            f"{first} is a function that makes a model, and takes no arguments; options stand before it. A module is "
-            f"run with: tremula scale ... run -m {first} ..."
+            f"{first} is a function that makes a model, and takes no arguments. A module is run with: tremula scale "
+            f"[options] run -m {first} args..."
         )
     return [first]
 
