@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.scale.models import stack
 
 from tremula.estimate.bands import band
+from tremula.estimate.figures import Figure
 from tremula.frontends.torch.subject import TorchSubject
 from tremula.scale.layouts import Layouts
 from tremula.scale.question import STRONG, WEAK, ScaleQuestion
 from tremula.scale.row import Row
-from tremula.scale.sizes import batches_for, sizes
+from tremula.scale.sizes import batches_for, compared, sizes
 from tremula.study.answer import ask
 from tremula.study.question import Question
 
@@ -129,3 +132,24 @@ def test_what_was_chosen_for_the_batch_is_told() -> None:
     _, notes = rows_of(stack(), mode=(STRONG,))
     assert any("global batch of strong scaling, 32 samples" in note for note in notes)
     assert not rows_of(stack(), mode=(STRONG,), global_batch=32)[1]
+
+
+@given(st.lists(st.floats(1.0, 1e6), min_size=1, max_size=8))
+def test_no_efficiency_is_above_that_of_the_best_size(rates: list[float]) -> None:
+    series = [
+        Row("model", True, {"target": "bow", "ipus": 2**at}, fits="yes", figures={"throughput": _rate(rate)})
+        for at, rate in enumerate(rates)
+    ]
+    rows = compared(series)
+    for row in rows:
+        for figure in row.figures.values():
+            assert figure.low <= figure.value <= figure.high
+        assert row["efficiency"].high <= 1.0
+    best = max(rows, key=lambda row: row.throughput / row.ipus)
+    assert best["efficiency"].value == 1.0
+    assert best["efficiency"].unit == f"of {best.ipus} IPU{'s' * (best.ipus > 1)}"
+    assert rows[0]["speedup"].value == 1.0
+
+
+def _rate(value: float) -> Figure:
+    return Figure(value, 0.7 * value, 1.02 * value, "samples/s")

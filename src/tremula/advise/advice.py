@@ -100,9 +100,7 @@ class Advice(Change, ShownAsText):
     @property
     def likely(self) -> tuple[float, float]:
         """The range in which the true effect probably lies. The band is one of gains: a loss is a gain turned round."""
-        if self.effect >= 1.0:
-            return self.band.around(self.effect)
-        return self.effect / self.band.high, self.effect / self.band.low
+        return (self.band if self.effect >= 1.0 else self.band.inverse).around(self.effect)
 
     @property
     def headline(self) -> str:

@@ -21,8 +21,13 @@ class Band:
     rows: int
 
     def around(self, value: float) -> tuple[float, float]:
-        """The range in which the true value probably lies."""
-        return value * self.low, value * self.high
+        """The range in which the true value probably lies; `value` itself is in it, also where the rows are not."""
+        return value * min(1.0, self.low), value * max(1.0, self.high)
+
+    @property
+    def inverse(self) -> Band:
+        """The band of times, where this is one of rates."""
+        return Band(1.0 / self.high, 1.0 / self.low, self.rows)
 
     def __str__(self) -> str:
         basis = f"{self.rows} published rows" if self.rows else "a cautious default"

@@ -15,12 +15,16 @@ from tremula.estimate.estimate import Estimate
 
 @dataclass(frozen=True)
 class Figure:
-    """A modelled number and the range in which the true one probably lies."""
+    """A modelled number and the range in which the true one probably lies, which takes in the number itself."""
 
     value: float
     low: float
     high: float
     unit: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", min(self.low, self.value))
+        object.__setattr__(self, "high", max(self.high, self.value))
 
     def scaled(self, factor: float, unit: str) -> Figure:
         """In another unit."""
@@ -43,7 +47,7 @@ class Banded(NamedTuple):
 def banded_figures(found: Estimate) -> dict[str, Banded]:
     """All figures that have a band, by name."""
     rate, inside = found.time_band, band("memory")
-    time = Band(1 / rate.high, 1 / rate.low, rate.rows)
+    time = rate.inverse
     memory, replicas = found.memory, found.loops.replicas
     flops = found.flops_per_step * replicas / found.seconds_per_step if found.seconds_per_step else 0.0
     figures = {

@@ -28,7 +28,7 @@ _GREY, _RED, _INK = "#8a919c", "#b3261e", "#1c2330"
 _MOST = len(SERIES)
 _AXES = {
     "throughput": "samples/s",
-    "efficiency": "of the smallest size that fits, per IPU, %",
+    "efficiency": "of the best size, per IPU, %",
     "tile_share": "of a tile's memory, %",
     "energy_per_sample": "J per sample",
 }

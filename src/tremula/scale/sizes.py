@@ -1,7 +1,9 @@
 """The rows of a study: for every series and size the best layout, its figures, and how they compare with the first.
 
-Efficiency is samples per second and IPU, over those of the smallest size of the series that fits. Its band is that of
-scaling (docs/accuracy.md): what the model gets wrong at every size alike cancels in a ratio.
+Efficiency is samples per second and IPU, over those of the size of the series that has most of them. That is mostly the
+smallest that fits; a larger one has more where it is laid out in a way that fewer IPUs do not allow. So no efficiency
+is above 100 %, and no range either. The band is that of scaling (docs/accuracy.md): what the model gets wrong at every
+size alike cancels in a ratio.
 """
 
 from __future__ import annotations
@@ -124,24 +126,25 @@ def sizes(
 
 
 def compared(series: Sequence[Row]) -> list[Row]:
-    """The rows of a series with speed-up and efficiency over the smallest size that fits."""
-    first = next((row for row in series if row.runs), None)
-    if first is None:
+    """The rows of a series with speed-up over the smallest size that fits, and efficiency over the best."""
+    fitting = [row for row in series if row.runs]
+    if not fitting:
         return list(series)
-    base = first.figures["throughput"].value
+    first, best = fitting[0], max(fitting, key=lambda row: row.throughput / row.ipus)
     scaling = band("scaling")
     rows = []
     for row in series:
         if not row.runs:  # what does not fit is no measure of what does
             rows.append(row)
             continue
-        gain = row.figures["throughput"].value / base
-        share = gain * first.ipus / row.ipus
-        low, high = (1.0, 1.0) if row is first else (scaling.low, scaling.high)
+        gain = row.throughput / first.throughput
+        share = row.throughput / row.ipus / (best.throughput / best.ipus)
+        gains = (gain, gain) if row is first else scaling.around(gain)
+        low, high = (share, share) if row is best else scaling.around(share)
         figures = {
             **row.figures,
-            "speedup": Figure(gain, gain * low, gain * high, f"x {first.ipus} IPU{_s(first.ipus)}"),
-            "efficiency": Figure(share, share * low, share * high, f"of {first.ipus} IPU{_s(first.ipus)}"),
+            "speedup": Figure(gain, *gains, f"x {first.ipus} IPU{_s(first.ipus)}"),
+            "efficiency": Figure(share, low, min(high, 1.0), f"of {best.ipus} IPU{_s(best.ipus)}"),
         }
         rows.append(replace(row, figures=figures))
     return rows
