@@ -33,6 +33,9 @@ def _version_1(source: Path, path: Path) -> Path:
                 if "category_id" in values:
                     values["category"] = uses[values["category_id"]]
                 rows.append(tuple(values[column] for column in table.names))
+            if name == "breakdown":  # the host was one part
+                host = sum(cycles for part, cycles in rows if part.startswith("host_"))
+                rows = [row for row in rows if not row[0].startswith("host_")] + [("host", host)]
             marks = ", ".join("?" * len(table.names))
             connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
             digest = Digest()
@@ -57,6 +60,7 @@ def test_version_1_is_read(profile_file: Path, tmp_path: Path) -> None:
         assert migrated.meta["written_by"] == "tremula 0.0"
         assert migrated.figures == new.figures
         assert migrated.programs == new.programs
+        assert migrated.breakdown == pytest.approx(new.breakdown)
         assert [op.cycles for op in migrated.ops] == [op.cycles for op in new.ops]
         assert {op.module for op in migrated.ops} == {""}
         assert "not recorded" in migrated.reason(migrated.plans[0]).plan

@@ -91,7 +91,8 @@ def _time_adds_up(profile: Profile, found: Estimate) -> None:
     for transfer in profile.transfers:
         kinds[transfer.kind] += transfer.cycles
     for kind, part in (
-        ("collective", "collectives"), ("streaming", "streaming"), ("copy", "inter_ipu"), ("host", "host")
+        ("collective", "collectives"), ("streaming", "streaming"), ("copy", "inter_ipu"), ("call", "host_call"),
+        ("host", "host_transfer"),
     ):  # fmt: skip
         assert kinds[kind] == pytest.approx(profile.breakdown[part])
     # plans are the sums of their supersteps
@@ -158,7 +159,7 @@ def test_an_op_says_where_it_comes_from(profile_file: Path) -> None:
         op = next(op for op in profile.ops if op.name.endswith("mm0"))
         assert (op.phase, op.ipu, op.runs) == ("forward", 0, 16), "8 micro-batches, each computed again"
         assert profile.reason(profile.plans[op.plan_id]).alternatives
-        assert {transfer.name for transfer in profile.transfers} >= {"all-reduce", "host"}
+        assert {transfer.name for transfer in profile.transfers} >= {"all-reduce", "transfers with the host"}
         assert {row.phase for row in profile.pipeline_phases} == {"fill", "full", "drain"}
 
 

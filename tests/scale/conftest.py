@@ -31,7 +31,7 @@ def _row(mode: str, target: str, ipus: int) -> Row:
     rate = 60.0 * ipus * (0.95 if ipus > 2 else 1.0) * (1.0 if target == "bow" else 0.8)
     batch = 6 * ipus if mode == "weak" else 384
     step = batch / rate
-    shares = {part.key: 0.0 for part in STEP_PARTS} | {"compute": 0.6, "exchange": 0.3, "host": 0.1}
+    shares = {part.key: 0.0 for part in STEP_PARTS} | {"compute": 0.6, "exchange": 0.3, "host_call": 0.1}
     tile = 1.1 if ipus == 1 else 0.8
     figures = {
         "throughput": _figure(rate, "samples/s"),

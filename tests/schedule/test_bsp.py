@@ -89,11 +89,20 @@ def test_more_bytes_never_take_less(one: int, other: int) -> None:
 
 def test_parts_of_cycles() -> None:
     cycles = Cycles(
-        compute=1, exchange=2, sync=3, inter_ipu=4, host=5, streaming=6, collectives=7, pipeline_idle=8
+        compute=1,
+        exchange=2,
+        sync=3,
+        inter_ipu=4,
+        host_call=2,
+        host_transfer=3,
+        streaming=6,
+        collectives=7,
+        pipeline_idle=8,
     )
     assert cycles.total == 36
     assert (cycles + cycles).parts() == (cycles * 2).parts()
-    assert cycles.with_(host=0).total == 31
+    assert cycles.host == 5
+    assert cycles.with_(host_call=0, host_transfer=0).total == 31
     cost = Planner(chip("mk2")).plan(_PRODUCT)
     total = CycleSum()
     total.add(cost)

@@ -16,6 +16,7 @@ from tremula.program.loops import Loops
 from tremula.program.op import Phase
 from tremula.program.program import Program
 from tremula.schedule.bsp import op_costs
+from tremula.schedule.constants import FITTED_SCHEDULE
 from tremula.schedule.copies import crossings
 from tremula.schedule.deployment import Deployment, Location
 from tremula.schedule.recompute import recomputation
@@ -137,6 +138,19 @@ def test_phases_bring_their_weights_from_streaming_memory(
     if execution == "parallel_phased":
         serial = _time(program, Deployment(execution="serial_phased", weights=away, activations=away))
         assert time.step.streaming < serial.step.streaming
+
+
+def test_the_host_takes_call_overhead_and_transfers_apart(layered: Callable[..., Any]) -> None:
+    program = layered(2, rows=4096, training=False, loops=Loops(device_iterations=4))
+    time = _time(program)
+    assert time.step.host_call == pytest.approx(FITTED_SCHEDULE.call_seconds * _POD.chip.clock_hz / 4)
+    assert time.step.host_transfer > 0
+    device = time.step.total - time.step.host_call - time.step.host_transfer
+    assert time.call_cycles == pytest.approx(4 * (device + time.step.host))
+    unsent = _time(program, Deployment(synthetic_data=True))
+    assert unsent.step.host_call == time.step.host_call
+    assert unsent.step.host_transfer == pytest.approx(0.0, abs=1e-3)
+    assert {"host_call", "host_transfer"} <= set(time.why)
 
 
 def test_synthetic_data_is_not_sent(layered: Callable[..., Any]) -> None:

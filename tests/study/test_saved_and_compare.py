@@ -34,6 +34,18 @@ def test_what_is_saved_is_read_back(results: tuple[Result, ...], tmp_path: Path)
     assert [each.name for each in tmp_path.iterdir()] == ["answers.json"]
 
 
+def test_the_host_of_an_earlier_version_is_read_in_two_parts(
+    results: tuple[Result, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "answers.json"
+    saved.save(results[:1], path)
+    document = json.loads(path.read_text())
+    shares = document["findings"][0]["shares"]
+    shares["host"] = shares.pop("host_call") + shares.pop("host_transfer")
+    path.write_text(json.dumps(document))
+    assert saved.read(path)[0].shares == pytest.approx(results[0].shares)
+
+
 def test_a_file_that_cannot_be_written_is_told_and_loses_nothing(
     results: tuple[Result, ...], tmp_path: Path
 ) -> None:

@@ -11,12 +11,14 @@ from tremula.errors import Error
 from tremula.formatting import ShownAsText
 from tremula.invariants import present
 from tremula.plan.cost import Cost, Why
+from tremula.step_parts import part_title
 
 if TYPE_CHECKING:
     from tremula.estimate.estimate import Estimate, OpTime
 
 #: ops that an explanation of a total lists
 _LARGEST = 10
+_HOST = ("host_call", "host_transfer")
 
 
 @dataclass(frozen=True)
@@ -131,16 +133,16 @@ def _step(estimate: Estimate) -> Explanation:
 
 def _breakdown(estimate: Estimate) -> Explanation:
     parts = tuple(
-        Explanation(name.replace("_", " "), value, "cycles", parts=_reasons(estimate, name))
+        Explanation(part_title(name), value, "cycles", parts=_reasons(estimate, name))
         for name, value in estimate.breakdown.items()
         if value
     )
     return Explanation("by what it goes to", sum(estimate.breakdown.values()), "cycles", parts=parts)
 
 
-def _reasons(estimate: Estimate, name: str) -> tuple[Explanation, ...]:
+def _reasons(estimate: Estimate, *names: str) -> tuple[Explanation, ...]:
     found = estimate.time.why.items()
-    return tuple(of_why(key, why) for key, why in found if key.split(":")[0] == name)
+    return tuple(of_why(key, why) for key, why in found if key.split(":")[0] in names)
 
 
 def _pipeline(estimate: Estimate) -> Explanation:
@@ -197,7 +199,7 @@ def _throughput(estimate: Estimate) -> Explanation:
         "modelled",
         f"{estimate.samples} samples x {estimate.micro_batches_per_step} micro-batches x {estimate.loops.replicas} "
         f"replicas x {estimate.loops.device_iterations} iterations / {estimate.seconds_per_call:.4g} s per call",
-        parts=(_step(estimate), *_reasons(estimate, "host")),
+        parts=(_step(estimate), *_reasons(estimate, *_HOST)),
     )
 
 
@@ -208,7 +210,7 @@ def _latency(estimate: Estimate) -> Explanation:
         "s",
         "from a batch at the host to its results, nothing else under way",
         "all stages of a pipeline at the pace of the slowest, or all ops; then the call and its transfers",
-        parts=_reasons(estimate, "host"),
+        parts=_reasons(estimate, *_HOST),
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tremula.estimate.bands import band
 from tremula.formatting import duration
+from tremula.step_parts import part_title
 
 if TYPE_CHECKING:
     from tremula.estimate.estimate import Estimate
@@ -62,5 +63,5 @@ def _shares(estimate: Estimate) -> str:
     total = estimate.cycles_per_step or 1.0
     ranked = sorted(estimate.breakdown.items(), key=lambda item: item[1], reverse=True)
     return ", ".join(
-        f"{name.replace('_', ' ')} {value / total:.0%}" for name, value in ranked if value / total >= 0.005
+        f"{part_title(name)} {value / total:.0%}" for name, value in ranked if value / total >= 0.005
     )

@@ -211,7 +211,7 @@ class ProgramNode:
 
     id: Annotated[int, "number, counted from 0 in the order of the rows"]
     parent_id: Annotated[int, "a row before this one, -1 for the root"]
-    kind: Annotated[str, "step, repeat, stage, update, op, collective, streaming, copy or host"]
+    kind: Annotated[str, "step, repeat, stage, update, op, collective, streaming, copy, call or host"]
     name: Annotated[str, "what it is"]
     repeats: Annotated[int, "times it runs in one run of its parent"]
     cycles: Annotated[float, "of all repeats, in one run of its parent"]
@@ -259,10 +259,10 @@ class PipelinePhase:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Traffic beyond the chip in a step: collectives, streaming memory, copies between IPUs, the host."""
+    """Traffic beyond the chip in a step: collectives, streaming memory, copies between IPUs, calls and the host."""
 
     name: Annotated[str, "what is moved"]
-    kind: Annotated[str, "collective, streaming, copy or host"]
+    kind: Annotated[str, "collective, streaming, copy, call or host"]
     cycles: Annotated[float, "cycles of a step that the device spends on it"]
     bytes: Annotated[int, "bytes of a replica, 0 where they are not known"]
     why: Annotated[Json, "the reason, as in `plans`"]

@@ -22,6 +22,7 @@ from tremula.profile.migrate import migrated
 from tremula.profile.rows import unpacked
 from tremula.profile.schema import SCHEMA_VERSION, TABLE_OF, TABLES
 from tremula.profile.table_reader import read_meta, read_rows
+from tremula.step_parts import with_host_parts
 
 Bytes = NDArray[np.int64]
 _Row = TypeVar("_Row")
@@ -129,8 +130,12 @@ class Profile:
 
     @property
     def breakdown(self) -> Mapping[str, float]:
-        """Cycles of a step by what they go to."""
-        return {part.name: part.cycles for part in self.rows(model.Part)}
+        """Cycles of a step by what they go to; those of the host in two parts, also in files that have one."""
+        parts = {part.name: part.cycles for part in self.rows(model.Part)}
+        turns = [o.value for o in self.options if (o.section, o.name) == ("loops", "device_iterations")]
+        iterations = int(turns[0]) if turns and turns[0].isdecimal() else 1
+        step = self.figures.get("seconds_per_step")
+        return with_host_parts(parts, step.value if step else 0.0, max(1, iterations))
 
     # -- arrays and reasons ------------------------------------------------------------------------------
 

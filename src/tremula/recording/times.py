@@ -89,17 +89,19 @@ def transfers(estimate: Estimate) -> list[model.Transfer]:
     if step.inter_ipu:
         copied = estimate.micro_batches_per_step * sum(each.bytes for each in time.crossings)
         found.append(_transfer("inter_ipu", step.inter_ipu, copied, time.why))
-    if step.host:
+    if step.host_call:
+        found.append(_transfer("host_call", step.host_call, 0, time.why))
+    if step.host_transfer:
         program = estimate.program
         each = program.bytes_of(program.inputs) + program.bytes_of(program.outputs)
         moved = 0 if estimate.deployment.synthetic_data else estimate.micro_batches_per_step * each
-        found.append(_transfer("host", step.host, moved, time.why))
+        found.append(_transfer("host_transfer", step.host_transfer, moved, time.why))
     return found
 
 
 def _transfer(part: str, cycles: float, size: int, whys: Mapping[str, Why]) -> model.Transfer:
     why = whys.get(part, _NO_WHY)
-    kind = "copy" if part == "inter_ipu" else part
+    kind = {"inter_ipu": "copy", "host_call": "call", "host_transfer": "host"}.get(part, part)
     return model.Transfer(BY_KEY[part].title, kind, cycles, size, as_json(why))
 
 

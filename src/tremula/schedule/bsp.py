@@ -167,7 +167,10 @@ class Cycles:
     sync: float = 0.0
     #: copies between the IPUs of a replica
     inter_ipu: float = 0.0
-    host: float = 0.0
+    #: what a call from the host takes beside the device's work and the transfers
+    host_call: float = 0.0
+    #: transfers with the host that the device waits for
+    host_transfer: float = 0.0
     #: traffic with the memory beside the chips
     streaming: float = 0.0
     #: exchange of gradients and weights between replicas
@@ -179,6 +182,11 @@ class Cycles:
     def total(self) -> float:
         """All of them."""
         return sum(self.parts().values())
+
+    @property
+    def host(self) -> float:
+        """Waiting for the host, for calls and for transfers."""
+        return self.host_call + self.host_transfer
 
     def parts(self) -> dict[str, float]:
         """By name."""

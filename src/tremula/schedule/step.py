@@ -88,12 +88,14 @@ def step_time(
     device = body + update.cycles
     clock = system.chip.clock_hz
     call = _host_call(program, deployment, system, device.total / clock, constants)
-    why["host"] = call.why
+    why |= {"host_call": call.overhead_why, "host_transfer": call.why}
     # of one micro-batch; the call's transfers are those of a step
     around = call.overhead_seconds + call.fill_seconds + call.stream_seconds / accumulation
     waiting = max(0.0, call.seconds * clock - device.total * iterations)
+    overhead = min(waiting, call.overhead_seconds * clock)
     return StepTime(
-        step=device + Cycles(host=waiting / iterations),
+        step=device
+        + Cycles(host_call=overhead / iterations, host_transfer=(waiting - overhead) / iterations),
         micro_batch=micro_batch,
         update=update,
         stages=tuple(stages),

@@ -11,9 +11,8 @@ from typing import Any
 
 from tremula.errors import Error
 from tremula.formatting import ShownAsText, amount, between, duration, energy, memory_size, plain, share
-from tremula.step_parts import STEP_PARTS
+from tremula.step_parts import STEP_PARTS, part_title
 from tremula.study.result import Result
-from tremula.study.table import part_title
 
 #: rows of a list of differences
 _MOST = 10
@@ -70,7 +69,9 @@ class Comparison(ShownAsText):
         for part in sorted(self.parts, key=lambda each: -abs(each.change))[:3]:
             if abs(part.change) >= 0.01 * max(self.total.a, self.total.b):
                 of_all = f" ({_of_change(part.change, self.total.change)})" if self.total.change else ""
-                lines.append(f"{part_title(part.name)}: {_more(part, duration, ' per sample')}{of_all}")
+                lines.append(
+                    f"{part_title(part.name, short=True)}: {_more(part, duration, ' per sample')}{of_all}"
+                )
         lines += [
             f"{use.name}: {_more(use, memory_size)} on the fullest IPU"
             for use in sorted(self.memory, key=lambda each: -abs(each.change))[:2]
@@ -185,7 +186,7 @@ def _lines(found: Comparison) -> list[str]:
         ratio = "" if difference.ratio is None else f"{difference.ratio:.2f}"
         lines.append(f"  {title:<26} {' '.join(sides)} {ratio:>7}")
     lines.append(f"  {'fits':<26} {a.fits:>14} {'':>22} {b.fits:>14}")
-    times = [(part_title(each.name), each) for each in (*found.parts, found.total)]
+    times = [(part_title(each.name, short=True), each) for each in (*found.parts, found.total)]
     uses = [(plain(each.name, 26), each) for each in found.memory]
     moved = [each for each in found.modules if abs(each.change) > 1.0][:_MOST]
     modules = [(plain(each.name or "(outside modules)", 46), each) for each in moved]

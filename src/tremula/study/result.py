@@ -9,7 +9,7 @@ from typing import Any
 from tremula.estimate.estimate import VERSION, Estimate
 from tremula.estimate.figures import Figure, banded_figures, matrix_dtype
 from tremula.formatting import amount, share
-from tremula.step_parts import STEP_PARTS
+from tremula.step_parts import STEP_PARTS, with_host_parts
 
 #: figures of a result; those of profiles are more
 _FIGURES = (
@@ -41,6 +41,11 @@ class Result:
     modules: Mapping[str, float] = field(default_factory=dict)
     batch: str = ""
     model_version: str = VERSION
+
+    def __post_init__(self) -> None:
+        step, turns = self.figures.get("step_seconds"), self.setting.get("device_iterations", 1)
+        if step is not None and isinstance(turns, int) and turns > 0:
+            object.__setattr__(self, "shares", with_host_parts(self.shares, step.value, turns))
 
     def __getitem__(self, name: str) -> Figure:
         return self.figures[name]

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from tremula.estimate.figures import Figure
 from tremula.formatting import amount, between, duration, energy, memory_size, plain, share
-from tremula.step_parts import BY_KEY, STEP_PARTS
+from tremula.step_parts import STEP_PARTS
 from tremula.study.result import Result
 
 #: columns of a terminal below which each result is a block of lines
@@ -269,8 +269,3 @@ def _not_a_formula(value: object) -> object:
         value = plain(value)
         return f"'{value}" if value.lstrip()[:1] in ("=", "+", "-", "@") else value
     return value
-
-
-def part_title(key: str) -> str:
-    """A part of a step, in short."""
-    return BY_KEY[key].short if key in BY_KEY else plain(key.replace("_", " "), 40)

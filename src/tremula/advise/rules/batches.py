@@ -24,7 +24,7 @@ _ONCE = 0.03
 
 def device_iterations(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     """More turns of the device's loop per call."""
-    waiting = found.breakdown["host"] + (0.0 if found.training else found.breakdown["pipeline_idle"])
+    waiting = found.time.step.host + (0.0 if found.training else found.breakdown["pipeline_idle"])
     if waiting < _WAITING * found.cycles_per_step:
         return
     then = (

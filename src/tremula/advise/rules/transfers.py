@@ -75,7 +75,7 @@ def overlap(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
 
 def input_dtypes(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     """Large inputs in a shorter type, cast on the device."""
-    if found.breakdown["host"] <= _WAITING * found.cycles_per_step or case.changes.sent:
+    if found.breakdown["host_transfer"] <= _WAITING * found.cycles_per_step or case.changes.sent:
         return
     inputs = study.subject.inputs
     large = [
