@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from torch import nn
@@ -10,13 +11,14 @@ from torch import nn
 from tremula.advise.advice import Advice, effect_band, ranked, worth
 from tremula.advise.advise import advise
 from tremula.errors import Error
-from tremula.estimate.bands import Band
-from tremula.estimate.figures import Figure
+from tremula.estimate.bands import Band, band
+from tremula.estimate.figures import Banded, Figure
+from tremula.hardware.catalogue import smallest_system
 from tremula.study.answer import Answer
 from tremula.study.question import Setting
-from tremula.study.result import Result, result_of
+from tremula.study.result import Result, result_of, verdict_of
 
-from .subjects import case_of, study_of, too_large, trained
+from .subjects import case_of, layers, study_of, too_large, trained
 
 HOSTILE = '<script>alert("x")</script>\x1b[31m[red]\u202e'
 
@@ -176,6 +178,39 @@ def test_hostile_names_are_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_band_of_a_loss_is_that_of_the_gain_turned_round() -> None:
     assert _advice("gain", 200.0, 0.5).likely == pytest.approx((1.6, 2.5))
     assert _advice("loss", 50.0, 0.5).likely == pytest.approx((0.4, 0.625))
+
+
+@pytest.mark.parametrize(
+    ("tile", "said"), [(0.6, "then it fits"), (0.88, "then it likely fits"), (0.99, "then it likely fits")]
+)
+def test_it_fits_only_where_the_table_says_yes(tile: float, said: str) -> None:
+    advice = _advice("smaller", 80.0, tile, before=1.5)
+    fits = verdict_of(Banded(tile, "of a tile", band("memory")).figure)
+    assert said in replace(advice, after=replace(advice.after, fits=fits)).headline
+
+
+def test_advice_that_takes_more_ipus_than_there_are_says_so_and_comes_last() -> None:
+    study = study_of(layers(2), (4, 64))
+    case = case_of(study)
+    case = replace(case, system=smallest_system(case.system.chip, 4), loops=replace(case.loops, replicas=4))
+    found = advise(study, case, budget_seconds=5.0)
+    lacking = [each for each in found if each.lacks_ipus]
+    assert lacking
+    assert list(found)[-len(lacking) :] == lacking
+    for each in lacking:
+        assert each.after.ipus > case.system.ipus
+        assert f"needs: {each.after.ipus} IPUs; {case.system.name} has {case.system.ipus}" in str(each)
+    assert not [each for each in found if each.after.ipus > case.system.ipus and not each.lacks_ipus]
+
+
+def test_every_effect_comes_with_the_part_that_the_model_saves() -> None:
+    study = study_of(layers(2), (4, 64))
+    found = advise(study, case_of(study), budget_seconds=5.0)
+    rules = {each.rule: each for each in found}
+    for rule in ("device iterations", "larger micro-batch"):
+        assert rules[rule].causes[0].startswith("host call: ")
+        assert f"from: {rules[rule].causes[0]}" in str(rules[rule])
+    assert found.to_plain()["advice"][0]["causes"] == list(found[0].causes)
 
 
 def test_bands_come_with_the_package() -> None:

@@ -57,6 +57,42 @@ def test_equal_layers_are_told_once() -> None:
     json.dumps(found.to_plain())
 
 
+def test_ops_of_the_optimizer_are_not_the_users_to_change() -> None:
+    study = study_of(nn.Sequential(nn.Linear(2048, 2048), nn.Linear(2048, 10)), (1, 2048))
+    estimate = study.estimate(case_of(study))
+    spent = sum(op.share for op in estimate.ops if op.phase == "update")
+    assert spent > 0.3, "Adam takes much of a step with one sample"
+    theirs = {op.target for op in estimate.ops if op.phase == "update"}
+    ours = {op.target for op in estimate.ops if op.phase in ("forward", "backward")}
+    named = {
+        f"aten::{name}"
+        for look in operations(estimate)
+        for name in look.op.removeprefix("aten::").split(", ")
+    }
+    assert not named & (theirs - ours)
+    assert sum(look.share for look in operations(estimate)) <= 1.0 - spent + 1e-6
+
+
+def test_kernels_of_the_host_are_not_shown_as_ops_of_the_device() -> None:
+    class Recurrent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm = nn.LSTM(16, 16, batch_first=True)
+            self.last = nn.Linear(16, 10)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            q = self.lstm(x)[0].unsqueeze(1)
+            return self.last(nn.functional.scaled_dot_product_attention(q, q, q)[:, 0, -1])
+
+    study = study_of(Recurrent(), (2, 8, 16))
+    estimate = study.estimate(case_of(study))
+    shown = [str(estimate.explain("largest_ops")), str(operations(estimate))]
+    shown += [f"{op.name} {op.kind}" for op in estimate.program.ops]
+    shown += [tensor.name for tensor in estimate.program.tensors]
+    assert any("aten::lstm" in text for text in shown)
+    assert not [text for text in shown if "mkldnn" in text or "for_cpu" in text]
+
+
 def test_texts_are_harmless() -> None:
     study, case = trained()
     line = SourceLine("<script>.py\x1b[2J", 1, "forward")

@@ -10,6 +10,7 @@ from torch import nn
 
 from tremula.advise.rules import RULES, batches, layout, memory, precision, recomputation, transfers
 from tremula.program.loops import Loops
+from tremula.study.compare import compare
 
 from .subjects import case_of, changes, effect, layers, study_of, too_large, trained
 
@@ -61,6 +62,37 @@ def test_smaller_micro_batches_make_room() -> None:
     assert found[0].rule == "smaller micro-batch"
     before, after = effect(study, case, found[0])
     assert after["tile_bytes"].value < before["tile_bytes"].value
+
+
+def test_one_sample_is_not_made_smaller() -> None:
+    study = study_of(layers(8, 256), (1, 256), optimizer="sgd")
+    case = case_of(study, tiles=2)
+    assert not changes(batches.micro_batch, study, case)
+    report = study.estimate(case).memory
+    assert not report.fits
+    assert "smaller micro-batch" not in report.out_of_memory_text()
+    larger = too_large()[0].estimate(too_large()[1]).memory
+    assert "smaller micro-batch" in larger.out_of_memory_text()
+
+
+def test_accumulation_says_what_it_really_saves() -> None:
+    study = study_of(layers(2), (4, 64))
+    case = case_of(study)
+    found = study.estimate(case)
+    first = changes(batches.accumulation, study, case)[0]
+    call = found.breakdown["host_call"] / found.cycles_per_step
+    assert call > 0.5
+    assert f": {call:.0%} the call from the host" in first.why
+    before, after = effect(study, case, first)
+    part = max(compare(before, after).parts, key=lambda each: -each.change)
+    assert part.name == "host_call"
+
+
+def test_a_larger_micro_batch_tells_of_the_call_only_where_more_samples_share_it() -> None:
+    study, case = trained()
+    assert "call from the host" not in changes(batches.micro_batch, study, case)[0].why
+    alone = study_of(layers(2), (4, 64))
+    assert "call from the host" in changes(batches.micro_batch, alone, case_of(alone))[0].why
 
 
 def test_half_precision_is_faster_and_smaller() -> None:

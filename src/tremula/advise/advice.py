@@ -14,6 +14,7 @@ from typing import Any
 from tremula.estimate.bands import Band, band, parse_bands
 from tremula.formatting import ShownAsText, plain, plain_values, share
 from tremula.study.case import Case
+from tremula.study.compare import compare
 from tremula.study.result import Result
 
 #: advice is listed from this change of throughput on
@@ -81,6 +82,8 @@ class Advice(Change, ShownAsText):
     #: published over modelled ratios of configurations that differ in one thing
     band: Band
     case: Case = field(repr=False)
+    #: IPUs of the system that was asked about; 0: not known
+    system_ipus: int = 0
 
     @property
     def effect(self) -> float:
@@ -102,6 +105,16 @@ class Advice(Change, ShownAsText):
         """The range in which the true effect probably lies. The band is one of gains: a loss is a gain turned round."""
         return (self.band if self.effect >= 1.0 else self.band.inverse).around(self.effect)
 
+    @functools.cached_property
+    def causes(self) -> tuple[str, ...]:
+        """Where the effect comes from, as the chip model has it: the parts that change most per sample, and bytes."""
+        return tuple(compare(self.before, self.after).why())
+
+    @property
+    def lacks_ipus(self) -> bool:
+        """Whether it takes more IPUs than the system has that was asked about."""
+        return 0 < self.system_ipus < self.after.ipus
+
     @property
     def headline(self) -> str:
         """The effect in a few words."""
@@ -111,13 +124,19 @@ class Advice(Change, ShownAsText):
             text += f" on x{self.after.ipus / self.before.ipus:.3g} IPUs"
         text += f", fullest tile {share(self.before.tile_share)} -> {share(self.after.tile_share)}"
         if self.before.runs != self.after.runs:
-            text += ", then it fits" if self.after.runs else ", then it no longer fits"
+            fits = {"yes": ", then it fits", "likely": ", then it likely fits"}
+            text += fits.get(self.after.fits, ", then it no longer fits")
         return text
 
     def lines(self) -> Iterator[str]:
         """What it is, without the code; nothing in it that a terminal acts on."""
         yield plain(self.title, 200)
         yield f"  modelled: {self.headline}"
+        if self.lacks_ipus:
+            had, taken = (side.setting.get("system", "") for side in (self.before, self.after))
+            yield f"  needs: {self.after.ipus} IPUs; {had} has {self.system_ipus}. Modelled for {taken}"
+        if self.causes:
+            yield f"  from: {'; '.join(self.causes[:2])}"
         yield f"  why: {plain(self.why)}"
         yield f"  cost: {plain(self.cost)}"
 
@@ -134,6 +153,8 @@ class Advice(Change, ShownAsText):
             "effect_low": self.likely[0],
             "effect_high": self.likely[1],
             "band_pairs": self.band.rows,
+            "causes": list(self.causes),
+            "lacks_ipus": self.lacks_ipus,
         }
 
 
@@ -181,9 +202,11 @@ def worth(advice: Advice) -> bool:
 def _order(advice: Advice) -> tuple[int, float]:
     """The smaller the earlier."""
     if not advice.before.runs:
-        return (0, -advice.effect_per_ipu) if advice.after.runs else (1, advice.after.tile_share)
+        if advice.after.runs:
+            return (1 if advice.lacks_ipus else 0), -advice.effect_per_ipu
+        return 2, advice.after.tile_share
     if advice.after.ipus > advice.before.ipus:
-        return 2, -advice.effect_per_ipu
+        return (3 if advice.lacks_ipus else 2), -advice.effect_per_ipu
     if advice.effect >= 1.0 + SMALLEST_EFFECT:
         return 0, -advice.effect
     return 1, advice.after.tile_share

@@ -168,7 +168,8 @@ class _Advising:
         case = change.apply(self._case)
         after = result_of(self._study.estimate(case))
         band = effect_band(more_ipus=after.ipus > self._before.ipus)
-        return Advice(**vars(change), before=self._before, after=after, band=band, case=case)
+        has = self._case.system.ipus
+        return Advice(**vars(change), before=self._before, after=after, band=band, case=case, system_ipus=has)
 
     def _pairs(self) -> None:
         """The changes that make most room, two by two."""

@@ -98,7 +98,8 @@ def operations(
     looks += _looks("host", host, lambda group: ("the host computes it", _REMEDIES["host"]))
     unknown = [(op.target, op) for op in found.ops if op.unknown]
     looks += _looks("unknown", unknown, lambda group: ("no planner knows it", _REMEDIES["unknown"]))
-    timed = [(op.target, op) for op in found.ops if not op.unknown]
+    # the optimizer's own ops are not the user's to change
+    timed = [(op.target, op) for op in found.ops if not op.unknown and op.phase in ("forward", "backward")]
     slow = [look for look in _looks("slow", timed, lambda group: _reason(found, group)) if look.why]
     small = [look for look in slow if look.todo == _REMEDIES["small"]]
     if len(small) > 1:  # one cause, one entry

@@ -37,11 +37,12 @@ _CATEGORIES = {
 #: contributors that a report keeps
 _KEPT = 50
 
+#: what shrinks with the micro-batch, as long as that has more than one sample
+_PER_SAMPLE = (Category.ACTIVATIONS, Category.STASHES, Category.TEMPORARIES)
 _ADVICE = {
-    Category.ACTIVATIONS: "a smaller micro-batch (with more gradient accumulation), recomputation, or "
-    "fewer recomputation checkpoints",
-    Category.STASHES: "recomputation, fewer checkpoints, fewer pipeline stages or a smaller micro-batch",
-    Category.TEMPORARIES: "a lower available memory proportion, or a smaller micro-batch",
+    Category.ACTIVATIONS: "recomputation, or fewer recomputation checkpoints",
+    Category.STASHES: "recomputation, fewer checkpoints or fewer pipeline stages",
+    Category.TEMPORARIES: "a lower available memory proportion",
     Category.WEIGHTS: "more IPUs for the model (pipeline stages), or half precision",
     Category.OPTIMIZER_STATE: "optimizer state in streaming memory, or sharded over replicas",
     Category.ACCUMULATORS: "accumulators in half precision or in streaming memory",
@@ -57,6 +58,8 @@ class MemoryReport:
     ipus: tuple[IpuMemory, ...]
     tile_memory_bytes: int
     tiles_per_ipu: int
+    #: samples of a micro-batch
+    samples: int
     #: what is alive when, for those who want more than the fullest moment
     liveness: Liveness = field(repr=False)
 
@@ -123,7 +126,8 @@ class MemoryReport:
         """What would save most on the fullest IPU, by the uses that take most there."""
         sizes = self.fullest.by_category
         ranked = sorted(_ADVICE, key=lambda category: sizes.get(category, 0), reverse=True)
-        return [f"for {c.value}, {_ADVICE[c]}" for c in ranked[:limit] if sizes.get(c, 0)]
+        smaller = {} if self.samples == 1 else dict.fromkeys(_PER_SAMPLE, ", or a smaller micro-batch")
+        return [f"for {c.value}, {_ADVICE[c]}{smaller.get(c, '')}" for c in ranked[:limit] if sizes.get(c, 0)]
 
 
 def memory_report(
@@ -149,6 +153,7 @@ def memory_report(
         ),
         tile_memory_bytes=chip.tile_memory_bytes,
         tiles_per_ipu=chip.tiles,
+        samples=program.samples,
         liveness=alive,
     )
 

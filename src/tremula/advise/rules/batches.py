@@ -48,16 +48,22 @@ def accumulation(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     """More micro-batches per weight update."""
     if not found.training:
         return
-    once = found.time.update.cycles.total + found.breakdown["pipeline_idle"]
-    if once < _ONCE * found.cycles_per_step:
+    paid = {
+        "the call from the host": found.breakdown["host_call"],
+        "the optimizer and the exchange of gradients between replicas": found.time.update.cycles.total,
+        "filling and draining the pipeline": found.breakdown["pipeline_idle"],
+    }
+    once, step = sum(paid.values()), found.cycles_per_step
+    if once < _ONCE * step:
         return
+    largest = sorted(paid.items(), key=lambda each: -each[1])
+    listed = ", ".join(f"{cycles / step:.0%} {what}" for what, cycles in largest if cycles >= 0.01 * step)
     now = found.loops.gradient_accumulation
     for factor in (2, 4, 8):
         yield Change(
             rule="accumulation",
             title=f"Accumulate gradients of {now * factor} micro-batches",
-            why=f"{once / found.cycles_per_step:.0%} of a step is paid once per weight update: optimizer, exchange of "
-            "gradients between replicas, filling and draining the pipeline.",
+            why=f"{once / step:.0%} of a step is paid once for all of its micro-batches: {listed}.",
             code=study.subject.dialect.accumulation(now * factor),
             cost=f"The global batch becomes {factor} times as large: the learning rate has to follow.",
             apply=edited(loops={"gradient_accumulation": now * factor}),
@@ -76,6 +82,17 @@ def micro_batch(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         for divisor in (2, 4, 8):
             if samples % divisor == 0:
                 yield _sized(study, found, samples // divisor)
+
+
+_WHY_SMALLER = "Activations and temporaries shrink with the micro-batch."
+
+
+def _why_larger(found: Estimate, *, shares_call: bool) -> str:
+    room = f"The fullest tile has {found.memory.headroom:.0%} of its memory free, and larger ops use tiles better."
+    call = found.breakdown["host_call"] / found.cycles_per_step
+    if not shares_call or call < _WAITING:
+        return room
+    return f"{room} The call from the host, {call:.0%} of a step, is paid for more samples."
 
 
 def fewest_turns(found: Estimate) -> int:
@@ -102,11 +119,7 @@ def _sized(study: Study, found: Estimate, samples: int) -> Change:
     return Change(
         rule="larger micro-batch" if larger else "smaller micro-batch",
         title=f"Use micro-batches of {samples} sample{'s' * (samples > 1)} instead of {now}",
-        why=(
-            f"The fullest tile has {found.memory.headroom:.0%} of its memory free, and larger ops use tiles better."
-            if larger
-            else "Activations and temporaries shrink with the micro-batch."
-        ),
+        why=_why_larger(found, shares_call=not loops) if larger else _WHY_SMALLER,
         code=code,
         cost=cost,
         apply=edited(variant={"micro_batch": samples}, loops=loops),

@@ -30,6 +30,7 @@ _TYPES = {
     "mv": "MatMul",
     "dot": "MatMul",
     "convolution": "Conv",
+    "lstm": "LSTM",
     "relu": "Relu",
     "gelu": "Gelu",
     "sigmoid": "Sigmoid",
@@ -77,6 +78,12 @@ _TYPES = {
     "uniform_": "RandomUniform",
     "normal_": "RandomNormal",
 }
+#: kernels of the host that torch records -> the op that the device runs
+_HOST_KERNELS = {
+    "mkldnn_rnn_layer": "lstm",
+    "mkldnn_convolution": "convolution",
+    "_scaled_dot_product_flash_attention_for_cpu": "scaled_dot_product_attention",
+}
 #: ops that give several pieces, each of which is a slice to the device compiler
 _SPLITS = frozenset({"split", "split_with_sizes", "chunk", "unbind", "unsafe_split"})
 #: losses that the device computes as one op and torch as several: the last of them takes the name
@@ -100,10 +107,19 @@ def op_type(node: fx.Node) -> str:
         return _LOSS_TYPES[loss]
     if kind in _KIND_TYPES and name == "alias":
         return _KIND_TYPES[kind]
+    name = device_name(name)
     if name in _TYPES:
         return _TYPES[name]
     words = name.strip("_").removesuffix("_").split("_")
     return "".join(word[:1].upper() + word[1:] for word in words)
+
+
+def device_name(name: str) -> str:
+    """The name of an op or tensor without the host's kernel in it: `aten::lstm` for aten::mkldnn_rnn_layer."""
+    for kernel, op in _HOST_KERNELS.items():
+        if kernel in name:
+            return name.replace(kernel, op)
+    return name
 
 
 def _is_part_of(node: fx.Node, loss: str) -> bool:

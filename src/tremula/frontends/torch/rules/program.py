@@ -16,6 +16,7 @@ from torch import fx
 
 from tremula.frontends.torch.dtypes import dtype_name
 from tremula.frontends.torch.graphs.listing import tensor_name
+from tremula.frontends.torch.graphs.names import device_name
 from tremula.frontends.torch.graphs.program import Record, TorchProgram, record_of, tensors_of
 from tremula.frontends.torch.rules.lower import LoweredOp, lower
 from tremula.invariants import instance
@@ -278,7 +279,8 @@ class _Flattening:
         outputs = []
         for index, tensor in enumerate(made):
             name = node.name if isinstance(node.meta.get("val"), torch.Tensor) else f"{node.name}:{index}"
-            outputs.append(self._new_tensor(name, tensor, kind, placement.ipu, scope, number, module))
+            shown = device_name(name)
+            outputs.append(self._new_tensor(shown, tensor, kind, placement.ipu, scope, number, module))
             self._names[name] = outputs[-1]
             base = lowered.shares[index] if index < len(lowered.shares) else None
             if base is not None and base in self._names:
@@ -289,8 +291,8 @@ class _Flattening:
         self._names.setdefault(node.name, outputs[0] if outputs else -1)
         self._ops.append(
             Op(
-                name=node.name,
-                kind=_target(node),
+                name=device_name(node.name),
+                kind=device_name(_target(node)),
                 phase=record.phase,
                 works=lowered.works,
                 inputs=tuple(n for name in lowered.reads if (n := self._names.get(name, -1)) >= 0),
