@@ -38,6 +38,8 @@ STEP_PARTS = (
 DATA = StepPart("data", "waiting for data", "waiting for data", "#aa3377")
 BY_KEY = {part.key: part for part in (*STEP_PARTS, DATA)}
 
+#: what the host takes of an estimate
+HOST_PARTS = ("host_call", "host_transfer")
 #: the one part that earlier versions had for calls and transfers, and what they took for each call
 _HOST, _CALL_SECONDS = "host", 3.0e-3
 
@@ -56,4 +58,4 @@ def with_host_parts(parts: Mapping[str, float], step_seconds: float, iterations:
     host, total = parts[_HOST], sum(parts.values())
     call = min(host, total * _CALL_SECONDS / iterations / step_seconds) if step_seconds > 0 else host
     rest = {key: value for key, value in parts.items() if key != _HOST}
-    return {**rest, "host_call": call, "host_transfer": host - call}
+    return {**rest, **dict(zip(HOST_PARTS, (call, host - call), strict=True))}

@@ -11,6 +11,7 @@ from tremula.errors import Error
 from tremula.estimate import Estimate, estimate
 from tremula.estimate.bands import Band, band, bands, parse_bands
 from tremula.estimate.explain import FIGURES
+from tremula.estimate.figures import banded_figures
 from tremula.hardware.catalogue import system
 from tremula.program.loops import Loops
 from tremula.program.work import Unknown
@@ -32,6 +33,18 @@ def found(layered: Callable[..., Any]) -> Estimate:
 def test_every_figure_has_a_reason(found: Estimate, figure: str) -> None:
     text = str(found.explain(figure))
     assert len(text.splitlines()) > 3
+
+
+def test_of_peak_says_what_it_counts(found: Estimate) -> None:
+    explained = found.explain("of_peak")
+    shown = banded_figures(found)["utilisation"]
+    assert explained.value == pytest.approx(shown.value)
+    assert explained.unit == shown.unit
+    work, peak, seconds = (part.value for part in explained.parts)
+    assert work is not None
+    assert peak is not None
+    assert seconds is not None
+    assert work / seconds / peak == pytest.approx(shown.value)
 
 
 def test_an_op_is_explained_by_its_plan(found: Estimate) -> None:

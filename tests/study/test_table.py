@@ -13,6 +13,7 @@ from rich.console import Console
 from tremula.formatting import between, duration, memory_size, plain, share
 from tremula.frontends.torch.subject import TorchSubject
 from tremula.study.answer import Answers, ask
+from tremula.study.compare import compare
 from tremula.study.question import Question
 from tremula.study.table import as_csv, print_table
 
@@ -43,6 +44,30 @@ def test_every_figure_is_there_at_every_width(answers: Answers, width: int) -> N
 
 def test_a_row_that_cannot_be_stands_below(answers: Answers) -> None:
     assert "no multiple of 2 stages" in " ".join(printed(answers, 160).split())
+
+
+def test_speeds_that_rest_on_unlike_rates_to_the_host_are_marked(stack: Callable[..., TorchSubject]) -> None:
+    unlike = ask(stack(), Question.of(target=["mk1", "bow"], micro_batch=4096, precision="fp32"))
+    assert all(each.shares["host_transfer"] > 0.005 for each in unlike.results)
+    for width in (80, 160):
+        text = " ".join(printed(unlike, width).split())
+        assert "samples/s*" in text
+        assert "without host" in text
+        assert "mk1: nominal: PCI Express 4.0 x16 of the card, nominal" in text
+        assert "bow: published: gc-hosttraffictest sample output" in text
+    assert "samples/s*" in unlike._repr_html_()
+    assert "not comparable" in unlike._repr_html_()
+    assert "not comparable" in str(compare(*unlike.results))
+    alike = ask(stack(), Question.of(target=["mk2", "bow"], micro_batch=4096, precision="fp32"))
+    assert "*" not in printed(alike, 160)
+    assert "not comparable" not in alike._repr_html_()
+
+
+def test_without_host_leaves_calls_and_transfers_out(answers: Answers) -> None:
+    result = answers.results[0]
+    host = result.shares["host_call"] + result.shares["host_transfer"]
+    assert host > 0
+    assert result.without_host == pytest.approx(result.throughput / (1 - host))
 
 
 def test_csv_has_all_figures_with_their_ranges(answers: Answers) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -22,19 +23,17 @@ def hostile_file(
     from tremula.profile import model
 
     kept = {(model.Figure, "name"), (model.Op, "phase"), (model.Superstep, "name")}
-    number = 0
+    seen: Counter[tuple[type, str]] = Counter()
 
     def change(row: Any) -> Any:
-        nonlocal number
         changed = {}
         for field in fields(row):
             value = getattr(row, field.name)
+            seen[type(row), field.name] += 1  # every column gets every text
+            text = hostile_texts[seen[type(row), field.name] % len(hostile_texts)]
             if isinstance(value, str) and (type(row), field.name) not in kept and field.name != "why":
-                number += 1
-                changed[field.name] = hostile_texts[number % len(hostile_texts)]
+                changed[field.name] = text
             elif field.name == "why":
-                number += 1
-                text = hostile_texts[number % len(hostile_texts)]
                 changed["why"] = json.dumps({"plan": text, "formula": text, "figures": {text: 1.0}})
         return replace(row, **changed)
 

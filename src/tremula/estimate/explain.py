@@ -11,14 +11,13 @@ from tremula.errors import Error
 from tremula.formatting import ShownAsText
 from tremula.invariants import present
 from tremula.plan.cost import Cost, Why
-from tremula.step_parts import part_title
+from tremula.step_parts import HOST_PARTS, part_title
 
 if TYPE_CHECKING:
     from tremula.estimate.estimate import Estimate, OpTime
 
 #: ops that an explanation of a total lists
 _LARGEST = 10
-_HOST = ("host_call", "host_transfer")
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,7 @@ def _throughput(estimate: Estimate) -> Explanation:
         "modelled",
         f"{estimate.samples} samples x {estimate.micro_batches_per_step} micro-batches x {estimate.loops.replicas} "
         f"replicas x {estimate.loops.device_iterations} iterations / {estimate.seconds_per_call:.4g} s per call",
-        parts=(_step(estimate), *_reasons(estimate, *_HOST)),
+        parts=(_step(estimate), *_reasons(estimate, *HOST_PARTS)),
     )
 
 
@@ -210,7 +209,7 @@ def _latency(estimate: Estimate) -> Explanation:
         "s",
         "from a batch at the host to its results, nothing else under way",
         "all stages of a pipeline at the pace of the slowest, or all ops; then the call and its transfers",
-        parts=_reasons(estimate, *_HOST),
+        parts=_reasons(estimate, *HOST_PARTS),
     )
 
 
@@ -246,6 +245,35 @@ def _memory(estimate: Estimate) -> Explanation:
     )
 
 
+def _of_peak(estimate: Estimate) -> Explanation:
+    from tremula.estimate.figures import (
+        matrix_peak,
+    )  # figures are made of estimates, which explain themselves
+
+    dtype, peak = matrix_peak(estimate)
+    ipus = estimate.loops.replicas * estimate.deployment.ipus_per_replica
+    flops, seconds = estimate.flops_per_step * estimate.loops.replicas, estimate.seconds_per_step
+    return Explanation(
+        "of peak",
+        flops / seconds / peak if seconds and peak else 0.0,
+        f"of the {dtype} peak",
+        "additions and multiplications of all ops, recomputed ones too, over what the matrix units could do in the "
+        "time of a step; waiting for the host and for other IPUs is part of that time",
+        "FLOP of a step / seconds of a step / peak",
+        parts=(
+            Explanation("work of a step", flops, "FLOP", "all replicas; most of it is done in " + dtype),
+            Explanation(
+                "peak",
+                peak,
+                "FLOP/s",
+                f"{estimate.chip.name}: {ipus} x {peak / ipus / 1e12:.1f} TFLOP/s, all tiles, every cycle a product",
+                source="tiles, clock and accumulating units in the chip's file (docs/hardware.md)",
+            ),
+            Explanation("time of a step", seconds, "s", parts=(_breakdown(estimate),)),
+        ),
+    )
+
+
 FIGURES: dict[str, Callable[[Estimate], Explanation]] = {
     "cycles_per_step": _step,
     "seconds_per_step": _step,
@@ -255,4 +283,6 @@ FIGURES: dict[str, Callable[[Estimate], Explanation]] = {
     "breakdown": _breakdown,
     "update": _update,
     "largest_ops": _largest,
+    "of_peak": _of_peak,
+    "utilisation": _of_peak,
 }

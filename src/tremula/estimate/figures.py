@@ -65,8 +65,7 @@ def banded_figures(found: Estimate) -> dict[str, Banded]:
         "total_bytes": Banded(memory.total_bytes, "bytes", inside),
         "flops": Banded(flops, "FLOP/s", rate),
     }
-    dtype, ipus = matrix_dtype(found), replicas * found.deployment.ipus_per_replica
-    peak = found.chip.peak_flops(dtype, found.deployment.partials if dtype == "fp16" else "fp32") * ipus
+    dtype, peak = matrix_peak(found)
     if peak:
         figures["utilisation"] = Banded(flops / peak, f"of the {dtype} peak", rate)
     energy, power = energy_joules(found), machine_power(found.system.machine)
@@ -75,6 +74,14 @@ def banded_figures(found: Estimate) -> dict[str, Banded]:
         used = Band(time.low * power.low, time.high * power.high, time.rows)
         figures["energy_per_sample"] = Banded(energy / samples, "J", used)
     return figures
+
+
+def matrix_peak(found: Estimate) -> tuple[str, float]:
+    """The type in which most of the work is done, and what the matrix units of all IPUs could do in it, in FLOP/s."""
+    dtype, ipus = matrix_dtype(found), found.loops.replicas * found.deployment.ipus_per_replica
+    return dtype, found.chip.peak_flops(
+        dtype, found.deployment.partials if dtype == "fp16" else "fp32"
+    ) * ipus
 
 
 def matrix_dtype(found: Estimate) -> str:

@@ -84,6 +84,21 @@ def sources(name: str, kind: str | None = None) -> Mapping[str, str]:
     raise _unknown(kind or "chip, machine or system", name, names())
 
 
+@functools.lru_cache(maxsize=64)
+def host_rates(of: Machine) -> str:
+    """What the rates between host and IPU rest on: `published: source`, or `nominal: source` if only the link is known.
+
+    Programs do not reach nominal rates, so speeds that rest on one of each cannot be compared.
+    """
+    known = of.host_to_ipu_bytes_per_second is not None and of.ipu_to_host_bytes_per_second is not None
+    kind, field = ("published", "ipu_to_host") if known else ("nominal", "host_link")
+    try:
+        source = sources(of.name, "machine")[f"{field}_bytes_per_second"].partition(";")[0]
+    except (Error, KeyError):  # a file of the user's that is known by its path
+        source = f"the file of {of.name}"
+    return f"{kind}: {source}"
+
+
 def target(name: str, ipus: int = 1) -> System:
     """The system that `name` stands for: a system, or the smallest with `ipus` IPUs of the chip so called.
 

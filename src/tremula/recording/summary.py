@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from tremula.estimate.estimate import Estimate
 from tremula.estimate.figures import banded_figures
+from tremula.hardware.catalogue import host_rates
 from tremula.profile import model
 
 
@@ -33,6 +34,7 @@ def options(estimate: Estimate, engine: Mapping[str, str], run: Mapping[str, str
     yield model.Option("run", "kind", "training" if estimate.training else "inference")
     yield model.Option("run", "samples per micro-batch", str(estimate.samples))
     yield model.Option("run", "version of the chip model", estimate.version)
+    yield model.Option("run", "rates to and from the host", host_rates(estimate.system.machine))
     for section, settings in (("deployment", estimate.deployment), ("loops", estimate.loops)):
         for field in fields(settings):
             value = getattr(settings, field.name)

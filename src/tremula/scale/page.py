@@ -14,6 +14,7 @@ from tremula.scale.data_rate import limits
 from tremula.scale.row import Layout, Measured, Row, ScalingStudy
 from tremula.scale.sentences import named
 from tremula.step_parts import DATA, STEP_PARTS
+from tremula.study.table import unequal
 from tremula.view.single_file import save_page, single_file
 
 _VIEW, _HERE = "tremula.view", "tremula.scale"
@@ -76,7 +77,7 @@ def page_data(study: ScalingStudy) -> dict[str, Any]:
         "date": named(study.date, 20),
         "tremula": named(study.tremula, 40),
         "model": named(study.model_version, 40),
-        "banner": words.BANDS,
+        "banner": f"{words.BANDS} {unequal(study.rows)}".strip(),
         "per": "weight update" if study.training else "call",
         "step": "weight update" if study.training else "micro-batch",
         "turns": "accumulation" if study.training else "device iterations",

@@ -58,6 +58,8 @@ def print_study(study: ScalingStudy, console: Console) -> None:
     """The whole study."""
     say(console, f"{words.named(study.name)}: {words.headline(study)}", "bold")
     say(console, words.BANDS, "yellow")
+    if mark := results.unequal(study.rows):
+        say(console, mark, "yellow")
     every = study.series()
     for mode, target, rows in every:
         console.print()
@@ -177,6 +179,8 @@ def print_brief(study: ScalingStudy, console: Console) -> None:
         for row in rows:
             if row.problem:
                 say(console, f"{words.ipus(row.ipus)}: no answer: {row.problem}", "yellow")
+    if mark := results.unequal(study.rows):
+        say(console, mark, "yellow")
     for line in _brief_notes(study):
         console.print(Text(words.named(line, 2_000)))
 

@@ -19,7 +19,7 @@ from tremula.study.question import Question, Setting
 from tremula.study.result import Result, result_of
 from tremula.study.split.result import Split
 from tremula.study.subject import Subject
-from tremula.study.table import COLUMNS, as_html, as_text, legend
+from tremula.study.table import as_html, as_text, columns_for, legend, unequal
 
 #: what stays on an IPU however the model is cut
 _STAYING = (Category.WEIGHTS, Category.BUFFERS, Category.OPTIMIZER_STATE, Category.ACCUMULATORS)
@@ -71,7 +71,9 @@ class Answers:
         return as_text(self.results)
 
     def _repr_html_(self) -> str:
-        return as_html(self.subject.name, self.results, COLUMNS, legend(self.results))
+        known = [result for result in self.results if not result.problem]
+        notes = f"{unequal(known)} {legend(self.results)}"
+        return as_html(self.subject.name, self.results, columns_for(known), notes)
 
 
 def ask(

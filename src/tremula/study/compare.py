@@ -13,6 +13,7 @@ from tremula.errors import Error
 from tremula.formatting import ShownAsText, amount, between, duration, energy, memory_size, plain, share
 from tremula.step_parts import STEP_PARTS, part_title
 from tremula.study.result import Result
+from tremula.study.table import unequal
 
 #: rows of a list of differences
 _MOST = 10
@@ -172,6 +173,7 @@ def _lines(found: Comparison) -> list[str]:
         f"A: {plain(a.name, 100)}",
         f"B: {plain(b.name, 100)}",
         "All figures are modelled, not measured.",
+        *filter(None, [unequal((a, b))]),
     ]
     lines += ["", "changed" if found.settings else "no setting is different"]
     lines += [

@@ -9,7 +9,8 @@ from typing import Any
 from tremula.estimate.estimate import VERSION, Estimate
 from tremula.estimate.figures import Figure, banded_figures, matrix_dtype
 from tremula.formatting import amount, share
-from tremula.step_parts import STEP_PARTS, with_host_parts
+from tremula.hardware.catalogue import host_rates
+from tremula.step_parts import HOST_PARTS, STEP_PARTS, with_host_parts
 
 #: figures of a result; those of profiles are more
 _FIGURES = (
@@ -67,6 +68,11 @@ class Result:
     def throughput(self) -> float:
         """Samples per second of all replicas."""
         return self["throughput"].value
+
+    @property
+    def without_host(self) -> float:
+        """Samples per second if calls from the host and transfers with it took no time."""
+        return self.throughput / max(1e-9, 1.0 - sum(self.shares.get(key, 0.0) for key in HOST_PARTS))
 
     @property
     def tile_share(self) -> float:
@@ -144,6 +150,7 @@ def _setting(found: Estimate) -> dict[str, Any]:
         "recompute": deployment.recompute,
         "precision": matrix_dtype(found),
         "partials": deployment.partials,
+        "host_rates": host_rates(found.system.machine),
     }
 
 

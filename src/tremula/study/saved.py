@@ -120,6 +120,9 @@ def _setting(profile: Profile) -> dict[str, Any]:
         setting[here] = int(value)
     for name in _WORDS:
         setting[name] = _option(profile, "deployment", name)
+    for option in profile.options:  # profiles of earlier versions do not say it
+        if (option.section, option.name) == ("run", "rates to and from the host"):
+            setting["host_rates"] = option.value
     return setting
 
 

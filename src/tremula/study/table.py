@@ -9,7 +9,7 @@ import csv
 import html
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from rich.console import Console
@@ -81,6 +81,7 @@ TILE = figure_column("fullest tile", "tile_share", share)
 MEMORY = figure_column("memory/IPU", "ipu_bytes", memory_size)
 STEP = figure_column("time/step", "step_seconds", duration)
 THROUGHPUT = figure_column("samples/s", "throughput", amount)
+OF_PEAK = figure_column("of peak", "utilisation", share)
 ENERGY = figure_column("energy/sample", "energy_per_sample", energy)
 COLUMNS: tuple[Column[Result], ...] = (
     Column(
@@ -98,10 +99,47 @@ COLUMNS: tuple[Column[Result], ...] = (
     MEMORY,
     STEP,
     THROUGHPUT,
-    figure_column("of peak", "utilisation", share),
+    OF_PEAK,
     Column("where the time goes", lambda each: (time_parts(each), ""), left=True, wrap=True),
     ENERGY,
 )
+
+
+#: stands beside the columns that cannot be compared between rows
+_UNEQUAL = "*"
+_WITHOUT_HOST: Column[Result] = Column("without host", lambda each: (amount(each.without_host), ""))
+
+
+def unequal(results: Iterable[Result]) -> str:
+    """Why results must not be ranked by their speed, if it rests on unlike rates to and from the host; else empty."""
+    targets: dict[str, dict[str, None]] = {}
+    waits = False
+    for result in results:
+        if not result.problem and "host_rates" in result.setting:
+            rates, name = str(result.setting["host_rates"]), str(result.setting.get("target", ""))
+            targets.setdefault(rates, {})[name] = None
+            waits = waits or result.shares.get("host_transfer", 0.0) >= LEAST_SHARE
+    if not waits or len({rates.partition(":")[0] for rates in targets}) < 2:
+        return ""
+    listed = "; ".join(f"{', '.join(names)}: {rates}" for rates, names in targets.items())
+    return (
+        f"{_UNEQUAL} not comparable between these targets: their rates to and from the host are of different kinds "
+        f"({plain(listed)}). No program reaches a nominal rate. `without host` leaves calls and transfers out."
+    )
+
+
+def columns_for(results: Sequence[Result]) -> tuple[Column[Result], ...]:
+    """The columns of a table; those that cannot be compared are marked."""
+    if not unequal(results):
+        return COLUMNS
+    at = COLUMNS.index(THROUGHPUT) + 1
+    made = (*COLUMNS[:at], _WITHOUT_HOST, *COLUMNS[at:])
+    return tuple(
+        replace(column, title=column.title + _UNEQUAL)
+        if column in (STEP, THROUGHPUT, ENERGY, OF_PEAK)
+        else column
+        for column in made
+    )
 
 
 # -- terminals ---------------------------------------------------------------------------------------------------
@@ -167,13 +205,16 @@ def say(console: Console, line: str, style: str = "") -> None:
 def print_table(results: Sequence[Result], console: Console) -> None:
     """Results as a table, or as blocks of lines where the terminal is narrow."""
     known = [result for result in results if not result.problem]
+    columns, mark = columns_for(known), unequal(known)
     if known and console.width >= NARROW:
-        console.print(table(COLUMNS, known))
+        console.print(table(columns, known))
     elif known:
         for result in known:
             (target, precision), (ipus, layout) = (column.cell(result) for column in COLUMNS[:2])
             count = f"{ipus} {'IPU' if ipus == '1' else 'IPUs'} ({layout})"
-            print_block(f"{target} {precision}".strip() + f", {count}", COLUMNS[2:], result, console)
+            print_block(f"{target} {precision}".strip() + f", {count}", columns[2:], result, console)
+    if mark:
+        say(console, mark, "yellow")
     for result in results:
         if result.problem:
             setting = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in result.setting.items())
@@ -187,7 +228,9 @@ def legend(results: Sequence[Result]) -> str:
     return (
         "All figures are modelled; below each is the range in which the true value probably lies (docs/accuracy.md). "
         "IPUs: replicas x IPUs of one. Batch: micro-batch x accumulation, x device iterations. "
-        f"Step: one {step}. fits: yes and no hold over the whole range, likely and unlikely do not."
+        f"Step: one {step}. fits: yes and no hold over the whole range, likely and unlikely do not. Of peak: additions "
+        "and multiplications of all ops, recomputed ones too, over what the matrix units could do in the time of a "
+        "step, waiting included (--why of_peak)."
     )
 
 
