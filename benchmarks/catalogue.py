@@ -25,6 +25,11 @@ def workshop_cnn() -> Made:
     return _made("workshop_cnn", 16, image=28)
 
 
+def resnet18() -> Made:
+    """ResNet-18 on images of 224 x 224, in single precision, as a first program has it."""
+    return _made("resnet", 4, depth=18)
+
+
 def resnet50() -> Made:
     """ResNet-50 on images of 224 x 224."""
     return _made("resnet", 4, half=True, norm="group")
@@ -73,6 +78,7 @@ def volume_cnn() -> Made:
 #: seconds within which the table of each is to be there
 MODELS = {
     "workshop_cnn": 10.0,
+    "resnet18": 10.0,
     "resnet50": 10.0,
     "bert_base": 10.0,
     "bert_large": 40.0,

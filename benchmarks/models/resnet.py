@@ -8,11 +8,35 @@ from torch.nn import functional
 from .images import image_batch, normalised
 from .norms import norm_of
 
-DEPTHS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
+DEPTHS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
+
+
+class Basic(nn.Module):
+    """Two 3x3 with a residual."""
+
+    expansion = 1
+
+    def __init__(self, channels: int, width: int, stride: int, norm: str, groups: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, width, 3, stride, 1, bias=False)
+        self.norm1 = norm_of(norm, width, groups)
+        self.conv2 = nn.Conv2d(width, width, 3, 1, 1, bias=False)
+        self.norm2 = norm_of(norm, width, groups)
+        self.shortcut: nn.Module | None = None
+        if stride != 1 or channels != width:
+            self.shortcut = nn.Sequential(
+                nn.Conv2d(channels, width, 1, stride, bias=False), norm_of(norm, width, groups)
+            )
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.norm2(self.conv2(functional.relu(self.norm1(self.conv1(x)))))
+        return functional.relu(y + (x if self.shortcut is None else self.shortcut(x)))
 
 
 class Bottleneck(nn.Module):
     """1x1, 3x3, 1x1 with a residual."""
+
+    expansion = 4
 
     def __init__(self, channels: int, width: int, stride: int, norm: str, groups: int) -> None:
         super().__init__()
@@ -40,7 +64,7 @@ class ResNet(nn.Module):
     """An image classifier.
 
     Args:
-        depth: 50, 101 or 152.
+        depth: 18, 34, 50, 101 or 152.
         norm: batch, group or none (folded into the convolutions, for inference).
         groups: of group norms.
         eight_bit_input: images come as bytes and are scaled on the device.
@@ -60,13 +84,13 @@ class ResNet(nn.Module):
         self.stem = nn.Conv2d(3, 64, 7, 2, 3, bias=False)
         self.stem_norm = norm_of(norm, 64, groups)
         self.pool = nn.MaxPool2d(3, 2, 1)
-        channels = 64
+        channels, block = 64, Basic if depth < 50 else Bottleneck
         for number, (blocks, width) in enumerate(zip(DEPTHS[depth], (64, 128, 256, 512), strict=True), 1):
             units = []
             for unit in range(blocks):
                 stride = 2 if unit == 0 and number > 1 else 1
-                units.append(Bottleneck(channels, width, stride, norm, groups))
-                channels = 4 * width
+                units.append(block(channels, width, stride, norm, groups))
+                channels = block.expansion * width
             setattr(self, f"stage{number}", nn.Sequential(*units))
         self.head = nn.Linear(channels, classes)
 

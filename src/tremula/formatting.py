@@ -70,8 +70,15 @@ def amount(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """So many of something: 1 IPU, 2 IPUs."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def share(value: float) -> str:
-    """A share in per cent."""
+    """A share in per cent; what is less than a hundredth of one is told as that."""
+    if 0.0 < value < 0.0001:
+        return "<0.01%"
     return f"{100 * value:.2g}%" if value < 0.1 else f"{100 * value:.0f}%"
 
 

@@ -23,6 +23,7 @@ def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
     ("model", "arguments", "millions"),
     [
         ("resnet", {}, 25.557),
+        ("resnet", {"depth": 18}, 11.690),
         ("efficientnet", {}, 5.289),
         ("efficientnet", {"variant": "b4"}, 19.342),
         ("vit", {}, 86.568),

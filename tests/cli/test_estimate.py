@@ -15,6 +15,7 @@ from tremula.cli.main import main
 from tremula.frontends.torch.factory import load, make, subject_of
 from tremula.recording import write_profile
 from tremula.study.answer import ask
+from tremula.study.case import Study
 from tremula.study.question import Question
 from tremula.telemetry import ledger
 
@@ -114,6 +115,45 @@ def test_why(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "leave out one" in capsys.readouterr().err
     assert main(["estimate", "model.py", "--why", "cyclesper_step"]) == 1
     assert "Did you mean cycles_per_step" in capsys.readouterr().err
+
+
+def test_a_figure_that_there_is_not_is_refused_before_anything_is_captured(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estimate", "--why", "foo", "run", "program.py"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "", "the program was not run"
+    assert "no figure or op called 'foo'" in captured.err
+    assert main(["estimate", "--why", "relu", "model.py"]) == 0
+    assert "compute" in capsys.readouterr().out
+    assert main(["estimate", "--why", "relu_17", "model.py"]) == 1
+
+
+def test_stopped_while_it_looks_for_advice_it_lists_what_was_found(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tried = Study.estimate
+    seen: list[object] = []
+
+    def stop_at_the_sixth(self: Study, case: object, **more: object) -> object:
+        seen.append(case)
+        if len(seen) > 5:
+            raise KeyboardInterrupt
+        return tried(self, case, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Study, "estimate", stop_at_the_sixth)
+    assert main(["estimate", "model.py:trained"]) == 130
+    captured = capsys.readouterr()
+    assert "Run 64 device iterations per call" in captured.out
+    assert "options.deviceIterations(64)" in captured.out
+    assert captured.err.endswith("tremula: stopped; the advice above is what was found by then\n")
+
+
+def test_advice_is_told_as_it_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", "model.py:trained", "--advice-seconds", "2"]) == 0
+    out = capsys.readouterr().out
+    assert out.index("samples/s") < out.index("Looking for advice")
+    assert out.index("  Run 4 device iterations per call") < out.index("Advice, by predicted effect")
 
 
 def test_an_unchanged_program_is_run_up_to_its_first_call(

@@ -54,6 +54,15 @@ def test_a_failure_goes_to_stderr_without_a_traceback(
     assert captured.err == "tremula: no disk: buy one\n"
 
 
+def test_ctrl_c_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def stopped(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "COMMANDS", (Command("stop", "is stopped", lambda _: None, stopped),))
+    assert cli.main(["stop"]) == 130
+    assert capsys.readouterr().err == "\ntremula: stopped\n"
+
+
 def test_a_reader_that_leaves_early_is_no_error() -> None:
     producer = subprocess.Popen(
         [sys.executable, "-m", "tremula.cli", "settings", "--json"],

@@ -114,6 +114,14 @@ def test_options_behind_the_program_are_obeyed(folder: Path) -> None:
     assert "['--out', 'there']" in (folder / "here" / "program.log").read_text()
 
 
+def test_a_program_may_close_its_output(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    closing = "import os\nos.close(1)\nheld = os.open('elsewhere', os.O_CREAT | os.O_WRONLY)\n"
+    (folder / "train.py").write_text(closing + textwrap.dedent(PROGRAM))
+    assert main(["scale", *QUICK, "--no-measure", "--no-plots", "--brief", "train.py"]) == 0
+    assert "Weak scaling" in capfd.readouterr().out
+    assert (folder / "elsewhere").read_text() == ""
+
+
 def test_the_command_of_a_module_is_shown_as_one_that_can_be_run(folder: Path) -> None:
     (folder / "tagger").mkdir()
     (folder / "tagger" / "__main__.py").write_text(

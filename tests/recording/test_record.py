@@ -189,3 +189,12 @@ def test_every_row_class_is_written(profile_file: Path) -> None:
     with Profile(profile_file) as profile:
         for row in (model.Lifetime, model.Contributor, model.Option, model.Count, model.Liveness):
             assert profile.rows(row)
+
+
+def test_settings_are_written_as_people_read_them(layered: Callable[..., Any], tmp_path: Path) -> None:
+    found = _estimate(layered, stages=2, layers=4, accumulation=8, replicas=2, execution="pipelined", streaming=True)
+    with Profile(write_profile(found, tmp_path / "profile.pop")) as profile:
+        values = {option.name: option.value for option in profile.options}
+    assert not [text for text in values.values() if "(" in text and "=" in text], "no reprs of Python objects"
+    assert values["optimizer_state"].startswith("on chip: ")
+    assert values["overlap_io"] == "no"

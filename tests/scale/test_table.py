@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tremula.formatting import amount, duration, energy, memory_size
 from tremula.scale.row import ScalingStudy
-from tremula.scale.table import as_csv, print_study
+from tremula.scale.table import _folded, as_csv, print_study
 from tremula.step_parts import BY_KEY
 
 
@@ -119,3 +119,10 @@ def test_csv_of_hostile_names_can_be_read(hostile_study: ScalingStudy) -> None:
     assert "\x1b" not in text
     assert "\x00" not in text
     assert len(list(csv.DictReader(io.StringIO(text)))) == len(hostile_study.rows)
+
+
+def test_titles_of_narrow_columns_are_folded_between_words() -> None:
+    words = {word for part in BY_KEY.values() for word in part.short.split()}
+    folded = {word for part in BY_KEY.values() for word in _folded(part.short).split()}
+    assert folded == words
+    assert "collectives" in folded

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from tremula.formatting import between, duration, memory_size, plain, share
+from tremula.formatting import between, counted, duration, memory_size, plain, share
 from tremula.frontends.torch.subject import TorchSubject
 from tremula.study.answer import Answers, ask
 from tremula.study.compare import compare
@@ -100,6 +100,9 @@ def test_words() -> None:
     assert [duration(s) for s in (2.0, 0.0123, 4.5e-6, 1e-9)] == ["2 s", "12.3 ms", "4.5 us", "1 ns"]
     assert memory_size(897 * 2**20) == "897 MiB"
     assert [share(s) for s in (0.0123, 0.51, 1.2)] == ["1.2%", "51%", "120%"]
+    assert [share(s) for s in (7.1e-09, 0.0, 0.0001)] == ["<0.01%", "0%", "0.01%"]
+    assert [counted(n, "IPU") for n in (0, 1, 2, 4096)] == ["0 IPUs", "1 IPU", "2 IPUs", "4,096 IPUs"]
+    assert counted(2, "entry", "entries") == "2 entries"
     assert between(1.0, 2.0, duration) == "1 to 2 s"
     assert between(0.5, 2.0, duration) == "500 ms to 2 s"
     assert plain("a\x1b[31m\x00b\u202e\n") == "a·[31m·b·\n"

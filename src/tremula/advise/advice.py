@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any
 
 from tremula.estimate.bands import Band, band, parse_bands
-from tremula.formatting import ShownAsText, plain, plain_values, share
+from tremula.formatting import ShownAsText, counted, plain, plain_values, share
 from tremula.study.case import Case
 from tremula.study.compare import compare
 from tremula.study.result import Result
@@ -134,7 +134,7 @@ class Advice(Change, ShownAsText):
         yield f"  modelled: {self.headline}"
         if self.lacks_ipus:
             had, taken = (side.setting.get("system", "") for side in (self.before, self.after))
-            yield f"  needs: {self.after.ipus} IPUs; {had} has {self.system_ipus}. Modelled for {taken}"
+            yield f"  needs: {counted(self.after.ipus, 'IPU')}; {had} has {self.system_ipus}. Modelled for {taken}"
         if self.causes:
             yield f"  from: {'; '.join(self.causes[:2])}"
         yield f"  why: {plain(self.why)}"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from tremula.advise.advice import SMALLEST_EFFECT, Advice, Change, effect_band, plain_figures, ranked
+from tremula.advise.advice import SMALLEST_EFFECT, Advice, Change, effect_band, plain_figures, ranked, worth
 from tremula.advise.rules import RULES
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
@@ -42,6 +42,8 @@ class AdviceList:
     #: the best of all with those that still bring something on top, if that is more than one
     together: Advice | None = None
     estimate: Estimate | None = field(default=None, repr=False)
+    #: whether the user stopped the search
+    stopped: bool = False
 
     def __iter__(self) -> Iterator[Advice]:
         return iter(self.advice)
@@ -85,18 +87,25 @@ class AdviceList:
 
 
 def advise(
-    study: Study, about: Case | Answer, *, budget_seconds: float = 30.0, tell: ProgressCallback | None = None
+    study: Study,
+    about: Case | Answer,
+    *,
+    budget_seconds: float = 30.0,
+    tell: ProgressCallback | None = None,
+    found: Callable[[Advice], None] | None = None,
 ) -> AdviceList:
     """What to change about a case, best first; `tell` gets the progress, in place of a bar.
 
-    No new change is tried after `budget_seconds`; settings are tried before captures, those before searches.
+    No new change is tried after `budget_seconds`; settings are tried before captures, those before searches. `found`
+    gets each piece that is worth listing as soon as it was tried; Ctrl-C then ends the search, and what was found is
+    listed.
     """
     if isinstance(about, Answer):
         if about.case is None:
             raise Error(f"There is no configuration to advise about: {about.problem}")
         about = about.case
     with bar("Looking for advice", tell) as progress:
-        return _Advising(study, about, budget_seconds, progress).result()
+        return _Advising(study, about, budget_seconds, progress, found).result()
 
 
 def _planned(case: Case) -> tuple[object, ...]:
@@ -108,7 +117,15 @@ def _planned(case: Case) -> tuple[object, ...]:
 class _Advising:
     """One round of advice."""
 
-    def __init__(self, study: Study, case: Case, budget: float, tell: ProgressCallback) -> None:
+    def __init__(
+        self,
+        study: Study,
+        case: Case,
+        budget: float,
+        tell: ProgressCallback,
+        found: Callable[[Advice], None] | None,
+    ) -> None:
+        self._report = found
         self._began = time.perf_counter()
         self._study, self._case, self._budget, self._tell = study, case, budget, tell
         self._found = study.estimate(case)
@@ -121,23 +138,31 @@ class _Advising:
     def result(self) -> AdviceList:
         changes = [change for rule in RULES for change in rule(self._study, self._case, self._found)]
         # sorting keeps the order of rules among the quick and among the slow
-        for number, change in enumerate(sorted(changes, key=self._slow)):
-            self._tell(plain(change.title, lines=False), number / len(changes))
-            self._attempt(change)
-        if not self._before.runs and not any(advice.after.runs for advice in self._tried):
-            self._pairs()
-        chosen = ranked(self._tried)
-        together = self._together(chosen)
+        changes.sort(key=self._slow)
+        together, stopped, number = None, False, 0
+        try:
+            for number, change in enumerate(changes):
+                self._tell(plain(change.title, lines=False), number / len(changes))
+                self._attempt(change)
+            if not self._before.runs and not any(advice.after.runs for advice in self._tried):
+                self._pairs()
+            together = self._together(ranked(self._tried))
+        except KeyboardInterrupt:
+            if self._report is None:
+                raise
+            stopped = True
+            self._untried += [change.title for change in changes[number:]]
         self._tell("", 1.0)
         return AdviceList(
             before=self._before,
-            advice=tuple(chosen),
+            advice=tuple(ranked(self._tried)),
             together=together,
             untried=tuple(dict.fromkeys(self._untried)),
             refused=tuple(self._refused),
             tried=self._count,
             seconds=time.perf_counter() - self._began,
             estimate=self._found,
+            stopped=stopped,
         )
 
     def _slow(self, change: Change) -> bool:
@@ -160,9 +185,13 @@ class _Advising:
             return
         self._count += 1
         try:
-            self._tried.append(self._advice(change if change.search is None else change.search()))
+            advice = self._advice(change if change.search is None else change.search())
         except Error as problem:
             self._refused.append((change.title, problem.message))
+            return
+        self._tried.append(advice)
+        if self._report is not None and worth(advice):
+            self._report(advice)
 
     def _advice(self, change: Change) -> Advice:
         case = change.apply(self._case)

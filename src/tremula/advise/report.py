@@ -14,12 +14,13 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from tremula import log
+from tremula.advise.advice import Advice
 from tremula.advise.advise import AdviceList, advise
 from tremula.advise.compile_time import compile_time
 from tremula.advise.operations import Looks, operations
 from tremula.advise.recompilations import recompilations
 from tremula.errors import Error
-from tremula.formatting import plain
+from tremula.formatting import counted, plain
 from tremula.invariants import present
 from tremula.settings.environment import env
 from tremula.study.answer import Answer, Answers, ask
@@ -59,18 +60,39 @@ def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = 
     why = str(chosen.estimate.explain(options.why)) if options.why and chosen and chosen.estimate else ""
     advice = None
     if chosen is not None and not options.no_advice and not options.why:
-        advice = advise(answers.study, chosen, budget_seconds=options.advice_seconds)
+        if not options.json:
+            _print_more(answers, chosen, console)
+            console.print(Text("\nLooking for advice; Ctrl-C lists what was found by then", style="bold"))
+            out.flush()
+        found_so_far = _Found(console, quiet=options.json)
+        advice = advise(answers.study, chosen, budget_seconds=options.advice_seconds, found=found_so_far)
     if options.json:
         found = _plain(answers, chosen, advice)
         json.dump({**found, "why": why} if why else found, out, indent=1, ensure_ascii=False)
         out.write("\n")
     elif why:
         console.print(Text(plain(why)))
-    elif chosen is not None and advice is not None:
-        _print_more(answers, chosen, console)
+    elif advice is not None:
         _print_advice(advice, console)
     out.flush()
+    if advice is not None and advice.stopped:
+        raise KeyboardInterrupt("; the advice above is what was found by then")
     return 0 if known else 1
+
+
+class _Found:
+    """Tells each piece of advice in a line as soon as it was tried, the best of its kind so far."""
+
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        self._console, self._quiet = console, quiet
+        self._best: dict[str, float] = {}
+
+    def __call__(self, advice: Advice) -> None:
+        if self._quiet or advice.effect <= self._best.get(advice.rule, 0.0):
+            return
+        self._best[advice.rule] = advice.effect
+        self._console.print(Text(plain(f"  x{advice.effect:.2f}  {advice.title}", lines=False), style="dim"))
+        self._console.file.flush()
 
 
 def answer_program(subject: Subject) -> None:
@@ -130,7 +152,12 @@ def _print_more(answers: Answers, chosen: Answer, console: Console) -> None:
     estimate = present(chosen.estimate, "the estimate")
     cut = chosen if chosen.split is not None else next((each for each in answers if each.split), None)
     if cut is not None and cut.split is not None:
-        console.print(Text(f"\nHow the model is cut over {cut.result.setting['stages']} IPUs", style="bold"))
+        console.print(
+            Text(
+                f"\nHow the model is cut over {counted(int(cut.result.setting['stages']), 'IPU')}",
+                style="bold",
+            )
+        )
         console.print(Text(plain(cut.split.chart())))
         _print_code([*cut.split.lines(), *cut.split.options_lines()], console)
     looks = _looks(answers, chosen)
@@ -168,7 +195,7 @@ def _print_advice(advice: AdviceList, console: Console) -> None:
         title, headline, *_ = advice.together.lines()
         console.print(Text(f"together: {title}", style="bold"))
         console.print(Text(headline))
-    if advice.untried:
+    if advice.untried and not advice.stopped:
         named = ", ".join(advice.untried)
         console.print(Text(plain(f"not tried, for want of time (--advice-seconds): {named}"), style="dim"))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from tremula.errors import Error
+from tremula.estimate.explain import FIGURES, unknown_figure
 from tremula.program.file import is_program_file
 from tremula.study.programs import subjects_of_program
 from tremula.study.saved_subject import load_subject, save_subject
@@ -52,6 +53,20 @@ def each_subject(
 
             stack.enter_context(tracking())
         return subjects_of_program(words[1:], answer, go_on=go_on, prints=prints)
+
+
+def check_figure(words: Sequence[str], name: str) -> None:
+    """Refuse a name that can be neither a figure nor an op, before anything is captured of what `words` name.
+
+    Raises:
+        Error: there is no such figure, and no op is called like that.
+    """
+    if name in FIGURES or is_program_file(words[0]):  # a saved program says at once what its ops are called
+        return
+    from tremula.frontends.torch.graphs.names import may_be_op
+
+    if not may_be_op(name):
+        raise unknown_figure(name)
 
 
 def factory(

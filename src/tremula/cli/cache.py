@@ -19,6 +19,7 @@ from rich.table import Table
 
 from tremula.cache import EntryInfo, Removed, Store, default_root
 from tremula.cli.command import Command, CommandError
+from tremula.formatting import counted
 from tremula.settings import env
 from tremula.settings.quantities import parse_size, parse_span, size_text, span_text
 
@@ -166,7 +167,7 @@ def _verify(args: argparse.Namespace) -> int:
         _console().print(table)
     _note_distrust(store)
     print(
-        f"{len(results) - bad} of {_counted(len(results), 'entry', 'entries')} sound in {_shown(str(store.root))}"
+        f"{len(results) - bad} of {counted(len(results), 'entry', 'entries')} sound in {_shown(str(store.root))}"
     )
     return 1 if bad or distrust else 0
 
@@ -181,10 +182,8 @@ def _found(store: Store, prefix: str) -> EntryInfo:
 
 
 def _report(store: Store, removed: Removed) -> None:
-    drafts = (
-        f" and {_counted(removed.drafts, 'unfinished file', 'unfinished files')}" if removed.drafts else ""
-    )
-    print(f"Removed {_counted(removed.entries, 'entry', 'entries')} ({size_text(removed.bytes)}){drafts}.")
+    drafts = f" and {counted(removed.drafts, 'unfinished file')}" if removed.drafts else ""
+    print(f"Removed {counted(removed.entries, 'entry', 'entries')} ({size_text(removed.bytes)}){drafts}.")
     _note_distrust(store)
     print(f"{_total(list(store.entries()))} in {_shown(str(store.root))}")
 
@@ -225,12 +224,8 @@ def _shown(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
-
-
 def _total(entries: list[EntryInfo]) -> str:
-    return f"{_counted(len(entries), 'entry', 'entries')}, {size_text(sum(entry.size for entry in entries))}"
+    return f"{counted(len(entries), 'entry', 'entries')}, {size_text(sum(entry.size for entry in entries))}"
 
 
 def _ago(moment: float, now: float) -> str:

@@ -59,8 +59,10 @@ def _run(options: argparse.Namespace) -> int:
     _check_subject(options)
     # here, for it takes a moment
     from tremula.advise.report import print_recompilations, report
-    from tremula.ask.sources import save_program
+    from tremula.ask.sources import check_figure, save_program
 
+    if options.why:
+        check_figure([options.subject, *options.arguments], options.why)
     out = sys.stdout
     shapes: dict[tuple[str, bool], list[list[tuple[int, ...]]]] = {}
 

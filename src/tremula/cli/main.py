@@ -56,7 +56,8 @@ def main(args: Sequence[str] | None = None) -> int:
     except (CommandError, Error) as error:
         print(f"tremula: {error.message if isinstance(error, Error) else error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
+        print(f"\ntremula: stopped{stopped}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # `tremula settings | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

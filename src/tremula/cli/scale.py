@@ -147,9 +147,9 @@ def _answer(model: Subject, question: ScaleQuestion, request: _Request) -> int:
         )
     except KeyboardInterrupt:
         place = request.shown(folder)
-        said = f"tremula: stopped; what is done is kept in {place}, and the same command goes on from there"
-        print(said, file=sys.stderr)
-        raise
+        raise KeyboardInterrupt(
+            f"; what is done is kept in {place}, and the same command goes on from there"
+        ) from None
     files = _write(study, folder, plots=not options.no_plots)
     _print(study, files, request)
     if study.measured is not None and any(run.equivalent is False for run in study.measured.runs):

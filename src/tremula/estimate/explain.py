@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -98,10 +98,16 @@ def explain(estimate: Estimate, name: str) -> Explanation:
     for op in estimate.ops:
         if op.name == name or op.path == name:
             return _op(op)
-    known = [*FIGURES, *(op.name for op in estimate.ops)]
-    close = difflib.get_close_matches(name, known, 3)
+    raise unknown_figure(name, [op.name for op in estimate.ops])
+
+
+def unknown_figure(name: str, ops: Sequence[str] = ()) -> Error:
+    """What to say of a name that nothing has."""
+    close = difflib.get_close_matches(name, [*FIGURES, *ops], 3)
     hint = f" Did you mean {', '.join(close)}?" if close else ""
-    raise Error(f"There is no figure or op called {name!r}.{hint} Figures: {', '.join(FIGURES)}.")
+    return Error(
+        f"There is no figure or op called {name!r}.{hint} Figures: {', '.join(FIGURES)}. Ops have names like addmm_3."
+    )
 
 
 def _op(op: OpTime) -> Explanation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tremula.estimate.bands import band
-from tremula.formatting import duration
+from tremula.formatting import counted, duration
 from tremula.step_parts import part_title
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ def summary(estimate: Estimate) -> str:
     timing = estimate.time_band
     low, high = timing.around(estimate.throughput)
     lines = [
-        f"Modelled for {system.chip.title}, {ipus} of {system.ipus} IPUs of {system.name} ({loops.replicas} replicas x "
-        f"{estimate.deployment.ipus_per_replica} IPUs, {estimate.deployment.execution}); model version "
-        f"{estimate.version}",
+        f"Modelled for {system.chip.title}, {ipus} of {counted(system.ipus, 'IPU')} of {system.name} "
+        f"({counted(loops.replicas, 'replica')} x {counted(estimate.deployment.ipus_per_replica, 'IPU')}, "
+        f"{estimate.deployment.execution}); model version {estimate.version}",
         f"  modelled time per {kind}: {duration(estimate.seconds_per_step)} ({estimate.cycles_per_step:,.0f} cycles)",
         f"  modelled throughput: {estimate.throughput:,.1f} samples/s; likely {low:,.1f} to {high:,.1f} ({timing})",
         f"  modelled latency of a micro-batch: {duration(estimate.latency_seconds)}",

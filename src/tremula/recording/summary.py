@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 
 from tremula.estimate.estimate import Estimate
 from tremula.estimate.figures import banded_figures
+from tremula.formatting import counted
 from tremula.hardware.catalogue import host_rates
 from tremula.profile import model
 
@@ -37,12 +38,25 @@ def options(estimate: Estimate, engine: Mapping[str, str], run: Mapping[str, str
     yield model.Option("run", "rates to and from the host", host_rates(estimate.system.machine))
     for section, settings in (("deployment", estimate.deployment), ("loops", estimate.loops)):
         for field in fields(settings):
-            value = getattr(settings, field.name)
-            if isinstance(value, frozenset):
-                value = f"{len(value)} tensors"
-            yield model.Option(section, field.name, str(value))
+            yield model.Option(section, field.name, _text(getattr(settings, field.name)))
     for name, text in sorted(engine.items()):
         yield model.Option("engine", name, text)
+
+
+def _text(value: object) -> str:
+    """A setting as people read it."""
+    if isinstance(value, frozenset):
+        return counted(len(value), "tensor")
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return (
+            ", ".join(f"{str(name).replace('_', ' ')}: {_text(each)}" for name, each in value.items())
+            or "none"
+        )
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "not set" if value is None else str(value)
 
 
 #: name of a figure -> its name in profiles

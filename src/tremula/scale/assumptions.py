@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tremula.estimate.bands import band
 from tremula.estimate.energy import machine_power
+from tremula.formatting import counted
 from tremula.hardware.catalogue import target as hardware
 from tremula.scale.batches import Batches
 from tremula.scale.question import STRONG, WEAK, ScaleQuestion
@@ -28,7 +29,7 @@ def assumptions(
     lines += [_systems(rows)] if any(row.system for row in rows) else []
     if WEAK in question.mode:
         lines.append(
-            f"Weak scaling: every IPU takes {batches.per_ipu} micro-batch{'' if batches.per_ipu == 1 else 'es'} of "
+            f"Weak scaling: every IPU takes {counted(batches.per_ipu, 'micro-batch', 'micro-batches')} of "
             f"{batches.micro_batch} per {per}, so the global batch grows with the IPUs."
         )
     if STRONG in question.mode:
@@ -37,7 +38,7 @@ def assumptions(
     lines.append(
         f"At each size replicas of {widths} are tried where they divide it; "
         "the fastest that fits by the middle of the memory range is taken. Efficiency is samples per second and IPU "
-        "over those of the smallest size that fits. It and the energy are those of IPUs that need not wait for data."
+        "over those of the size that has most of them. It and the energy are those of IPUs that need not wait for data."
     )
     if training:
         lines.append(

@@ -6,7 +6,7 @@ Names come from the user's program and from files, so they are stripped of contr
 from __future__ import annotations
 
 from tremula.distributed.host_run import HostRun
-from tremula.formatting import amount, duration, plain, share
+from tremula.formatting import amount, counted, duration, plain, share
 from tremula.scale.data_rate import limits
 from tremula.scale.row import Row, ScalingStudy
 
@@ -44,7 +44,7 @@ def capitalized(text: str) -> str:
 
 def ipus(count: int) -> str:
     """A number of IPUs."""
-    return f"{count:,} IPU{'' if count == 1 else 's'}"
+    return counted(count, "IPU")
 
 
 def batch(row: Row) -> tuple[str, str]:

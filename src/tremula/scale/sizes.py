@@ -14,6 +14,7 @@ from dataclasses import replace
 from tremula.errors import Error
 from tremula.estimate.bands import band
 from tremula.estimate.figures import Figure
+from tremula.formatting import counted
 from tremula.hardware.system import System
 from tremula.scale.batches import Batches
 from tremula.scale.layouts import Layouts, Tried, best_of
@@ -47,8 +48,8 @@ def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, lis
         per_ipu = _enough_for_one_that_fits(layouts, question, micro_batch, own)
         if own * layouts.own_ipus != turns:
             notes.append(
-                f"Every IPU takes {own} micro-batch{'' if own == 1 else 'es'} per {per}: the program's {turns} on "
-                f"{layouts.own_ipus} IPUs, rounded up."
+                f"Every IPU takes {counted(own, 'micro-batch', 'micro-batches')} per {per}: the program's {turns} on "
+                f"{counted(layouts.own_ipus, 'IPU')}, rounded up."
             )
         if per_ipu > own:
             notes.append(
@@ -110,7 +111,11 @@ def sizes(
                 if row is None:
                     tried: list[Tried] = []
                     for width in widths:
-                        tell(f"{mode}, {ipus} IPUs, {width or 'own'} to a replica", done + len(tried), total)
+                        tell(
+                            f"{mode}, {counted(ipus, 'IPU')}, {width or 'own'} to a replica",
+                            done + len(tried),
+                            total,
+                        )
                         tried.append(layouts.tried(target, ipus, width, batches, mode))
                     row = replace(_row(layouts, mode, target, ipus, tried, batches), basis=basis)
                     found(row)
@@ -143,8 +148,8 @@ def compared(series: Sequence[Row]) -> list[Row]:
         low, high = (share, share) if row is best else scaling.around(share)
         figures = {
             **row.figures,
-            "speedup": Figure(gain, *gains, f"x {first.ipus} IPU{_s(first.ipus)}"),
-            "efficiency": Figure(share, low, min(high, 1.0), f"of {best.ipus} IPU{_s(best.ipus)}"),
+            "speedup": Figure(gain, *gains, f"x {counted(first.ipus, 'IPU')}"),
+            "efficiency": Figure(share, low, min(high, 1.0), f"of {counted(best.ipus, 'IPU')}"),
         }
         rows.append(replace(row, figures=figures))
     return rows
@@ -170,7 +175,9 @@ def _row(
     )
     if best is None or best.result is None or best.case is None:
         why = "; ".join(dict.fromkeys(each.layout.problem for each in tried if each.layout.problem))
-        return replace(row, problem=why or f"none of the widths that are tried divides {ipus} IPUs")
+        return replace(
+            row, problem=why or f"none of the widths that are tried divides {counted(ipus, 'IPU')}"
+        )
     result = best.result
     return replace(
         row,
@@ -188,7 +195,3 @@ def _row(
 def _hosts(system: System, ipus: int) -> int:
     """Hosts that feed so many IPUs of a system, each of which has an equal part of them."""
     return max(1, -(-ipus * system.hosts // system.ipus))
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"

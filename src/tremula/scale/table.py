@@ -38,16 +38,21 @@ def _cost(study: ScalingStudy) -> Columns:
     return [*([with_data] if study.data is not None else []), results.TILE, results.MEMORY, results.ENERGY]
 
 
+def _folded(title: str) -> str:
+    """The title of a narrow column, folded between words."""
+    return textwrap.fill(title, 10, break_long_words=False, break_on_hyphens=False)
+
+
 def _time(rows: Sequence[Row]) -> Columns:
     def column(part: StepPart) -> Column[Row]:
         def cell(row: Row) -> tuple[str, str]:
             value = row.shares.get(part.key, 0.0)
             return (share(value) if value >= results.LEAST_SHARE else "-"), ""
 
-        return Column(textwrap.fill(part.short, 10), cell)
+        return Column(_folded(part.short), cell)
 
     shown = [p for p in STEP_PARTS if any(row.shares.get(p.key, 0.0) >= results.LEAST_SHARE for row in rows)]
-    late: Column[Row] = Column(textwrap.fill(DATA.short, 10), lambda row: (words.waiting(row) or "-", ""))
+    late: Column[Row] = Column(_folded(DATA.short), lambda row: (words.waiting(row) or "-", ""))
     return [column(part) for part in shown] + ([late] if any(words.waiting(row) for row in rows) else [])
 
 

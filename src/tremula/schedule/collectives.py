@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tremula.errors import Error
+from tremula.formatting import counted
 from tremula.hardware.system import System
 from tremula.plan.cost import Alternative, Why
 from tremula.schedule.constants import FITTED_SCHEDULE, ScheduleConstants
@@ -149,7 +150,7 @@ def _collective(
         "seconds of additions": adds,
     }
     if racks == 1:
-        plan = f"{name}: {ring.method} over {in_rack} replicas of {ipus_per_replica} IPUs"
+        plan = f"{name}: {ring.method} over {in_rack} replicas of {counted(ipus_per_replica, 'IPU')}"
     else:
         plan = f"{name}: {ring.method} over {in_rack} replicas in each of {racks} racks, then a ring of racks"
     why = Why(
@@ -189,8 +190,8 @@ def _check(system: System, size: float, replicas: int, ipus_per_replica: int) ->
     needed = replicas * ipus_per_replica
     if needed > system.ipus:
         raise Error(
-            f"{replicas} replicas of {ipus_per_replica} IPUs take {needed} IPUs, and {system.name} has {system.ipus}; "
-            "use fewer replicas or a larger system."
+            f"{replicas} replicas of {counted(ipus_per_replica, 'IPU')} take {needed} IPUs, and {system.name} has "
+            f"{system.ipus}; use fewer replicas or a larger system."
         )
     if ipus_per_replica > system.ipus_per_rack:
         return replicas

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tremula.errors import Error
+from tremula.formatting import counted
 from tremula.hardware.system import System
 from tremula.plan.cost import Why
 from tremula.schedule.constants import FITTED_SCHEDULE, ScheduleConstants
@@ -119,8 +120,8 @@ def call_time(
     seconds = overhead + fill + first + (device_iterations - 1) * steady
     period = max(device_iterations * steady, seconds / calls_in_flight)
     why = Why(
-        plan=f"{device_iterations} iterations per call, {feeding} replicas on a machine's host link, "
-        f"{'prefetched' if prefetch_depth else 'not prefetched'}, {'overlapped' if overlap else 'not overlapped'}",
+        plan=f"{counted(device_iterations, 'iteration')} per call, {counted(feeding, 'replica')} on a machine's "
+        f"host link, {'' if prefetch_depth else 'not '}prefetched, {'' if overlap else 'not '}overlapped",
         formula="call + fill + (iterations - 1) x max(device and transfers to tiles, transfers to the buffer) + device",
         source=_SOURCE,
         figures={

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tremula.errors import Error
+from tremula.formatting import counted
 from tremula.hardware.system import System
 from tremula.program.program import Program
 from tremula.program.tensor import Role
@@ -43,8 +44,9 @@ def check_placement(program: Program, deployment: Deployment, system: System) ->
     needed = ipus * program.loops.replicas
     if needed > system.ipus:
         raise Error(
-            f"{program.loops.replicas} replicas of {ipus} IPUs need {needed} IPUs and system {system.name} has "
-            f"{system.ipus}. Use a larger system, fewer replicas, or fewer IPUs per replica."
+            f"{counted(program.loops.replicas, 'replica')} of {counted(ipus, 'IPU')} need {needed} IPUs and system "
+            f"{system.name} has {system.ipus}. Use a larger system, fewer replicas, or "
+            "fewer IPUs per replica."
         )
     _check_streaming_memory(program, deployment, system)
     if not 0 <= deployment.io_tiles < system.chip.tiles:

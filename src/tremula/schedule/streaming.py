@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 from tremula.errors import Error
+from tremula.formatting import counted
 from tremula.hardware.system import System
 from tremula.plan.cost import Why
 
@@ -81,7 +82,7 @@ def traffic(
         on_ipu,
         on_machine,
         Why(
-            plan=f"{moved:,.0f} bytes to and from {place}, {parts}, {ipus} IPUs of a machine at once",
+            plan=f"{moved:,.0f} bytes to and from {place}, {parts}, {counted(ipus, 'IPU')} of a machine at once",
             formula="bytes of a machine's IPUs / rate of its memory",
             source=_SOURCE,
             figures={"bytes of a machine": on_machine, "bytes per second": rate},

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tremula.errors import Error
+from tremula.formatting import counted
 from tremula.hardware.catalogue import target
 from tremula.hardware.system import System
 from tremula.machine.modelled_system import modelled_system
@@ -61,7 +62,9 @@ def plans(study: Study, setting: Setting) -> Iterator[Plan]:
 def _replicas(ipus: int | None, each: int, replicas: int | None, study: Study, what: str) -> int:
     if replicas is not None:
         if ipus is not None and ipus != replicas * each:
-            raise Error(f"{replicas} replicas of {each} {what} are {replicas * each} IPUs, not {ipus}.")
+            raise Error(
+                f"{replicas} replicas of {each} {what} are {counted(replicas * each, 'IPU')}, not {ipus}."
+            )
         return replicas
     if ipus is None:
         return study.subject.loops.replicas

@@ -7,7 +7,7 @@ import os
 import runpy
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
@@ -47,7 +47,8 @@ def subjects_of_program(
 
     def listen(subject: Subject) -> None:
         try:
-            answered.append(answer(subject))
+            with outputs.ours():
+                answered.append(answer(subject))
         except BaseException as problem:  # kept from the program, which might catch it
             failed.append(problem)
             raise _Answered from None
@@ -57,6 +58,7 @@ def subjects_of_program(
     # what was wrapped and not called is no surprise here
     os.environ.setdefault("TREMULA_SUMMARY", "0")
     argv, path, out, started_in = sys.argv, list(sys.path), sys.stdout, Path.cwd()
+    outputs = _Outputs()
     if prints is not None:
         sys.stdout = prints
     try:
@@ -69,6 +71,7 @@ def subjects_of_program(
             raise Error(f"the program ended ({ended.code}) before it called a wrapped model") from None
     finally:
         sys.argv, sys.path[:], sys.stdout = argv, path, out
+        outputs.restore()
         with contextlib.suppress(OSError):  # the program may have gone elsewhere
             os.chdir(started_in)
     if failed:
@@ -76,6 +79,51 @@ def subjects_of_program(
     if not answered:
         raise Error("the program ended without calling a wrapped model: there is nothing to estimate")
     return answered
+
+
+class _Outputs:
+    """Descriptors 1 and 2 as they are now: a program may close them, or send them elsewhere."""
+
+    def __init__(self) -> None:
+        self._kept = {number: copy for number in (1, 2) if (copy := _copied(number)) is not None}
+
+    @contextlib.contextmanager
+    def ours(self) -> Iterator[None]:
+        """While inside they are as they were at first; then again as the program left them."""
+        theirs = {number: _copied(number) for number in self._kept}
+        self._set(self._kept)
+        try:
+            yield
+        finally:
+            self._set(theirs)
+            for copy in theirs.values():
+                if copy is not None:
+                    os.close(copy)
+
+    def restore(self) -> None:
+        """As they were at first, for good."""
+        self._set(self._kept)
+        for copy in self._kept.values():
+            os.close(copy)
+
+    @staticmethod
+    def _set(copies: Mapping[int, int | None]) -> None:
+        for stream in (sys.stdout, sys.stderr):  # what was printed goes where it was meant to go
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        for number, copy in copies.items():
+            if copy is not None:
+                os.dup2(copy, number)
+            else:
+                os.close(number)
+
+
+def _copied(number: int) -> int | None:
+    """Another descriptor for the same file; None if it is closed."""
+    try:
+        return os.dup(number)
+    except OSError:
+        return None
 
 
 class _Answered(BaseException):

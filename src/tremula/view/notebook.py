@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from html import escape
 
-from tremula.formatting import duration
+from tremula.formatting import counted, duration
 from tremula.profile import Profile
 from tremula.step_parts import BY_KEY
 from tremula.view.text import clean, count, kilobytes, share
@@ -38,7 +38,7 @@ def profile_html(profile: Profile) -> str:
     ipus = target.replicas * target.ipus_per_replica
     return (
         '<div style="max-width:48em">'
-        f"<p><b>Profile</b> {_safe(profile.path.name)}: {_safe(target.title)}, {ipus:,} IPUs. "
+        f"<p><b>Profile</b> {_safe(profile.path.name)}: {_safe(target.title)}, {counted(ipus, 'IPU')}. "
         "Modelled, not measured.</p>"
         f"<table>{listed}</table>{_bar(profile)}{_largest(profile)}</div>"
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.formatting import ShownAsText, duration
+from tremula.formatting import ShownAsText, counted, duration
 from tremula.profile import Profile
 from tremula.profile.model import Figure
 from tremula.view.text import clean, count, kilobytes, share
@@ -82,7 +82,7 @@ def _target(profile: Profile) -> Iterator[str]:
     total = ipus * target.tiles_per_ipu
     yield "Target:"
     for label, value in (
-        ("Chip:", f"{clean(target.title)}, {clean(target.system)} ({target.system_ipus:,} IPUs)"),
+        ("Chip:", f"{clean(target.title)}, {clean(target.system)} ({counted(target.system_ipus, 'IPU')})"),
         ("Number of IPUs:", f"{ipus:,} (replicas: {target.replicas:,} x {target.ipus_per_replica:,})"),
         ("Tiles per IPU:", count(target.tiles_per_ipu)),
         ("Total Tiles:", count(total)),

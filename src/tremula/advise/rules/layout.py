@@ -13,6 +13,7 @@ from tremula.advise.advice import Change
 from tremula.advise.rules.batches import fewest_turns
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
+from tremula.formatting import counted
 from tremula.hardware.catalogue import smallest_system
 from tremula.hardware.system import System
 from tremula.program.loops import Loops
@@ -61,7 +62,7 @@ def more_replicas(study: Study, case: Case, found: Estimate) -> Iterable[Change]
 
         yield Change(
             rule="replicas",
-            title=f"Run {replicas} replicas on {ipus} IPUs",
+            title=f"Run {replicas} replicas on {counted(ipus, 'IPU')}",
             why=f"Replicas work side by side{' and meet once per weight update' * found.training}.",
             code=code,
             cost=cost,
@@ -78,7 +79,7 @@ def system_with(system: System, ipus: int) -> System:
         return smallest_system(system.chip, ipus)
     except Error as problem:
         raise Error(
-            f"{system.name} has {system.ipus} IPUs, and {ipus} are needed: {problem.message}"
+            f"{system.name} has {counted(system.ipus, 'IPU')}, and {ipus} are needed: {problem.message}"
         ) from problem
 
 

@@ -6,8 +6,7 @@ const energy = (joules) => {
   return Number(joules.toPrecision(2)) + ' J';
 };
 const amount = (value) => (value >= 100 ? whole(value) : String(Number(value.toPrecision(3))));
-const share = (value) => (value < .1 ? Number((100 * value).toPrecision(2)) : Math.round(100 * value)) + ' %';
-const ipus = (count) => whole(count) + (count === 1 ? ' IPU' : ' IPUs');
+const share = (value) => (value > 0 && value < .0001 ? '<0.01' : value < .1 ? Number((100 * value).toPrecision(2)) : Math.round(100 * value)) + ' %';
 
 // round numbers from 0 up to most
 function evenTicks(most, count) {

@@ -12,6 +12,7 @@ from html import escape
 from typing import Any
 
 from tremula.estimate.estimate import Estimate
+from tremula.formatting import counted
 from tremula.program.op import Phase
 from tremula.program.stages import pipeline_stages
 from tremula.program.variant import StageStart
@@ -136,7 +137,8 @@ class Split:
     def __str__(self) -> str:
         memory = self.estimate.memory
         head = (
-            f"{len(self.begins) + 1} stages on {len(self.loads)} IPUs: {self.throughput:,.0f} samples/s modelled, "
+            f"{counted(len(self.begins) + 1, 'stage')} on {counted(len(self.loads), 'IPU')}: "
+            f"{self.throughput:,.0f} samples/s modelled, "
             f"busiest IPU {self.imbalance:.1%} above the mean, "
             f"{memory.max_tile_bytes / memory.tile_memory_bytes:.0%} of tile memory"
         )

@@ -21,6 +21,7 @@ function svg(tag, attributes, text) {
   return node;
 }
 
+const ipus = (count) => whole(count) + (count === 1 ? ' IPU' : ' IPUs');
 const whole = (value) => Math.round(value).toLocaleString('en-US');
 const percent = (part, all) => (all ? (100 * part / all).toFixed(1) : '0.0') + ' %';
 function bytes(value) {

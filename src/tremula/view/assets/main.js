@@ -21,7 +21,7 @@ function summaryView() {
   const balance = figure('tile_balance');
   if (balance) cards.append(big('tile balance', percent(balance[0], 1), 'mean tile over slowest, in compute'));
   const t = D.target;
-  const target = [['chip', t.title], ['system', t.system + ', ' + whole(t.system_ipus) + ' IPUs'],
+  const target = [['chip', t.title], ['system', t.system + ', ' + ipus(t.system_ipus)],
     ['IPUs used', whole(t.replicas * t.ipus_per_replica) + ' (' + whole(t.replicas) + (t.replicas === 1 ? ' replica of ' : ' replicas of ') + whole(t.ipus_per_replica) + ')'],
     ['tiles per IPU', whole(t.tiles_per_ipu)], ['memory per tile', bytes(t.tile_memory_bytes)],
     ['clock', (t.clock_hz / 1e6).toFixed(0) + ' MHz']];
@@ -104,7 +104,7 @@ document.getElementById('theme').addEventListener('click', () => {
 const run = D.options.filter(([section]) => section === 'run').map(([, name, value]) => [name, value]);
 const named = run.find(([name]) => name === 'model') || run.find(([name]) => name === 'kind') || ['', D.file];
 document.getElementById('title').textContent = named[1];
-document.getElementById('subtitle').textContent = D.target.title + ', ' + whole(D.target.replicas * D.target.ipus_per_replica) + ' IPUs';
+document.getElementById('subtitle').textContent = D.target.title + ', ' + ipus(D.target.replicas * D.target.ipus_per_replica);
 const rateBand = figure('throughput'), tileBand = figure('max_tile_bytes');
 document.getElementById('banner').textContent = 'Modelled, not measured. Error band of times: ' +
   (rateBand && rateBand[4] ? 'throughput ' + rateBand[4] : 'unknown') + '; of memory: ' + (tileBand && tileBand[4] ? tileBand[4] : 'unknown') + '.';

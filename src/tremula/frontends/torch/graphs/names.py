@@ -122,6 +122,15 @@ def device_name(name: str) -> str:
     return name
 
 
+def may_be_op(name: str) -> bool:
+    """Whether an op of a captured program may have this name: that of a known op, perhaps with a number and modules."""
+    if "/" in name or "::" in name:
+        return True
+    known = {each.partition("::")[2].partition(".")[0] for each in torch._C._dispatch_get_all_op_names()}
+    known |= {device_name(each) for each in known}
+    return name in known or (name.rpartition("_")[2].isdecimal() and name.rpartition("_")[0] in known)
+
+
 def _is_part_of(node: fx.Node, loss: str) -> bool:
     """Whether `node` is one of the ops that a loss function is made of, in the forward pass."""
     if node.op != "call_function" or is_bookkeeping(node):
