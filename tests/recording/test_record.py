@@ -192,7 +192,9 @@ def test_every_row_class_is_written(profile_file: Path) -> None:
 
 
 def test_settings_are_written_as_people_read_them(layered: Callable[..., Any], tmp_path: Path) -> None:
-    found = _estimate(layered, stages=2, layers=4, accumulation=8, replicas=2, execution="pipelined", streaming=True)
+    found = _estimate(
+        layered, stages=2, layers=4, accumulation=8, replicas=2, execution="pipelined", streaming=True
+    )
     with Profile(write_profile(found, tmp_path / "profile.pop")) as profile:
         values = {option.name: option.value for option in profile.options}
     assert not [text for text in values.values() if "(" in text and "=" in text], "no reprs of Python objects"
