@@ -193,9 +193,8 @@ def check_machine() -> Iterator[Finding]:
         yield Finding("warning", "cache", f"{folder} is not used: {distrust}")
     elif (problem := write_problem(Path(folder))) is not None:
         text = f"{folder} cannot be written ({problem}): compiled code is not kept. Make it writable, or name another"
-        yield Finding(
-            "warning", "cache", f"{text} folder with {'POPTORCH' if cache else 'TREMULA'}_CACHE_DIR."
-        )
+        variable = "POPTORCH_CACHE_DIR" if cache else "TREMULA_CACHE_DIR"
+        yield Finding("warning", "cache", f"{text} folder with {variable}.")
     else:
         there = "" if os.path.isdir(folder) else " (not there yet)"
         yield Finding("ok", "cache", f"{folder}{there}: compiled code of this user (`tremula cache ls`)")

@@ -52,7 +52,9 @@ class DeviceConnection:
             layer.info(
                 "From the user configuration: Ipu model: %s", "Enabled" if settings.use_model else "Disabled"
             )
-        attachment = Attachment(ipus, device_id=settings.device_id, hardware=hardware)
+        attachment = Attachment(
+            ipus, device_id=settings.device_id, hardware=hardware, own_holder=self._words.own_holder
+        )
         weakref.finalize(self, attachment.detach)
         if settings.connection is Connection.ALWAYS:
             attachment.attach()

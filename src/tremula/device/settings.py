@@ -85,6 +85,7 @@ class DeviceWords:
         captured: lines when the program has been captured.
         stack: what the emulated stack is called.
         round_up_option: how users allow more IPUs than a program needs.
+        own_holder: said of a device that another program of the same process holds.
     """
 
     error_type: str = "tremula_error"
@@ -94,6 +95,7 @@ class DeviceWords:
     captured: tuple[Line, ...] = ()
     stack: str = "the stack"
     round_up_option: str = "the option for it"
+    own_holder: str = "another program of this process; detach that one first"
     not_compiled: str = "The program has not been compiled or has been destroyed."
     attached: str = "The device is already attached."
     detached: str = "The device is not attached."

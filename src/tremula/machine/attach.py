@@ -63,11 +63,20 @@ def ipus_needed(
 class Attachment:
     """A program's hold on a device. Release it with `detach`.
 
-    `hardware` is False for an IPU model and for offline compilation, which hold nothing.
+    `hardware` is False for an IPU model and for offline compilation, which hold nothing. `own_holder` is said of
+    devices that another program of this process holds.
     """
 
-    def __init__(self, ipus: int, *, device_id: int | None = None, hardware: bool) -> None:
+    def __init__(
+        self,
+        ipus: int,
+        *,
+        device_id: int | None = None,
+        hardware: bool,
+        own_holder: str = "another program of this process; detach that one first",
+    ) -> None:
         self._ipus = ipus
+        self._own_holder = own_holder
         self._device_id = device_id
         self._occupancy = current_occupancy() if hardware else None
         self._attached = False
@@ -128,7 +137,7 @@ class Attachment:
                 raise self._busy(found)
             if not logged:
                 logged = True
-                who = holders_text(found, list(range(found.partition.size))).strip()
+                who = holders_text(found, list(range(found.partition.size)), self._own_holder).strip()
                 log.layer(stack_layers.DEVICE).warning(
                     "No IPU available, sleeping until %d IPU(s) are free:\n  %s", self._ipus, who
                 )
@@ -171,7 +180,8 @@ class Attachment:
             what = f"all {len(candidates)} device(s) of that size are in use"
         ipus = sorted({ipu for device in candidates for ipu in device.ipus})
         return Error(
-            f"Failed to acquire {self._ipus} IPU(s): {what}.\n{holders_text(found, ipus)}{remedies(found, ipus)}",
+            f"Failed to acquire {self._ipus} IPU(s): {what}.\n"
+            f"{holders_text(found, ipus, self._own_holder)}{remedies(found, ipus)}",
             type=stack_layers.COMPILED_ERROR,
         )
 

@@ -78,13 +78,12 @@ def holders(found: Occupancy, ipus: list[int]) -> Iterator[tuple[int, Usage, lis
         yield pid, usage, held
 
 
-def holders_text(found: Occupancy, ipus: list[int]) -> str:
-    """A line for each process that holds one of `ipus`."""
+def holders_text(found: Occupancy, ipus: list[int], own: str = "another program of this process") -> str:
+    """A line for each process that holds one of `ipus`; `own` says what to do about one of this process."""
     lines = []
     for pid, usage, held in holders(found, ipus):
         which = f"IPU {held[0]}" if len(held) == 1 else f"IPUs {held[0]} to {held[-1]}"
         if pid == os.getpid():
-            own = "another program of this process; detach that one first"
             lines.append(f"  {which}: {own if usage.attached_at else 'reserved by this process'}")
             continue
         since = f" for {span_text(time.time() - usage.attached_at)}" if usage.attached_at else ""

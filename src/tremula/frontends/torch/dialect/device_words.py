@@ -19,6 +19,7 @@ WORDS = DeviceWords(
     ),
     stack="PopTorch",
     round_up_option="poptorch.Options().autoRoundNumIPUs(True)",
+    own_holder="another model of this process; call detachFromDevice() on it",
     not_compiled="Model has not been compiled or has been destroyed.",
     attached="Device is already attached",
     detached="Device is not attached",
