@@ -15,12 +15,9 @@ from tests.apps.tutorials.tutorial_page import (
     PAGE,
     PROGRAMS,
     QUICK,
-    SHOWN,
-    TRAININGS,
     blocks,
     cut,
     load,
-    losses_in,
     run,
 )
 from torch import nn
