@@ -92,6 +92,7 @@ def profile_file(layered: Callable[..., Any], tmp_path_factory: pytest.TempPathF
     """The profile of a small pipeline that trains on two IPUs, with four replicas. Not to be changed."""
     from tremula.estimate import estimate
     from tremula.hardware.catalogue import system
+    from tremula.profile import model
     from tremula.program.loops import Loops
     from tremula.recording import write_profile
     from tremula.schedule.deployment import Deployment
@@ -100,7 +101,13 @@ def profile_file(layered: Callable[..., Any], tmp_path_factory: pytest.TempPathF
     deployment = Deployment(execution="pipelined", ipus_per_replica=2, recompute="all")
     found = estimate(program, deployment, system("pod16"))
     path = tmp_path_factory.mktemp("profiles") / "training" / "profile.pop"
-    return write_profile(found, path, engine_options={"autoReport.all": "true"}, run={"model": "stack"})
+    advice = [
+        model.Advice(f"Change number {n}", 1.5 / n, 1.2 / n, 1.5 / n, 0.4, "yes", 8, "host call: 1 ms less",
+                     "Latency grows.", model.Json(f'["options.change({n})"]'))
+        for n in (1, 2, 3, 4)
+    ]  # fmt: skip
+    options = {"autoReport.all": "true"}
+    return write_profile(found, path, engine_options=options, run={"model": "stack"}, advice=advice)
 
 
 @pytest.fixture(scope="session")

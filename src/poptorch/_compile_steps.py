@@ -52,11 +52,19 @@ def compile_steps(executor: PoplarExecutor, bound: Any, restore: Restore | None)
 
             _study.answer(executor, bound)
 
+    def advise() -> Any:
+        if restore is not None:
+            return ()
+        from . import _study
+
+        return _study.advice_for_profile(executor, bound)
+
     return CompileSteps(
         capture=capture,
         model=lambda session: _modelled(executor, session),
         load=executor._load_state,
         answer=answer,
+        advise=advise,
         announce=log_program,
         identity=lambda: repr(executor._model),
     )

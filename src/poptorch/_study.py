@@ -11,6 +11,7 @@ from tremula.study import listeners
 from . import _deployment, _impl, _session_settings
 
 if TYPE_CHECKING:
+    from tremula.profile.model import Advice
     from tremula.program.stages import StageSummary
     from tremula.schedule.deployment import Deployment
 
@@ -59,3 +60,10 @@ def answer(executor: PoplarExecutor, bound: Any) -> None:
     from tremula.advise.report import answer_program
 
     answer_program(subject)
+
+
+def advice_for_profile(executor: PoplarExecutor, bound: Any) -> list[Advice]:
+    """What to change about a model that is compiled with a profile, best first, as rows of it."""
+    from tremula.advise.recorded import recorded_advice
+
+    return recorded_advice(subject_of_bound(executor, bound))

@@ -50,6 +50,7 @@ def test_a_program_is_run_and_its_profile_shown(
     assert "arguments ['3', '--html']" in out, "what follows the program is the program's"
     assert "Profile: here/inference/profile.pop" in out
     assert "modelled" in out
+    assert "  1. Run " in out, "what to change"
     assert "tremula view" in out
     folder = program.parent / "here" / "inference"
     assert sorted(each.name for each in folder.iterdir()) == [
@@ -62,6 +63,9 @@ def test_a_program_is_run_and_its_profile_shown(
         assert op.source_line == _PROGRAM.splitlines().index("        return torch.relu(self.layer(x))") + 1
         options = {(option.section, option.name): option.value for option in profile.options}
         assert options["run", "model"] == "Net"
+        assert "device iterations per call" in profile.advice[0].title
+        assert profile.advice[0].effect > 1.5
+        assert profile.lines(profile.advice[0])[0].startswith("options.deviceIterations(")
         assert options["engine", "autoReport.all"] == "true"
         assert options["engine", "opt.useAutoloader"] == "true"
 

@@ -1,4 +1,4 @@
-"""Files of schema version 1 are read as if they were written today, and are not changed."""
+"""Files of schema versions 1 and 2 are read as if they were written today, and are not changed."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import pytest
 
 from tremula.errors import Error
 from tremula.profile import Profile
-from tremula.profile.migrate import TABLES_V1
+from tremula.profile.migrate import TABLES_V1, TABLES_V2
 from tremula.profile.rows import Digest, digest_of
 from tremula.profile.schema import APPLICATION_ID, BATCH_ROWS, META, TABLES
 
 
-def _version_1(source: Path, path: Path) -> Path:
-    """The profile at `source` as version 1 wrote it."""
+def _older(source: Path, path: Path, version: int = 1) -> Path:
+    """The profile at `source` as an earlier version wrote it."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    connection.execute("PRAGMA user_version=1")
+    connection.execute(f"PRAGMA user_version={version}")
     connection.execute("BEGIN")
     meta = {"format": "tremula profile", "written_by": "tremula 0.0"}
     with Profile(source) as profile:
         uses = {category.id: category.name for category in profile.categories}
-        for name, table in TABLES_V1.items():
+        for name, table in (TABLES_V1 if version == 1 else TABLES_V2).items():
             connection.execute(table.sql)
             if name == META.name:
                 continue
             rows = []
             for row in profile.rows(TABLES[name].row):
                 values = {n: getattr(row, n) for n in type(row).__dataclass_fields__}
-                if "category_id" in values:
+                if version == 1 and "category_id" in values:
                     values["category"] = uses[values["category_id"]]
                 rows.append(tuple(values[column] for column in table.names))
             if name == "breakdown":  # the host was one part
@@ -52,7 +52,7 @@ def _version_1(source: Path, path: Path) -> Path:
 
 
 def test_version_1_is_read(profile_file: Path, tmp_path: Path) -> None:
-    old = _version_1(profile_file, tmp_path / "profile.pop")
+    old = _older(profile_file, tmp_path / "profile.pop")
     before = old.read_bytes()
     with Profile(profile_file) as new, Profile(old) as migrated:
         assert migrated.version == 1
@@ -74,8 +74,23 @@ def test_version_1_is_read(profile_file: Path, tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["profile.pop"]
 
 
+def test_version_2_is_read_and_has_no_advice(profile_file: Path, tmp_path: Path) -> None:
+    with (
+        Profile(profile_file) as new,
+        Profile(_older(profile_file, tmp_path / "profile.pop", version=2)) as migrated,
+    ):
+        assert new.advice
+        assert migrated.version == 2
+        assert migrated.meta["migrated_from_version"] == "2"
+        assert not migrated.advice
+        assert migrated.ops == new.ops
+        assert migrated.plans == new.plans
+        assert migrated.categories == new.categories
+        assert migrated.breakdown == pytest.approx(new.breakdown)
+
+
 def test_a_damaged_version_1_is_refused(profile_file: Path, tmp_path: Path) -> None:
-    old = _version_1(profile_file, tmp_path / "profile.pop")
+    old = _older(profile_file, tmp_path / "profile.pop")
     connection = sqlite3.connect(old)
     connection.execute("UPDATE ops SET flops=flops+1")
     connection.commit()

@@ -31,7 +31,9 @@ def hostile_file(
             value = getattr(row, field.name)
             seen[type(row), field.name] += 1  # every column gets every text
             text = hostile_texts[seen[type(row), field.name] % len(hostile_texts)]
-            if isinstance(value, str) and (type(row), field.name) not in kept and field.name != "why":
+            if field.name == "code":
+                changed["code"] = json.dumps([text])
+            elif isinstance(value, str) and (type(row), field.name) not in kept and field.name != "why":
                 changed[field.name] = text
             elif field.name == "why":
                 changed["why"] = json.dumps({"plan": text, "formula": text, "figures": {text: 1.0}})

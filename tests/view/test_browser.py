@@ -52,6 +52,22 @@ def test_every_view_is_drawn_without_an_error_or_a_request(
     assert browser.run("document.title").endswith("Tremula profile")
 
 
+def test_the_summary_says_why_and_what_to_do(browser: Any, tmp_path: Path, profile_file: Path) -> None:
+    _opened(browser, profile_file, tmp_path / "page.html")
+    text = browser.run("document.getElementById('view').innerText")
+    assert "Why, and what to do" in text
+    assert "A step takes " in text
+    assert [f"Change number {n}" in text for n in (1, 2, 3, 4)] == [True, True, True, False]
+    assert "x1.50 throughput (x1.20 to x1.50), modelled" in text
+    assert "options.change(1)" in text
+    browser.run("document.getElementById('tab-liveness').click()")
+    browser.settle()
+    assert "memory of the IPU" in browser.run("document.querySelector('svg text.limit').textContent")
+    browser.run("document.getElementById('tab-modules').click()")
+    browser.settle()
+    assert "(host call overhead)" in browser.run("document.getElementById('view').innerText")
+
+
 def test_names_are_shown_as_text(browser: Any, tmp_path: Path, hostile_file: Path) -> None:
     _opened(browser, hostile_file, tmp_path / "page.html")
     browser.run("document.getElementById('tab-operations').click()")

@@ -26,6 +26,7 @@ from tremula.telemetry import ledger
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import ModelledRun
+    from tremula.profile.model import Advice
 
 #: called with the per cent of a compilation that are done
 Advance = Callable[[int], None]
@@ -58,6 +59,7 @@ class CompileSteps(Generic[Program]):
         model: describes the program to the chip model.
         load: copies the host's state to the device, which is attached.
         answer: answers a question about the program before anything else is done; may end the process.
+        advise: what to change about the program, best first, for its profile.
         announce: writes the front end's own log lines about a compiled program.
         identity: a text that is the same in all processes that compile the same program.
     """
@@ -66,6 +68,7 @@ class CompileSteps(Generic[Program]):
     model: Callable[[Program], ModelledRun]
     load: Callable[[], None] = _nothing
     answer: Callable[[], None] = _nothing
+    advise: Callable[[], Sequence[Advice]] = tuple
     announce: Callable[[Program], None] = _nothing
     identity: Callable[[], str] = str
 
@@ -163,7 +166,7 @@ class DeviceProgram(Generic[Program]):
             self.modelled = steps.model(self.compiled)
             self.modelled.look_at_compilation(
                 allow_out_of_memory=allows_out_of_memory(self.settings.engine_options),
-                profile=profile.write(self.modelled),
+                profile=profile.write(self.modelled, steps.advise),
             )
         except Error:
             self.program = self.modelled = None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from tremula.errors import Error
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import ModelledRun
+    from tremula.profile.model import Advice
 
 FILE_NAME = "profile.pop"
 
@@ -45,8 +47,15 @@ class ProfileFile:
             self.problem = "profiles are made by the chip model, which TREMULA_CHIP_MODEL=off turned off"
             log.no_effect("autoReport", self.problem)
 
-    def write(self, modelled: ModelledRun) -> str:
-        """Write the profile if one is asked for; its path, or "" where there is none."""
+    def _advice(self, advise: Callable[[], Sequence[Advice]]) -> Sequence[Advice]:
+        try:
+            return advise()
+        except Exception as problem:  # the profile is worth having without it
+            log.layer("tremula").warning("The profile has no advice: %s", problem)
+            return ()
+
+    def write(self, modelled: ModelledRun, advise: Callable[[], Sequence[Advice]]) -> str:
+        """Write the profile, with what `advise` gives, if one is asked for; its path, or "" where there is none."""
         if not (self.graph or self.execution):
             return ""
         # imported here, because it takes a moment and programs without a profile do not need it
@@ -59,6 +68,7 @@ class ProfileFile:
                 self.path,
                 engine_options=self._options,
                 run={"model": self._label, "program": " ".join(sys.argv[:1])},
+                advice=self._advice(advise),
                 graph=self.graph,
                 execution=self.execution,
             )

@@ -1,8 +1,8 @@
 """Files of older schema versions, read as if they were written today.
 
-Version 1 named the use of memory in each row of `tile_memory` and `contributors` instead of listing them, did not
-know the module of an op, and kept no reasons. A migrated profile has the uses listed, modules that are empty and
-reasons that say that there are none. The user's file is only read; the new form lives in memory.
+Version 2 had no advice. Version 1 named the use of memory in each row of `tile_memory` and `contributors` instead of
+listing them, did not know the module of an op, and kept no reasons. A migrated profile has the uses listed, modules
+that are empty and reasons that say that there are none. The user's file is only read; the new form lives in memory.
 """
 
 from __future__ import annotations
@@ -38,39 +38,41 @@ def _older(row: type) -> type:
 
 _CHANGED = {name: _older(TABLES[name].row) for name in ("tile_memory", "contributors", "ops", "plans")}
 
+TABLES_V2: Mapping[str, Table] = {name: table for name, table in TABLES.items() if name != "advice"}
 TABLES_V1: Mapping[str, Table] = {
     name: Table(name, _CHANGED.get(name, table.row), table.most_rows)
-    for name, table in TABLES.items()
+    for name, table in TABLES_V2.items()
     if name != "categories"
 }
 
 
-def migrated(old: sqlite3.Connection, path: Path) -> sqlite3.Connection:
-    """A database in memory of the current schema, with the rows of one of version 1.
+def migrated(old: sqlite3.Connection, path: Path, version: int) -> sqlite3.Connection:
+    """A database in memory of the current schema, with the rows of one of an older version.
 
     Raises Error if the old one is damaged.
     """
-    check_definitions(old, path, {name: table.sql for name, table in TABLES_V1.items()})
+    tables = TABLES_V1 if version == 1 else TABLES_V2
+    check_definitions(old, path, {name: table.sql for name, table in tables.items()})
     meta = read_meta(old, path)
     new = sqlite3.connect(":memory:", isolation_level=None)
     sink = RowSink(new)
     uses: dict[str, int] = {}
-    for name, table in TABLES_V1.items():
+    for name, table in tables.items():
         if name == META.name:
             continue
         for values in read_rows(old, path, table, meta):
-            sink.add(_current(name, dict(zip(table.names, values, strict=True)), uses))
+            sink.add(_current(name, dict(zip(table.names, values, strict=True)), uses, version))
     for use, number in uses.items():
         sink.add(model.Category(number, use, int(use not in _COME_AND_GO)))
     kept = {k: v for k, v in meta.items() if k != "digest" and not k.startswith(("rows:", "digest:"))}
-    sink.finish({**kept, "migrated_from_version": "1"})
+    sink.finish({**kept, "migrated_from_version": str(version)})
     return new
 
 
-def _current(name: str, values: dict[str, Any], uses: dict[str, int]) -> model.Row:
-    """The row of today for the columns of a row of version 1."""
+def _current(name: str, values: dict[str, Any], uses: dict[str, int], version: int) -> model.Row:
+    """The row of today for the columns of a row of an older version."""
     if "category" in values:
         values["category_id"] = uses.setdefault(values.pop("category"), len(uses))
-    missing = {"ops": {"module": ""}, "plans": {"why": _NO_REASON}}.get(name, {})
+    missing = {"ops": {"module": ""}, "plans": {"why": _NO_REASON}}.get(name, {}) if version == 1 else {}
     row: model.Row = TABLES[name].row(**values, **missing)
     return row

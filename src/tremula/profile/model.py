@@ -269,6 +269,22 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
+class Advice:
+    """A change to the program and the effect that the chip model predicts of it; best first."""
+
+    title: Annotated[str, "the change"]
+    effect: Annotated[float, "samples per second after it over those before"]
+    low: Annotated[float, "lower end of the range in which the true effect probably lies"]
+    high: Annotated[float, "upper end"]
+    tile_share: Annotated[float, "bytes on the fullest tile after it, over what a tile has"]
+    fits: Annotated[str, "whether it fits after it: yes, likely, unlikely or no"]
+    ipus: Annotated[int, "IPUs that it takes"]
+    cause: Annotated[str, "where the effect comes from, as the chip model has it"]
+    cost: Annotated[str, "what it costs or risks"]
+    code: Annotated[Json, "the change as lines of Python, a JSON list of texts"]
+
+
+@dataclass(frozen=True, slots=True)
 class Meta:
     """What the file says about itself; digests of all tables are here."""
 
@@ -278,5 +294,5 @@ class Meta:
 
 Row = (
     Target | Option | Figure | Count | Category | IpuMemory | TileMemory | Contributor | Liveness | ProgramSteps
-    | Lifetime | Op | Plan | Superstep | ProgramNode | Part | Stage | PipelinePhase | Transfer | Meta
+    | Lifetime | Op | Plan | Superstep | ProgramNode | Part | Stage | PipelinePhase | Transfer | Advice | Meta
 )  # fmt: skip

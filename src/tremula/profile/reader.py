@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -69,6 +70,7 @@ class Profile:
     stages = _RowsOf(model.Stage)  #: pipeline stages
     pipeline_phases = _RowsOf(model.PipelinePhase)  #: how the pipeline fills, runs and drains; or none
     transfers = _RowsOf(model.Transfer)  #: collectives, streaming memory, copies, host
+    advice = _RowsOf(model.Advice)  #: what to change, best first; none in files of earlier versions
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -77,7 +79,7 @@ class Profile:
         with errors_translated(self.path):
             try:
                 if self.version < SCHEMA_VERSION:
-                    old, connection = connection, migrated(connection, self.path)
+                    old, connection = connection, migrated(connection, self.path, self.version)
                     old.close()
                 check_definitions(connection, self.path, {name: table.sql for name, table in TABLES.items()})
                 self.meta: Mapping[str, str] = read_meta(connection, self.path)
@@ -136,6 +138,16 @@ class Profile:
         iterations = int(turns[0]) if turns and turns[0].isdecimal() else 1
         step = self.figures.get("seconds_per_step")
         return with_host_parts(parts, step.value if step else 0.0, max(1, iterations))
+
+    def lines(self, advice: model.Advice) -> list[str]:
+        """The lines of code of a piece of advice."""
+        try:
+            found = json.loads(advice.code)
+        except (ValueError, RecursionError):
+            raise bad(self.path, "the code of its advice is no JSON") from None
+        if not isinstance(found, list) or not all(isinstance(line, str) for line in found):
+            raise bad(self.path, "the code of its advice is no list of lines")
+        return found
 
     # -- arrays and reasons ------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tremula.profile import model
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 #: "TRMP" as a big-endian number
 APPLICATION_ID = 0x54524D50
 #: oldest version that a reader migrates
@@ -114,6 +114,7 @@ TABLES: Mapping[str, Table] = {
         Table("stages", model.Stage, 10_000),
         Table("pipeline_phases", model.PipelinePhase, 30_000),
         Table("transfers", model.Transfer, 1_000),
+        Table("advice", model.Advice, 100),
     )
 }
 

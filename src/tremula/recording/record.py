@@ -8,10 +8,11 @@ is told in the file.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tremula.estimate.estimate import Estimate
+from tremula.profile import model
 from tremula.profile.writer import ProfileWriter
 from tremula.recording.memory import memory_rows
 from tremula.recording.operations import operations
@@ -26,13 +27,14 @@ def write_profile(
     *,
     engine_options: Mapping[str, str] | None = None,
     run: Mapping[str, str] | None = None,
+    advice: Sequence[model.Advice] = (),
     graph: bool = True,
     execution: bool = True,
 ) -> Path:
     """Write what `estimate` says to `path`, whole or not at all; raises Error if it cannot be written.
 
-    `engine_options` and `run` (name of the model, program ...) are kept in the profile. `graph` is memory and the
-    program tree, `execution` the parts of a step, stages, the pipeline and transfers.
+    `engine_options`, `run` (name of the model, program ...) and `advice`, best first, are kept in the profile. `graph`
+    is memory and the program tree, `execution` the parts of a step, stages, the pipeline and transfers.
     """
     with ProfileWriter(path) as writer:
         found = operations(estimate)
@@ -47,6 +49,7 @@ def write_profile(
         writer.extend(options(estimate, engine_options or {}, run or {}))
         writer.extend(figures(estimate))
         writer.extend(counts(estimate, len(found.costs)))
+        writer.extend(advice)
         writer.extend(found.ops)
         writer.extend(found.plans(tiles))
         if graph:

@@ -18,8 +18,9 @@ from tremula.profile import Profile
 from tremula.profile.model import Op
 from tremula.profile.reader import children
 from tremula.profile.reasons import Reason
-from tremula.step_parts import STEP_PARTS
+from tremula.step_parts import HOST_PARTS, STEP_PARTS, part_title
 from tremula.view.pipeline import turns
+from tremula.view.verdict import steps, verdict
 
 #: what a page keeps
 MOST_OPS = 5_000
@@ -56,6 +57,8 @@ def page_data(profile: Profile) -> dict[str, Any]:
             if not key.startswith(("digest", "rows:"))
         },
         "notes": notes,
+        "verdict": verdict(profile),
+        "advice": [[s.title, s.effect, s.cause, s.cost, list(s.code)] for s in steps(profile)],
         "part_colours": {part.key: part.colour for part in STEP_PARTS},
         "target": {name: _short(getattr(target, name)) for name in type(target).__dataclass_fields__},
         "figures": {
@@ -66,7 +69,7 @@ def page_data(profile: Profile) -> dict[str, Any]:
         "breakdown": [[_short(name), cycles] for name, cycles in profile.breakdown.items()],
         "categories": [[_short(c.name), c.always_live] for c in profile.categories],
         "ipus": [_ipu(profile, number) for number in range(min(MOST_IPUS, len(profile.ipus)))],
-        "modules": _modules(profile.ops),
+        "modules": _modules(profile),
         "ops": _ops(shown),
         "plans": _plans(profile, ranked[:MOST_OPS]),
         "phases": _phases(profile.ops),
@@ -141,16 +144,24 @@ def _differences(values: NDArray[np.int64]) -> list[int]:
     return [int(v) for v in np.diff(values, prepend=0)] if len(values) else []
 
 
-def _modules(ops: Sequence[Op]) -> list[list[Any]]:
-    """The tree of modules: name, parent, cycles of forward, backward and the rest, ops; parents first."""
+def _modules(profile: Profile) -> list[list[Any]]:
+    """The tree of modules: name, parent, cycles of forward, backward and the rest, ops; parents first.
+
+    What the host takes of a step stands beside the modules.
+    """
     totals: dict[tuple[str, ...], list[float]] = {}
-    for op in ops:
+    for op in profile.ops:
         path = tuple(op.module[:_MAX_NAME].split(".")[:20]) if op.module else ("(outside modules)",)
         column = {"forward": 0, "backward": 1}.get(op.phase, 2)
         for depth in range(len(path) + 1):
             total = totals.setdefault(path[:depth], [0.0, 0.0, 0.0, 0])
             total[column] += op.cycles
             total[3] += op.merged
+    for key in HOST_PARTS if totals else ():
+        cycles = profile.breakdown.get(key, 0.0)
+        if cycles:
+            totals[(f"({part_title(key)})",)] = [0.0, 0.0, cycles, 0]
+            totals[()][2] += cycles
     ranked = sorted(totals.items(), key=lambda item: -sum(item[1][:3]))
     kept = {path for path, _ in ranked[:MOST_MODULES]}
     # parents have at least the cycles of their children, but may come later among equals

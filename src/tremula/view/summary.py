@@ -17,6 +17,7 @@ from tremula.formatting import ShownAsText, counted, duration
 from tremula.profile import Profile
 from tremula.profile.model import Figure
 from tremula.view.text import clean, count, kilobytes, share
+from tremula.view.verdict import steps, verdict
 
 _STARS = 40
 _BINS = 12
@@ -40,6 +41,7 @@ def summary(profile: Profile, *, ops: int = _LISTED, full: bool = False) -> Summ
     lines = [
         f"Profile of {_title(profile)}: modelled by {clean(profile.meta.get('written_by', 'an unknown writer'))}, not "
         "measured",
+        *_why(profile),
         *_target(profile),
         *_graph(profile),
         *_memory(profile, full=full),
@@ -68,7 +70,20 @@ def brief(profile: Profile) -> str:
             f"  fullest tile  {share(tile.value, target.tile_memory_bytes)} of {kilobytes(target.tile_memory_bytes)}: "
             f"{state}{_error(tile)}"
         )
+    lines += [f"  why           {line}" for line in verdict(profile)]
+    lines += [f"  {number}. {each.title}: {each.effect}" for number, each in enumerate(steps(profile), 1)]
     return "\n".join(lines)
+
+
+def _why(profile: Profile) -> Iterator[str]:
+    yield "Why, and what to do (modelled):"
+    for line in verdict(profile):
+        yield f"  {line}"
+    for number, each in enumerate(steps(profile), 1):
+        yield f"  {number}. {each.title}"
+        yield f"       {each.effect}"
+        for text in filter(None, (each.cause, *each.code)):
+            yield f"       {text}"
 
 
 def _title(profile: Profile) -> str:

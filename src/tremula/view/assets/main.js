@@ -8,6 +8,15 @@ function big(label, value, note, tone) {
     el('div', { class: 'figure' + (tone ? ' ' + tone : ''), text: value }), el('p', { class: 'note', text: note || ' ' }));
 }
 
+function whyCard() {
+  const pieces = D.advice.map(([title, effect, cause, cost, code]) => el('li', {}, el('b', { text: title }), el('p', { text: effect }),
+    cause ? el('p', { class: 'note', text: 'From ' + cause + '.' }) : null, cost ? el('p', { class: 'note', text: 'Cost: ' + cost }) : null,
+    code.length ? el('pre', { text: code.join('\n') }) : null));
+  return card('Why, and what to do', ...D.verdict.map((text) => el('p', { text })),
+    pieces.length ? el('ol', { class: 'advice' }, ...pieces)
+      : el('p', { class: 'note', text: 'This profile holds no advice. `tremula estimate run PROGRAM` gives some.' }));
+}
+
 function summaryView() {
   const rate = figure('throughput'), step = figure('seconds_per_step'), tile = figure('max_tile_bytes');
   const cards = el('div', { class: 'cards' });
@@ -28,7 +37,7 @@ function summaryView() {
   const figures = Object.entries(D.figures).map(([name, [value, unit, low, high, from]]) => [words(name),
     (Math.abs(value) >= 1000 ? whole(value) : String(Number(value.toPrecision(4)))) + ' ' + unit,
     from ? compact(low) + ' – ' + compact(high) : '']);
-  return el('div', {}, cards,
+  return el('div', {}, cards, whyCard(),
     D.breakdown.length ? card('Where the time of a step goes', shareBar(D.breakdown.map(([name, cycles], index) =>
       [words(name), cycles, pick(D.part_colours, name, index)]), span)) : null,
     el('div', { class: 'columns' },
@@ -49,8 +58,8 @@ function aboutView() {
       'fits: the dashed line is what a tile has.'],
     ['Liveness', 'Program steps are ops in the order in which the device runs them. Always live is there for the whole run; tensors ' +
       'and temporaries come and go.'],
-    ['Time by module', 'Work of all ops, recomputed ones included, added up over IPUs; where IPUs work side by side it is more than the ' +
-      'time of a step.'],
+    ['Time by module', 'Work of all ops, recomputed ones included, added up over IPUs, and what the host takes of a step; where IPUs ' +
+      'work side by side it is more than the time of a step.'],
     ['Operations', 'Click a row, or press Enter on it, for the plan, what was not taken, the formula and its source.'],
     ['Pipeline', 'Drawn from the rule of the schedule. Filling and draining leave stages idle.'],
     ['Keys', 'Up and down change between views. Arrow keys move the cursor of a chart that has the focus.'],

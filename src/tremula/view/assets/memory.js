@@ -40,7 +40,7 @@ function livenessView() {
   const show = (number) => {
     const ipu = D.ipus[number];
     const live = sums(ipu.live), temporary = sums(ipu.temporary);
-    const step = ipu.stepGroup;
+    const step = ipu.stepGroup, room = D.target.tiles_per_ipu * D.target.tile_memory_bytes;
     const series = [
       { name: 'always live', color: USES.weights, values: live.map(() => ipu.always) },
       { name: 'tensors', color: USES.activations, values: live },
@@ -48,11 +48,12 @@ function livenessView() {
     const first = (at) => Math.max(0, Math.floor(at / step));
     drawn.replaceChildren(
       card('Memory of IPU ' + number + ' over the program steps of a step',
-        stackedArea(series, { height: 300, format: bytes, axis: 'program step', x: (i) => whole(i * step),
+        stackedArea(series, { height: 300, limit: room, limitName: 'memory of the IPU ' + bytes(room), format: bytes, axis: 'program step', x: (i) => whole(i * step),
           mark: first(ipu.peakStep), markName: 'fullest: ' + ipu.peakOp, label: 'Live bytes by program step',
           title: (i) => 'program step ' + whole(i * step) + (step > 1 ? ' to ' + whole((i + 1) * step - 1) : '') }),
         legend(series.map((each) => [each.name, each.color])),
-        el('p', { class: 'note', text: 'All tiles together; gaps between tensors are not counted.' +
+        el('p', { class: 'note', text: 'All tiles together; gaps between tensors are not counted. A program may need more than one tile has long before ' +
+          'it reaches the line.' +
           (step > 1 ? ' Each column is the largest of ' + step + ' program steps.' : '') })),
       card('Largest tensors that come and go', lifeBars(ipu)));
   };

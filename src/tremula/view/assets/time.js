@@ -1,7 +1,7 @@
 // Time: by module, by phase, in the pipeline, beyond the chip.
 function moduleTree() {
   const nodes = D.modules.map(([name, parent, forward, backward, rest, ops], id) =>
-    ({ id, name: name || 'all ops', parent, forward, backward, rest, ops, cycles: forward + backward + rest, children: [] }));
+    ({ id, name: name || 'all ops and the host', parent, forward, backward, rest, ops, cycles: forward + backward + rest, children: [] }));
   for (const node of nodes) if (node.parent >= 0) nodes[node.parent].children.push(node);
   return nodes;
 }
@@ -35,9 +35,9 @@ function modulesView() {
     for (const [node, level, x, w] of rects) {
       const rect = svg('rect', { x, y: level * high, width: w, height: high - 1, fill: node.id ? HUES[node.id % HUES.length] : '#c3cad6',
         class: 'box pick', rx: 2 });
-      rect.addEventListener('pointermove', (event) => showTip(event.clientX, event.clientY, node.id ? path(node) : 'all ops', [
+      rect.addEventListener('pointermove', (event) => showTip(event.clientX, event.clientY, node.id ? path(node) : node.name, [
         ['cycles of work', whole(node.cycles)], ['of all', percent(node.cycles, nodes[0].cycles)],
-        ['forward', whole(node.forward)], ['backward', whole(node.backward)], ['update and rest', whole(node.rest)],
+        ['forward', whole(node.forward)], ['backward', whole(node.backward)], ['update, host and rest', whole(node.rest)],
         ['ops', whole(node.ops)]]));
       rect.addEventListener('pointerleave', hideTip);
       rect.addEventListener('click', () => zoom(node));
@@ -52,9 +52,9 @@ function modulesView() {
   back.disabled = true;
   onceSized(box, draw);
   return el('div', {},
-    card('Cycles of work by module', el('div', { class: 'controls' }, back, el('span', { class: 'label', text: 'click a box to enlarge it' })), box),
+    card('Cycles of work by module, and of the host', el('div', { class: 'controls' }, back, el('span', { class: 'label', text: 'click a box to enlarge it' })), box),
     card('The same as a tree', el('ul', { class: 'tree', role: 'tree' }, moduleRow(nodes[0], nodes[0].cycles, 1)),
-      legend([['forward', '#4ea8de'], ['backward', '#d1495b'], ['update and rest', '#e9c46a']])));
+      legend([['forward', '#4ea8de'], ['backward', '#d1495b'], ['update, host and rest', '#e9c46a']])));
 }
 
 function treeRow(name, cycles, share, right, parts, kids, open) {

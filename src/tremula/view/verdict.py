@@ -1,0 +1,88 @@
+"""Why a program is slow or does not fit, in sentences, and what to change: from the figures of its profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tremula.formatting import counted, duration
+from tremula.profile import Profile
+from tremula.profile.model import Advice
+from tremula.step_parts import part_title
+from tremula.view.text import clean, share
+
+#: pieces of advice, and parts of a whole, that are named
+_ADVICE = 3
+_PARTS = 3
+#: a part below this share is not named
+_LEAST = 0.05
+
+
+@dataclass(frozen=True)
+class Step:
+    """A change with its predicted effect, in words."""
+
+    title: str
+    effect: str
+    cause: str
+    cost: str
+    code: tuple[str, ...]
+
+
+def verdict(profile: Profile) -> list[str]:
+    """Whether it fits and what takes the room, and what takes the time."""
+    return [*_memory(profile), *_time(profile)]
+
+
+def steps(profile: Profile, most: int = _ADVICE) -> list[Step]:
+    """What to change, best first."""
+    used = profile.target.replicas * profile.target.ipus_per_replica
+    return [_step(each, used, profile.lines(each)) for each in profile.advice[:most]]
+
+
+def _step(advice: Advice, ipus: int, code: list[str]) -> Step:
+    effect = f"x{advice.effect:.2f} throughput (x{advice.low:.2f} to x{advice.high:.2f}), modelled"
+    if advice.ipus > ipus:
+        effect += f", on {counted(advice.ipus, 'IPU')}"
+    effect += f"; fullest tile {share(advice.tile_share, 1.0)}, fits: {clean(advice.fits, 20)}"
+    title, cause, cost = (clean(each, 400) for each in (advice.title, advice.cause, advice.cost))
+    return Step(title, effect, cause, cost, tuple(clean(line, 400) for line in code))
+
+
+def _memory(profile: Profile) -> list[str]:
+    tile, room = profile.figures.get("max_tile_bytes"), profile.target.tile_memory_bytes
+    if tile is None or not profile.ipus:
+        return []
+    full = max(profile.ipus, key=lambda ipu: ipu.max_tile_bytes)
+    if tile.value <= room:
+        sure = "" if tile.high <= room else ", though the range of that figure reaches beyond what a tile has"
+        return [f"It fits: the fullest tile needs {share(tile.value, room)} of its memory{sure}."]
+    sizes = {name: float(values.sum()) for name, values in profile.tile_bytes(full.ipu).items()}
+    return [
+        f"It does not fit: the fullest tile of IPU {full.ipu} needs {share(tile.value, room)} of its memory, at "
+        f"{clean(full.peak_op, 80)} of the {clean(full.peak_phase, 40)} pass. Most bytes there: {_largest(sizes)}."
+    ]
+
+
+def _time(profile: Profile) -> list[str]:
+    seconds, parts = profile.figures.get("seconds_per_step"), profile.breakdown
+    if seconds is None or not any(parts.values()):
+        return []
+    lines = [
+        f"A step takes {duration(seconds.value)}: {_largest({part_title(k): v for k, v in parts.items()})}."
+    ]
+    modules: dict[str, float] = {}
+    for op in profile.ops:
+        name = op.module.partition(".")[0] or "outside modules"
+        modules[name] = modules.get(name, 0.0) + op.cycles
+    if len(modules) > 1:
+        lines.append(f"Of the work of all ops: {_largest(modules)}.")
+    return lines
+
+
+def _largest(sizes: dict[str, float]) -> str:
+    """The largest parts of a whole with their shares."""
+    total = sum(sizes.values())
+    ranked = sorted(sizes.items(), key=lambda item: -item[1])[:_PARTS]
+    return (
+        ", ".join(f"{clean(n, 60)} {share(v, total)}" for n, v in ranked if v >= _LEAST * total) or "nothing"
+    )
