@@ -119,7 +119,7 @@ function shareBar(parts, format) {
         showTip(event.clientX, event.clientY, name, [['value', format(value)], ['share', percent(value, total)]]));
       rect.addEventListener('pointerleave', hideTip);
       root.append(rect);
-      if (w > 90) root.append(svg('text', { x: x + 8, y: 21, class: 'inside' }, name + ' ' + percent(value, total)));
+      if (w > 24 + 6.4 * (name.length + 7)) root.append(svg('text', { x: x + 8, y: 21, class: 'inside' }, name + ' ' + percent(value, total)));
       x += w;
     }
     box.replaceChildren(root);
