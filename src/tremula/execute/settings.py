@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ExecutionSettings:
-    """Where an executor keeps compiled code (None: the user's private folder), and its `label` in the listing."""
+    """Where an executor keeps compiled code (None: the user's private folder), and its `label` in the listing.
+
+    The program of a file is `untrusted`: its compiled code compares every index with the size, whatever the op.
+    """
 
     cache_folder: str | None = None
     label: str = "model"
+    untrusted: bool = False
 
 
 @dataclass(frozen=True)

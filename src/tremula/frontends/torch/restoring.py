@@ -45,6 +45,7 @@ def restore(
     if saved.stages is not None:
         seen = StageSummary(**{**vars(saved.stages), "mode": Mode(saved.stages.mode)})
         settings = replace(settings, rule=RestoredStages(seen))
+    settings = replace(settings, execution=replace(settings.execution, untrusted=True))
     # With the compiled optimizer, whose order of tensors is that of the graph; `spec` brings new values.
     session = Session(settings, saved.spec)
     session.join(module, inputs)

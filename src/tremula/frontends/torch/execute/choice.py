@@ -200,7 +200,8 @@ class Choice:
             widen(module.graph)
             if channels_last_parameters(around.program):
                 allow_any_order(module.graph)
-        self._wanted = replace(wanted, key=request_for(wanted.graphs(), arguments).key())
+        request = request_for(wanted.graphs(), arguments, untrusted=self._settings.untrusted)
+        self._wanted = replace(wanted, key=request.key())
 
     @property
     def _target(self) -> _Wanted:
@@ -217,7 +218,9 @@ class Choice:
         ops = op_count(self._target.whole.turn)
         for module in self._target.graphs().values():
             pick_kernels(module.graph, for_compiler=True)
-        request = request_for(self._target.graphs(), self._target.arguments)
+        request = request_for(
+            self._target.graphs(), self._target.arguments, untrusted=self._settings.untrusted
+        )
         metadata = {"about": f"{self._settings.label}, {kind}, {ops} ops"}
         try:
             self._compilation = Compilation(

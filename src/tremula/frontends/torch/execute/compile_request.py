@@ -59,16 +59,27 @@ class CompileRequest:
 
 
 def request_for(
-    graphs: Mapping[str, fx.GraphModule], arguments: Mapping[str, list[torch.Tensor]]
+    graphs: Mapping[str, fx.GraphModule],
+    arguments: Mapping[str, list[torch.Tensor]],
+    *,
+    untrusted: bool = False,
 ) -> CompileRequest:
-    """Describe graphs that will be called with `arguments` (only shapes, strides and dtypes matter)."""
+    """Describe graphs that will be called with `arguments` (only shapes, strides and dtypes matter).
+
+    Code for a program of a file (`untrusted`) compares every index with the size. Where it does, it has one thread: a
+    comparison that fails in one of several would end the process instead of the call.
+    """
     constants: dict[str, torch.Tensor] = {}
     encoded = {}
     half = False
     for name, module in graphs.items():
         encoded[name] = _encode_graph(name, module, arguments[name], constants)
         half = half or any(t.dtype is torch.float16 for node in module.graph.nodes for t in tensors_of(node))
-    options = {"threads": torch.get_num_threads(), "half": half}
+    indexed = any(
+        allowed_ops.takes_indices(node.target) for module in graphs.values() for node in module.graph.nodes
+    )
+    threads = 1 if untrusted and indexed else torch.get_num_threads()
+    options = {"threads": threads, "half": half, "check_indices": untrusted}
     return CompileRequest(encoded, constants, options)
 
 

@@ -95,6 +95,9 @@ def _compile(
                 "cpp.dynamic_threads": threads != 1,
                 # half precision is rounded after every op, as on the device
                 "emulate_precision_casts": bool(options["half"]),
+                # indices are compared with sizes; for the program of a file also those that an op says are sound
+                "assert_indirect_indexing": True,
+                "debug_index_asserts": bool(options["check_indices"]),
                 "compile_threads": 1,
                 # they take 300 MB and longer to make than they save in one compilation
                 "aot_inductor.precompile_headers": False,

@@ -4,6 +4,7 @@ private folder, loaded, and removed, so that nobody can exchange them in between
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ import torch
 
 from tremula.cache import trust
 
+_OUT_OF_BOUNDS = re.compile(r"index out of bounds: 0 <= \w+ < (\d+)")
 #: takes the arguments of a graph, writes in place, returns its results
 Compiled = Callable[[list[torch.Tensor]], list[torch.Tensor]]
 
@@ -43,4 +45,22 @@ def load(blobs: Mapping[str, bytes]) -> CompiledCode:
     if "turn" not in loaded:
         raise RuntimeError("there is no code for the step in it")
     update = loaded.get("update")
-    return CompiledCode(loaded["turn"].run, None if update is None else update.run)
+    return CompiledCode(_called(loaded["turn"].run), None if update is None else _called(update.run))
+
+
+def _called(run: Compiled) -> Compiled:
+    """`run`, with the error of the quick form for an index out of range."""
+
+    def call(arguments: list[torch.Tensor]) -> list[torch.Tensor]:
+        try:
+            return run(arguments)
+        except RuntimeError as problem:
+            found = _OUT_OF_BOUNDS.search(str(problem))
+            if found is None:
+                raise
+            raise IndexError(
+                f"index out of bounds: the model selects with an index that is not below {found[1]}, the size of what "
+                "it selects from. The quick form (TREMULA_EXECUTION=quick) says which index it is."
+            ) from None
+
+    return call

@@ -17,10 +17,24 @@ from tremula.frontends.torch.ops.library import add_op
 def _table(
     log_probs: Tensor, targets: Tensor, lengths: Tensor, target_lengths: Tensor, blank: int
 ) -> tuple[Tensor, Tensor]:
+    _check_targets(targets, target_lengths, log_probs.shape[-1])
     loss, table = torch.ops.aten._ctc_loss.default(
         log_probs, targets.long(), lengths.tolist(), target_lengths.tolist(), blank, False
     )
     return loss, table
+
+
+def _check_targets(targets: Tensor, target_lengths: Tensor, classes: int) -> None:
+    """torch's kernel compares lengths with sizes, but takes the classes themselves on trust."""
+    used = targets
+    if targets.dim() == 2:
+        columns = torch.arange(targets.shape[1])
+        used = targets[columns < target_lengths.reshape(-1, 1)]
+    wrong = used[(used < 0) | (used >= classes)]
+    if len(wrong):
+        raise IndexError(
+            f"ctc_loss: class {int(wrong[0])} in the targets is out of range; there are {classes} classes."
+        )
 
 
 def _forward(
@@ -50,6 +64,10 @@ def _backward(
     blank: int,
     zero_infinity: bool,
 ) -> Tensor:
+    if gradient.shape != log_probs.shape[1:2]:
+        raise ValueError(
+            f"ctc_loss: a gradient of shape {tuple(gradient.shape)} is not one number for each sample."
+        )
     wide = log_probs.float()
     loss, table = _table(wide, targets, lengths, target_lengths, blank)
     result = torch.ops.aten._ctc_loss_backward.default(

@@ -1,8 +1,9 @@
-"""Which operators a program from a file may call.
+"""Operators by the names of their schemas: which can be written down, and which a program from a file may call.
 
-Pure tensor computations of torch's dispatcher and of this project, found by their schema's name. Operators
-that read or write files, print, take raw storage or skip the checks on how a tensor is laid out are not
-among them, nor is anything that only exists in torch's scripting language (`aten::save`, for one).
+Any operator of torch's dispatcher that takes plain values has a name. A program from a file may call those of
+`op_families` only: pure computations that check their operands. Anything else is refused by name: operators that read
+or write files, print, take raw storage or skip checks, and what only exists in torch's scripting language
+(`aten::save`, for one).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import torch
 
+from tremula.frontends.torch.package import op_families
 from tremula.frontends.torch.package.container import BadData
 
 GETITEM = "getitem"
@@ -22,48 +24,75 @@ GETITEM = "getitem"
 BOUND_TO_PROCESS = frozenset({"tremula::host_call"})
 
 _NAME = re.compile(r"(aten|prims|tremula|poptorch)::([A-Za-z_]\w*)\.([A-Za-z_]\w*)", re.ASCII)
-_REFUSED = re.compile(
-    r"from_file|save|_print|_test_.*|set_?|record_stream|_make_dep_token|_sink_tokens|_make_token|"
-    r".*_unsafe|_?(sparse|nested|quantize|fbgemm|coalesce).*|_resize_output_?|_copy_from.*|_reshape_alias.*|"
-    r"_cuda.*|cudnn.*|_cudnn.*|miopen.*|_unsafe_set.*|_dim_arange|_local_scalar_dense|item",
-    re.ASCII,
-)
-#: operators with a text among their arguments are looked at one by one
-_WITH_TEXT = re.compile(
-    r"_assert_\w+|_functional_assert_\w+|_convolution_mode|_linalg_\w+|linalg_\w+|conv[123]d|div_?|divide_?|einsum|"
-    r"fft_\w+|gelu_?|gelu_backward|index_reduce_?|meshgrid|nanquantile|quantile|pad|pad_sequence|scatter_?|"
-    r"scatter_reduce_?|searchsorted|segment_reduce|_segment_reduce_backward|stft",
-    re.ASCII,
-)
 _PLAIN_TYPE = re.compile(
     r"(Optional\[|List\[)*(Tensor|int|float|bool|number|complex|str|Device|Generator|Layout|MemoryFormat)\]*"
+)
+#: namespace -> packets that a program from a file may call, without the `_` of those that write in place
+_FROM_FILES = {
+    "aten": frozenset(
+        name
+        for family, names in vars(op_families).items()
+        if family.isupper() and family not in ("OWN", "CONVERSIONS")
+        for name in names.split()
+    ),
+    "prims": frozenset(op_families.CONVERSIONS.split()),
+    "tremula": frozenset(op_families.OWN.split()),
+}
+_INDEXED = frozenset(
+    f"aten::{name}"
+    for family in (op_families.INDEXED, op_families.INTERPOLATION, op_families.RULED, op_families.ORDER)
+    for name in family.split()
 )
 
 
 def name_of(target: Any) -> str | None:
-    """The name under which an operator is stored, or None if it cannot be."""
+    """The name under which an operator can be written down, or None if it cannot be."""
     if target is operator.getitem:
         return GETITEM
     if not isinstance(target, torch._ops.OpOverload):
         return None
     name = f"{target._schema.name}.{target._overloadname}"
-    return name if refusal(name) is None else None
+    return name if _unknown(name) is None else None
 
 
 def operator_of(name: str) -> Any:
-    """The operator of that name; raises BadData if there is none, or a program from a file may not call it."""
-    if name == GETITEM:
-        return operator.getitem
-    reason = refusal(name)
-    if reason is not None:
-        raise BadData(f"its program calls {name[:100]!r}, {reason}")
-    namespace, packet, overload = _NAME.fullmatch(name).groups()  # type: ignore[union-attr]
-    return getattr(getattr(getattr(torch.ops, namespace), packet), overload)
+    """The operator of that name; raises BadData if there is none, or it cannot be written down."""
+    return _found(name, _unknown)
+
+
+def operator_from_file(name: str) -> Any:
+    """The operator of that name; raises BadData if a program from a file may not call it."""
+    return _found(name, refusal)
+
+
+def takes_indices(target: Any) -> bool:
+    """Whether compiled code of the operator may compare indices with sizes while it runs."""
+    if not isinstance(target, torch._ops.OpOverload):
+        return False
+    return target._schema.name.removesuffix("_") in _INDEXED
 
 
 @functools.lru_cache(maxsize=4096)
 def refusal(name: str) -> str | None:
-    """Why a program may not call this operator, or None if it may."""
+    """Why a program from a file may not call this operator, or None if it may."""
+    if name == GETITEM:
+        return None
+    unknown = _unknown(name)
+    if unknown is not None:
+        return unknown
+    namespace, packet, overload = _parts(name)
+    allowed = _FROM_FILES.get(namespace, frozenset())
+    if packet not in allowed and packet.removesuffix("_") not in allowed:
+        return "which a program from a file may not call"
+    schema = getattr(getattr(getattr(torch.ops, namespace), packet), overload)._schema
+    if any(argument.is_out for argument in schema.arguments):
+        return "which a program from a file may not call, because it resizes its result"
+    return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _unknown(name: str) -> str | None:
+    """Why there is no such operator to write down, or None if there is."""
     match = _NAME.fullmatch(name)
     if match is None:
         return "which is not an operator of torch or Tremula"
@@ -73,16 +102,24 @@ def refusal(name: str) -> str | None:
         return "which does not exist here (it may belong to another version of torch)"
     if f"{namespace}::{packet}" in BOUND_TO_PROCESS:
         return "which calls Python code of the process that compiled it"
-    if _REFUSED.fullmatch(packet):
-        return "which a program from a file may not call"
     schema = torch._C._get_schema(f"{namespace}::{packet}", suffix[1:])
-    kinds = [str(argument.type) for argument in schema.arguments]
-    if not all(_PLAIN_TYPE.fullmatch(kind) for kind in kinds):
+    if not all(_PLAIN_TYPE.fullmatch(str(argument.type)) for argument in schema.arguments):
         return "which takes more than tensors and numbers"
-    own = namespace in ("tremula", "poptorch")
-    if any("str" in kind for kind in kinds) and not own and not _WITH_TEXT.fullmatch(packet):
-        return "which a program from a file may not call"
     return None
+
+
+def _found(name: str, refused: Any) -> Any:
+    if name == GETITEM:
+        return operator.getitem
+    reason = refused(name)
+    if reason is not None:
+        raise BadData(f"its program calls {name[:100]!r}, {reason}")
+    namespace, packet, overload = _parts(name)
+    return getattr(getattr(getattr(torch.ops, namespace), packet), overload)
+
+
+def _parts(name: str) -> tuple[str, str, str]:
+    return _NAME.fullmatch(name).groups()  # type: ignore[union-attr,return-value]
 
 
 def _in_dispatcher(name: str) -> bool:

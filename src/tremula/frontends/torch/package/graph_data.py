@@ -28,6 +28,7 @@ from tremula.frontends.torch.graphs.program import (
 from tremula.frontends.torch.graphs.verify import verify
 from tremula.frontends.torch.package import allowed_ops
 from tremula.frontends.torch.package.container import BadData
+from tremula.frontends.torch.package.operand_rules import broken_rule
 from tremula.frontends.torch.package.plain_data import (
     Fields,
     NotData,
@@ -137,9 +138,10 @@ def _encode_graph(
             data = {"kind": "output", "values": encode(values, other, where)}
         else:
             name = allowed_ops.name_of(node.target) if node.op == "call_function" else None
-            if name is None:
+            if name is None or allowed_ops.refusal(name) is not None:
                 raise NotData(
-                    f"the op {node.name} ({node.target}), which cannot leave this process,", node.target
+                    f"the op {node.name} ({node.target}), which a program from a file may not call,",
+                    node.target,
                 )
             data = {
                 "kind": "call",
@@ -151,6 +153,9 @@ def _encode_graph(
             }
         numbers[node] = len(numbers)
         nodes.append(data)
+    broken = broken_rule(module.graph)
+    if broken is not None:
+        raise NotData(f"the program {broken}, which a program from a file may not do: it", module)
     return nodes
 
 
@@ -293,6 +298,9 @@ class _GraphReader:
             finished = kind == "output"
         if not finished:
             raise BadData("a graph of its program has no result")
+        broken = broken_rule(self._graph)
+        if broken is not None:
+            raise BadData(f"its program {broken}")
         return fx.GraphModule(self._root, self._graph)
 
     def _node(self, payload: Any) -> fx.Node:
@@ -326,7 +334,7 @@ class _GraphReader:
 
     def _call(self, fields: Fields) -> fx.Node:
         name = fields.take("op", str)
-        target = allowed_ops.operator_of(name)
+        target = allowed_ops.operator_from_file(name)
         args = decode(fields.take("args", list), self._tags)
         kwargs = decode(fields.take("kwargs"), self._tags)
         record = fields.take("record", int)
