@@ -12,14 +12,18 @@ import torch
 
 from tremula.frontends.torch.package.container import BadData
 from tremula.frontends.torch.package.plain_data import Fields, NotData, decode, encode
+from tremula.settings import engine_options, popart_options
 
 from . import _strategies, enums, optim
+from ._logging import logger
 from ._options_text import _ENUMS
 from .options import Options
 
 _GROUPS = ("Jit", "Precision", "Training", "Distributed", "TensorLocations")
 #: options that exist only once they are set
 _OPTIONAL = {"ipu_id": int, "ipu_version": int, "use_model": bool, "random_seed": int, "model_name": str}
+#: options that name files or folders: whoever loads a file sets them
+_NOT_FROM_FILES = ("log_dir", "model_name")
 _SWITCHES = ("_relax_optimizer_checks", "_show_compilation_progress_bar", "_module_namescope_enabled")
 _OPTIMIZERS = {
     f"{kind.__module__.rpartition('.')[0] or kind.__module__}.{kind.__name__}": kind
@@ -76,11 +80,15 @@ def _read_number(payload: Any) -> torch.Tensor:
 
 
 def encode_options(options: Options) -> dict[str, Any]:
-    """All options as data."""
+    """The options that a file may hold as data: none that names a file, a folder or a program."""
     return {
-        "values": {name: encode_value(value, name) for name, value in options._values.items()},
+        "values": {
+            name: encode_value(value, name)
+            for name, value in options._values.items()
+            if name not in _NOT_FROM_FILES
+        },
         **{group: encode_value(dict(getattr(options, group)._values), group) for group in _GROUPS},
-        "popart": encode_value(dict(options._Popart.options), "_Popart"),
+        "popart": encode_value(_without_places(options._Popart.options)[0], "_Popart"),
         "strategy": _encode_strategy(options._execution_strategy),
         "source_location_excludes": list(options._source_location_excludes),
         "switches": {name: bool(getattr(options, name)) for name in _SWITCHES},
@@ -88,7 +96,10 @@ def encode_options(options: Options) -> dict[str, Any]:
 
 
 def decode_options(data: Any) -> Options:
-    """Options that are not frozen, as `encode_options` was given them."""
+    """Options that are not frozen, as `encode_options` was given them.
+
+    Those that name files, folders or programs keep the values that new options have in this process.
+    """
     fields = Fields(data, "the options")
     options = Options()
     values = {name: decode_value(item) for name, item in fields.take("values", dict).items()}
@@ -97,7 +108,10 @@ def decode_options(data: Any) -> Options:
             raise BadData(f"the option {name} is a {type(value).__name__}")
         if name not in _OPTIONAL and name not in options._values:
             raise BadData(f"there is no option {name[:80]!r}")
-    for name in _OPTIONAL:
+    left_out = sorted(
+        name for name in _NOT_FROM_FILES if name in values and values.pop(name) != options._values.get(name)
+    )
+    for name in _OPTIONAL.keys() - set(_NOT_FROM_FILES):
         options.deleteIfExists(name)
     _set(options, values)
     for group in _GROUPS:
@@ -106,8 +120,20 @@ def decode_options(data: Any) -> Options:
         if group != "TensorLocations" and not given.keys() <= owner._values.keys():
             raise BadData(f"there is an unknown option in {group}")
         _set(owner, given)
-    options._Popart.options = _decode_named(fields.take("popart"), "the options of the layer below are")
+    given, dropped = _without_places(
+        _decode_named(fields.take("popart"), "the options of the layer below are")
+    )
+    own = options._Popart.options
+    kept = {name: value for name, value in own.items() if not popart_options.may_come_from_file(name)}
+    options._Popart.options = {**kept, **given}
+    if left_out or dropped:
+        logger.warning(
+            "The file of the model sets %s. Options that name files, folders or programs are not taken from a file: "
+            "set them with edit_opts_fn of poptorch.load().",
+            ", ".join([*left_out, *dropped]),
+        )
     options.setExecutionStrategy(_decode_strategy(fields.take("strategy")))
+    # compared with the names of source files, never opened
     options._source_location_excludes = list(fields.strings("source_location_excludes"))
     switches = Fields(fields.take("switches"), "the options")
     for name in _SWITCHES:
@@ -115,6 +141,19 @@ def decode_options(data: Any) -> Options:
     switches.done()
     fields.done()
     return options
+
+
+def _without_places(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Options of the layers below that a file may hold, and the names of the others."""
+    kept = {name: value for name, value in settings.items() if popart_options.may_come_from_file(name)}
+    dropped = sorted(settings.keys() - kept.keys())
+    engine = kept.get("engineOptions")
+    if isinstance(engine, Mapping):
+        kept["engineOptions"] = {
+            name: value for name, value in engine.items() if engine_options.may_come_from_file(name)
+        }
+        dropped += sorted(str(name) for name in engine.keys() - kept["engineOptions"].keys())
+    return kept, dropped
 
 
 def _set(owner: Any, values: Mapping[str, Any]) -> None:

@@ -173,6 +173,49 @@ def test_options_come_back(path: str) -> None:
     assert torch.equal(loaded.getAnchoredTensor("weights"), loaded.model.fc.weight)
 
 
+def test_a_file_does_not_choose_where_files_are_written(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X)
+    outside = tmp_path / "outside"
+    with zipfile.ZipFile(path) as container:
+        options = json.loads(container.read("manifest.json"))["options"]
+    engine = {"autoReport.all": "true", "autoReport.directory": str(outside), "debug.traceFile": str(outside)}
+    texts = {"cachePath": str(outside), "customCodelets": [str(outside)], "logDir": str(outside)}
+    planted = {
+        **texts,
+        "enableEngineCaching": True,
+        "engineOptions": {"dict": list(map(list, engine.items()))},
+    }
+    options["popart"]["dict"] += [[name, value] for name, value in planted.items()]
+    options["values"] |= {"log_dir": str(outside), "model_name": "../../outside"}
+    _edit_manifest(path, options=options)
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    loaded = poptorch.load(path)
+    loaded(X)
+    assert sorted(tmp_path.rglob("*")) == before
+    held = loaded.options._Popart.options
+    assert not {*texts, "enableEngineCaching"} & held.keys()
+    assert held.get("engineOptions", {}) == {}
+    assert loaded.options.log_dir == "."
+    assert not loaded.options.exists("model_name")
+    assert "are not taken from a file" in caplog.text
+    for name in (*texts, "autoReport.directory", "debug.traceFile", "log_dir", "model_name"):
+        assert name in caplog.text
+
+
+def test_the_folder_of_a_cache_is_that_of_the_process_that_loads(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREMULA_EXECUTION", "quick")
+    options = _options().enableExecutableCaching(str(tmp_path / "first"))
+    poptorch.inferenceModel(Net().eval(), options).compileAndExport(path, X)
+    assert "cachePath" not in poptorch.load(path).options._Popart.options
+    monkeypatch.setenv("POPTORCH_CACHE_DIR", str(tmp_path / "second"))
+    assert poptorch.load(path).options._Popart.options["cachePath"] == str(tmp_path / "second")
+
+
 def test_blocks_stages_and_named_tuples_come_back(path: str) -> None:
     options = _options().deviceIterations(2)
     options.setExecutionStrategy(poptorch.PipelinedExecution(poptorch.Stage("first").ipu(0), "second"))

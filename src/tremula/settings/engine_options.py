@@ -145,6 +145,12 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
 _BY_NAME: Mapping[str, EngineOption] = {option.name: option for option in ENGINE_OPTIONS}
 
 
+def may_come_from_file(name: str) -> bool:
+    """Whether the file of a model may set an option: a known one that names no place and asks for no file."""
+    option = known(name)
+    return option is not None and option.kind not in _ANY_TEXT and not name.startswith("autoReport.")
+
+
 def known(name: str) -> EngineOption | None:
     """The row of `name`, or None."""
     return _BY_NAME.get(name)

@@ -155,6 +155,31 @@ def known(name: str) -> PopartOption | None:
     return _BY_NAME.get(name)
 
 
+#: texts and containers that the file of a model may set; the others can name files, folders, programs and flags
+_TEXTS_FROM_FILES = (
+    "partialsTypeMatMuls",
+    "kahnTieBreaker",
+    "engineOptions",
+    "updatableNamedBuffers",
+    "convolutionOptions",
+    "matmulOptions",
+    "lstmOptions",
+    "gclOptions",
+    "patterns",
+    "patterns_level",
+    "accumulateOuterFragmentSettings.excludedVirtualGraphs",
+    "hardwareInstrumentations",
+)
+
+
+def may_come_from_file(name: str) -> bool:
+    """Whether the file of a model may set an option: numbers and switches may, texts only from a list."""
+    option = known(name)
+    if name in _TEXTS_FROM_FILES or name in _LOCATIONS or name == "available_memory_proportion":
+        return True
+    return option is not None and option.kind in (BOOL, UINT, DOUBLE) and name != "enableEngineCaching"
+
+
 def public_name(name: str) -> str:
     """How the user most likely set the option `name`."""
     return _PUBLIC_NAMES.get(name, f"Options._Popart.set({name!r}, ...)")
