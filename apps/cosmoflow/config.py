@@ -15,12 +15,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
 
 from cosmoflow.network import VARIANTS
 from cosmoflow.settings import MODES, Config, ConfigError
-
-_MOST_BYTES = 1 << 20
+from tremula.checked_json import BadValue
+from tremula.checked_yaml import parse_yaml, read_yaml
 
 
 def config_names() -> list[str]:
@@ -47,8 +46,8 @@ def load(name: str, overrides: list[str]) -> Config:
         if not equals:
             raise ConfigError(f"'{word}' is not of the form key=value{_nearest(word.lstrip('-'))}.")
         try:
-            value = yaml.safe_load(text) if text.strip() else None
-        except yaml.YAMLError as problem:
+            value = parse_yaml(text) if text.strip() else None
+        except BadValue as problem:
             raise ConfigError(f"{key}: the value '{text}' cannot be understood.") from problem
         _set(config, key.strip(), value)
     _check(config)
@@ -59,20 +58,17 @@ def _tree(name: str) -> dict[str, Any]:
     path = Path(name)
     try:
         if path.suffix in (".yaml", ".yml"):
-            if path.stat().st_size > _MOST_BYTES:
-                raise ConfigError(f"{path} is larger than a configuration can be.")
-            text = path.read_text(encoding="utf-8")
+            found = read_yaml(path)
         elif name in config_names():
-            text = (_files() / f"{name}.yaml").read_text(encoding="utf-8")
+            found = parse_yaml((_files() / f"{name}.yaml").read_text(encoding="utf-8"))
         else:
             near = difflib.get_close_matches(name, config_names(), 1)
             raise ConfigError(
                 f"There is no configuration '{name}'{f'; did you mean {near[0]}?' if near else '.'} "
                 f"There are: {', '.join(config_names())}; or give the path of a .yaml file."
             )
-        found = yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
-        raise ConfigError(f"{name} cannot be read as a configuration: {problem}") from problem
+    except BadValue as problem:
+        raise ConfigError(f"{name} cannot be read as a configuration: {problem}.") from problem
     if found is None:
         return {}
     if not isinstance(found, dict):

@@ -9,12 +9,16 @@ from typing import Any
 import yaml
 
 from cosmoflow.network import VARIANTS, Variant
+from tremula.formatting import plain
 
 MODES = ("train", "inference", "throughput", "data-benchmark", "generate")
 
 
 class ConfigError(ValueError):
     """A setting cannot be used; the text says which, why, and what would do."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(plain(text))
 
 
 def _key(default: Any, text: str) -> Any:

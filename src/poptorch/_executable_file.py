@@ -4,15 +4,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from tremula import __version__ as engine_version
 from tremula.errors import Error
+from tremula.formatting import memory_size, plain
 from tremula.frontends.torch.package import container
 from tremula.frontends.torch.package.container import BadData, OtherVersion, Package
 from tremula.frontends.torch.package.module_tree import ExportedModel, decode_module, encode_module
@@ -176,23 +179,33 @@ def load(filename: str, edit_opts_fn: Callable[[Options], Any] | None = None) ->
                     "model with poptorch.inferenceModel or poptorch.trainingModel and call "
                     f'loadExecutable("{path}") on the result.'
                 )
-            options = manifest.options()
+            with _refusing(opened):
+                options = manifest.options()
             if edit_opts_fn is not None:
                 edit_opts_fn(options)
-            state = opened.tensors("optimizer")
-            try:
+            with _refusing(opened):
+                state = opened.tensors("optimizer")
                 executor = _executor(opened, manifest, options, state)
-            except (ValueError, TypeError, KeyError, IndexError, AttributeError) as problem:
-                # sound data with values that no program could have set
-                opened.refuse(f"it does not describe a model that can be wrapped ({problem})")
-            _put_program(executor, opened, manifest)
-            _restore_device_state(executor, state)
-            words = manifest.random_words()
-            if words is not None:
-                executor.rng_state = words
+                _put_program(executor, opened, manifest)
+                _restore_device_state(executor, state)
+                words = manifest.random_words()
+                if words is not None:
+                    executor.rng_state = words
             return executor
     except OtherVersion as problem:
-        raise AssertionError(f"Invalid file {path}: {problem.message}") from problem
+        raise AssertionError(f"Invalid file {plain(path)}: {problem.message}") from problem
+
+
+@contextlib.contextmanager
+def _refusing(opened: Package) -> Iterator[None]:
+    """Sound data with values that no program could have set is refused, wherever it is noticed."""
+    try:
+        yield
+    except (Error, BadData):
+        raise
+    except Exception as problem:
+        text = " ".join(str(problem).split())[:300] or type(problem).__name__
+        opened.refuse(f"it does not describe a model that can be wrapped ({text})")
 
 
 def _executor(
@@ -217,7 +230,7 @@ def load_executable(executor: PoplarExecutor, filename: str) -> None:
     """Give an executor the compiled program of a file; its model keeps its own weights."""
     if executor.isCompiled():
         raise Error("The model is compiled already: call destroy() on it before loadExecutable().")
-    with container.opened(os.fspath(filename)) as opened:
+    with container.opened(os.fspath(filename)) as opened, _refusing(opened):
         _put_program(executor, opened, _Manifest(opened))
 
 
@@ -255,6 +268,14 @@ def _restore_device_state(executor: PoplarExecutor, tensors: dict[str, torch.Ten
             if held.shape != tensor.shape or held.dtype != tensor.dtype:
                 raise BadData("the state of its optimizer does not fit its program")
             tensor.copy_(held)
+
+
+def _host_bytes() -> float:
+    """The memory of this host."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):  # a system that does not tell
+        return math.inf
 
 
 class _Manifest:
@@ -298,9 +319,12 @@ class _Manifest:
             if type(name) is not str:
                 raise BadData("its inputs are malformed")
             arguments.setNamedArg(name, value)
-        for tensor in flattenTensorStructure([args, kwargs]):
-            if tensor.numel() == 0:
-                raise BadData("its inputs are malformed")
+        tensors = flattenTensorStructure([args, kwargs])
+        if any(tensor.numel() == 0 for tensor in tensors):
+            raise BadData("its inputs are malformed")
+        size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+        if size > _host_bytes():
+            raise BadData(f"its inputs take {memory_size(size)}, more than this host has")
         return arguments
 
     def options(self) -> Options:

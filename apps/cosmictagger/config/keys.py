@@ -16,9 +16,14 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
+from tremula import formatting
+
 
 class ConfigError(ValueError):
     """A configuration that cannot be used; the message is meant for the user."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(formatting.plain(text))
 
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")

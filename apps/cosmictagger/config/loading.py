@@ -16,9 +16,10 @@ import yaml
 from cosmictagger.config.groups import DATA, MODES, NOT_HERE, Config, Precision, ComputeMode, Run
 from cosmictagger.config.keys import ConfigError, converted, did_you_mean, plain, show, types_of
 from cosmictagger.network.configurations import CONFIGURATIONS, NetworkConfig
+from tremula.checked_json import BadValue
+from tremula.checked_yaml import read_yaml
 
 PRESETS = Path(__file__).parent / "files"
-_LARGEST_FILE = 1 << 20
 _CHOICES: dict[str, Mapping[str, Any]] = {"mode": MODES, "data": DATA, "network": CONFIGURATIONS}
 _DEFAULT_CHOICES = {"mode": "train", "data": "synthetic", "network": "uresnet"}
 _TOP = ("run", "mode", "data", "network", "framework", "output_dir")
@@ -65,12 +66,9 @@ def read_file(config_name: str) -> dict[str, Any]:
                 f"and no file.{did_you_mean(name, preset_names())}"
             )
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise ConfigError(f"{path} is too large for a configuration.")
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise ConfigError(f"{path} cannot be read as YAML: {show(reason)}") from None
+        found = read_yaml(path)
+    except BadValue as error:
+        raise ConfigError(f"{path} cannot be read as YAML: {show(str(error))}") from None
     if not isinstance(found, dict) or not all(isinstance(each, str) for each in found):
         raise ConfigError(
             f"{path} must hold keys with values, such as `run:` and below it `iterations: 100`."

@@ -6,10 +6,14 @@ to other files, no virtual or external data, no objects, no filters but gzip's; 
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
 import numpy as np
+
+from tremula.formatting import plain
 
 #: Names of the groups: charge, labels, the true vertex (clusters) and the true particles.
 CHARGE, LABELS, VERTEX, TRUTH = "sbndwire", "sbnd_cosmicseg", "sbndneutrino", "sbndneutrino"
@@ -108,11 +112,35 @@ class BadEventFile(ValueError):
         self.path, self.where, self.what, self.event = str(path), where, what, event
         place = f"{path}: {where}" if where else str(path)
         # With one argument it is the whole text: so torch makes the errors of its worker processes again.
-        super().__init__(f"{place}{'' if event is None else f', event {event}'}: {what}" if what else place)
+        text = f"{place}{'' if event is None else f', event {event}'}: {what}" if what else place
+        super().__init__(plain(text))
 
     def __reduce__(self) -> tuple[type[BadEventFile], tuple[str, str, str, int | None]]:
         # it has to come back whole from the worker processes of a loader
         return type(self), (self.path, self.where, self.what, self.event)
+
+
+#: what HDF5 and numpy raise for damaged files, besides what they should
+_DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError, MemoryError, AttributeError)
+#: no filter that is read here makes data smaller by more
+_MOST_PACKED = 1100
+
+
+@contextlib.contextmanager
+def damage(path: str | Path, event: int | None = None) -> Iterator[None]:
+    """Whatever is raised in reading a damaged file becomes a BadEventFile that names it.
+
+    Raises:
+        BadEventFile: something was raised.
+    """
+    try:
+        yield
+    except (BadEventFile, FileNotFoundError, PermissionError):
+        raise
+    except _DAMAGE as problem:
+        text = " ".join(str(problem).split())[:200] or type(problem).__name__
+        advice = "The file is damaged: make or fetch it again."
+        raise BadEventFile(path, "", f"cannot be read ({text}). {advice}", event) from problem
 
 
 def group_path(kind: str, name: str) -> str:
@@ -165,6 +193,8 @@ def checked_table(
         raise BadEventFile(path, where, "is compressed in a way that is not known here; only gzip is.")
     if found.chunks is not None and found.chunks[0] * found.dtype.itemsize > MOST_CHUNK_BYTES:
         raise BadEventFile(path, where, f"has chunks of more than {MOST_CHUNK_BYTES >> 20} MB.")
+    if found.size * found.dtype.itemsize > _MOST_PACKED * (found.id.get_storage_size() + 4096):
+        raise BadEventFile(path, where, f"claims {found.size} rows, far more than the file can hold.")
     names = found.dtype.names or ()
     for field in fields:
         if field not in names or not _same_kind(found.dtype[field], dtype[field]):

@@ -34,7 +34,8 @@ class OpenFile:
                 path, "", f"cannot be opened: not an HDF5 file, or cut off ({error})."
             ) from error
         try:
-            self._prepare(names)
+            with layout.damage(path):
+                self._prepare(names)
         except BaseException:
             self.file.close()
             raise

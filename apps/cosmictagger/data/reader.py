@@ -86,31 +86,31 @@ class EventFile(Sequence[Event]):
             IndexError: there is no such event.
         """
         number = self._checked(number)
-        with self._lock:
+        with self._lock, layout.damage(self.path, number):
             return self._opened().event(number, with_truth)
 
     def truth(self, number: int) -> Truth | None:
         """The neutrino of an event, without its pixels."""
         number = self._checked(number)
-        with self._lock:
+        with self._lock, layout.damage(self.path, number):
             return self._opened().truth(number)
 
     def vertex(self, number: int) -> NDArray[np.float32] | None:
         """The vertex of an event ([3, 2]: wire and tick per plane), without its pixels."""
         number = self._checked(number)
-        with self._lock:
+        with self._lock, layout.damage(self.path, number):
             return self._opened().vertex(number)
 
     def event_id(self, number: int) -> EventId:
         """The name of an event."""
         number = self._checked(number)
-        with self._lock:
+        with self._lock, layout.damage(self.path, number):
             return self._opened().event_id(number)
 
     def counts(self, number: int) -> NDArray[np.int64]:
         """Number of stored pixels of each plane of an event, without reading them."""
         number = self._checked(number)
-        with self._lock:
+        with self._lock, layout.damage(self.path, number):
             block, within = self._opened().charge_rows.of(number)
             counts: NDArray[np.int64] = block.count[within].astype(np.int64)
             return counts

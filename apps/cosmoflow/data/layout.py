@@ -7,6 +7,8 @@ targets are [4] or [N, 4]. A file is not trusted: only plain numbers inside the 
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +16,16 @@ import h5py
 import numpy as np
 
 from cosmoflow.network import CHANNELS, TARGETS
+from tremula.formatting import plain
 
 #: names of counts and targets
 NAMES = (("x", "y"), ("full", "unitPar"), ("3Dmap", "unitPar"))
 #: limits that no sound file comes near: they keep a broken one from taking all memory
-MOST_SIDE, MOST_CHUNK_BYTES = 4096, 2**30
+MOST_SIDE, MOST_CHUNK_BYTES, MOST_SAMPLE_BYTES = 4096, 2**30, 2**33
+#: no filter that is read here makes data smaller by more
+_MOST_PACKED = 1100
+#: what HDF5 and numpy raise for damaged files, besides what they should
+_DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError, MemoryError, AttributeError)
 #: targets are scaled to [-1, 1]; what is far outside is not one
 MOST_TARGET = 10.0
 _FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
@@ -36,14 +43,31 @@ class BadSampleFile(ValueError):
     def __init__(self, path: str | Path, where: str = "", what: str = "", sample: int | None = None) -> None:
         self.path, self.where, self.what, self.sample = str(path), where, what, sample
         if not what:  # torch raises errors of its worker processes anew, with nothing but their text
-            super().__init__(str(path))
+            super().__init__(plain(str(path)))
             return
         place = f"{path}: {where}" if where else str(path)
-        super().__init__(f"{place}{'' if sample is None else f', sample {sample}'}: {what}")
+        super().__init__(plain(f"{place}{'' if sample is None else f', sample {sample}'}: {what}"))
 
     def __reduce__(self) -> tuple[type[BadSampleFile], tuple[str, str, str, int | None]]:
         # it has to come back whole from the worker processes of a loader
         return type(self), (self.path, self.where, self.what, self.sample)
+
+
+@contextlib.contextmanager
+def damage(path: Path, where: str = "", sample: int | None = None) -> Iterator[None]:
+    """Whatever is raised in reading a damaged file becomes a BadSampleFile that names it.
+
+    Raises:
+        BadSampleFile: something was raised.
+    """
+    try:
+        yield
+    except BadSampleFile:
+        raise
+    except _DAMAGE as problem:
+        text = " ".join(str(problem).split())[:200] or type(problem).__name__
+        advice = "The file is damaged: make or fetch it again."
+        raise BadSampleFile(path, where, f"cannot be read ({text}). {advice}", sample) from problem
 
 
 @dataclass(frozen=True)
@@ -130,6 +154,8 @@ def _plain(file: h5py.File, path: Path, name: str) -> h5py.Dataset:
         raise BadSampleFile(path, name, "is compressed in a way that is not known here; only gzip is.")
     if found.chunks is not None and int(np.prod(found.chunks)) * found.dtype.itemsize > MOST_CHUNK_BYTES:
         raise BadSampleFile(path, name, f"has chunks of more than {MOST_CHUNK_BYTES >> 20} MB.")
+    if found.size * found.dtype.itemsize > _MOST_PACKED * (found.id.get_storage_size() + 4096):
+        raise BadSampleFile(path, name, f"claims the shape {found.shape}, far more than the file can hold.")
     return found
 
 

@@ -17,7 +17,16 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from cosmoflow.data.layout import MOST_TARGET, BadSampleFile, Layout, Parameters, layout_of, parameters_in
+from cosmoflow.data.layout import (
+    MOST_SAMPLE_BYTES,
+    MOST_TARGET,
+    BadSampleFile,
+    Layout,
+    Parameters,
+    damage,
+    layout_of,
+    parameters_in,
+)
 from cosmoflow.network import CHANNELS
 
 Sample = tuple[NDArray[np.int16], NDArray[np.float32]]
@@ -43,7 +52,11 @@ class SampleFile:
         except OSError as problem:
             raise BadSampleFile(self.path, "", _why(self.path, problem)) from problem
         try:
-            self.layout: Layout = layout_of(self._file, self.path)
+            with damage(self.path):
+                self.layout: Layout = layout_of(self._file, self.path)
+                self.parameters: Parameters = parameters_in(self._file)
+                self._counts = self._file[self.layout.counts]
+                self._targets = self._file[self.layout.targets]
             self.size = self.layout.side if size is None else size
             if self.size < 1 or self.layout.side % self.size:
                 raise BadSampleFile(
@@ -51,9 +64,14 @@ class SampleFile:
                     self.layout.counts,
                     f"has volumes of side {self.layout.side}, which cannot be cut into cubes of side {self.size}.",
                 )
-            self.parameters: Parameters = parameters_in(self._file)
-            self._counts = self._file[self.layout.counts]
-            self._targets = self._file[self.layout.targets]
+            needed = self.size**3 * CHANNELS * self._counts.dtype.itemsize
+            if needed > MOST_SAMPLE_BYTES:
+                raise BadSampleFile(
+                    self.path,
+                    self.layout.counts,
+                    f"has samples of {needed >> 30} GiB; at most {MOST_SAMPLE_BYTES >> 30} GiB are read. Ask for "
+                    "smaller cubes (data.size).",
+                )
         except BaseException:
             self._file.close()
             raise
@@ -79,13 +97,9 @@ class SampleFile:
         place = (slice(None), *place) if self.layout.channels_first else (*place, slice(None))
         if self.layout.many:
             place = (volume, *place)
-        try:
+        with damage(self.path, self.layout.counts, sample):
             counts = self._counts[place]
             targets = self._targets[volume] if self.layout.many else self._targets[()]
-        except OSError as problem:
-            raise BadSampleFile(
-                self.path, self.layout.counts, f"cannot be read ({problem}); the file is damaged.", sample
-            ) from problem
         if self.layout.channels_first:
             counts = np.moveaxis(counts, 0, -1)
         return self._checked_counts(counts, sample), self._checked_targets(targets, sample)

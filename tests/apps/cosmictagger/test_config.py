@@ -191,3 +191,11 @@ def test_a_choice_on_the_command_line_keeps_what_the_preset_says_about_both() ->
     config: Config = load("demo", ["data=real"])
     assert config.data.name == "real"
     assert config.data.downsample == 3
+
+
+@pytest.mark.parametrize("text", ["run: " + "[" * 5000, "run: &a {}\nmode: *a", "run: 2023-99-99"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"mine\.yaml cannot be read as YAML"):
+        load(str(path), [])

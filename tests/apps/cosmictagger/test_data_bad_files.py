@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import shutil
 from collections.abc import Callable
@@ -290,3 +291,49 @@ def test_the_error_comes_whole_through_a_pipe() -> None:
     assert (error.path, error.where, error.event) == ("a.h5", "Data", 3)
     # as torch makes it again in the process that asked a worker for the event
     assert str(BadEventFile(f"Caught in a worker:\n{error}")) == f"Caught in a worker:\n{error}"
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        KeyError("Unable to open object"),
+        RuntimeError("Object visitation failed"),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+        OverflowError("too large"),
+    ],
+)
+def test_whatever_hdf5_raises_for_a_damaged_file_names_it(
+    small_file: Path, monkeypatch: pytest.MonkeyPatch, raised: Exception
+) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise raised
+
+    events = EventFile(small_file)
+    events.read(0)
+    monkeypatch.setattr("cosmictagger.data.opened.OpenFile._voxels", fail)
+    with pytest.raises(BadEventFile, match=r"small\.h5, event 2: cannot be read.*fetch it"):
+        events.read(2)
+    monkeypatch.setattr(h5py.Group, "get", fail)
+    with pytest.raises(BadEventFile, match=r"small\.h5: cannot be read"):
+        EventFile(small_file)
+
+
+def test_a_table_that_claims_more_than_the_file_holds_is_refused(small_file: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(small_file, tmp_path / "events.h5"))
+    with h5py.File(path, "r+") as file:
+        file[f"{CHARGE}/voxels"].resize((2**40,))
+    with pytest.raises(BadEventFile, match="claims 1099511627776 rows, far more than the file can hold"):
+        EventFile(path)
+
+
+def test_bytes_of_a_damaged_file_give_its_own_error_or_sound_events(small_file: Path, tmp_path: Path) -> None:
+    whole = small_file.read_bytes()
+    path = tmp_path / "events.h5"
+    rng = np.random.default_rng(5)
+    for _ in range(150):
+        data = bytearray(whole)
+        for place in rng.integers(0, 1 << 14, 6):
+            data[place] = rng.integers(0, 256)
+        path.write_bytes(data)
+        with contextlib.suppress(BadEventFile):
+            EventFile(path).read(0)

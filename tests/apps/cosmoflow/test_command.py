@@ -188,3 +188,15 @@ def test_generate_writes_parts_that_do_not_overlap(
     assert capsys.readouterr().out.count("is there already") == 3
     assert main([*settings, "data.source=generated", "device.batch=3", "train.epochs=1"]) == 0
     assert sorted((tmp_path / "run" / "data").iterdir()) == paths
+
+
+@pytest.mark.parametrize(
+    "text", ["network: " + "[" * 5000, "a: &a [1]\nb: *a", "a: \x1b[2J", "a: 2023-99-99"]
+)
+def test_a_configuration_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"mine\.yaml cannot be read as a configuration"):
+        load(str(path), [])
+    with pytest.raises(ConfigError, match="cannot be understood"):
+        load("demo", [f"train.rate={'[' * 5000}"])

@@ -138,6 +138,47 @@ def test_damaged_and_missing_files_are_named(tmp_path: Path) -> None:
         SampleFiles(tmp_path / "empty")
 
 
+def test_a_side_that_the_file_cannot_hold_is_refused_before_anything_is_allocated(tmp_path: Path) -> None:
+    path = tmp_path / "huge.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", (4096, 4096, 4096, 4), "<i2", chunks=(64, 64, 64, 4))
+        file["y"] = np.zeros(4, np.float32)
+    with pytest.raises(
+        BadSampleFile, match=r"huge\.h5: x: claims the shape .* far more than the file can hold"
+    ):
+        reader.SampleFile(path)
+
+
+def test_a_sample_that_is_too_large_to_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_samples(tmp_path / "large.h5", SAMPLES, 5)
+    monkeypatch.setattr(reader, "MOST_SAMPLE_BYTES", 1000)
+    with pytest.raises(BadSampleFile, match=r"large\.h5: x: has samples of .* Ask for smaller cubes"):
+        reader.SampleFile(path)
+    reader.SampleFile(path, 4).read(0)
+
+
+@pytest.mark.parametrize(
+    "raised", [KeyError("x"), RuntimeError("y"), UnicodeDecodeError("utf-8", b"x", 0, 1, "z")]
+)
+def test_whatever_hdf5_raises_for_a_damaged_file_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: Exception
+) -> None:
+    path = write_samples(tmp_path / "damaged.h5", SAMPLES, 5)
+    samples = reader.SampleFile(path)
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(h5py.Dataset, "__getitem__", fail)
+    with pytest.raises(BadSampleFile, match=r"damaged\.h5: x, sample 3: cannot be read .* fetch it again"):
+        samples.read(3)
+    monkeypatch.setattr(h5py.Group, "get", fail)
+    with pytest.raises(BadSampleFile, match=r"damaged\.h5: cannot be read"):
+        reader.SampleFile(path)
+
+
 def test_links_to_other_files_are_not_followed(tmp_path: Path) -> None:
     write_samples(tmp_path / "other.h5", SAMPLES, 5)
     with h5py.File(tmp_path / "link.h5", "w") as file:

@@ -22,6 +22,7 @@ Tags = Mapping[str, Callable[[Any], Any]]
 
 DTYPES = {name: dtype for name, dtype in vars(torch).items() if isinstance(dtype, torch.dtype)}
 _DEPTH_LIMIT = 60
+_MOST_ELEMENTS = 1 << 40
 
 
 class NotData(Exception):
@@ -158,6 +159,8 @@ def read_shape(payload: Any) -> tuple[int, ...]:
         type(extent) is int and 0 <= extent < 1 << 48 for extent in payload
     ):
         raise BadData("it holds a malformed shape")
+    if math.prod(payload) > _MOST_ELEMENTS:
+        raise BadData(f"it holds a tensor of {math.prod(payload):.2g} elements, more than any program has")
     return tuple(payload)
 
 
