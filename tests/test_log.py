@@ -151,3 +151,11 @@ def test_the_level_of_the_environment_holds_from_the_import_on(level, expected):
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert bool(re.search(BRACKETS % ("poptorch::python", "debug", "spoken"), done.stderr)) is expected
+
+
+def test_nothing_that_a_terminal_would_act_on_is_logged(capfd):
+    log.layer("poptorch:cpp").warning("model %s", "\x1b[2J\x1b]0;title\x07 of\u202e a file")
+    log.layer("popart:session").error("\x9b31mred")
+    said = capfd.readouterr().err
+    assert not set("\x1b\x07\x9b\u202e") & set(said)
+    assert "·[2J·]0;title· of· a file" in said

@@ -60,6 +60,8 @@ def setPopartLogLevel(level: str) -> None:
 
 
 def _attach_console() -> None:
+    if not any(isinstance(each, log.PlainText) for each in logger.filters):
+        logger.addFilter(log.PlainText())
     if not any(isinstance(handler, log.StreamFinder) for handler in logger.handlers):
         logger.addHandler(log.StreamFinder(log.stderr, log.BracketFormatter()))
 

@@ -7,13 +7,15 @@ written for the real stack catch and read; the texts are ours.
 from __future__ import annotations
 
 from tremula import stack_layers
+from tremula.formatting import plain
 
 
 class Error(Exception):
     """A failure in the emulated stack.
 
     Attributes:
-        message: what happened, without the origin.
+        message: what happened, without the origin. Names from files may be part of it, so nothing in it is left that a
+            terminal would act on.
         type: the layer of the stack that raises it (`stack_layers`).
         location: the context stack inside that layer, or an empty string.
     """
@@ -25,10 +27,10 @@ class Error(Exception):
         type: str = stack_layers.TOP_ERROR,  # the public attribute has this name
         location: str = "",
     ) -> None:
-        self.message = message
+        self.message = plain(message)
         self.type = type
-        self.location = location
-        text = f"'{type}': {message}"
+        self.location = location = plain(location)
+        text = f"'{type}': {self.message}"
         if location:
             text = f"{text}\nError raised in:\n{location}"
         super().__init__(text)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from tremula import stack_layers
+from tremula.formatting import plain
 from tremula.settings.environment import env
 
 TRACE = 5
@@ -87,7 +88,7 @@ class ModuleFormatter(logging.Formatter):
 
 
 class StreamFinder(logging.Handler):
-    """Writes to the stream that is right at this moment.
+    """Writes to the stream that is right at this moment, nothing that a terminal would act on.
 
     A program (or a test) may replace `sys.stderr` after the package was imported, so no stream is kept.
     Colours only on a terminal.
@@ -100,7 +101,7 @@ class StreamFinder(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            line = self.format(record)
+            line = plain(self.format(record))
             for hook in _line_hooks:
                 hook()
             stream = self._find()
@@ -113,6 +114,15 @@ class StreamFinder(logging.Handler):
         except OSError:
             # A log line that cannot be written must not stop the program.
             self.handleError(record)
+
+
+class PlainText(logging.Filter):
+    """Takes out of records what a terminal would act on, for handlers that programs add themselves."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Every record passes."""
+        record.msg, record.args = plain(record.getMessage()), ()
+        return True
 
 
 class Layer(logging.Logger):

@@ -107,3 +107,50 @@ def test_code_for_a_program_of_a_file_compares_all_indices(monkeypatch: pytest.M
     assert (own["check_indices"], own["threads"]) == (False, 4)
     assert (foreign["check_indices"], foreign["threads"]) == (True, 1)
     assert options(lambda x: x + 1, numbers, untrusted=True)["threads"] == 4
+
+
+_ESCAPES = "\\u001b[2J\\u001b]0;owned\\u0007"
+
+
+def _edit(path: Path, entry: str, old: str, new: str) -> None:
+    with zipfile.ZipFile(path) as container:
+        entries = {name: container.read(name) for name in container.namelist()}
+    assert old.encode() in entries[entry]
+    with zipfile.ZipFile(path, "w") as container:
+        for name, data in entries.items():
+            container.writestr(name, data.replace(old.encode(), new.encode()) if name == entry else data)
+
+
+def test_a_class_name_of_a_file_does_not_steer_the_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = _saved(tmp_path / "model.poptorch")
+    _edit(path, "model.json", ":Selecting", f":Selecting{_ESCAPES}")
+    loaded = poptorch.load(str(path))
+    with pytest.raises(poptorch.Error) as refused:
+        loaded._user_model(torch.zeros(4))
+    shown = "".join((repr(loaded._user_model), str(refused.value), caplog.text, *capfd.readouterr()))
+    assert "Selecting·[2J" in shown
+    assert not set("\x1b\x07") & set(shown)
+
+
+def test_the_name_of_a_file_does_not_steer_the_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from tremula.cli.main import main
+
+    hostile = tmp_path / "\x1b[2Jmodel"
+    hostile.write_bytes(b"nothing")
+    with pytest.raises(poptorch.Error) as refused:
+        poptorch.load(str(hostile))
+    assert main(["view", str(hostile)]) == 1
+    shown = str(refused.value) + refused.value.message + capfd.readouterr().err
+    assert "·[2Jmodel" in shown
+    assert "\x1b" not in shown
+
+
+def test_members_of_a_model_have_names_that_can_be_printed(tmp_path: Path) -> None:
+    path = _saved(tmp_path / "model.poptorch")
+    _edit(path, "model.json", '{"table":', '{"table' + _ESCAPES + '":')
+    with pytest.raises(poptorch.Error, match="has a member called"):
+        poptorch.load(str(path))

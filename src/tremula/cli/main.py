@@ -14,6 +14,7 @@ from tremula.cli import cache, compare, demo, doctor, estimate, profile, scale, 
 from tremula.cli.command import Command, CommandError
 from tremula.cli.program_words import ProgramParser
 from tremula.errors import Error
+from tremula.formatting import plain
 
 COMMANDS: tuple[Command, ...] = (
     cache.COMMAND,
@@ -61,7 +62,8 @@ def main(args: Sequence[str] | None = None) -> int:
             code: int = options.run(options)
         sys.stdout.flush()
     except (CommandError, Error) as error:
-        print(f"tremula: {error.message if isinstance(error, Error) else error}", file=sys.stderr)
+        text = error.message if isinstance(error, Error) else str(error)
+        print(f"tremula: {plain(text)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as stopped:
         print(f"\ntremula: stopped{stopped}", file=sys.stderr)

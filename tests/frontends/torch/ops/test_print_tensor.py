@@ -42,3 +42,8 @@ def test_writing_to_the_result_leaves_the_operand_alone() -> None:
     x = torch.ones(2)
     print_tensor(x, "", False, *STYLE).add_(1)
     assert x.tolist() == [1.0, 1.0]
+
+
+def test_a_title_from_a_file_does_not_steer_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    print_tensor(torch.ones(1), "\x1b[2Jtitle", False, *STYLE)
+    assert capfd.readouterr().err.startswith("·[2Jtitle: ")

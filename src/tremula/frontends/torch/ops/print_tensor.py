@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from tremula.formatting import plain
 from tremula.frontends.torch.ops.library import add_op
 from tremula.frontends.torch.ops.print_layout import Layout
 
@@ -27,7 +28,7 @@ def _print(tensor: torch.Tensor, title: str, print_gradient: bool, *layout: Any)
     style = Layout(threshold, edges, width, digits, FLOAT_FORMATS[float_format], separator, opening, closing)
     prefix = f"{title}: " if title else ""
     # One write call, so that lines of concurrent writers do not mix.
-    sys.stderr.write(f"{prefix}{style.render(tensor)}\n")
+    sys.stderr.write(plain(f"{prefix}{style.render(tensor)}\n"))
     sys.stderr.flush()
     return tensor.clone()
 

@@ -17,6 +17,7 @@ import torch
 from torch.nn import functional
 
 from tremula.errors import Error
+from tremula.formatting import plain
 from tremula.frontends.torch.package.container import BadData
 from tremula.frontends.torch.package.plain_data import Fields, NotData, Tags, decode, encode
 from tremula.invariants import instance
@@ -54,14 +55,14 @@ class ExportedModel(torch.nn.Module):
 
     def __init__(self, original: str) -> None:
         super().__init__()
-        self.original = original
+        self.original = plain(original, lines=False)
         self.why = ""
 
     def _get_name(self) -> str:
         return f"ExportedModel[{self.original.rpartition(':')[2]}]"
 
     def _stand_in(self, signature: inspect.Signature, why: str) -> None:
-        self.why = why
+        self.why = why = plain(why)
         self.forward = _NoForward(signature, self.original, why)
 
 
@@ -350,7 +351,7 @@ def _blank(kind: type[torch.nn.Module]) -> torch.nn.Module:
 
 
 def _check_name(name: str) -> None:
-    if not name or "." in name or name.startswith("__"):
+    if not name or "." in name or name.startswith("__") or not name.isprintable():
         raise BadData(f"its model has a member called {name[:80]!r}")
 
 
