@@ -115,9 +115,9 @@ def atomic_open_binary(
 
 
 @contextlib.contextmanager
-def atomic_open(path: Path) -> Iterator[TextIO]:
+def atomic_open(path: Path, *, permissions: int | None = None) -> Iterator[TextIO]:
     """The same for a text file: UTF-8, lines that end in a line feed."""
-    with atomic_open_binary(path) as file:
+    with atomic_open_binary(path, permissions=permissions) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
         try:
             yield text
@@ -137,9 +137,9 @@ def atomic_path(path: Path) -> Iterator[Path]:
         pending.discard()
 
 
-def write_text_atomically(path: Path, text: str) -> None:
+def write_text_atomically(path: Path, text: str, *, permissions: int | None = None) -> None:
     """Write a text file; see `atomic_open`."""
-    with atomic_open(path) as file:
+    with atomic_open(path, permissions=permissions) as file:
         file.write(text)
 
 

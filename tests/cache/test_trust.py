@@ -10,9 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from tremula import private_files
 from tremula.cache import Store, secret, trust
 from tremula.cache.secret import BadKey
-from tremula.cache.trust import Untrusted
+from tremula.private_files import Untrusted
 
 from .conftest import KEY
 
@@ -33,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def reason(path: Path) -> str:
-    found = trust.directory_distrust(path)
+    found = private_files.code_distrust(path)
     return "" if found is None else str(found)
 
 
@@ -47,7 +48,9 @@ def test_a_folder_of_ones_own_is_trusted_and_so_is_one_that_can_be_made_there(fo
 def test_one_that_everybody_can_write_to_is_not(folder: Path, mode: int, above: bool) -> None:
     place = folder.parent if above else folder
     place.chmod(mode)
-    assert f"everybody can write to {place}; run: chmod go-w {place}" in reason(folder)
+    owner = private_files.owners.owner_and_mode(place.stat())
+    assert f"everybody can write to {place} ({owner}); run: chmod go-w {place}" in reason(folder)
+    assert owner.endswith(f", mode {mode:04o}")
 
 
 def group_of_folder(monkeypatch: pytest.MonkeyPatch, name: str, primary: bool, members: list[str]) -> None:
@@ -68,7 +71,10 @@ def test_one_that_a_group_can_write_to_is_not(
 ) -> None:
     group_of_folder(monkeypatch, name, primary, members)
     folder.chmod(0o775)
-    assert f"the group {name} can write to {folder}; run: chmod g-w {folder}" in reason(folder)
+    assert f"the group {name} can write to {folder} (owner me (uid {os.getuid()}), mode 0775); " in reason(
+        folder
+    )
+    assert f"run: chmod g-w {folder}" in reason(folder)
 
 
 @pytest.mark.parametrize("members", [[], ["me"]])
@@ -124,15 +130,15 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 
 def test_folders_are_made_for_the_user_alone(tmp_path: Path) -> None:
     made = tmp_path / "a" / "b"
-    trust.make_directory(made)
+    private_files.make_code_directory(made)
     assert {path.stat().st_mode & 0o777 for path in (made, made.parent)} == {0o700}
-    trust.make_directory(made)
+    private_files.make_code_directory(made)
 
 
 def test_nothing_is_made_in_a_place_that_is_not_trusted(folder: Path) -> None:
     folder.chmod(0o777)
     with pytest.raises(Untrusted, match="chmod"):
-        trust.make_directory(folder / "below")
+        private_files.make_code_directory(folder / "below")
     assert list(folder.iterdir()) == []
 
 
@@ -146,7 +152,8 @@ def test_a_named_folder_that_is_not_trusted_gives_way_with_one_warning(
     for _ in range(2):
         root, why = trust.usable_root(str(folder))
         assert root == default
-        assert why == f"everybody can write to {folder}"
+        assert why is not None
+        assert why.startswith(f"everybody can write to {folder} (owner ")
     [line] = said
     assert all(text in line for text in (str(folder), f"chmod go-w {folder}", str(default)))
 
@@ -179,7 +186,8 @@ def test_a_store_in_a_folder_that_is_not_trusted_keeps_and_gives_nothing(
 def test_a_file_that_others_can_write_is_ignored(store: Store, said: list[str], mode: int) -> None:
     store.put(KEY, {}, {"so": b"code"})
     (store.root / f"{KEY}.popef").chmod(mode)
-    assert store.get(KEY).reason == "writable by other users"
+    assert store.get(KEY).reason.startswith("writable by other users (owner ")
+    assert store.get(KEY).reason.endswith(f", mode {mode:04o})")
     assert store.get(KEY).entry is None
     assert len(said) == 1
 
@@ -202,7 +210,7 @@ def test_a_link_is_no_entry_even_to_a_good_one(store: Store, tmp_path: Path, sai
     path = store.root / f"{KEY}.popef"
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
-    assert store.get(KEY).reason == "a link, not a file"
+    assert store.get(KEY).reason.startswith("a link, not a file (owner ")
     assert store.put(KEY, {}, {"so": b"code"})
     assert not path.is_symlink()
     assert (tmp_path / "elsewhere").exists()

@@ -28,6 +28,16 @@ def test_the_command_is_shown(capsys: Capture, machine: Path, monkeypatch: pytes
     assert words[-4:] == ["--rm", "-ti", "image", "gc-monitor"]
 
 
+def test_programs_in_docker_run_as_the_owner_of_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 1000)
+    monkeypatch.setattr(os, "getgid", lambda: 100)
+    words = container.command_line("docker", ["--user=0", "image"])
+    assert words.index("--user=1000:100") < words.index("--user=0"), "docker takes the last one"
+    assert "--user=1000:100" not in container.command_line("podman", ["image"])  # its root is this user
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    assert not any(word.startswith("--user") for word in container.command_line("docker", ["image"]))
+
+
 def test_it_is_run(capsys: Capture, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = machine / "bin" / "podman"
     script.parent.mkdir()

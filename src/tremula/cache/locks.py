@@ -17,9 +17,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from tremula import log
-from tremula.cache import trust
-from tremula.cache.trust import Untrusted
+from tremula import log, private_files
+from tremula.private_files import Untrusted
 
 #: seconds before the first report of a wait, between calls of the callback, and between log lines
 FIRST_REPORT = 2.0
@@ -75,7 +74,8 @@ def held(
 def _acquired(path: Path, on_wait: Callable[[Waiting], None], timeout: float | None) -> FileLock | None:
     started = time.monotonic()
     try:
-        trust.make_directory(path.parent)
+        private_files.make_code_directory(path.parent)
+        os.close(private_files.open_to_update(path))
         lock = FileLock(path, mode=0o600)
         pause = FIRST_REPORT
         while True:
@@ -131,17 +131,18 @@ def sweep(directory: Path) -> int:
 
 
 def _write_note(path: Path) -> None:
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, Untrusted):
         text = json.dumps({"pid": os.getpid(), "host": socket.gethostname()})
-        path.write_text(text, encoding="utf-8")
+        with os.fdopen(private_files.open_to_update(path), "wb") as file:
+            file.truncate()
+            file.write(text.encode())
 
 
 def _read_note(path: Path, seconds: float) -> Waiting:
     try:
-        with open(path, encoding="utf-8") as file:
-            note = json.loads(file.read(_MAX_NOTE))
+        note = json.loads(private_files.read(path, _MAX_NOTE))
         pid, host = note["pid"], note["host"]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, Untrusted, ValueError, TypeError, KeyError, RecursionError):
         return Waiting(seconds)
     if type(pid) is not int or not isinstance(host, str) or not host.isprintable():
         return Waiting(seconds)

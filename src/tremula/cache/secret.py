@@ -12,9 +12,9 @@ import secrets
 import shlex
 from pathlib import Path
 
+from tremula import private_files
 from tremula.atomic_files import atomic_open_binary
-from tremula.cache import trust
-from tremula.cache.trust import Untrusted
+from tremula.private_files import Untrusted
 
 LENGTH = 32
 
@@ -34,9 +34,9 @@ def load(directory: Path, create: bool = False) -> bytes | None:
     path = directory / _NAME
     try:
         if create:
-            trust.make_directory(directory)
+            private_files.make_code_directory(directory)
         else:
-            trust.require_trusted(directory)
+            private_files.require_code_trusted(directory)
         found = _read(path)
         if found is None and create:
             _create(path)
@@ -51,7 +51,7 @@ def load(directory: Path, create: bool = False) -> bytes | None:
 def _read(path: Path) -> bytes | None:
     advice = f"remove it (entries signed with it are then made again): rm {shlex.quote(str(path))}"
     try:
-        descriptor = trust.open_to_read(path)
+        descriptor = private_files.open_to_read(path)
     except FileNotFoundError:
         return None
     except Untrusted as problem:

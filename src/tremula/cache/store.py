@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tremula import log
+from tremula import log, private_files
 from tremula.atomic_files import atomic_open_binary
 from tremula.cache import entry_file, eviction, keys, locks, secret, trust
 from tremula.cache.entry_file import BadEntry, Entry
 from tremula.cache.eviction import Removed
 from tremula.cache.locks import Waiting
 from tremula.cache.secret import BadKey
-from tremula.cache.trust import Untrusted
+from tremula.private_files import Untrusted
 from tremula.settings import env
 
 HIT = "hit"
@@ -116,7 +116,7 @@ class Store:
                     f"size {key}", f"an entry of {size:,} bytes is more than the limit allows"
                 )
                 return False
-            trust.make_directory(self.root)
+            private_files.make_code_directory(self.root)
             self._write(path, pieces)
         except BadKey as problem:
             self._no_key(problem)
@@ -153,7 +153,7 @@ class Store:
         found = eviction.list_folder(self.root).entries
         for file in sorted(found, key=lambda each: (-each.stamp, each.key)):
             try:
-                with os.fdopen(trust.open_to_read(file.path), "rb") as opened:
+                with os.fdopen(private_files.open_to_read(file.path), "rb") as opened:
                     header = entry_file.read_header(opened)
                 if header.file_size != file.size:
                     raise BadEntry("corrupt: its size is not the one it states")
@@ -188,7 +188,7 @@ class Store:
 
     def distrust(self) -> str | None:
         """Why no code is taken from this folder, or None."""
-        found = trust.directory_distrust(self.root)
+        found = private_files.code_distrust(self.root)
         return None if found is None else str(found)
 
     def remove(self, key: str) -> bool:
@@ -219,7 +219,7 @@ class Store:
         return self.root / keys.file_name(key)
 
     def _trusted(self) -> bool:
-        distrust = trust.directory_distrust(self.root)
+        distrust = private_files.code_distrust(self.root)
         if distrust is None:
             return True
         log.warn_once(
@@ -230,7 +230,7 @@ class Store:
 
     def _read(self, key: str, path: Path) -> Entry:
         """The verified entry; the file is opened once, and these bytes are all that is ever looked at."""
-        with os.fdopen(trust.open_to_read(path), "rb") as file:
+        with os.fdopen(private_files.open_to_read(path), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size > entry_file.MAX_FILE:
                 raise BadEntry(f"too large ({size:,} bytes)")

@@ -26,11 +26,12 @@ from rich.table import Table
 
 from tremula import __version__
 from tremula.atomic_files import write_problem
-from tremula.cache.trust import default_root, directory_distrust
+from tremula.cache.trust import default_root
 from tremula.cli import conflicts
 from tremula.cli.command import Command
 from tremula.errors import Error
 from tremula.machine import systems
+from tremula.private_files import code_distrust, folder_distrust
 from tremula.settings import VARIABLES, env
 from tremula.settings.directories import state_folder
 from tremula.settings.shims import MAIN_SHIM
@@ -188,7 +189,7 @@ def check_machine() -> Iterator[Finding]:
         )
     yield Finding("ok", "virtual IPUs", text)
     folder = cache or str(default_root())
-    distrust = directory_distrust(folder)
+    distrust = code_distrust(folder)
     if distrust is not None:
         yield Finding("warning", "cache", f"{folder} is not used: {distrust}")
     elif (problem := write_problem(Path(folder))) is not None:
@@ -211,6 +212,13 @@ def check_state() -> Iterator[Finding]:
             "state",
             f"{state.path} cannot be written ({problem}), so programs get no virtual IPUs. Name a folder that can be "
             "written with TREMULA_STATE_DIR.",
+        )
+    elif (distrust := folder_distrust(state.path)) is not None:
+        yield Finding(
+            "problem",
+            "state",
+            f"{state.path} is not used, so programs get no virtual IPUs: {distrust}, or name another folder with "
+            "TREMULA_STATE_DIR.",
         )
     else:
         yield Finding("ok", "state", f"{state.path}: who holds which virtual IPU, and records of runs")

@@ -5,6 +5,7 @@ torch is loaded only when instances are really started: help, mistakes and the t
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import sys
@@ -22,6 +23,7 @@ from tremula.launch.options import OPTIONS, Settings
 from tremula.launch.output_stream import OutputStream, standard_streams
 from tremula.launch.reservation import Devices
 from tremula.launch.run import Run
+from tremula.private_files import Untrusted, make_directory
 
 USAGE_ERROR = 2
 
@@ -73,7 +75,8 @@ def _start(found: Plan, logger: Logger, out: OutputStream, err: OutputStream) ->
     if settings.executable_cache_path:
         folder = Path(settings.executable_cache_path).expanduser()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(Untrusted):  # the instances say why they do not use it
+                make_directory(folder)
         except OSError as problem:
             raise Error(f"--executable-cache-path: {folder} cannot be made: {problem.strerror}.") from problem
     with Devices(found, logger) as devices:

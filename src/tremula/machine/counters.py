@@ -21,6 +21,7 @@ from pathlib import Path
 
 from tremula.errors import Error
 from tremula.machine.systems import MAX_IPUS
+from tremula.private_files import Untrusted, open_to_update
 
 _SLOT_BYTES = 512
 #: sequence number, layout version
@@ -83,13 +84,18 @@ class Counters:
     def __init__(self, path: Path) -> None:
         size = MAX_IPUS * _SLOT_BYTES
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = open_to_update(path)
             try:
                 if os.fstat(descriptor).st_size < size:
                     _allocate(descriptor, size)
                 self._map = mmap.mmap(descriptor, size)
             finally:
                 os.close(descriptor)
+        except Untrusted as problem:
+            raise Error(
+                f"The counters of the virtual IPUs are kept in a file that no other user can change: {problem}. "
+                "TREMULA_STATE_DIR names another folder."
+            ) from None
         except OSError as problem:
             raise Error(
                 f"The counters of the virtual IPUs, {path}, cannot be opened: {problem.strerror}. Make it "

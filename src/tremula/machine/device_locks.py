@@ -16,6 +16,7 @@ import threading
 from pathlib import Path
 
 from tremula.errors import Error
+from tremula.private_files import Untrusted, open_to_update
 
 try:
     import fcntl
@@ -41,7 +42,12 @@ class DeviceLocks:
         self._own: set[int] = set()
         self._own_reserved: set[int] = set()
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._descriptor = open_to_update(path)
+        except Untrusted as problem:
+            raise Error(
+                f"Who holds which virtual IPU is kept in a file that no other user can change: {problem}. "
+                "TREMULA_STATE_DIR names another folder."
+            ) from None
         except OSError as problem:
             raise Error(
                 f"Who holds which virtual IPU is kept in {path}, which cannot be opened: {problem.strerror}. "

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tremula import log
+from tremula import log, private_files
 from tremula.atomic_files import atomic_open
 from tremula.checked_json import decode
 from tremula.errors import Error, RecoverableError, UnrecoverableError
@@ -26,6 +26,7 @@ from tremula.machine import events
 from tremula.machine.occupancy import Occupancy, current_occupancy
 from tremula.machine.sensors import gcda_options
 from tremula.machine.systems import folder_of
+from tremula.private_files import Untrusted
 from tremula.settings.environment import env
 from tremula.settings.gcda import SOC_ERRORS, GcdaOptions
 
@@ -200,15 +201,17 @@ def _file(occupancy: Occupancy) -> Path:
 
 
 def _write(occupancy: Occupancy, fired: Fired) -> None:
-    with atomic_open(_file(occupancy)) as file:
+    with atomic_open(_file(occupancy), permissions=0o600) as file:
         json.dump(vars(fired), file)
 
 
 def _read(occupancy: Occupancy) -> Fired | None:
     """The last fault; None if there was none, or the file is not one of ours."""
     try:
-        with open(_file(occupancy), "rb") as file:
-            fired = decode(Fired, json.loads(file.read(_MAX_BYTES)))
+        fired = decode(Fired, json.loads(private_files.read(_file(occupancy), _MAX_BYTES)))
+    except Untrusted as problem:
+        log.warn_once("faults file", f"What faults happened is not known: {problem}.")
+        return None
     except (OSError, ValueError, RecursionError):
         return None
     known = all(name in SOC_ERRORS for name in fired.errors)

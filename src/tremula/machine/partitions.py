@@ -14,11 +14,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tremula import log
+from tremula import log, private_files
 from tremula.atomic_files import atomic_open
 from tremula.checked_json import decode
 from tremula.errors import Error
 from tremula.machine.systems import VirtualSystem, folder_of
+from tremula.private_files import Untrusted
 from tremula.settings.environment import env
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
@@ -165,17 +166,19 @@ def _file(system: VirtualSystem) -> Path:
 @contextlib.contextmanager
 def _changing(system: VirtualSystem) -> Iterator[list[Partition]]:
     """The partitions that users made; changes of the list are written, unless the block fails."""
-    from filelock import FileLock, Timeout  # imported here so that tools that only read start faster
+    from filelock import Timeout  # imported here so that tools that only read start faster
 
     path = _file(system)
     try:
-        with FileLock(path.with_suffix(".lock"), timeout=5):
+        with private_files.locked(path.with_suffix(".lock"), timeout=5):
             made = _read(system)
             before = list(made)
             yield made
             if made != before:
-                with atomic_open(path) as file:
+                with atomic_open(path, permissions=0o600) as file:
                     json.dump({"partitions": [asdict(each) for each in made]}, file, indent=1)
+    except Untrusted as problem:
+        raise Error(f"The list of partitions cannot be locked: {problem}.") from None
     except Timeout:
         raise Error(f"Another process has been changing {path} for five seconds; try again.") from None
     except OSError as problem:
@@ -185,10 +188,11 @@ def _changing(system: VirtualSystem) -> Iterator[list[Partition]]:
 def _read(system: VirtualSystem) -> list[Partition]:
     path = _file(system)
     try:
-        with open(path, "rb") as file:
-            data = file.read(_MAX_BYTES)
+        data = private_files.read(path, _MAX_BYTES)
     except FileNotFoundError:
         return []
+    except Untrusted as problem:
+        raise Error(f"The list of partitions cannot be trusted: {problem}.") from None
     except OSError as problem:
         raise Error(f"The list of partitions, {path}, cannot be read: {problem.strerror}.") from problem
     try:

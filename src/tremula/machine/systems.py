@@ -21,7 +21,8 @@ from tremula.atomic_files import atomic_open
 from tremula.errors import Error
 from tremula.hardware.catalogue import smallest_system, target
 from tremula.hardware.system import System
-from tremula.settings.directories import state_folder
+from tremula.private_files import Untrusted
+from tremula.settings.directories import state_folder, state_subfolder
 from tremula.settings.environment import env
 
 #: the system of a machine unless the user chooses one
@@ -150,14 +151,16 @@ def folder_of(system: VirtualSystem) -> Path:
     state = state_folder()
     if state.problem:
         log.warn_once("state folder", state.warning)
-    path = state.path / "machine" / host / name
-    if path.is_dir():
-        return path
+    below = ("machine", host, name)
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return state_subfolder(*below)
+    except Untrusted as problem:
+        raise Error(
+            f"The virtual IPUs need a folder that no other user can change: {problem}. TREMULA_STATE_DIR names "
+            "another folder."
+        ) from None
     except OSError as problem:
         raise Error(
-            f"The virtual IPUs need a folder for who is attached, and {path} cannot be made: {problem.strerror}. "
-            "Make it writable, or name another with TREMULA_STATE_DIR."
+            f"The virtual IPUs need a folder for who is attached, and {state.path.joinpath(*below)} cannot be made: "
+            f"{problem.strerror}. Make it writable, or name another with TREMULA_STATE_DIR."
         ) from problem
-    return path

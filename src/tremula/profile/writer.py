@@ -20,6 +20,7 @@ from typing import Any
 from tremula import __version__
 from tremula.atomic_files import PendingFile
 from tremula.errors import Error
+from tremula.private_files import Untrusted, make_directory
 from tremula.profile.model import Row
 from tremula.profile.rows import Digest, Values, digest_of, to_file
 from tremula.profile.schema import APPLICATION_ID, BATCH_ROWS, META, SCHEMA_VERSION, TABLE_OF, TABLES, Table
@@ -90,14 +91,14 @@ class ProfileWriter:
     def __enter__(self) -> ProfileWriter:
         folder = self.path.parent
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_directory(folder, permissions=0o755)
             remove_leftovers(self.path)
             self._pending.create().close()
             self._connection = sqlite3.connect(self._pending.temporary, isolation_level=None)
             for pragma in ("journal_mode=OFF", "synchronous=OFF", "page_size=4096"):
                 self._connection.execute(f"PRAGMA {pragma}")
             self._sink = RowSink(self._connection)
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, Untrusted, sqlite3.Error) as error:
             self._discard()
             raise _cannot_write(self.path, error) from error
         return self

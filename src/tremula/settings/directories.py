@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import os
-import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
 
+from tremula import private_files
 from tremula.atomic_files import write_problem
+from tremula.private_files import Untrusted
 from tremula.settings.environment import env
 
 
@@ -27,7 +28,7 @@ class StateFolder:
     def warning(self) -> str:
         """What to tell the user if it is not kept where it belongs."""
         return (
-            f"The state folder {self.usual} cannot be written ({self.problem}), so {self.path} is used: virtual IPUs "
+            f"The state folder {self.usual} cannot be used ({self.problem}), so {self.path} is used: virtual IPUs "
             "are shared with this user's programs that use it too, and records of runs last until it is cleared. Name "
             "a folder that can be written with TREMULA_STATE_DIR."
         )
@@ -39,9 +40,9 @@ def state_directory() -> Path:
 
 
 def state_folder() -> StateFolder:
-    """The same with where it belongs: where the usual place cannot be written, the state is in a temporary folder.
+    """The same with where it belongs: where the usual place cannot be used, the state is in a temporary folder.
 
-    A folder that the user named is taken as it is.
+    A folder that the user named stays; `state_subfolder` checks it.
     """
     named = env.get("TREMULA_STATE_DIR")
     if named:
@@ -49,13 +50,28 @@ def state_folder() -> StateFolder:
     return _usable(Path(platformdirs.user_state_dir("tremula", appauthor=False)))
 
 
+def state_subfolder(*names: str) -> Path:
+    """The folder `names` in the state folder (or that one itself), made for this user alone where it is missing.
+
+    Raises:
+        Untrusted: another user could have planted what is there. OSError: it cannot be made.
+    """
+    return private_files.make_directory(state_directory(), *names)
+
+
 @functools.cache
 def _usable(usual: Path) -> StateFolder:
-    problem = write_problem(usual)
+    problem = _problem(usual)
     instead = None if problem is None else _temporary_folder()
     if problem is None or instead is None:
         return StateFolder(usual, usual)
     return StateFolder(instead, usual, problem)
+
+
+def _problem(usual: Path) -> str | None:
+    private_files.tighten(usual)  # it is Tremula's own: nobody else has to look into it
+    distrust = private_files.folder_distrust(usual)
+    return write_problem(usual) if distrust is None else str(distrust)
 
 
 def _temporary_folder() -> Path | None:
@@ -63,12 +79,10 @@ def _temporary_folder() -> Path | None:
     if not hasattr(os, "getuid"):
         return None
     try:
-        path = Path(tempfile.gettempdir()) / f"tremula-{os.getuid()}"
-        path.mkdir(mode=0o700, exist_ok=True)
-        above, own = path.parent.stat(), path.lstat()
-    except OSError:
+        path = private_files.make_directory(Path(tempfile.gettempdir())) / f"tremula-{os.getuid()}"
+        if path.is_dir() and path.lstat().st_mode & 0o077:  # others could have put something there
+            return None
+        private_files.make_directory(path.parent, path.name)
+    except (OSError, Untrusted):
         return None
-    others = stat.S_IWGRP | stat.S_IWOTH
-    safe = bool(above.st_mode & stat.S_ISVTX) or not above.st_mode & others
-    mine = stat.S_ISDIR(own.st_mode) and own.st_uid == os.getuid() and not own.st_mode & 0o077
-    return path if safe and mine and write_problem(path) is None else None
+    return path if write_problem(path) is None else None

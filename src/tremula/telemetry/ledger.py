@@ -18,11 +18,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
-from tremula import log
+from tremula import log, private_files
 from tremula.atomic_files import write_text_atomically
 from tremula.errors import Error
+from tremula.private_files import Untrusted
 from tremula.settings import env
 from tremula.settings.directories import state_directory
 from tremula.telemetry.run_record import MAX_TEXT, Entry, Run, parsed
@@ -71,10 +72,15 @@ def state_file() -> Path:
 def read(path: Path | None = None) -> list[Run]:
     """Past runs, oldest first. Lines that are not records of ours are left out."""
     try:
-        with open(path or state_file(), "rb") as file:
+        with os.fdopen(private_files.open_to_read(path or state_file()), "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - MAX_BYTES))
             lines = file.read(MAX_BYTES).splitlines()
+    except Untrusted as problem:
+        log.warn_once(
+            "run ledger", f"The record of runs, {path or state_file()}, is not read: it is {problem}."
+        )
+        return []
     except OSError:
         return []
     runs = [run for line in lines if (run := parsed(line)) is not None]
@@ -84,14 +90,15 @@ def read(path: Path | None = None) -> list[Run]:
 def append(run: Run, path: Path | None = None) -> None:
     """Add `run` to the file, which is replaced as a whole; the oldest runs drop out.
 
-    Raises OSError if it cannot be written, Timeout if another process holds it.
+    It is readable by the user alone: it holds names of programs. Raises OSError if it cannot be written, Untrusted if
+    another user could have planted what is there, Timeout if another process holds it.
     """
     target = path or state_file()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(target.with_suffix(".lock"), timeout=1):
+    private_files.make_directory(target.parent)
+    with private_files.locked(target.with_suffix(".lock"), timeout=1):
         runs = [*read(target)[-(MAX_RUNS - 1) :], run]
         text = "".join(f"{each.as_line()}\n" for each in runs)
-        write_text_atomically(target, text)
+        write_text_atomically(target, text, permissions=0o600)
 
 
 def _at_exit(run: Run) -> None:
@@ -113,9 +120,13 @@ def _at_exit(run: Run) -> None:
                 _say(level, text)
     try:
         append(run)
-    except (OSError, Timeout, ValueError) as error:
+    except (OSError, Timeout, Untrusted, ValueError) as error:
         with contextlib.suppress(Error):
-            log.layer("tremula").debug("the run ledger was not written: %s", error)
+            log.warn_once(
+                "run ledger not written",
+                f"The record of this run is not kept in {state_file()} ({error}); `tremula doctor` will not know of "
+                "it. Results are the same.",
+            )
 
 
 def _say(level: int, text: str) -> None:

@@ -78,6 +78,9 @@ def command_line(engine: str, arguments: Sequence[str]) -> list[str]:
         f"--volume={state}:{_INSIDE}",
         f"--env=TREMULA_STATE_DIR={_INSIDE}",
     ]
+    if engine == "docker" and hasattr(os, "getuid") and os.getuid() != 0:
+        # as the owner of the folder: root of the container would leave files there that this user cannot open
+        command.append(f"--user={os.getuid()}:{os.getgid()}")
     names = sorted(name for name in os.environ if name.startswith(_PREFIXES) and not name.endswith(_PLACES))
     # values are handed over, and not shown
     return [*command, *(f"--env={name}" for name in names), *arguments]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import fx
 
 from tremula import log
@@ -36,6 +37,7 @@ from tremula.frontends.torch.execute.memory_format import allow_any_order, chann
 from tremula.frontends.torch.execute.trial import Verdict, enough_memory, tried
 from tremula.frontends.torch.execute.whole import WholeStep, op_count, whole_step
 from tremula.invariants import present
+from tremula.private_files import Untrusted
 from tremula.settings import env
 
 _COMPILE_SECONDS = 10.0
@@ -226,8 +228,13 @@ class Choice:
             self._compilation = Compilation(
                 request, self._target.key, self._target.store, metadata, background=background
             )
-        except OSError as problem:
-            self._settle(f"the compiler cannot be started ({problem})")
+        except (OSError, Untrusted, SafetensorError) as problem:
+            reason = f"the compiler cannot be started ({problem})"
+            log.warn_once(
+                f"compile {reason}",
+                f"{self._settings.label} stays in the quick form: {reason}. Results are the same.",
+            )
+            self._settle(reason)
             return
         log.layer("tremula").info(
             "compiling %s%s (%s ops, about %.0f s)",
@@ -267,7 +274,7 @@ class Choice:
             return
         try:
             code = load(blobs)
-        except (RuntimeError, OSError) as problem:
+        except (RuntimeError, OSError, Untrusted) as problem:
             self._settle(f"compiled code cannot be loaded ({problem})")
             return
         form = CompiledForm(self._around, code, self._target.whole.unrolled, self._end)

@@ -21,7 +21,7 @@ from typing import Any
 import safetensors.torch
 
 import tremula
-from tremula import log
+from tremula import log, private_files
 from tremula.cache import trust
 from tremula.cache.store import Store
 from tremula.execute.executable import Progress
@@ -65,7 +65,7 @@ class Compilation:
             "background": background,
         }
         work = trust.private_directory() / "work"
-        trust.make_directory(work)
+        private_files.make_code_directory(work)
         _remove_stale(work)
         self._folder = Path(tempfile.mkdtemp(prefix="compile-", dir=work))
         try:

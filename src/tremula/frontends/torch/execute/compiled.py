@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from tremula import private_files
 from tremula.cache import trust
 
 _OUT_OF_BOUNDS = re.compile(r"index out of bounds: 0 <= \w+ < (\d+)")
@@ -30,7 +31,7 @@ class CompiledCode:
 def load(blobs: Mapping[str, bytes]) -> CompiledCode:
     """Load what a compilation left."""
     work = trust.private_directory() / "work"
-    trust.make_directory(work)
+    private_files.make_code_directory(work)
     folder = Path(tempfile.mkdtemp(prefix="load-", dir=work))
     try:
         for name, data in blobs.items():
