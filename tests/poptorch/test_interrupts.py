@@ -52,6 +52,12 @@ def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
 
+@pytest.fixture(autouse=True)
+def quick_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last bits change when compiled code takes over."""
+    monkeypatch.setenv("TREMULA_EXECUTION", "quick")
+
+
 class Interrupts:
     """Ctrl-C at random moments, one after the other, from a thread of its own."""
 

@@ -1,5 +1,6 @@
 """When programs change from the quick to the compiled form, and what remains when they do not."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -213,3 +214,20 @@ def test_a_learning_rate_is_no_part_of_the_key(dense, data, training):
         for lr in (0.1, 0.2)
     }
     assert len(keys) == 1
+
+
+def test_the_compiler_ends_with_its_model(monkeypatch, tmp_path):
+    """A model that goes away leaves no process behind."""
+    import poptorch
+
+    monkeypatch.setenv("TREMULA_EXECUTION", "auto")
+    monkeypatch.setenv("TREMULA_CACHE_DIR", str(tmp_path / "executables"))
+    monkeypatch.setattr(choice, "_SHARE_BEFORE_COMPILING", 0.0)
+    model = poptorch.inferenceModel(torch.nn.Linear(5, 2))
+    model(torch.ones(3, 5))
+    process = model._session.executable.choice._compilation._process
+    assert process.poll() is None
+    model.destroy()
+    del model
+    gc.collect()
+    assert process.poll() is not None

@@ -4,7 +4,6 @@ at all. Ending the program, or an interrupt while it waits, ends the process and
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import json
 import os
@@ -49,7 +48,6 @@ class Compilation:
         self.started = time.perf_counter()
         self.seconds = 0.0
         self.done = False
-        self._owner = os.getpid()
         #: why there is no result, once `done`; None for success
         self.failure: str | None = None
         #: whether another process had compiled it meanwhile
@@ -73,7 +71,8 @@ class Compilation:
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
-        _running.add(self)
+        # also when the model goes away, and at the end of the program
+        self._close = weakref.finalize(self, _close, os.getpid(), self._process, self._folder)
 
     def _start(self, request: CompileRequest, document: dict[str, Any]) -> subprocess.Popen[str]:
         (self._folder / "request.json").write_text(json.dumps(document), encoding="utf-8")
@@ -133,8 +132,7 @@ class Compilation:
         if self.done:
             return
         self.done, self.failure = True, "it was interrupted"
-        _end(self._process)
-        self._clean()
+        self._close()
 
     def _share(self) -> float:
         """How much is done, from the stages that the process told; the C++ compiler tells nothing."""
@@ -158,7 +156,7 @@ class Compilation:
                 else f"the compiler's process ended with {code}: {self._last_words()}"
             )
             log.layer("tremula").debug("%s", self.failure)
-        self._clean()
+        self._close()
 
     def _last_words(self) -> str:
         with contextlib.suppress(OSError):
@@ -167,11 +165,16 @@ class Compilation:
             return lines[-1].strip() if lines else "it said nothing"
         return "it said nothing"
 
-    def _clean(self) -> None:
-        _running.discard(self)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+
+def _close(owner: int, process: subprocess.Popen[str], folder: Path) -> None:
+    """End the compiler's process if it runs, and remove its folder; a forked process does nothing."""
+    if owner != os.getpid():
+        return
+    if process.poll() is None:
+        _end(process)
+    if process.stdout is not None:
+        process.stdout.close()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _end(process: subprocess.Popen[str]) -> None:
@@ -190,13 +193,3 @@ def _remove_stale(work: Path) -> None:
             old = time.time() - each.stat(follow_symlinks=False).st_mtime > _STALE_SECONDS
             if each.name.startswith("compile-") and old:
                 shutil.rmtree(each.path, ignore_errors=True)
-
-
-_running: weakref.WeakSet[Compilation] = weakref.WeakSet()
-
-
-@atexit.register
-def _cancel_all() -> None:
-    for compilation in list(_running):
-        if compilation._owner == os.getpid():  # a forked process has no say
-            compilation.cancel()
