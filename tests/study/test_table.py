@@ -15,7 +15,7 @@ from tremula.frontends.torch.subject import TorchSubject
 from tremula.study.answer import Answers, ask
 from tremula.study.compare import compare
 from tremula.study.question import Question
-from tremula.study.table import as_csv, print_table
+from tremula.study.table import as_csv, print_table, time_parts
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,16 @@ def test_every_figure_is_there_at_every_width(answers: Answers, width: int) -> N
     for word in (duration(first["step_seconds"].value), memory_size(first["ipu_bytes"].value), first.fits):
         assert word in together
     assert "no answer for" in together
+
+
+@pytest.mark.parametrize("width", [100, 136, 138, 150, 160])
+def test_no_word_is_broken(stack: Callable[..., TorchSubject], width: int) -> None:
+    found = ask(stack(), Question.of(target=["mk1", "bow"], ipus=2, micro_batch=4096))
+    shown = set(printed(found, width).replace(",", " ").split())
+    for result in found.results:
+        assert "host_rates" in result.setting
+        named = set(time_parts(result).replace(",", " ").split())
+        assert named <= shown
 
 
 def test_a_row_that_cannot_be_stands_below(answers: Answers) -> None:

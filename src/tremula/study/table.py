@@ -26,6 +26,8 @@ from tremula.study.result import Result
 NARROW = 136
 #: share of a step from which a part is named
 LEAST_SHARE = 0.005
+#: columns of a terminal that a cell with several words has at least
+_WRAPPED = 22
 #: no terminal is wider
 _UNBOUNDED = 10_000
 _STYLES = {"yes": "green", "likely": "green", "unlikely": "red", "no": "bold red"}
@@ -155,6 +157,7 @@ def table(columns: Sequence[Column[R]], rows: Iterable[R], *, gap: int = 2, besi
             Text(column.title),
             justify="left" if column.left else "right",
             ratio=1 if column.wrap else None,
+            min_width=_WRAPPED if column.wrap else None,
             no_wrap=not column.wrap,
         )
         if has_range:
@@ -202,11 +205,19 @@ def say(console: Console, line: str, style: str = "") -> None:
     console.print(Text(plain(line), style=style, overflow="fold"))
 
 
+def _least_width(columns: Sequence[Column[R]], rows: Sequence[R], console: Console) -> int:
+    """Columns of a terminal that a table needs: those that wrap have room for words, the others are not cut."""
+    fixed = table([column for column in columns if not column.wrap], rows)
+    room = console.options.update(max_width=_UNBOUNDED)
+    wrapped = sum(_WRAPPED + 2 for column in columns if column.wrap)
+    return Measurement.get(console, room, fixed).maximum + wrapped
+
+
 def print_table(results: Sequence[Result], console: Console) -> None:
     """Results as a table, or as blocks of lines where the terminal is narrow."""
     known = [result for result in results if not result.problem]
     columns, mark = columns_for(known), unequal(known)
-    if known and console.width >= NARROW:
+    if known and console.width >= max(NARROW, _least_width(columns, known, console)):
         console.print(table(columns, known))
     elif known:
         for result in known:
