@@ -17,6 +17,8 @@ from tremula.frontends.torch.legacy import PICKLE_SWITCH, SWITCH, hints
 OLD_PROGRAM = """
 import numpy as np, torch, poptorch
 
+poptorch.setLogLevel("ERR")  # as optimum-graphcore does
+
 class Order(torch.utils.data.Sampler):
     def __init__(self, data_source):
         super().__init__(data_source)

@@ -102,4 +102,4 @@ def _at_exit() -> None:
     if isinstance(error, Exception):
         said = hint(error)
         if said:
-            log.layer("tremula").warning("%s (docs/programs.md)", said)
+            log.layer("tremula").error("%s (docs/programs.md)", said)
