@@ -4,11 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
 
+from tremula import log
 from tremula.errors import Error
 from tremula.machine.attach import Attachment, ipus_needed
 from tremula.machine.occupancy import current_occupancy, holders
@@ -130,8 +130,11 @@ def test_waiting_for_a_device(holder, monkeypatch, capfd):
     said(other)
     monkeypatch.setenv("POPTORCH_WAIT_FOR_IPU", "1")
     mine = Attachment(1, hardware=True)
-    threading.Timer(0.5, other.kill).start()
-    mine.attach()
+    log.add_line_hook(other.kill)  # once it is told that the device is not free
+    try:
+        mine.attach()
+    finally:
+        log.remove_line_hook(other.kill)
     assert f"No IPU available, sleeping until 1 IPU(s) are free:\n  IPUs 0 to 3: process {other.pid}" in (
         capfd.readouterr().err
     )
