@@ -41,7 +41,8 @@ def words_of(*words: str) -> list[list[str]]:
     assert isinstance(found, Plan)
     devices = Devices(found, Logger(OutputStream(-1), 0))
     instances = found.layout.instances
-    given = [variables(found, instance, devices, ("10.0.0.1", 4711)) for instance in instances]
+    stores = {"MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "4711"}
+    given = [variables(found, instance, devices, stores) for instance in instances]
     line = arguments(
         "mpirun", found.layout, settings, found.asked, given, [["wrapper", "prog"]] * len(instances)
     )

@@ -221,9 +221,8 @@ def test_a_reader_that_goes_away_ends_the_run(start: Start) -> None:
 
 INDEPENDENT = """
 import os, sys, time
-from torch import distributed
-store = distributed.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
-notes = distributed.PrefixStore("tremula", store)
+from tremula.distributed import rendezvous
+notes = rendezvous.connect(int(os.environ["RANK"]), 2, 60.0)
 notes.set("advice/" + os.environ["RANK"], "options = popdist.poptorch.Options()")
 notes.set("independent/" + os.environ["RANK"], "UResNet\\x1b[31m")
 if os.environ["RANK"] == "0":
@@ -247,6 +246,20 @@ def test_independent_trainings_are_noticed_while_they_run(start: Start, tmp_path
     assert "options = popdist.poptorch.Options()" in err
     assert err.count("not one data-parallel training") == 1
     assert "INDEPENDENT" not in err  # the long warning comes once
+
+
+def test_a_program_may_ask_torch_for_a_group_of_its_own(poprun: Poprun) -> None:
+    program = (
+        "import torch, torch.distributed as dist\n"
+        "dist.init_process_group('gloo')\n"
+        "mine = torch.tensor([float(dist.get_rank() + 1)])\n"
+        "dist.all_reduce(mine)\n"
+        "print(mine.item())\n"
+        "dist.destroy_process_group()\n"
+    )
+    code, out, err = poprun(*TWO, program=program)
+    assert code == 0, err
+    assert tagged(out) == {(0, "stdout"): ["3.0"], (1, "stdout"): ["3.0"]}
 
 
 def test_offline_mode_holds_no_device(poprun: Poprun) -> None:

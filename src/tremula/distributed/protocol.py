@@ -19,6 +19,8 @@ LOCAL_RANK = "LOCAL_RANK"
 LOCAL_WORLD_SIZE = "LOCAL_WORLD_SIZE"
 STORE_ADDRESS = "MASTER_ADDR"
 STORE_PORT = "MASTER_PORT"
+#: the store of a run on one host: port and token
+LOCAL_STORE = "TREMULA_STORE"
 #: the launcher holds the store, so instance 0 does not open one
 STORE_OF_LAUNCHER = "TORCHELASTIC_USE_AGENT_STORE"
 

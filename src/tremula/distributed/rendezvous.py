@@ -1,7 +1,8 @@
 """The key-value store through which the instances of a run find each other, as an instance sees it.
 
-It is torch's own rendezvous (MASTER_ADDR and MASTER_PORT), so it also works under torch's launcher. An instance also
-writes notes for the launcher there, under our own prefix; a note never delays the program for long.
+Where the launcher started all instances on one host, it is the launcher's store. Elsewhere it is torch's own rendezvous
+(MASTER_ADDR and MASTER_PORT), so it also works under torch's launcher. An instance also writes notes for the launcher
+there, under our own prefix; a note never delays the program for long.
 """
 
 from __future__ import annotations
@@ -9,25 +10,39 @@ from __future__ import annotations
 import datetime
 import os
 import threading
+from typing import NamedTuple
 
 from torch._C._distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
 from tremula import log
 from tremula.distributed import launch_environment, protocol
+from tremula.distributed.local_store import LocalStore
 from tremula.errors import Error
 
 #: how long a note may take
 _NOTE_SECONDS = 3.0
 
+
+class _Opened(NamedTuple):
+    """A store that is open."""
+
+    prefixed: Store
+    #: torch calls the methods of a store written in Python for as long as its object is there
+    itself: Store
+
+
 _lock = threading.Lock()
-_stores: dict[tuple[int, int, str], Store] = {}
+_stores: dict[tuple[int, int, str], _Opened] = {}
 _notes: set[str] = set()
 
 
 def has_address() -> bool:
     """Whether the environment gives the address of the store."""
-    return bool(os.environ.get(protocol.STORE_ADDRESS) and os.environ.get(protocol.STORE_PORT))
+    return bool(
+        os.environ.get(protocol.LOCAL_STORE)
+        or (os.environ.get(protocol.STORE_ADDRESS) and os.environ.get(protocol.STORE_PORT))
+    )
 
 
 def connect(rank: int, size: int, seconds: float) -> Store:
@@ -38,23 +53,28 @@ def connect(rank: int, size: int, seconds: float) -> Store:
             "MASTER_PORT are not set. Start the program with poprun, which sets them, or set them to a host and a free "
             "port, the same for all instances. Options.Distributed.disable() makes each instance work for itself."
         )
-    address = f"{os.environ[protocol.STORE_ADDRESS]}:{os.environ[protocol.STORE_PORT]}"
+    local = os.environ.get(protocol.LOCAL_STORE)
+    address = local or f"{os.environ[protocol.STORE_ADDRESS]}:{os.environ[protocol.STORE_PORT]}"
     with _lock:
         found = _stores.get((rank, size, address))
         if found is None:
-            found = PrefixStore(protocol.STORE_PREFIX, _open_store(rank, size, seconds, address))
-            _stores[rank, size, address] = found
-        found.set_timeout(datetime.timedelta(seconds=seconds))
-    return found
+            opened = _open_store(rank, size, seconds, local)
+            found = _stores[rank, size, address] = _Opened(PrefixStore(protocol.STORE_PREFIX, opened), opened)
+        found.prefixed.set_timeout(datetime.timedelta(seconds=seconds))
+    return found.prefixed
 
 
-def _open_store(rank: int, size: int, seconds: float, address: str) -> Store:
+def _open_store(rank: int, size: int, seconds: float, local: str | None) -> Store:
     timeout = datetime.timedelta(seconds=seconds)
     try:
+        if local:
+            return LocalStore(local, seconds)
         found: Store = next(rendezvous("env://", rank=rank, world_size=size, timeout=timeout))[0]
     except (RuntimeError, ValueError, OSError) as problem:
+        address = f"{os.environ.get(protocol.STORE_ADDRESS)}:{os.environ.get(protocol.STORE_PORT)}"
+        where = "the launcher's store" if local else address
         raise Error(
-            f"Instance {rank} of {size} cannot reach the place where the instances meet ({address}) within "
+            f"Instance {rank} of {size} cannot reach the place where the instances meet ({where}) within "
             f"{seconds:g} s: {first_line(problem)}. Is the launcher, or instance 0, still running, and can this host "
             "reach it?"
         ) from problem

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from tremula.distributed import protocol
 from tremula.invariants import present
@@ -11,10 +12,8 @@ from tremula.launch.placement import Instance
 from tremula.launch.reservation import Devices
 
 
-def variables(
-    plan: Plan, instance: Instance, devices: Devices, store_address: tuple[str, int]
-) -> dict[str, str]:
-    """What one instance is given."""
+def variables(plan: Plan, instance: Instance, devices: Devices, stores: Mapping[str, str]) -> dict[str, str]:
+    """What one instance is given; `stores` says where the instances meet."""
     settings, layout = plan.settings, plan.layout
     given = {
         protocol.TOTAL_REPLICAS: str(layout.num_replicas),
@@ -39,9 +38,7 @@ def variables(
         protocol.WORLD_SIZE: str(layout.num_instances),
         protocol.LOCAL_RANK: str(instance.local_index),
         protocol.LOCAL_WORLD_SIZE: str(layout.instances_per_host),
-        protocol.STORE_ADDRESS: store_address[0],
-        protocol.STORE_PORT: str(store_address[1]),
-        protocol.STORE_OF_LAUNCHER: "True",
+        **stores,
         protocol.LAUNCHER: str(os.getpid()),
     }
     if devices.token and instance.host == plan.here:

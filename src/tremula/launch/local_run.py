@@ -32,7 +32,7 @@ def run(current: Run) -> int:
     plan, logger = current.plan, current.logger
     if not plan.settings.debug:
         elastic.silence_logs()
-    rendezvous = RendezvousServer("127.0.0.1", plan.layout.num_instances)
+    rendezvous = RendezvousServer(None, plan.layout.num_instances)
     pipes = OutputPipes(plan.layout.num_instances)
     try:
         instances = _prepare_instances(current, rendezvous, pipes)
@@ -67,14 +67,14 @@ def run(current: Run) -> int:
 
 def _prepare_instances(current: Run, rendezvous: RendezvousServer, pipes: OutputPipes) -> InstanceProcesses:
     plan, logger = current.plan, current.logger
-    store_address = rendezvous.address, rendezvous.port
+    stores = rendezvous.variables()
     words: dict[int, tuple[str, ...]] = {}
     variables: dict[int, dict[str, str]] = {}
     for instance in plan.layout.instances:
         index = instance.index
         words[index] = tuple(current.wrapped(instance, parent=os.getpid(), stdin=index == 0)[1:])
         variables[index] = {
-            **environment.variables(plan, instance, current.devices, store_address),
+            **environment.variables(plan, instance, current.devices, stores),
             **environment.as_mpirun_sets(plan, instance),
             **plan.asked.variables,
         }

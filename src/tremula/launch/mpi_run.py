@@ -74,12 +74,12 @@ def run(current: Run, mpirun: str) -> int:
     return _conclude(current, process, code, signals, account)
 
 
-def _store_address(current: Run) -> str:
-    """The address at which all hosts reach the store; raises Error if there is none."""
+def _store_address(current: Run) -> str | None:
+    """The address at which all hosts reach the store; None if all are this one. Raises Error if there is none."""
     plan = current.plan
     away = [host.name for number, host in enumerate(plan.layout.hosts) if number != plan.here]
     if not away:
-        return "127.0.0.1"
+        return None
     found = hosts.address_towards(away, plan.network)
     if found is None:
         where = (
@@ -94,14 +94,14 @@ def _store_address(current: Run) -> str:
 
 def _command(current: Run, mpirun: str, rendezvous: RendezvousServer) -> list[str]:
     plan = current.plan
-    store_address = rendezvous.address, rendezvous.port
+    stores = rendezvous.variables()
     instances = plan.layout.instances
     return mpi_arguments.arguments(
         mpirun,
         plan.layout,
         plan.settings,
         plan.asked,
-        [environment.variables(plan, instance, current.devices, store_address) for instance in instances],
+        [environment.variables(plan, instance, current.devices, stores) for instance in instances],
         # 1: whoever started it, which on other hosts is no process of ours
         [current.wrapped(instance, parent=1, stdin=instance.index == 0) for instance in instances],
     )

@@ -128,6 +128,8 @@ VARIABLES: tuple[Variable, ...] = (
         "the system that all other programs of the user share."),
     _text("TREMULA_RESERVATION", "process id", "tremula.machine",
         "The launcher inside whose reserved devices this process may attach; set by poprun."),
+    _text("TREMULA_STORE", "port:token", "tremula.distributed",
+        "Where the instances of a run on one host meet; set by poprun."),
     _text("TREMULA_POPRUN", "process id", "tremula.launch, poptorch.Options",
         "The launcher that started this process as an instance; set by poprun, which refuses to start inside "
         "another."),
