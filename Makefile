@@ -16,7 +16,7 @@ JOBS ?= 2
 PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS)
 SUITE ?=
 
-.PHONY: help demo test test-slow test-hosts browser lint format conformance clean
+.PHONY: help demo test test-slow test-hosts test-oldest browser lint lock format conformance clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -44,6 +44,31 @@ test-hosts: $(VENV)/.dev ## run poprun on several hosts (root; installs Open MPI
 		echo "they could not be installed: the tests are skipped"; \
 	fi
 	$(TEST_ENV) $(BIN)/python -m pytest -n 0 -m hosts tests/launch/test_hosts.py
+
+# With the oldest versions that pyproject.toml allows, on the oldest Python; `make test-oldest TESTS="tests/cli tests/view"`.
+OLDEST := $(VENV)-oldest
+TESTS ?= tests
+test-oldest: $(VENV)/.lock ## run the tests with the oldest dependencies allowed (needs python3.11)
+	@test -x $(OLDEST)/bin/python || python3.11 -m venv $(OLDEST)
+	@$(OLDEST)/bin/python -m pip install -qq --upgrade "pip>=25.1"
+	@echo "resolving the oldest versions: $(OLDEST)/oldest.txt"
+	@$(COMPILE) --resolution lowest-direct pyproject.toml --extra apps --group test --excludes $(ITSELF) \
+		-o $(OLDEST)/oldest.txt
+	@$(OLDEST)/bin/python -m pip install -qq -c $(OLDEST)/oldest.txt --editable ".[apps]" --group test
+	$(TEST_ENV) $(OLDEST)/bin/python -m pytest -n $(JOBS) $(TESTS)
+
+# The hashes are those of the files on PyPI. One file for each way to install: a single one would hold everybody on
+# Python 3.11 to the numpy of TensorFlow 2.15.
+ITSELF := $(VENV)/itself.txt
+COMPILE := $(BIN)/uv pip compile --no-config --quiet --upgrade --no-annotate --python-version 3.11 \
+	--custom-compile-command "make lock"
+LOCK := $(COMPILE) --universal --generate-hashes
+lock: $(VENV)/.lock ## write the files in locks/ anew: the newest versions allowed, with the hashes of their files
+	@sed -n '/^\[build-system\]/,/^$$/s/^requires = \["\(.*\)"\]$$/\1/p' pyproject.toml | $(LOCK) - -o locks/build.txt
+	@$(LOCK) pyproject.toml -o locks/base.txt
+	@for extra in apps onnx tensorflow; do $(LOCK) pyproject.toml --extra $$extra -o locks/$$extra.txt || exit 1; done
+	@$(LOCK) pyproject.toml --extra apps --group dev --group lock --excludes $(ITSELF) -o locks/dev.txt
+	@wc -l locks/*.txt
 
 # Pages are tested in a real browser: Debian's, if there is none and this user may install it.
 browser:
@@ -73,7 +98,7 @@ conformance: $(VENV)/.dev ## run PopTorch's own test-suite: make conformance SUI
 	$(TEST_ENV) $(BIN)/python benchmarks/conformance.py $(SUITE)
 
 clean: ## remove the environment and what the tools left behind
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
+	rm -rf $(VENV) $(VENV)-oldest .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
 
 $(VENV)/.pip:
 	@test -n "$(PYTHON)" || { echo "no Python from 3.11 to 3.14 with venv found; try: make PYTHON=/path/to/python" >&2; exit 1; }
@@ -91,6 +116,11 @@ $(VENV)/.package: $(VENV)/.pip pyproject.toml
 $(VENV)/.demo: $(VENV)/.package pyproject.toml
 	@echo "installing what the science workloads need"
 	@$(PIP) install --editable ".[apps]"
+	@touch $@
+
+$(VENV)/.lock: $(VENV)/.pip pyproject.toml
+	@$(PIP) install --group lock
+	@echo tremula > $(VENV)/itself.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.package pyproject.toml
