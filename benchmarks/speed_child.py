@@ -78,9 +78,16 @@ class Contest:
         """The wrapped model, and the wrapper."""
         options = poptorch.Options().deviceIterations(self._row.iterations).showCompilationProgressBar(False)
         model = self._model()
+        whole = self._whole
+        if self._row.half:
+            model = model.half()
+            whole = tuple(each.half() if each.is_floating_point() else each for each in whole)
+            if self._row.half == "partials":
+                options.Precision.setPartialsType(torch.half)
+            options.Precision.enableStochasticRounding(self._row.half == "stochastic")
         if not self._row.training:
             executor = poptorch.inferenceModel(model.eval(), options)
-            return lambda: executor(*self._whole), executor
+            return lambda: executor(*whole), executor
         if self._network.optimizer == "SGD":
             optimizer = poptorch.optim.SGD(model.parameters(), lr=SGD_RATE, momentum=SGD_MOMENTUM)
         else:
@@ -88,16 +95,18 @@ class Contest:
                 model.parameters(), lr=ADAM_RATE, betas=ADAM_BETAS, eps=ADAM_EPSILON
             )
         executor = poptorch.trainingModel(model.train(), options, optimizer)
-        return lambda: executor(*self._whole)[1], executor
+        return lambda: executor(*whole)[1], executor
 
     def search(self) -> Search:
         """An unfinished search for the best compiled loop."""
         return Search(self._network, self._row.training)
 
     def agree(self, result: torch.Tensor, other: torch.Tensor) -> bool | None:
-        """Do two first results agree as float32 results should? None where dropout makes them differ."""
+        """Do two first results agree as results of their precision should? None where dropout makes them differ."""
         if self._row.training and self._network.random:
             return None
+        if self._row.half:
+            return torch.allclose(result.float().reshape_as(other), other, rtol=2e-2)
         return torch.allclose(result.reshape_as(other), other, rtol=1e-3, atol=1e-4)
 
 

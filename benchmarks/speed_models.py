@@ -177,6 +177,55 @@ class Bert(nn.Module):
         return x, functional.cross_entropy(x.flatten(0, 1), labels.flatten())
 
 
+class GptBlock(nn.Module):
+    """Causal self-attention and a feed-forward part, each on a layer norm, added to the input."""
+
+    def __init__(self, hidden: int, heads: int, length: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm1 = nn.LayerNorm(hidden)
+        self.qkv = nn.Linear(hidden, 3 * hidden)
+        self.projection = nn.Linear(hidden, hidden)
+        self.norm2 = nn.LayerNorm(hidden)
+        self.wide = nn.Linear(hidden, 4 * hidden)
+        self.narrow = nn.Linear(4 * hidden, hidden)
+        self.register_buffer("future", torch.triu(torch.full((length, length), -10000.0), 1))
+
+    def forward(self, x):
+        batch, length, hidden = x.shape
+        size = hidden // self.heads
+        q, k, v = (
+            self.qkv(self.norm1(x)).view(batch, length, 3, self.heads, size).permute(2, 0, 3, 1, 4).unbind(0)
+        )
+        scores = torch.matmul(q, k.transpose(-1, -2)) * size**-0.5 + self.future
+        context = torch.matmul(torch.softmax(scores, -1), v).transpose(1, 2).reshape(batch, length, hidden)
+        x = x + self.projection(context)
+        return x + self.narrow(functional.gelu(self.wide(self.norm2(x)), approximate="tanh"))
+
+
+class Gpt(nn.Module):
+    """A small GPT: predicts the next token; the head shares the embedding's weights."""
+
+    VOCABULARY, LENGTH = 4000, 128
+
+    def __init__(self, hidden: int = 512, heads: int = 8, layers: int = 2) -> None:
+        super().__init__()
+        self.words = nn.Embedding(self.VOCABULARY, hidden)
+        self.positions = nn.Embedding(self.LENGTH, hidden)
+        nn.init.normal_(self.words.weight, std=0.02)
+        self.blocks = nn.ModuleList(GptBlock(hidden, heads, self.LENGTH) for _ in range(layers))
+        self.norm = nn.LayerNorm(hidden)
+
+    def forward(self, tokens, labels=None):
+        x = self.words(tokens) + self.positions(torch.arange(tokens.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        x = functional.linear(self.norm(x), self.words.weight)
+        if labels is None:
+            return x
+        return x, functional.cross_entropy(x.flatten(0, 1), labels.flatten())
+
+
 class Mlp(nn.Module):
     """So small that a step is all overhead."""
 
@@ -209,6 +258,11 @@ def _sentences(count: int, length: int = 128) -> tuple[tuple[Tensor, ...], Tenso
     return (tokens, mask), torch.randint(0, Bert.LABELS, (count, length))
 
 
+def _texts(count: int) -> tuple[tuple[Tensor, ...], Tensor]:
+    tokens = torch.randint(0, Gpt.VOCABULARY, (count, Gpt.LENGTH + 1))
+    return (tokens[:, :-1].contiguous(),), tokens[:, 1:].contiguous()
+
+
 @dataclass(frozen=True)
 class Network:
     """What a row runs: how to make the module and a number of samples with labels, and how it is trained."""
@@ -230,5 +284,6 @@ NETWORKS = {
     "unet": Network(ResidualUNet, 1, _planes, "Adam", image_dimensions=2),
     "cnn3d": Network(VolumeCnn, 1, _cubes, "Adam", image_dimensions=3),
     "bert": Network(Bert, 8, _sentences, "Adam", random=True),
+    "gpt": Network(Gpt, 4, _texts, "Adam"),
     "mlp": Network(Mlp, 4, _images(16), "Adam"),
 }

@@ -15,6 +15,12 @@ FIRST_CALL_TARGET_S = 2.0
 WARM_TARGET = 0.25
 #: `import poptorch` may take this much longer than `import torch`
 IMPORT_TARGET_S = 0.3
+#: how half precision is computed, in words, and the most that it may take beside the float32 eager loop
+HALF = {
+    "plain": ("half", 1.3),
+    "partials": ("half, half partials", 1.5),
+    "stochastic": ("half, stochastic rounding", 1.8),
+}
 
 
 @dataclass(frozen=True)
@@ -29,11 +35,15 @@ class Row:
     says_iterations: bool = False
     eager_target: float = EAGER_TARGET
     small: bool = False
+    #: a key of `HALF`; empty: float32. The loop beside it computes in float32 either way
+    half: str = ""
 
     @property
     def mode(self) -> str:
         """How it is run, in words."""
         mode = "training" if self.training else "inference"
+        if self.half:
+            mode += f" in {HALF[self.half][0]}"
         return f"{mode}, device iterations {self.iterations}" if self.says_iterations else mode
 
 
@@ -55,6 +65,14 @@ def _rows() -> tuple[Row, ...]:
     rows.append(Row("mlp-training-1", name, "mlp", True, 1, True, 0.25, small=True))
     rows.append(Row("mlp-training-50", name, "mlp", True, 50, True, 0.25, small=True))
     rows.append(Row("mlp-inference", name, "mlp", False, eager_target=0.25, small=True))
+    for word, network, name in (
+        ("cnn", "cifar", "CIFAR CNN, batch 32"),
+        ("bert", "bert", "BERT, 4 layers, batch 8, sequence 128"),
+        ("gpt", "gpt", "GPT, 2 layers, batch 4, sequence 128"),
+        ("unet", "unet", "residual U-Net 2D, 1x3x160x256"),
+    ):
+        for half, (_, target) in HALF.items():
+            rows.append(Row(f"half-{word}-{half}", name, network, True, eager_target=target, half=half))
     return tuple(rows)
 
 

@@ -171,16 +171,38 @@ def test_deterministic_programs_do_not_change_forms_as_they_run(dense, data, tra
     assert "deterministic" in executor._session.executable.choice.report.why_quick
 
 
-def test_stochastic_rounding_is_followed_op_by_op(dense, data):
+def _half_training(model, options):
+    import poptorch
+
+    return poptorch.trainingModel(model.half(), options.randomSeed(1))
+
+
+def test_floating_point_exceptions_are_followed_op_by_op(dense, data):
     import poptorch
 
     options = poptorch.Options()
-    options.Precision.enableStochasticRounding(True)
-    model = dense().half()
+    options.Precision.enableFloatingPointExceptions(True)
     x, y = data(4)
-    executor = poptorch.trainingModel(model, options)
+    executor = _half_training(dense(), options)
     executor(x.half(), y)
     assert "op by op" in executor._session.executable.choice.report.why_quick
+
+
+def test_half_partials_and_stochastic_rounding_are_compiled(dense, data):
+    """What is handed to the compiler is made of torch's operators alone, and depends on both options."""
+    import poptorch
+
+    x, y = data(4)
+    keys = set()
+    for partials, stochastic in ((torch.float, False), (torch.half, False), (torch.half, True)):
+        options = poptorch.Options()
+        options.Precision.setPartialsType(partials).enableStochasticRounding(stochastic)
+        model = dense()
+        model.first, model.second = torch.nn.Linear(6, 512), torch.nn.Linear(512, 4)
+        executor = _half_training(model, options)
+        keys.add(_key(executor, x.half(), y))
+        assert executor._session.executable.choice.report.why_quick == ""
+    assert len(keys) == 3
 
 
 def _key(executor, x, y):

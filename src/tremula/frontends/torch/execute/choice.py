@@ -20,7 +20,7 @@ from tremula.execute.settings import ExecutionSettings
 from tremula.frontends.torch.execute.compilation import Compilation
 from tremula.frontends.torch.execute.compile_request import NotCompilable, cxx_compiler, request_for
 from tremula.frontends.torch.execute.compiled import load
-from tremula.frontends.torch.execute.folding import drop_unused
+from tremula.frontends.torch.execute.folding import drop_detached, drop_unused
 from tremula.frontends.torch.execute.forms import (
     Chunks,
     CompiledForm,
@@ -30,12 +30,11 @@ from tremula.frontends.torch.execute.forms import (
     turn_arguments,
     update_arguments,
 )
-from tremula.frontends.torch.execute.half_products import widen
 from tremula.frontends.torch.execute.kernels import pick_kernels
-from tremula.frontends.torch.execute.lower import drop_detached
 from tremula.frontends.torch.execute.memory_format import allow_any_order, channels_last_parameters
 from tremula.frontends.torch.execute.trial import Verdict, enough_memory, tried
 from tremula.frontends.torch.execute.whole import WholeStep, op_count, whole_step
+from tremula.frontends.torch.execute.widening import expand_roundings
 from tremula.invariants import present
 from tremula.private_files import Untrusted
 from tremula.settings import env
@@ -199,7 +198,7 @@ class Choice:
         for module in wanted.graphs().values():
             drop_detached(module.graph)
             drop_unused(module.graph)
-            widen(module.graph)
+            expand_roundings(module.graph)
             if channels_last_parameters(around.program):
                 allow_any_order(module.graph)
         request = request_for(wanted.graphs(), arguments, untrusted=self._settings.untrusted)

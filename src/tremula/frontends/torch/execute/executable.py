@@ -20,7 +20,7 @@ from tremula.frontends.torch.execute.forms import QuickForm, RunContext
 from tremula.frontends.torch.execute.lower import lower
 from tremula.frontends.torch.execute.memory_format import channels_last_parameters
 from tremula.frontends.torch.execute.outputs import OutputCollector
-from tremula.frontends.torch.execute.precision import DEFAULT_PRECISION, Precision
+from tremula.frontends.torch.execute.precision import DEFAULT_PRECISION, Precision, follow
 from tremula.frontends.torch.execute.random_state import RandomState
 from tremula.frontends.torch.execute.rollback import Rollback
 from tremula.frontends.torch.execute.shared_update import EarlyStep, SharedUpdate, can_copy
@@ -60,12 +60,13 @@ class Executable(protocol.Executable[torch.Tensor]):
         self._only_turn = turns == 1 and all(rule.period == 1 for rule in self._rules)
         self._state = DeviceState(program, state, groupings or {}, training, bucketed=reduction is not None)
         self._draws = program.uses_random or precision.stochastic_rounding
-        plain = not traps and not precision.stochastic_rounding and not precision.half_partials
+        #: the program as it is computed; halves by way of float32
+        computed = follow(program, precision)
         any_order = bool(channels_last_parameters(program))
-        fold = folded(program) if plain else None
-        step = program.step if fold is None else fold.step
+        fold = None if traps else folded(computed)
+        step = computed.step if fold is None else fold.step
         around = RunContext(
-            program,
+            computed,
             self._state,
             random,
             draws=self._draws,
@@ -74,27 +75,27 @@ class Executable(protocol.Executable[torch.Tensor]):
         )
         self._around = around
         self._rollback = Rollback(around)
-        update = fused_update if plain else None
-        if update is None and program.update is not None:
-            update = lower(program.update, precision)
-        lowered = lower(step, precision, traps=traps, any_order=any_order)
+        update = None if traps else fused_update
+        if update is None and computed.update is not None:
+            update = lower(computed.update)
+        lowered = lower(step, traps=traps, any_order=any_order)
         end, early, copies = None, None, False
         buckets = self._state.buckets
         if training is not None and buckets is not None and update is not None:
             end = SharedUpdate(around, update)
-            copies = plain and can_copy(program, training)
+            copies = not traps and not precision.stochastic_rounding and can_copy(program, training)
             if copies and len(buckets.flat) > 1:
                 early = EarlyStep(program, lowered, end)
         quick = QuickForm(
             around,
             lowered,
-            lower(program.accumulate, precision) if program.accumulate is not None else None,
+            None if computed.accumulate is None else lower(computed.accumulate),
             update,
             end=end,
             early=early,
             copies=copies,
         )
-        why_not = None if plain else "its precision options are followed op by op"
+        why_not = "floating-point exceptions are looked for op by op" if traps else None
         self.choice = Choice(around, step, quick, execution or ExecutionSettings(), why_not, end)
 
     @property

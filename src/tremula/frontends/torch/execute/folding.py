@@ -17,6 +17,7 @@ from tremula.frontends.torch.graphs.program import TorchProgram, tensors_of
 _ATEN = torch.ops.aten
 _NORM = _ATEN.native_batch_norm.default
 _CONVOLUTION = _ATEN.convolution.default
+_DETACH = _ATEN.detach.default
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def folded(program: TorchProgram) -> Folded | None:
     drop_unused(graph)
     held = len(program.interface.parameters) + len(program.interface.buffers)
     early = _early(graph, held)
-    if any(_root(operand) in early for node in graph.nodes for operand in _written(node)):
+    if any(memory_root(operand) in early for node in graph.nodes for operand in written_operands(node)):
         return None
     return _split(program.step, graph, early)
 
@@ -62,6 +63,15 @@ def drop_unused(graph: fx.Graph) -> None:
                 graph.erase_node(node)
             continue
         if _is_pure(target) and not updates_statistics(node):
+            graph.erase_node(node)
+
+
+def drop_detached(graph: fx.Graph) -> None:
+    """Remove detach ops: they matter to autograd, which has already run."""
+    for node in list(graph.nodes):
+        if node.op == "call_function" and node.target is _DETACH:
+            source = node.args[0]
+            node.replace_all_uses_with(source)
             graph.erase_node(node)
 
 
@@ -109,7 +119,7 @@ def _fold_norm(graph: fx.Graph, norm: fx.Node) -> None:
 
 def _early(graph: fx.Graph, held: int) -> set[fx.Node]:
     """What depends on the first `held` inputs alone, and is not handed out: the user may write to a result."""
-    returned = {_root(node) for node in graph.output_node().all_input_nodes}
+    returned = {memory_root(node) for node in graph.output_node().all_input_nodes}
     early = set([node for node in graph.nodes if node.op == "placeholder"][:held])
     for node in graph.nodes:
         movable = node.op == "get_attr" or (node.op == "call_function" and _hoistable(node, early))
@@ -118,7 +128,7 @@ def _early(graph: fx.Graph, held: int) -> set[fx.Node]:
     return early
 
 
-def _root(node: fx.Node) -> fx.Node:
+def memory_root(node: fx.Node) -> fx.Node:
     """The op that made the memory which a node's value lies in."""
     while node.op == "call_function":
         target: Any = node.target
@@ -136,7 +146,7 @@ def _root(node: fx.Node) -> fx.Node:
     return node
 
 
-def _written(node: fx.Node) -> list[fx.Node]:
+def written_operands(node: fx.Node) -> list[fx.Node]:
     """What an op writes in place."""
     target: Any = node.target
     if node.op != "call_function" or not isinstance(target, torch._ops.OpOverload):

@@ -15,6 +15,7 @@ import torch
 from torch import fx
 
 from tremula.frontends.torch.execute import kernels_forms as forms
+from tremula.frontends.torch.execute.insertion import InGraph
 from tremula.frontends.torch.execute.kernels_forms import Problem
 from tremula.frontends.torch.graphs.program import tensors_of
 
@@ -200,7 +201,7 @@ def rewrite(graph: fx.Graph, node: fx.Node, problem: Problem, form: _Form) -> No
     """Compute what `node` gives by a form; the node is gone afterwards."""
     operands = node.args[:3]
     with graph.inserting_before(node):
-        values = form(_InGraph(graph, node), problem, *operands)
+        values = form(InGraph(graph, node, _fake), problem, *operands)
     if problem.wanted is None:
         node.replace_all_uses_with(values)
     else:
@@ -219,26 +220,6 @@ class _Now:
 
     def item(self, values: Any, index: int) -> Any:
         return values[index]
-
-
-class _InGraph:
-    """Operators as nodes, which take their record from the node that they stand for."""
-
-    def __init__(self, graph: fx.Graph, node: fx.Node) -> None:
-        self._graph = graph
-        self._meta = node.meta
-
-    def call(self, op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> fx.Node:
-        node = self._graph.call_function(op, args, kwargs)
-        fakes, options = fx.node.map_arg((args, kwargs), lambda operand: operand.meta["val"])
-        with torch.no_grad():
-            node.meta = {**self._meta, "val": _fake(op, fakes, options)}
-        return node
-
-    def item(self, values: fx.Node, index: int) -> fx.Node:
-        node = self._graph.call_function(operator.getitem, (values, index))
-        node.meta = {**self._meta, "val": values.meta["val"][index]}
-        return node
 
 
 def _fake(op: torch._ops.OpOverload, args: Any, kwargs: Any) -> Any:

@@ -13,6 +13,7 @@ from tremula.frontends.torch.graphs.program import TorchProgram, tensors_of
 
 _VIEWS = frozenset([torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default])
 _CONVOLUTION = torch.ops.aten.convolution.default
+_CAST = torch.ops.aten._to_copy.default
 #: ops whose result depends on how their operand lies in memory
 _STRIDE_BOUND = ("as_strided", "empty_strided", "_reshape_alias", "view_as_real", "view_as_complex", "set_")
 #: of weights of two- and three-dimensional convolutions
@@ -31,6 +32,8 @@ def channels_last_parameters(program: TorchProgram) -> frozenset[str]:
         if node.target is not _CONVOLUTION:
             continue
         weight = node.args[1]
+        while weight.target is _CAST:
+            weight = weight.args[0]
         if weight in parameters and tensors_of(weight)[0].dim() in _RANKS:
             chosen.add(parameters[weight])
             worth = worth or max(tensors_of(weight)[0].shape[:2]) >= _LEAST_CHANNELS
