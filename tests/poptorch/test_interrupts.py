@@ -36,8 +36,11 @@ def batch(iterations: int = 1) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.randn(8 * iterations, 6), torch.randint(0, 3, (8 * iterations,))
 
 
-def wrapped(model: torch.nn.Module, iterations: int = 1) -> poptorch.PoplarExecutor:
+def wrapped(
+    model: torch.nn.Module, iterations: int = 1, *, stochastic: bool = False
+) -> poptorch.PoplarExecutor:
     options = poptorch.Options().deviceIterations(iterations).randomSeed(7)
+    options.Precision.enableStochasticRounding(stochastic)
     return poptorch.trainingModel(model, options, poptorch.optim.AdamW(model.parameters(), lr=0.01))
 
 
@@ -116,8 +119,8 @@ class Checked(Net):
         return checked, torch.nn.functional.cross_entropy(checked, y)
 
 
-@pytest.mark.parametrize("iterations", [1, 4])
-def test_an_error_in_a_custom_op_undoes_the_call(iterations: int) -> None:
+@pytest.mark.parametrize(("iterations", "stochastic"), [(1, False), (4, False), (4, True)])
+def test_an_error_in_a_custom_op_undoes_the_call(iterations: int, stochastic: bool) -> None:
     calls, bad = [0], [0]
 
     def check(x: torch.Tensor) -> torch.Tensor:
@@ -128,7 +131,9 @@ def test_an_error_in_a_custom_op_undoes_the_call(iterations: int) -> None:
 
     custom_ops.register("test.interrupts", "Check", check, backward=lambda gradients, _inputs, _: gradients)
     inputs = batch(iterations)
-    model, undisturbed = wrapped(Checked(), iterations), wrapped(Checked(), iterations)
+    networks = [Checked().half() if stochastic else Checked() for _ in range(2)]
+    model, undisturbed = (wrapped(each, iterations, stochastic=stochastic) for each in networks)
+    inputs = (inputs[0].half(), inputs[1]) if stochastic else inputs
     model(*inputs)
     before = state(model)
     bad[0] = calls[0] + iterations

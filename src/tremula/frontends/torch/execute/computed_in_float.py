@@ -31,6 +31,10 @@ class ComputedInFloat:
         ]
         self._statistics = [(i, op._schema.arguments[i].name) for i in WRITES_STATISTICS.get(op, ())]
 
+    def name(self) -> str:
+        """The op's name, as the op itself gives it."""
+        return str(self._op.name())
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # dtypes as well: an op may be told its result's, or (in a gradient) that of the forward's input
         wide_args, wide_kwargs = pytree.tree_map_only((torch.Tensor, torch.dtype), widened, (args, kwargs))
