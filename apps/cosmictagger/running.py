@@ -82,7 +82,7 @@ def _run(config: Config, given: list[str]) -> int:
 
     from cosmictagger.data.layout import BadEventFile
     from cosmictagger.training.checkpoints import BadCheckpoint
-    from tremula.atomic_files import write_text_atomically
+    from tremula.atomic_files import disk_problem, write_text_atomically
     from cosmictagger.training.interruption import Interrupted
     from cosmictagger.training.logs import close_log, open_log
     from cosmictagger.training.ranks import Ranks
@@ -116,7 +116,7 @@ def _run(config: Config, given: list[str]) -> int:
     except (BadEventFile, BadCheckpoint, OSError, poptorch.Error) as error:
         if isinstance(error, BrokenPipeError):
             raise
-        return _refuse(error, 1)
+        return _refuse((disk_problem(error) if isinstance(error, OSError) else None) or error, 1)
     finally:
         if logger is not None:
             close_log(logger)

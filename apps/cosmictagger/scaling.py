@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tremula.atomic_files import disk_problem
 from tremula.cli.command import CommandError
 from tremula.cli.scale import scale
 from tremula.cli.scale_options import add_options, question_of
@@ -38,7 +39,7 @@ def main(words: Sequence[str]) -> int:
     except (CommandError, Error) as problem:
         return _said(problem.message if isinstance(problem, Error) else problem, 1)
     except (BadEventFile, OSError) as problem:
-        return _said(problem, 1)
+        return _said((disk_problem(problem) if isinstance(problem, OSError) else None) or problem, 1)
 
 
 def _said(problem: object, code: int) -> int:

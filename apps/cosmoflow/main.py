@@ -99,6 +99,7 @@ def _run(config: Config) -> int:
     from cosmoflow.checkpoints import BadCheckpoint
     from cosmoflow.data.layout import BadSampleFile
     from cosmoflow.training import Interrupted, NotFinite
+    from tremula.atomic_files import disk_problem
 
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
     assert config.mode in MODES
@@ -109,8 +110,9 @@ def _run(config: Config) -> int:
     except (BadSampleFile, BadCheckpoint, NotFinite, poptorch.Error) as problem:
         return _wrong(str(problem), 1)
     except OSError as problem:
+        full = disk_problem(problem)
         return _wrong(
-            f"{problem.strerror or problem}{f': {problem.filename}' if problem.filename else ''}", 1
+            full or f"{problem.strerror or problem}{f': {problem.filename}' if problem.filename else ''}", 1
         )
     except Interrupted as problem:
         return _wrong(str(problem), 130)

@@ -1,12 +1,14 @@
 """Atomic file writes: a file is written under a temporary name, flushed to disk and renamed when it is complete.
 
 A reader sees the old file or the new one, never a part. A writer that fails removes its temporary file; one that is
-killed leaves it behind, and the old file as it was.
+killed leaves it behind, and the old file as it was. What goes wrong is an OSError that names the final file, also where
+a library that writes the file has an exception of its own for a full disk.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import secrets
@@ -17,6 +19,14 @@ from typing import BinaryIO, TextIO
 
 #: how the name of an unfinished file ends
 SUFFIX = ".part"
+#: more than a disk that refused a write still takes
+_PROBE_BYTES = 1 << 16
+_REMEDIES = {
+    errno.ENOSPC: "Free space on that disk (it may also have too many files), or choose another folder.",
+    errno.EDQUOT: "You are over your quota there: remove files, or choose another folder.",
+    errno.EFBIG: "The size of files is limited (ulimit -f): raise the limit.",
+    errno.EROFS: "That disk is read-only: choose another folder.",
+}
 
 
 class PendingFile:
@@ -70,6 +80,25 @@ class PendingFile:
         with contextlib.suppress(OSError):
             self.temporary.unlink()
 
+    def explained(self, problem: Exception) -> Exception:
+        """The exception to raise for what went wrong while the file was written.
+
+        An OSError names the final file. Libraries have exceptions of their own for a full disk: if this very file
+        cannot grow any more, that is the cause.
+        """
+        if isinstance(problem, OSError) and problem.errno is not None:
+            if named_file(problem) in ("", str(self.temporary)):
+                return OSError(problem.errno, os.strerror(problem.errno), str(self.path))
+            return problem
+        try:
+            with open(self.temporary, "ab") as file:
+                file.write(bytes(_PROBE_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as cause:
+            return OSError(cause.errno, cause.strerror, str(self.path))
+        return problem
+
     def _link(self) -> None:
         try:
             os.link(self.temporary, self.path)  # unlike a rename, fails if another process was faster
@@ -110,6 +139,8 @@ def atomic_open_binary(
                 pending.publish(replace)
         if os.name == "nt":  # there, an open file cannot be renamed
             pending.publish(replace)
+    except OSError as problem:
+        raise pending.explained(problem) from problem.__cause__
     finally:
         pending.discard()
 
@@ -133,6 +164,11 @@ def atomic_path(path: Path) -> Iterator[Path]:
     try:
         yield pending.temporary
         pending.commit()
+    except Exception as problem:
+        explained = pending.explained(problem)
+        if explained is problem:
+            raise
+        raise explained from problem
     finally:
         pending.discard()
 
@@ -141,6 +177,24 @@ def write_text_atomically(path: Path, text: str, *, permissions: int | None = No
     """Write a text file; see `atomic_open`."""
     with atomic_open(path, permissions=permissions) as file:
         file.write(text)
+
+
+def cannot_write(path: str | os.PathLike[str], problem: OSError) -> str:
+    """What to tell the user: the file, the cause, and what to do."""
+    remedy = _REMEDIES.get(problem.errno or 0, "Choose another folder, or make this one writable.")
+    return f"{path} cannot be written: {problem.strerror or problem}. {remedy}"
+
+
+def disk_problem(problem: OSError) -> str | None:
+    """The same for an error of any kind, if it comes from a disk that takes no more; else None."""
+    named = named_file(problem)
+    return cannot_write(named, problem) if named and problem.errno in _REMEDIES else None
+
+
+def named_file(problem: OSError) -> str:
+    """The file that an error names; "" if it names none."""
+    name = problem.filename
+    return os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else ""
 
 
 def write_problem(folder: Path) -> str | None:

@@ -18,7 +18,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from tremula.atomic_files import atomic_open
+from tremula.atomic_files import atomic_open, cannot_write
 from tremula.errors import Error
 
 #: more bytes than this is not one of our documents
@@ -45,7 +45,7 @@ def write_document(path: str | Path, kind: str, version: int, content: Mapping[s
             json.dump(document, file, indent=1, ensure_ascii=False, allow_nan=False)
             file.write("\n")
     except OSError as problem:
-        raise Error(f"{path} cannot be written: {problem.strerror}. Choose another folder.") from None
+        raise Error(cannot_write(path, problem)) from None
 
 
 def read_document(path: str | Path, kind: str, version: int, what: str) -> dict[str, Any]:

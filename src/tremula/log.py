@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from tremula import stack_layers
+from tremula.atomic_files import cannot_write
 from tremula.formatting import plain
 from tremula.settings.environment import env
 
@@ -100,6 +101,7 @@ class StreamFinder(logging.Handler):
         self.setFormatter(formatter)
 
     def emit(self, record: logging.LogRecord) -> None:
+        stream = None
         try:
             line = plain(self.format(record))
             for hook in _line_hooks:
@@ -111,9 +113,12 @@ class StreamFinder(logging.Handler):
             colour = _COLOURS.get(record.levelno, "") if stream.isatty() else ""
             stream.write(f"{colour}{line}{_RESET}\n" if colour else f"{line}\n")
             stream.flush()
-        except OSError:
+        except OSError as problem:
             # A log line that cannot be written must not stop the program.
-            self.handleError(record)
+            if stream is not None and _give_up(stream, problem):
+                self.emit(record)
+            else:
+                self.handleError(record)
 
 
 class PlainText(logging.Filter):
@@ -179,6 +184,21 @@ def _destination(group: str) -> TextIO | None:
                 return stream
             _files[where] = stream
     return stream
+
+
+def _give_up(stream: TextIO, problem: OSError) -> bool:
+    """Send what was to go to a file, which cannot be written any more, to stderr; False if it was no file."""
+    with _lock:
+        lost = [where for where, each in _files.items() if each is stream]
+        instead = stderr()
+        if not lost or instead is None or instead is stream:
+            return False
+        for where in lost:
+            _files[where] = instead
+    with contextlib.suppress(OSError, ValueError):
+        stream.close()
+    instead.write(f"The log {cannot_write(lost[0], problem)} It goes to stderr.\n")
+    return True
 
 
 def formatter_of(group: str) -> logging.Formatter:

@@ -9,6 +9,7 @@ import contextlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any, TextIO
 
 #: called with what is being done and the share of all that is done (0 to 1)
 ProgressCallback = Callable[[str, float], None]
@@ -18,6 +19,27 @@ DELAY_S = 2.0
 _UPDATE_S = 0.5
 #: characters of what is being done
 _LONGEST = 40
+
+
+class BarStream:
+    """The error stream, for a bar: one that cannot be written (a file on a full disk) must not end the work."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write, if it can be done."""
+        with contextlib.suppress(OSError):
+            return self._stream.write(text)
+        return 0
+
+    def flush(self) -> None:
+        """Flush, if it can be done."""
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 @contextlib.contextmanager
@@ -42,7 +64,7 @@ def bar(title: str, callback: ProgressCallback | None = None) -> Iterator[Progre
             total=100,
             desc=title,
             leave=False,
-            file=sys.stderr,
+            file=BarStream(sys.stderr),
             bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}{postfix}",
         ) as shown:
             while not over.wait(_UPDATE_S):

@@ -101,7 +101,7 @@ def test_a_profile_that_finds_no_room_is_not_a_program_without_a_model(
     assert "torch.Size([2, 4])" in captured.out
     last = captured.err.strip().splitlines()[-1]
     assert last.startswith("tremula: no profile was written: The profile")
-    assert f"{output}/inference/profile.pop could not be written: " in last
+    assert f"{output}/inference/profile.pop cannot be written: " in last
     assert "compiled no" not in last
 
 

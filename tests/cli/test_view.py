@@ -57,7 +57,7 @@ def test_what_cannot_be_shown(profile_file: Path, tmp_path: Path, capsys: pytest
         ([str(profile_file), "--tile", "999999"], "no tile"),
         ([str(profile_file), "--op", "nothing"], "no op called"),
         ([str(profile_file), "--trace", str(wrong / "t.json")], "cannot be written"),
-        ([str(profile_file), "--html", str(wrong / "p.html")], "could not be written"),
+        ([str(profile_file), "--html", str(wrong / "p.html")], "cannot be written"),
     ):
         assert main(["view", *arguments]) == 1
         assert said in capsys.readouterr().err

@@ -70,7 +70,7 @@ def test_rows_beyond_the_limit_are_counted(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(Error, match=r"could not be written.*autoReport\.directory"):
+    with pytest.raises(Error, match=r"cannot be written.*autoReport\.directory"):
         _small(tmp_path / "file" / "profile.pop", "new")
 
 

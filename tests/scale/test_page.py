@@ -189,5 +189,5 @@ def test_a_study_without_rows_has_a_page(browser: Any, tmp_path: Path, empty_stu
 
 def test_a_page_that_cannot_be_written_is_told(study: ScalingStudy, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(Error, match="could not be written"):
+    with pytest.raises(Error, match="cannot be written"):
         write_page(study, tmp_path / "file" / "page.html")

@@ -107,7 +107,7 @@ def test_large_profiles_are_coarsened(
 
 def test_a_page_that_cannot_be_written_is_told(profile_file: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with Profile(profile_file) as profile, pytest.raises(Error, match="could not be written"):
+    with Profile(profile_file) as profile, pytest.raises(Error, match="cannot be written"):
         write_page(profile, tmp_path / "file" / "page.html")
 
 

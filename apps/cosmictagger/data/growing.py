@@ -131,11 +131,20 @@ class Draft:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._pending = PendingFile(self.path)
-        self.file = h5py.File(self._pending.temporary, "x", locking="best-effort")
+        try:
+            self.file = h5py.File(self._pending.temporary, "x", locking="best-effort")
+        except OSError as problem:
+            explained = self.explained(problem)
+            self._pending.discard()
+            raise explained from None
 
     def keep(self) -> None:
         self.file.close()
         self._pending.commit()
+
+    def explained(self, problem: Exception) -> Exception:
+        """The exception to raise for one that writing raised: it names the file if its disk is full."""
+        return self._pending.explained(problem)
 
     def discard(self) -> None:
         with contextlib.suppress(Exception):

@@ -65,8 +65,8 @@ class _Writer:
             for table in self._tables:
                 table.flush()
             draft.keep()
-        except BaseException:
-            draft.discard()
+        except BaseException as problem:
+            self._give_up(draft, problem)
             raise
 
     def discard(self) -> None:
@@ -83,8 +83,16 @@ class _Writer:
     ) -> None:
         if kind is None:
             self.close()
-        else:
-            self.discard()
+        elif self._draft is not None:
+            draft, self._draft = self._draft, None
+            self._give_up(draft, error)
+
+    def _give_up(self, draft: Draft, problem: BaseException | None) -> None:
+        """Discard the draft; raises the cause if what went wrong is that the disk is full, which h5py hides."""
+        explained = draft.explained(problem) if isinstance(problem, Exception) else problem
+        draft.discard()
+        if explained is not None and explained is not problem:
+            raise explained from problem
 
 
 class EventWriter(_Writer):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from tremula.atomic_files import atomic_open_binary
 
 from cosmictagger.config.groups import Config
 from cosmictagger.config.keys import ConfigError
@@ -51,9 +52,9 @@ def run_display(
         for each in wanted
     ]
     target = folder / "display"
-    target.mkdir(parents=True, exist_ok=True)
     for event in shown:
-        (target / f"event_{event.number:05d}.png").write_bytes(event.picture)
+        with atomic_open_binary(target / f"event_{event.number:05d}.png") as file:
+            file.write(event.picture)
     order = "worst first" if predictions and not mode.events else "as chosen"
     about = [
         f"Network {config.network.name}, run {config.run.id}"

@@ -6,6 +6,7 @@ process_rank_<n>.log: processes never share a file.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tqdm import tqdm
+from tremula.atomic_files import cannot_write
 
 _FORM = "%(asctime)s - %(levelname)s - %(message)s"
 _LAST = 40
@@ -32,6 +34,30 @@ class _Stream(logging.Handler):
         sys.stdout.flush()
 
 
+class _File(logging.FileHandler):
+    """Writes to a file, and stops with one line on stdout when that takes no more: a run does not end for its log."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, encoding="utf-8")
+        self._full = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not self._full:
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (overrides)
+        problem = sys.exc_info()[1]
+        if not isinstance(problem, OSError):
+            super().handleError(record)
+            return
+        self._full = True
+        sys.stdout.write(f"The log {cannot_write(self.baseFilename, problem)} The run goes on without it.\n")
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):  # what did not get to the disk before does not now
+            super().close()
+
+
 def open_log(folder: Path | None, rank: int) -> logging.Logger:
     """The logger of this process, writing to `folder` too if there is one."""
     logger = logging.getLogger(f"cosmictagger.rank_{rank}")
@@ -42,7 +68,7 @@ def open_log(folder: Path | None, rank: int) -> logging.Logger:
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         name = "process.log" if rank == 0 else f"process_rank_{rank}.log"
-        handlers.append(logging.FileHandler(folder / name, encoding="utf-8"))
+        handlers.append(_File(folder / name))
     for handler in handlers:
         handler.setFormatter(logging.Formatter(_FORM))
         logger.addHandler(handler)

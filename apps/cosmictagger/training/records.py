@@ -5,13 +5,14 @@ Rows are appended as they come. A run that goes on from a checkpoint first drops
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
 
 from tremula.atomic_files import write_text_atomically
 
@@ -27,7 +28,7 @@ class Records:
     def __init__(self, folder: Path, step: int = 0) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        self._files: dict[str, IO[str]] = {}
+        self._files: dict[str, io.FileIO] = {}
         self._columns: dict[str, list[str]] = {}
         for kind in ("train", "test"):
             self._keep_rows(kind, step)
@@ -36,16 +37,14 @@ class Records:
     def add(self, kind: str, values: Mapping[str, float]) -> None:
         """Append a row; `values` has a "step". Rows of a kind have the columns of its first row."""
         columns = self._columns.setdefault(kind, list(values))
-        file = self._file(f"{kind}.csv")
-        writer = csv.writer(file, lineterminator="\n")
-        if file.tell() == 0:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if self._file(f"{kind}.csv").seek(0, os.SEEK_END) == 0:
             writer.writerow(columns)
         writer.writerow([_number(values.get(name, math.nan)) for name in columns])
-        file.flush()
+        self._append(f"{kind}.csv", text.getvalue())
         plain = {name: value if math.isfinite(value) else None for name, value in values.items()}
-        lines = self._file("metrics.jsonl")
-        lines.write(json.dumps({"kind": kind, **plain}) + "\n")
-        lines.flush()
+        self._append("metrics.jsonl", json.dumps({"kind": kind, **plain}) + "\n")
 
     def close(self) -> None:
         """Finish the files."""
@@ -53,10 +52,23 @@ class Records:
             file.close()
         self._files.clear()
 
-    def _file(self, name: str) -> IO[str]:
+    def _file(self, name: str) -> io.FileIO:
         if name not in self._files:
-            self._files[name] = (self.folder / name).open("a", encoding="utf-8", newline="")
+            self._files[name] = (self.folder / name).open("ab", buffering=0)
         return self._files[name]
+
+    def _append(self, name: str, text: str) -> None:
+        """Add a row as a whole, or none of it."""
+        file = self._file(name)
+        before = file.seek(0, os.SEEK_END)
+        left = memoryview(text.encode())
+        try:
+            while left:
+                left = left[file.write(left) :]
+        except OSError as problem:
+            with contextlib.suppress(OSError):
+                file.truncate(before)
+            raise OSError(problem.errno, problem.strerror, str(self.folder / name)) from None
 
     def _keep_rows(self, kind: str, step: int) -> None:
         path = self.folder / f"{kind}.csv"

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from tremula import __version__
+from tremula.atomic_files import disk_problem, named_file
 from tremula.cli import cache, compare, demo, doctor, estimate, profile, scale, settings, system, view
 from tremula.cli.command import Command, CommandError
 from tremula.cli.program_words import ProgramParser
@@ -71,6 +72,12 @@ def main(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `tremula settings | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        if not named_file(error):
+            raise
+        told = disk_problem(error) or f"{named_file(error)}: {error.strerror}."
+        print(f"tremula: {told}", file=sys.stderr)
+        return 1
     return code
 
 

@@ -9,7 +9,7 @@ import argparse
 import json
 from pathlib import Path
 
-from tremula.atomic_files import atomic_open
+from tremula.atomic_files import atomic_open, cannot_write
 from tremula.cli.command import Command, CommandError
 from tremula.profile import Profile
 
@@ -56,7 +56,7 @@ def _write_trace(profile: Profile, path: Path) -> int:
         with atomic_open(path) as file:
             return write_trace(profile, file)
     except OSError as error:
-        raise CommandError(f"the trace {path} cannot be written: {error.strerror or error}") from error
+        raise CommandError(f"the trace {cannot_write(path, error)}") from error
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tremula import log
+from tremula.progress import BarStream
 
 _LAYOUT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}]"
 
@@ -31,7 +32,8 @@ class ProgressBar:
 
             self._start = now
             self._done = 0
-            self._bar = tqdm.tqdm(desc="Graph compilation", total=total, bar_format=_LAYOUT, file=sys.stderr)
+            stream = BarStream(sys.stderr)
+            self._bar = tqdm.tqdm(desc="Graph compilation", total=total, bar_format=_LAYOUT, file=stream)
             log.add_line_hook(self._make_way)
         self._bar.update(progress - self._done)
         self._is_drawn = True

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tremula.atomic_files import atomic_open
+from tremula.atomic_files import atomic_open, cannot_write
 from tremula.formatting import plain
 from tremula.launch.command_line import BadValueError, checked_number, value_of
 from tremula.launch.options import BY_NAME, COUNT, FLAG, INDEX, OPTIONS, SWITCH, Option, Settings
@@ -65,8 +65,9 @@ def export(settings: Settings, path: Path) -> list[str]:
             json.dump(as_json(settings), file, indent=1)
             file.write("\n")
     except (OSError, UnicodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it holds text that is not Unicode"
-        return [f"--export-config: {shown} cannot be written: {reason}."]
+        if isinstance(problem, OSError):
+            return [f"--export-config: {cannot_write(shown, problem)}"]
+        return [f"--export-config: {shown} cannot be written: it holds text that is not Unicode."]
     return []
 
 

@@ -8,6 +8,7 @@ seconds and bytes on the chip come from the chip model (modelled).
 
 from __future__ import annotations
 
+import errno
 import getpass
 import math
 import mmap
@@ -19,6 +20,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
+from tremula import log
+from tremula.atomic_files import cannot_write
 from tremula.errors import Error
 from tremula.machine.systems import MAX_IPUS
 from tremula.private_files import Untrusted, open_to_update
@@ -86,7 +89,8 @@ class Counters:
         try:
             descriptor = open_to_update(path)
             try:
-                if os.fstat(descriptor).st_size < size:
+                info = os.fstat(descriptor)
+                if info.st_size < size or getattr(info, "st_blocks", size) * 512 < size:
                     _allocate(descriptor, size)
                 self._map = mmap.mmap(descriptor, size)
             finally:
@@ -97,10 +101,12 @@ class Counters:
                 "TREMULA_STATE_DIR names another folder."
             ) from None
         except OSError as problem:
-            raise Error(
-                f"The counters of the virtual IPUs, {path}, cannot be opened: {problem.strerror}. Make it "
-                "writable, or name another folder with TREMULA_STATE_DIR."
-            ) from problem
+            log.warn_once(
+                f"counters {path}",
+                f"The counters of the virtual IPUs, {cannot_write(path, problem)} The program goes on; gc-monitor and "
+                "other tools do not see its figures.",
+            )
+            self._map = mmap.mmap(-1, size)
 
     def write(self, ipus: Iterable[int], usage: Usage) -> None:
         """Replace the slots of IPUs (counted in the system). Only who holds them may."""
@@ -136,9 +142,16 @@ class Counters:
 def _allocate(descriptor: int, size: int) -> None:
     """Room on the disk for all slots: a process that writes to a mapped page without any is killed."""
     if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(descriptor, 0, size)
-    else:
-        os.ftruncate(descriptor, size)
+        try:
+            os.posix_fallocate(descriptor, 0, size)
+            return
+        except OSError as problem:
+            if problem.errno not in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):
+                raise
+    os.lseek(descriptor, 0, os.SEEK_END)  # a file system that cannot allocate: what is written has its place
+    missing = size - os.fstat(descriptor).st_size
+    while missing > 0:
+        missing -= os.write(descriptor, bytes(missing))
 
 
 def _packed(usage: Usage) -> bytes:

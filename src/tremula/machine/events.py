@@ -6,15 +6,14 @@ keys are those of the vendor's library of device information.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import json
 import os
 import sys
 from pathlib import Path
 
-from tremula import private_files
-from tremula.atomic_files import atomic_open
+from tremula import log, private_files
+from tremula.atomic_files import atomic_open, cannot_write
 from tremula.formatting import plain
 from tremula.private_files import Untrusted
 from tremula.settings.environment import env
@@ -48,8 +47,11 @@ def record(severity: str, description: str, ipus: list[int], partition: str) -> 
         "partition": partition,
         "description": description,
     }
-    with contextlib.suppress(OSError), atomic_open(path) as file:  # a record must not hide the fault itself
-        json.dump(entry, file, indent=1)
+    try:
+        with atomic_open(path) as file:
+            json.dump(entry, file, indent=1)
+    except OSError as problem:  # a record must not hide the fault itself
+        log.warn_once(f"events {path}", f"The event record {cannot_write(path, problem)}")
 
 
 def last(folder: str = "") -> dict[str, str]:

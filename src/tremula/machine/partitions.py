@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tremula import log, private_files
-from tremula.atomic_files import atomic_open
+from tremula.atomic_files import atomic_open, cannot_write
 from tremula.checked_json import decode
 from tremula.errors import Error
 from tremula.machine.systems import VirtualSystem, folder_of
@@ -182,7 +182,7 @@ def _changing(system: VirtualSystem) -> Iterator[list[Partition]]:
     except Timeout:
         raise Error(f"Another process has been changing {path} for five seconds; try again.") from None
     except OSError as problem:
-        raise Error(f"The list of partitions, {path}, cannot be written: {problem.strerror}.") from problem
+        raise Error(f"The list of partitions, {cannot_write(path, problem)}") from problem
 
 
 def _read(system: VirtualSystem) -> list[Partition]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import platformdirs
 
 from tremula import log
-from tremula.atomic_files import atomic_open
+from tremula.atomic_files import atomic_open, cannot_write
 from tremula.errors import Error
 from tremula.hardware.catalogue import smallest_system, target
 from tremula.hardware.system import System
@@ -94,7 +94,7 @@ def choose(name: str) -> System:
             file.write("# the virtual IPUs of this machine; written by `tremula system use`\n")
             file.write(f"system = {_quoted(name)}\n")
     except OSError as problem:
-        raise Error(f"The choice could not be written to {path}: {problem.strerror}.") from problem
+        raise Error(f"The choice of a system, {cannot_write(path, problem)}") from problem
     return system
 
 

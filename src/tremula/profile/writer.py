@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from tremula import __version__
-from tremula.atomic_files import PendingFile
+from tremula.atomic_files import PendingFile, cannot_write
 from tremula.errors import Error
 from tremula.private_files import Untrusted, make_directory
 from tremula.profile.model import Row
@@ -99,8 +99,9 @@ class ProfileWriter:
                 self._connection.execute(f"PRAGMA {pragma}")
             self._sink = RowSink(self._connection)
         except (OSError, Untrusted, sqlite3.Error) as error:
+            explained = error if isinstance(error, Untrusted) else self._pending.explained(error)
             self._discard()
-            raise _cannot_write(self.path, error) from error
+            raise _cannot_write(self.path, explained) from error
         return self
 
     def add(self, row: Row) -> None:
@@ -108,7 +109,7 @@ class ProfileWriter:
         try:
             self._sink.add(row)
         except sqlite3.Error as error:
-            raise _cannot_write(self.path, error) from error
+            raise _cannot_write(self.path, self._pending.explained(error)) from error
 
     def extend(self, rows: Iterable[Row]) -> None:
         """Write several."""
@@ -124,8 +125,9 @@ class ProfileWriter:
         try:
             self._publish()
         except (OSError, sqlite3.Error) as problem:
+            explained = self._pending.explained(problem)
             self._discard()
-            raise _cannot_write(self.path, problem) from problem
+            raise _cannot_write(self.path, explained) from problem
         except BaseException:
             self._discard()
             raise
@@ -175,8 +177,8 @@ def _host() -> str:
 
 
 def _cannot_write(path: Path, error: Exception) -> Error:
+    why = cannot_write(path, error) if isinstance(error, OSError) else f"{path} cannot be written: {error}."
     return Error(
-        f"The profile {path} could not be written: {error}. What was there before is unchanged; check that the folder "
-        "can be written and has room, or choose another with autoReport.directory.",
+        f"The profile {why} What was there before is unchanged; autoReport.directory names another folder.",
         type="profile_error",
     )

@@ -20,7 +20,7 @@ from typing import Any
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from tremula.atomic_files import atomic_path
+from tremula.atomic_files import atomic_path, cannot_write
 from tremula.checked_json import BadValue, decode
 from tremula.errors import Error
 from tremula.program import control as tree
@@ -104,7 +104,7 @@ def save_program(program: Program, path: str | Path, about: Mapping[str, Any] | 
                 npy.write_array(buffer, array, allow_pickle=False)
                 archive.writestr(_entry(f"{name}.npy"), buffer.getvalue())
     except OSError as problem:
-        raise Error(f"{path} cannot be written: {problem.strerror}. Choose another place.") from None
+        raise Error(cannot_write(path, problem)) from None
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

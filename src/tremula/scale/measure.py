@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from tremula.atomic_files import disk_problem
 from tremula.distributed.host_run import HostRun
 from tremula.errors import Error
 from tremula.formatting import plain
@@ -108,7 +109,10 @@ def _run(
             figures = json.loads((Path(place) / FIGURES).read_text(encoding="utf-8"))
         except TimeoutError as late:
             return str(late)
-        except (OSError, ValueError):
+        except (OSError, ValueError) as problem:
+            full = disk_problem(problem) if isinstance(problem, OSError) else None
+            if full is not None:
+                return full
             return f"the program ended before it could be measured: {_last_words(log)}"
     if "problem" in figures:
         return str(figures["problem"])

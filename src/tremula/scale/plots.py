@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tremula.atomic_files import atomic_path
+from tremula.atomic_files import atomic_path, cannot_write
 from tremula.errors import Error
 from tremula.invariants import instance
 from tremula.scale.row import ScalingStudy
@@ -79,9 +79,7 @@ def draw(study: ScalingStudy, folder: str | Path) -> list[Path]:
             with atomic_path(path) as draft:
                 draft.write_bytes(content)
         except OSError as problem:
-            raise Error(
-                f"The plot {path} cannot be written: {problem.strerror or problem}. Choose another folder."
-            ) from None
+            raise Error(f"The plot {cannot_write(path, problem)}") from None
     return [path for path, _ in drawn]
 
 

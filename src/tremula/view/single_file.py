@@ -17,7 +17,7 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 
-from tremula.atomic_files import write_text_atomically
+from tremula.atomic_files import cannot_write, write_text_atomically
 from tremula.errors import Error
 
 #: where an asset is: (package, name of the file in its folder `assets`)
@@ -60,10 +60,7 @@ def save_page(text: str, path: str | os.PathLike[str], *, type: str = "profile_e
     try:
         write_text_atomically(target, text)
     except OSError as error:
-        raise Error(
-            f"The page {target} could not be written: {error.strerror or error}. Choose another place for it.",
-            type=type,
-        ) from error
+        raise Error(f"The page {cannot_write(target, error)}", type=type) from error
     return len(text.encode("utf-8"))
 
 
