@@ -182,6 +182,15 @@ def test_a_changed_document_is_refused(saved: Path, document: Any, text: str) ->
         ({"op_kind__npy": npy(np.array([Bomb()] * 3, dtype=object))}, "damaged"),
         ({"op_kind__npy": pickle.dumps(Bomb())}, "damaged"),
         ({"op_inputs_values__npy": npy(np.full(50, -7))}, "damaged"),
+        (
+            {"op_kind__npy": npy(np.zeros(3, np.int32)).replace(b"(3,)", b"(3((")},
+            "op_kind.npy is not an array",
+        ),
+        ({"op_kind__npy": npy(np.zeros(3, np.int32)).replace(b"(3,), }", b"(9**9,)}")}, "is not an array"),
+        (
+            {"op_kind__npy": npy(np.zeros(3, np.int32)).replace(b"(3,), }      ", b"(9999999999,)}")},
+            "is not an array",
+        ),
         ({"run__py": b"print()"}, "does not belong"),
         ({"program__json": b"{"}, "damaged"),
         ({"program__json": b"[" * 100_000}, "damaged"),

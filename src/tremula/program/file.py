@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -36,6 +37,7 @@ FORMAT_VERSION = 1
 DOCUMENT = "program.json"
 #: unpacked bytes of a file: a program of a million ops has about 300 MB
 LARGEST_BYTES = 2**30
+_LONGEST_HEADER = 1000
 _PACKING = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 #: the same date in every entry, so that equal programs give equal files
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -171,10 +173,24 @@ def _read(archive: zipfile.ZipFile, path: str | Path) -> tuple[dict[str, Any], d
     arrays = {}
     for name in names:
         if name != DOCUMENT:
-            arrays[name.removesuffix(".npy")] = npy.read_array(
-                io.BytesIO(_bytes(archive, name)), allow_pickle=False, max_header_size=1000
-            )
+            arrays[name.removesuffix(".npy")] = _array(_bytes(archive, name), name)
     return document, arrays
+
+
+def _array(data: bytes, name: str) -> NDArray[Any]:
+    """An array of an entry, whose header claims no more than there is."""
+    file = io.BytesIO(data)
+    try:
+        if npy.read_magic(file) != (1, 0):
+            raise ValueError("another version")
+        shape, _, dtype = npy.read_array_header_1_0(file, max_header_size=_LONGEST_HEADER)
+        if math.prod(shape) * dtype.itemsize != len(data) - file.tell():
+            raise ValueError("another size")
+        file.seek(0)
+        found: NDArray[Any] = npy.read_array(file, allow_pickle=False, max_header_size=_LONGEST_HEADER)
+    except Exception:  # numpy parses the header as Python does, and raises what that raises
+        raise BadValue(f"{name[:80]} is not an array") from None
+    return found
 
 
 def _bytes(archive: zipfile.ZipFile, name: str) -> bytes:
