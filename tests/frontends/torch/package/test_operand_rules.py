@@ -109,3 +109,35 @@ def test_weights_of_a_normalisation_fit_its_input() -> None:
 def test_a_gradient_that_counts_its_indices_is_refused() -> None:
     graph = _backward(lambda w, i: F.embedding(i, w, scale_grad_by_freq=True), torch.randn(16, 4), CLASSES)
     assert "embedding_dense_backward" in str(broken_rule(graph))
+
+
+#: gradients of layers whose kernels take the shape of the gradient on trust
+GRADIENTS = [
+    (lambda x: F.pad(x, (1, 2), mode="reflect"), torch.randn(2, 16, 16)),
+    (lambda x: F.pad(x, (1, 1, 1, 1), mode="replicate"), IMAGE),
+    (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), IMAGE),
+    (lambda x: F.avg_pool2d(x, 2), IMAGE),
+    (lambda x: F.adaptive_avg_pool2d(x, 4), IMAGE),
+    (lambda x: F.conv2d(x, torch.ones(4, 16, 3, 3)), IMAGE),
+    (lambda x: x.unfold(0, 2, 2), torch.randn(16, 16)),
+    (lambda x: torch.cdist(x, x.detach(), 1.0), torch.randn(16, 16)),
+    (lambda x: F.glu(x, 1), torch.randn(16, 16)),
+]
+
+
+@pytest.mark.parametrize(("function", "argument"), GRADIENTS)
+def test_a_gradient_has_the_shape_of_the_result(function: Any, argument: torch.Tensor) -> None:
+    graph = _backward(function, argument)
+    assert broken_rule(graph) is None
+    call = next(node for node in graph.nodes if "backward" in str(node.target))
+    call.update_arg(0, _placeholder(graph, call.args[0], 1, 2, 3))
+    assert "saved values" in str(broken_rule(graph))
+
+
+def test_attention_takes_queries_keys_and_values_that_fit() -> None:
+    query = torch.randn(1, 2, 16, 16)
+    graph = _backward(F.scaled_dot_product_attention, query, query, query)
+    assert broken_rule(graph) is None
+    call = next(node for node in graph.nodes if "flash_attention_for_cpu" in str(node.target))
+    call.update_arg(2, _placeholder(graph, call.args[2], 1, 2, 8, 16))
+    assert "do not fit" in str(broken_rule(graph))

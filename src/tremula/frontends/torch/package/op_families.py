@@ -98,7 +98,7 @@ RANDOM = """
 """
 ORDER = "argsort bucketize isin msort searchsorted sort topk"
 LINEAR_ALGEBRA = """
-    _linalg_det _linalg_eigh _linalg_slogdet _linalg_svd cholesky cholesky_inverse cholesky_solve
+    _linalg_check_errors _linalg_det _linalg_eigh _linalg_slogdet _linalg_svd cholesky cholesky_inverse cholesky_solve
     linalg_cholesky_ex linalg_eig linalg_inv_ex linalg_lstsq linalg_matrix_exp linalg_qr
     linalg_solve_triangular linalg_svdvals triangular_solve _linalg_solve_ex _linalg_eigvals
 """

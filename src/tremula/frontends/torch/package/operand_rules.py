@@ -16,6 +16,8 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+from tremula.frontends.torch.package import op_families
+
 _aten = torch.ops.aten
 
 
@@ -58,15 +60,16 @@ _SIZES = "whose weights do not fit its input"
 
 
 def _like_forward(names: str, forward: Any, arguments: Callable[[Operands], Iterable[Any]]) -> Rule:
-    """Operands `names` (`-`: any) have the shapes and dtypes of what `forward` returns for these arguments."""
+    """Operands have the shapes of what `forward` returns for these arguments; `names`: for each result, with commas."""
 
     def rule(operands: Operands) -> str | None:
         with operands.fake_mode():
             results = forward(*arguments(operands))
         results = results if isinstance(results, tuple | list) else (results,)
-        for name, result in zip(names.split(), results, strict=False):
-            if name != "-" and operands[name] is not None and operands.shape(name) != tuple(result.shape):
-                return _SAVED
+        for group, result in zip(names.split(), results, strict=False):
+            for name in group.split(","):
+                if operands[name] is not None and operands.shape(name) != tuple(result.shape):
+                    return _SAVED
         return None
 
     return rule
@@ -140,6 +143,37 @@ def _embedding_backward(operands: Operands) -> str | None:
     return "which scales by frequency" if operands["scale_grad_by_freq"] else None
 
 
+def _attention(operands: Operands) -> str | None:
+    query, key, value = (operands.shape(name) for name in ("query", "key", "value"))
+    if query is None or key is None or value is None or not len(query) == len(key) == len(value) == 4:
+        return _SIZES
+    sound = query[:2] == key[:2] and query[3] == key[3] and key == value
+    mask = operands.shape("attn_mask")
+    if mask is not None:
+        whole = (*query[:3], key[2])
+        places = zip(reversed(mask), reversed(whole), strict=False)
+        sound = sound and len(mask) in (2, 4) and all(size in (1, most) for size, most in places)
+    return None if sound else _SIZES
+
+
+def _upsampled(operands: Operands) -> str | None:
+    before, after = operands.values("input_size output_size")
+    expected = (*before[:2], *after)
+    sound = min(expected) >= 0 and operands.shape("grad_output") == expected and len(before) == len(expected)
+    return None if sound else _SAVED
+
+
+def _weight_norm(vectors: str, lengths: str) -> Rule:
+    def rule(operands: Operands) -> str | None:
+        shape, axis = operands.shape(vectors), operands["dim"]
+        if shape is None or axis not in (0, len(shape) - 1):
+            return _SIZES
+        expected = tuple(size if place == axis else 1 for place, size in enumerate(shape))
+        return None if operands.shape(lengths) == expected else _SIZES
+
+    return rule
+
+
 #: gates of a recurrent layer by the number of its kind: ReLU, tanh, LSTM, GRU
 _GATES = {0: 1, 1: 1, 2: 4, 3: 3}
 
@@ -161,7 +195,9 @@ def _recurrent(operands: Operands) -> str | None:
     return None if sound else _SIZES
 
 
+_CONVOLUTION = "stride padding dilation transposed output_padding groups"
 _POOL = "self kernel_size stride padding dilation ceil_mode"
+_MEANS = "self kernel_size stride padding ceil_mode count_include_pad divisor_override"
 _NLL = "self target weight reduction ignore_index"
 _ATTENTION = "query key value dropout_p is_causal"
 
@@ -237,18 +273,45 @@ RULES: dict[str, Rule] = {
             "total_weight", 1, _aten.nll_loss2d_forward.default, "target weight reduction ignore_index"
         ),
     ),
-    "_scaled_dot_product_flash_attention_for_cpu_backward": _like_forward(
-        "out logsumexp",
-        _aten._scaled_dot_product_flash_attention_for_cpu.default,
-        lambda o: o.values(_ATTENTION),
+    "_scaled_dot_product_flash_attention_for_cpu": _attention,
+    "_scaled_dot_product_flash_attention_for_cpu_backward": _all(
+        _attention,
+        _like_forward(
+            "out,grad_out logsumexp",
+            _aten._scaled_dot_product_flash_attention_for_cpu.default,
+            lambda o: o.values(_ATTENTION),
+        ),
     ),
+    "_adaptive_avg_pool2d_backward": _like_forward(
+        "grad_output", _aten._adaptive_avg_pool2d.default, lambda o: [o["self"], o["grad_output"].shape[-2:]]
+    ),
+    "_adaptive_avg_pool3d_backward": _like_forward(
+        "grad_output", _aten._adaptive_avg_pool3d.default, lambda o: [o["self"], o["grad_output"].shape[-3:]]
+    ),
+    "avg_pool2d_backward": _like_forward("grad_output", _aten.avg_pool2d.default, lambda o: o.values(_MEANS)),
+    "avg_pool3d_backward": _like_forward("grad_output", _aten.avg_pool3d.default, lambda o: o.values(_MEANS)),
+    "unfold_backward": _like_forward(
+        "grad_in",
+        lambda like, sizes, *rest: _aten.unfold.default(like.new_empty(sizes), *rest),
+        lambda o: o.values("grad_in input_sizes dim size step"),
+    ),
+    "glu_backward": _like_forward("grad_output", _aten.glu.default, lambda o: o.values("self dim")),
+    "convolution_backward": _like_forward(
+        "grad_output",
+        _aten.convolution.default,
+        lambda o: [*o.values("input weight"), None, *o.values(_CONVOLUTION)],
+    ),
+    "_weight_norm_interface": _weight_norm("v", "g"),
     "_cdist_backward": _like_forward(
-        "cdist", _aten._cdist_forward.default, lambda o: [*o.values("x1 x2 p"), None]
+        "cdist,grad", _aten._cdist_forward.default, lambda o: [*o.values("x1 x2 p"), None]
     ),
-    "_weight_norm_interface_backward": _like_forward(
-        "grad_w saved_norms",
-        _aten._weight_norm_interface.default,
-        lambda o: o.values("saved_v saved_g dim"),
+    "_weight_norm_interface_backward": _all(
+        _weight_norm("saved_v", "saved_g"),
+        _like_forward(
+            "grad_w saved_norms",
+            _aten._weight_norm_interface.default,
+            lambda o: o.values("saved_v saved_g dim"),
+        ),
     ),
     "grid_sampler_2d_backward": _like_forward(
         "grad_output",
@@ -261,6 +324,17 @@ RULES: dict[str, Rule] = {
         lambda o: o.values("input grid interpolation_mode padding_mode align_corners"),
     ),
 }
+
+RULES.update(
+    {
+        f"{kind}{axes}d_backward": _like_forward(
+            "grad_output", getattr(_aten, f"{kind}{axes}d").default, lambda o: o.values("self padding")
+        )
+        for kind in ("reflection_pad", "replication_pad")
+        for axes in (1, 2, 3)
+    }
+)
+RULES.update({name: _upsampled for name in op_families.INTERPOLATION.split() if name.endswith("_backward")})
 
 #: operands that nothing may write to between the forward op and this one
 _UNCHANGED = {
@@ -282,7 +356,10 @@ def broken_rule(graph: fx.Graph) -> str | None:
     for node in graph.nodes:
         packet = _packet(node)
         if packet in RULES:
-            problem = RULES[packet](Operands(node))
+            try:
+                problem = RULES[packet](Operands(node))
+            except Exception as found:  # of the forward op, which refuses these operands
+                problem = f"{_SAVED} ({found})"
             if problem is not None:
                 return f"calls {packet}, {problem}"
         if packet in _UNCHANGED:
