@@ -180,3 +180,12 @@ def test_a_cache_that_cannot_be_written_is_pointed_out(monkeypatch: pytest.Monke
     assert finding.level == "warning"
     assert "/proc/tremula cannot be written" in finding.text
     assert "POPTORCH_CACHE_DIR" in finding.text
+
+
+def test_findings_do_not_steer_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = doctor.Finding("ok", "folder", "/home/\x1b[2Jme\x07")
+    monkeypatch.setattr(doctor, "CHECKS", (lambda: iter([hostile]),))
+    main(["doctor"])
+    assert "/home/·[2Jme·" in capsys.readouterr().out

@@ -30,6 +30,7 @@ from tremula.cache.trust import default_root
 from tremula.cli import conflicts
 from tremula.cli.command import Command
 from tremula.errors import Error
+from tremula.formatting import plain
 from tremula.machine import systems
 from tremula.private_files import code_distrust, folder_distrust
 from tremula.settings import VARIABLES, env
@@ -274,7 +275,7 @@ def _run(args: argparse.Namespace) -> int:
     table.add_column(overflow="fold")
     for finding in findings:
         style = _STYLES[finding.level]
-        table.add_row(f"[{style}]{finding.level}[/{style}]", finding.about, escape(finding.text))
+        table.add_row(f"[{style}]{finding.level}[/{style}]", finding.about, escape(plain(finding.text)))
     console = Console(highlight=False, emoji=False)
     console.print(f"Tremula {__version__}")
     console.print(table)

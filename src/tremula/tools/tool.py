@@ -16,6 +16,7 @@ from typing import Any
 
 from tremula import __version__, log
 from tremula.errors import Error
+from tremula.formatting import plain
 from tremula.machine.device_ids import Device, device
 from tremula.machine.occupancy import Occupancy, current_occupancy
 from tremula.settings.environment import VARIABLES, env
@@ -151,7 +152,7 @@ def write_json(value: Any) -> None:
 def remark(text: str) -> None:
     """Tell a person something that scripts do not want to read: it goes to the error stream."""
     sys.stdout.flush()
-    print(text, file=sys.stderr)
+    print(plain(text), file=sys.stderr)
 
 
 def what_this_is(found: Occupancy) -> str:
@@ -162,7 +163,7 @@ def what_this_is(found: Occupancy) -> str:
 
 def _explained(name: str, text: str) -> int:
     with contextlib.suppress(OSError):
-        print(f"{name}: {text}", file=sys.stderr)
+        print(f"{name}: {plain(text)}", file=sys.stderr)
     return 1
 
 
