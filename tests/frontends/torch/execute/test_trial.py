@@ -74,11 +74,12 @@ def test_weights_that_move_otherwise_are_noticed(trained):
     assert "weights" in verdict.difference
 
 
-def test_code_that_fails_is_not_used(trained):
+@pytest.mark.parametrize("kind", [RuntimeError, IndexError])
+def test_code_that_fails_is_not_used(trained, kind):
     executable, chunks = trained
 
     def fail():
-        raise RuntimeError("no kernel")
+        raise kind("no kernel")
 
     verdict = _trial(executable, chunks, _Altered(executable.choice.form, fail))
     assert not verdict.use

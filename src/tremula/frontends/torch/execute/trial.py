@@ -87,7 +87,7 @@ def tried(around: RunContext, quick: Form, compiled: Form, chunks: Chunks) -> Ve
         restore()
         try:
             found = _run(around, compiled, chunks, count)
-        except RuntimeError as problem:
+        except (RuntimeError, IndexError) as problem:
             return Verdict(False, 0.0, f"it fails: {problem}")
         before = restore()
         difference = _difference(reference, found, before)
