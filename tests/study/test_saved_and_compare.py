@@ -94,6 +94,17 @@ def test_other_json_is_refused(data: object, tmp_path: Path) -> None:
         saved.read(path)
 
 
+@pytest.mark.parametrize("value", [0, -1, "2", [2], 2.0, None, True])
+def test_a_number_of_replicas_is_a_number(results: tuple[Result, ...], tmp_path: Path, value: object) -> None:
+    path = tmp_path / "saved.json"
+    saved.save(results, path)
+    document = json.loads(path.read_text())
+    document["findings"][0]["setting"]["replicas"] = value
+    path.write_text(json.dumps(document))
+    with pytest.raises(Error, match=r"saved\.json is damaged: replicas is"):
+        saved.read(path)
+
+
 def test_differences_add_up(results: tuple[Result, ...]) -> None:
     for other in results[1:]:
         found = compare(results[0], other)

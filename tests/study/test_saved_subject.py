@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -97,6 +99,24 @@ def test_a_changed_description_is_refused(stack: Callable[..., Subject], tmp_pat
                 archive.writestr(name, data)
         with pytest.raises(Error, match=text):
             ask.saved_program(path)
+
+
+def test_an_op_in_a_segment_that_is_not_there_is_refused(
+    stack: Callable[..., Subject], tmp_path: Path
+) -> None:
+    path = tmp_path / "stack.program"
+    ask.save_program(stack(), path)
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    stages = np.load(io.BytesIO(content["op_stage.npy"]))
+    stages[0] = 2**31 - 1
+    changed = io.BytesIO()
+    np.save(changed, stages)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in (content | {"op_stage.npy": changed.getvalue()}).items():
+            archive.writestr(name, data)
+    with pytest.raises(Error, match=r"stack\.program is damaged: the op .* is in segment 2147483647"):
+        ask.saved_program(path)
 
 
 def test_the_command_loads_no_framework(stack: Callable[..., Subject], tmp_path: Path) -> None:

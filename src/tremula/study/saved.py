@@ -45,9 +45,23 @@ def read(path: str | Path) -> list[Result]:
     if not isinstance(results, list) or not results:
         raise Error(f"{path} holds no estimates.")
     try:
-        return [decode(Result, each) for each in results]
+        found = [decode(Result, each) for each in results]
+        for result in found:
+            _check_counts(result)
+        return found
     except BadValue as problem:
         raise Error(f"{path} is damaged: {problem}. Save the estimate again.") from None
+
+
+#: settings that figures are divided by
+_COUNTS = ("ipus", "replicas", "stages", "micro_batch", "accumulation", "device_iterations")
+
+
+def _check_counts(result: Result) -> None:
+    for name in _COUNTS:
+        value = result.setting.get(name, 1)
+        if type(value) is not int or value < 1:
+            raise BadValue(f"{name} is {str(value)[:40]!r}, which is no number of them")
 
 
 def read_one(name: str | PathLike[str]) -> Result:

@@ -17,6 +17,7 @@ from tremula.errors import Error
 from tremula.program.file import load_program, save_program
 from tremula.program.loops import Loops
 from tremula.program.lowered import LoweringSettings
+from tremula.program.op import Phase
 from tremula.program.program import Program
 from tremula.program.stages import Mode, StageSummary
 from tremula.program.variant import CapturedVariant, InputType, Variant
@@ -91,6 +92,8 @@ def load_subject(path: str | Path, dialects: dict[str, Dialect]) -> SavedSubject
     program, data = load_program(path)
     try:
         about = decode(_About, data)
+        if not about.own.phased:
+            _check_segments(program, len(about.captured.own))
     except BadValue as problem:
         raise Error(f"{path} is damaged: {problem}. Save the program again.") from None
     if about.front_end not in dialects:
@@ -98,6 +101,15 @@ def load_subject(path: str | Path, dialects: dict[str, Dialect]) -> SavedSubject
             f"{path} was made by the front end {about.front_end[:40]!r}, which this version does not have."
         )
     return SavedSubject(program, about, dialects[about.front_end])
+
+
+def _check_segments(program: Program, segments: int) -> None:
+    """Every op of a step is in one of the segments, which a layout looks up by their number."""
+    last = program.forward_stages - 1
+    for op in program.ops:
+        segment = {Phase.FORWARD: op.stage, Phase.BACKWARD: 2 * last - op.stage}.get(op.phase, 0)
+        if not 0 <= segment < segments:
+            raise BadValue(f"the op {op.name[:80]} is in segment {segment}, but there are {segments}")
 
 
 class SavedSubject:
