@@ -127,6 +127,18 @@ def test_the_budget_is_kept_and_told() -> None:
     assert "Not tried" in str(found)
 
 
+def test_without_searches_pipelines_are_looked_for_only_where_nothing_fits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from tremula.advise import advise as engine
+    from tremula.advise.rules import layout
+
+    monkeypatch.setattr(engine, "RULES", (layout.over_ipus,))
+    fitting = advise(*trained(), search=False)
+    assert not fitting.tried
+    assert advise(*too_large(), search=False).tried
+
+
 def test_an_answer_without_a_case_says_why() -> None:
     study, _ = trained()
     with pytest.raises(Error, match="no such chip"):

@@ -91,6 +91,7 @@ def advise(
     about: Case | Answer,
     *,
     budget_seconds: float = 30.0,
+    search: bool = True,
     tell: ProgressCallback | None = None,
     found: Callable[[Advice], None] | None = None,
 ) -> AdviceList:
@@ -98,14 +99,14 @@ def advise(
 
     No new change is tried after `budget_seconds`; settings are tried before captures, those before searches. `found`
     gets each piece that is worth listing as soon as it was tried; Ctrl-C then ends the search, and what was found is
-    listed.
+    listed. Without `search`, a pipeline is only searched for where the case does not fit.
     """
     if isinstance(about, Answer):
         if about.case is None:
             raise Error(f"There is no configuration to advise about: {about.problem}")
         about = about.case
     with bar("Looking for advice", tell) as progress:
-        return _Advising(study, about, budget_seconds, progress, found).result()
+        return _Advising(study, about, budget_seconds, progress, found, search=search).result()
 
 
 def _planned(case: Case) -> tuple[object, ...]:
@@ -124,12 +125,15 @@ class _Advising:
         budget: float,
         tell: ProgressCallback,
         found: Callable[[Advice], None] | None,
+        *,
+        search: bool,
     ) -> None:
         self._report = found
         self._began = time.perf_counter()
         self._study, self._case, self._budget, self._tell = study, case, budget, tell
         self._found = study.estimate(case)
         self._before = result_of(self._found)
+        self._search = search or not self._before.runs
         self._tried: list[Advice] = []
         self._refused: list[tuple[str, str]] = []
         self._untried: list[str] = []
@@ -180,7 +184,7 @@ class _Advising:
     def _attempt(self, change: Change) -> None:
         if change.search is not None and any(a.rule == change.rule and a.after.runs for a in self._tried):
             return  # fewer IPUs were enough
-        if self._spent:
+        if self._spent or (change.search is not None and not self._search):
             self._untried.append(change.title)
             return
         self._count += 1

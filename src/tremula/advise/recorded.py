@@ -12,7 +12,7 @@ from tremula.study.case import Study
 from tremula.study.question import Setting
 from tremula.study.subject import Subject
 
-#: seconds after which no new change is tried: settings take hundredths of one, captures and searches whole ones
+#: seconds after which no new change is tried: settings take hundredths of one, captures whole ones
 _SECONDS = 5.0
 _MOST = 10
 #: characters of a text
@@ -26,7 +26,8 @@ def recorded_advice(subject: Subject) -> list[model.Advice]:
         Error: there is no estimate of it.
     """
     study = Study(subject)
-    found = advise(study, answer(study, Setting()), budget_seconds=_SECONDS, tell=lambda _what, _share: None)
+    about = answer(study, Setting())
+    found = advise(study, about, budget_seconds=_SECONDS, search=False, tell=lambda _what, _share: None)
     return [
         model.Advice(
             title=plain(each.title, _LONGEST),
