@@ -96,7 +96,7 @@ class PendingFile:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as cause:
-            return OSError(cause.errno, cause.strerror, str(self.path))
+            return OSError(cause.errno, cause.strerror or str(cause), str(self.path))
         return problem
 
     def _link(self) -> None:
