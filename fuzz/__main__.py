@@ -7,16 +7,15 @@ import sys
 import time
 from pathlib import Path
 
-from fuzz.runner import Run, Tally
+from fuzz.runner import Run
+from fuzz.tally import Tally, print_summary
 from fuzz.targets import TARGETS
-
-_SHOWN = 10
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Fuzz the chosen targets in turn; 1 if a case failed."""
+    """Fuzz the chosen targets in turn; 1 if a case failed or a process was left behind."""
     parser = argparse.ArgumentParser(
-        prog="python -m fuzz", description="Tries hostile files against Tremula."
+        prog="python -m fuzz", description="Tries hostile files, kills and interrupts against Tremula."
     )
     parser.add_argument(
         "--minutes", type=float, help="stop after this time (default 10, unless --cases is given)"
@@ -37,8 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
     finally:
         for run in runs:
             run.close()
-    _print(tallies, options.seed)
-    return 1 if any(tally.failures for tally in tallies) else 0
+    print_summary(tallies, options.seed)
+    return 0 if all(tally.clean for tally in tallies) else 1
 
 
 def _fuzz(runs: list[Run], minutes: float | None, cases: int | None) -> list[Tally]:
@@ -51,21 +50,6 @@ def _fuzz(runs: list[Run], minutes: float | None, cases: int | None) -> list[Tal
                 run.step(min(left[run], run.batch))
                 left[run] -= run.tally.tried - before
     return [run.tally for run in runs]
-
-
-def _print(tallies: list[Tally], seed: int) -> None:
-    print(f"{'target':<16}{'tried':>8}{'survived':>10}{'failed':>8}{'read':>8}{'refused':>9}   (seed {seed})")
-    for tally in tallies:
-        counts = (
-            f"{tally.tried:>8}{tally.survived:>10}{len(tally.failures):>8}{tally.read:>8}{tally.refused:>9}"
-        )
-        print(f"{tally.name:<16}{counts}")
-    for tally in tallies:
-        for number, problem in tally.failures[:_SHOWN]:
-            print(f"{tally.name} case {number}: {problem}")
-    total = sum(tally.tried for tally in tallies)
-    failed = sum(len(tally.failures) for tally in tallies)
-    print(f"{total:,} tried, {total - failed:,} survived, {failed:,} failed")
 
 
 if __name__ == "__main__":

@@ -12,76 +12,47 @@ import resource
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-#: events of the interpreter that mean that code, or a program, was started
-_STARTS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "pickle.find_class")
-_WRITES = (
-    "os.mkdir",
-    "os.rename",
-    "os.remove",
-    "os.rmdir",
-    "os.link",
-    "os.symlink",
-    "os.truncate",
-    "os.chmod",
-)
+from fuzz.tally import Kind
+from fuzz.target import Events, LeftBehindError, Target
+from fuzz.watch import Watch
+
 #: address space: a size that is believed before it is checked fails here
 _MOST_BYTES = 24 << 30
 _MOST_SECONDS = 60
 
 
-class Watch:
-    """Notes what a case starts, and what it writes outside of `folder`."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = os.path.realpath(folder)
-        self.active = False
-        self.seen: list[str] = []
-        sys.addaudithook(self._event)
-
-    def _event(self, event: str, args: tuple[Any, ...]) -> None:
-        if not self.active:
-            return
-        if event in _STARTS:
-            self.seen.append(f"{event} {args[:2]!r:.100}")
-        elif event == "open" and args[0] is not None and not isinstance(args[0], int):
-            if args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-                self._wrote(event, args[0])
-        elif event in _WRITES:
-            for each in args[:2] if event in ("os.rename", "os.link", "os.symlink") else args[:1]:
-                self._wrote(event, each)
-
-    def _wrote(self, event: str, path: Any) -> None:
-        if isinstance(path, int):
-            return
-        where = os.path.realpath(os.fspath(path))
-        where = where.decode(errors="replace") if isinstance(where, bytes) else where
-        if not where.startswith((self._folder, "/dev/null", "/proc/", "/dev/shm/")):
-            self.seen.append(f"{event} {where[:100]!r}")
-
-
 def main(name: str, seed: int, first: int, count: int, folder: Path) -> None:
     """Try the cases `first` to `first + count`; the file of a case that is under way is `case` in `folder`."""
-    from fuzz.targets import TARGETS
+    from fuzz.targets import find
 
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
-    target = TARGETS[name]()
-    out = sys.stdout
+    target = find(name)
+    cases = [(number, random.Random(f"{seed} {name} {number}")) for number in range(first, first + count)]
+    if isinstance(target, Events):
+        # what the processes of a case print goes to stderr; the lines for the runner keep their pipe
+        with os.fdopen(os.dup(1), "w") as out:
+            os.dup2(2, 1)
+            _try_events(target, cases, folder, out)
+    else:
+        _try_files(target, cases, folder, sys.stdout)
+
+
+def _try_files(target: Target, cases: list[tuple[int, random.Random]], folder: Path, out: IO[str]) -> None:
     valid = [path.read_bytes() for path in sorted((folder / "valid").iterdir())]
     refusals = target.refusals()
     if not target.guarded:
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))
     watch = Watch(folder)
-    for number in range(first, first + count):
-        rng = random.Random(f"{seed} {name} {number}")
+    for number, rng in cases:
         case = folder / "case"
         case.write_bytes(target.mutate(rng.choice(valid), rng))
         _say(out, number=number, state="begun")
         faulthandler.dump_traceback_later(_MOST_SECONDS, exit=True)
-        problem = ""
+        kind, problem = Kind.WRONG, ""
         printed = io.StringIO()
         watch.active = True
         try:
@@ -95,16 +66,48 @@ def main(name: str, seed: int, first: int, count: int, folder: Path) -> None:
             if "\x1b" in str(refused):
                 problem = f"has an escape byte: {str(refused)!r}"
         except BaseException as other:
-            state, problem = "failed", f"{type(other).__name__}: {other}"
+            state, (kind, problem) = "failed", _judged(other)
         finally:
             watch.active = False
         if "\x1b" in printed.getvalue():
             problem = "an escape sequence of the file was printed"
         if watch.seen:
-            problem = "; ".join(watch.seen[:3])
+            kind, problem = watch.seen[0][0], "; ".join(text for _, text in watch.seen[:3])
             watch.seen.clear()
         faulthandler.cancel_dump_traceback_later()
-        _say(out, number=number, state="failed" if problem else state, problem=problem[:400])
+        _say(out, number=number, state="failed" if problem else state, kind=kind, problem=problem[:400])
+
+
+def _try_events(target: Events, cases: list[tuple[int, random.Random]], folder: Path, out: IO[str]) -> None:
+    attempt = target.begin(folder)
+    outside = folder / "outside"
+    for number, rng in cases:
+        _say(out, number=number, state="begun")
+        faulthandler.dump_traceback_later(target.seconds, exit=True)
+        kind, problem, sort = Kind.WRONG, "", ""
+        try:
+            sort = attempt(number, rng)
+        except BaseException as other:
+            kind, problem = _judged(other)
+        if outside.exists():
+            kind, problem = Kind.OUTSIDE, "; ".join(outside.read_text(encoding="utf-8").splitlines()[:3])
+            outside.unlink()
+        faulthandler.cancel_dump_traceback_later()
+        _say(
+            out,
+            number=number,
+            state="failed" if problem else "survived",
+            sort=sort,
+            kind=kind,
+            problem=problem[:400],
+        )
+
+
+def _judged(problem: BaseException) -> tuple[Kind, str]:
+    text = f"{type(problem).__name__}: {problem}"
+    if isinstance(problem, LeftBehindError):
+        return Kind.LEFT, text
+    return (Kind.WRONG if isinstance(problem, AssertionError) else Kind.CRASH), text
 
 
 def _say(out: Any, **fields: Any) -> None:

@@ -10,34 +10,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz.targets import TARGETS
+from fuzz import processes
+from fuzz.tally import Failure, Kind, Tally
+from fuzz.target import Events
+from fuzz.targets import find
 
 _ROOT = Path(__file__).resolve().parent.parent
 _BATCH_SECONDS = 600
-
-
-@dataclass
-class Tally:
-    """What became of the cases of one target."""
-
-    name: str
-    read: int = 0
-    refused: int = 0
-    #: of each: the number of the case and what happened
-    failures: list[tuple[int, str]] = field(default_factory=list)
-
-    @property
-    def tried(self) -> int:
-        """All cases."""
-        return self.read + self.refused + len(self.failures)
-
-    @property
-    def survived(self) -> int:
-        """Cases that were read, or refused as they should be."""
-        return self.read + self.refused
+#: processes of a batch that are still there after this time were left behind
+_GRACE_SECONDS = 10
 
 
 class Run:
@@ -45,7 +28,7 @@ class Run:
 
     def __init__(self, name: str, seed: int, keep: Path | None = None) -> None:
         self.tally = Tally(name)
-        self._target = TARGETS[name]()
+        self._target = find(name)
         self.batch = self._target.batch
         self._seed = seed
         self._keep = keep
@@ -53,7 +36,7 @@ class Run:
         self.folder = Path(tempfile.mkdtemp(prefix=f"fuzz-{name}-"))
         self._guard = _guard_pages(self.folder) if self._target.guarded else None
         (self.folder / "valid").mkdir()
-        code = f"from pathlib import Path; from fuzz.targets import TARGETS; TARGETS[{name!r}]().make(Path('valid'))"
+        code = f"from pathlib import Path; from fuzz.targets import find; find({name!r}).make(Path('valid'))"
         subprocess.run([sys.executable, "-c", code], cwd=self.folder, env=self._environment(), check=True)
 
     def step(self, count: int | None = None) -> Tally:
@@ -92,6 +75,7 @@ class Run:
             except subprocess.TimeoutExpired:
                 child.kill()
                 said, _ = child.communicate()
+        self.tally.left_behind += processes.left(str(self.folder), _GRACE_SECONDS)
         begun: int | None = None
         for line in _lines(said):
             if line["state"] == "begun":
@@ -99,19 +83,21 @@ class Run:
                 continue
             begun, self._next = None, line["number"] + 1
             if line["state"] == "failed":
-                self._fail(line["number"], line["problem"])
+                self._fail(line["number"], Kind(line["kind"]), line["problem"])
             elif line["state"] == "read":
                 self.tally.read += 1
+            elif line["state"] == "survived":
+                self.tally.events[line["sort"]] += 1
             else:
                 self.tally.refused += 1
         if begun is not None:
-            self._fail(begun, f"the process ended: {_ending(child.returncode)}; {_where(errors)}")
+            self._fail(begun, Kind.CRASH, f"the process ended: {_ending(child.returncode)}; {_where(errors)}")
             self._next = begun + 1
         elif child.returncode:
             raise RuntimeError(f"{self.tally.name}: {errors.read_text(errors='replace')[-2000:]}")
 
-    def _fail(self, number: int, problem: str) -> None:
-        self.tally.failures.append((number, problem))
+    def _fail(self, number: int, kind: Kind, problem: str) -> None:
+        self.tally.failures.append(Failure(number, kind, problem))
         if self._keep is not None:
             self._keep.mkdir(parents=True, exist_ok=True)
             case = self.folder / "case"
@@ -140,6 +126,10 @@ class Run:
             "TREMULA_SUMMARY": "0",
             "TREMULA_EXECUTION": "quick",
         }
+        if isinstance(self._target, Events):
+            watched = str(_ROOT / "fuzz" / "watched")
+            environment["PYTHONPATH"] = os.pathsep.join([watched, environment["PYTHONPATH"]])
+            environment["FUZZ_FOLDER"] = str(self.folder)
         if guard and self._guard is not None:
             environment["LD_PRELOAD"] = str(self._guard)
         return environment

@@ -1,4 +1,4 @@
-"""What a fuzz target is."""
+"""What a fuzz target is: a kind of file, or a kind of event."""
 
 from __future__ import annotations
 
@@ -31,3 +31,28 @@ class Target:
     batch: int = 100
     #: whether the text of a refusal names the file
     names_file: bool = True
+
+
+@dataclass(frozen=True)
+class Events:
+    """One kind of event at random moments: a kill, an interrupt.
+
+    Attributes:
+        name: as on the command line.
+        make: writes what the cases need into a folder.
+        begin: prepares a process for cases, in a folder; gives the function that tries one. It takes the number of the
+            case and a generator, and returns the sort of event. An AssertionError is a wrong result.
+        batch: cases in one process.
+        seconds: the most that one case may take.
+    """
+
+    name: str
+    make: Callable[[Path], object]
+    begin: Callable[[Path], Callable[[int, random.Random], str]]
+    batch: int = 50
+    seconds: int = 180
+    guarded = False
+
+
+class LeftBehindError(Exception):
+    """Processes are there that should have ended."""

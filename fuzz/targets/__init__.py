@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
-from fuzz.target import Target
+from fuzz.target import Events, Target
 
 #: target -> the module that holds it
 _MODULES = {
@@ -19,15 +19,28 @@ _MODULES = {
     "cosmoflow": "science",
     "configurations": "configurations",
     "logs": "logs",
+    "kills": "kills",
+    "interrupts": "interrupts",
 }
 
 
-def _maker(name: str) -> Callable[[], Target]:
-    def made() -> Target:
-        target: Target = getattr(importlib.import_module(f"fuzz.targets.{_MODULES[name]}"), name.upper())
+def _maker(name: str) -> Callable[[], Target | Events]:
+    def made() -> Target | Events:
+        target: Target | Events = getattr(
+            importlib.import_module(f"fuzz.targets.{_MODULES[name]}"), name.upper()
+        )
         return target
 
     return made
 
 
-TARGETS: dict[str, Callable[[], Target]] = {name: _maker(name) for name in _MODULES}
+TARGETS: dict[str, Callable[[], Target | Events]] = {name: _maker(name) for name in _MODULES}
+
+
+def find(name: str) -> Target | Events:
+    """A target by its name, or one from elsewhere by `module:NAME`."""
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        return TARGETS[name]()
+    target: Target | Events = getattr(importlib.import_module(module), attribute)
+    return target
