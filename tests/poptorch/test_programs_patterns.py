@@ -95,3 +95,25 @@ def test_half_precision_classifier_trains_with_stochastic_rounding(half_partials
     assert losses[0].dtype is torch.half
     torch.testing.assert_close(losses[0].float(), reference, rtol=0.02, atol=0.0)
     assert losses[-1] < 0.8 * losses[0]
+
+
+class _MovesItsConstant(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.tensor([2.0, 3.0])  # no buffer: it is moved to the input's device in forward
+
+    def forward(self, x):
+        self.scale = self.scale.to(x.device)
+        return x * self.scale
+
+
+def test_a_part_that_moves_a_plain_tensor_in_forward_runs_on_the_host_and_compiles_again():
+    part = _MovesItsConstant()
+    model = torch.nn.Sequential(part)
+    x = torch.ones(1, 2)
+    first = poptorch.inferenceModel(model)
+    assert torch.equal(first(x), torch.tensor([[2.0, 3.0]]))
+    assert type(part.scale) is torch.Tensor
+    assert torch.equal(model(x), torch.tensor([[2.0, 3.0]]))
+    first.destroy()
+    assert torch.equal(poptorch.inferenceModel(model)(x), torch.tensor([[2.0, 3.0]]))

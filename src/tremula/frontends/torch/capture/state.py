@@ -29,6 +29,7 @@ class StateSlots:
     """The slots of one module tree, parameters first."""
 
     def __init__(self, module: torch.nn.Module) -> None:
+        self._owners = list(module.modules())
         self._parameters: dict[int, _Slot] = {}
         self._buffers: dict[int, _Slot] = {}
         for prefix, owner in module.named_modules(remove_duplicate=False):
@@ -83,7 +84,13 @@ class StateSlots:
 
     @contextlib.contextmanager
     def filled(self, values: Sequence[torch.Tensor]) -> Iterator[None]:
-        """The module holds `values` in its slots."""
+        """The module holds `values` in its slots; afterwards it has its tensors back, plain attributes included."""
+        plain = [
+            (vars(owner), key, value)
+            for owner in self._owners
+            for key, value in vars(owner).items()
+            if isinstance(value, torch.Tensor)
+        ]
         for slot, value in zip(self._slots, values, strict=True):
             for owner, key in slot.places:
                 self._table(slot, owner)[key] = value
@@ -94,6 +101,11 @@ class StateSlots:
             for slot in self._slots:
                 for owner, key in slot.places:
                     self._table(slot, owner)[key] = slot.tensor
+            for attributes, key, tensor in plain:
+                if isinstance(
+                    attributes.get(key), FakeTensor
+                ):  # assigned in forward: self.x = self.x.to(device)
+                    attributes[key] = tensor
 
     def check_unchanged(self) -> None:
         """Raise if forward replaced or removed a parameter or buffer."""
