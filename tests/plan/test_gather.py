@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tremula.hardware.catalogue import chip
@@ -94,6 +94,7 @@ def test_updates_are_above_the_roofline(work: Scatter) -> None:
         assert step.flops <= 2 * tile.vector_width(work.dtype) * step.compute_cycles * step.tiles
 
 
+@example(Scatter(2, 100, 197, "fp32", "add"), 7)
 @given(UPDATES, st.integers(0, 2000))
 def test_more_updates_take_no_less_time(work: Scatter, more: int) -> None:
     larger = replace(work, updates=work.updates + more)

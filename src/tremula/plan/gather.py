@@ -26,8 +26,9 @@ SOURCE = "PopLibs popops/DynamicSlice.cpp (embedding planner), popops/Performanc
 _INDEX_BYTES = 4
 #: groups that share the lookups: the table is sent to all of them, so many are as dear as two
 _LOOKUP_GROUPS = (1, 1 << 20)
-#: groups that share the updates: each has sums of its own, which are to be added up
-_UPDATE_GROUPS = (1, 2, 4, 8, 16, 32, 64)
+#: groups that share the updates: each has sums of its own, which are to be added up. All numbers are tried, so that
+#: fewer updates never take longer than more of them
+_UPDATE_GROUPS = tuple(range(1, 65))
 
 
 def plan_gather(work: Gather, planner: Planner) -> Cost:
