@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from fuzz.runner import Run
-from fuzz.tally import Tally, print_summary
+from fuzz.tally import print_summary
 from fuzz.targets import TARGETS
 
 
@@ -31,16 +31,22 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"there is no target {', '.join(unknown)}; there are {', '.join(TARGETS)}")
     minutes = options.minutes if options.minutes or options.cases else 10.0
     runs = [Run(name, options.seed, options.keep) for name in names]
+    interrupted = False
     try:
-        tallies = _fuzz(runs, minutes, options.cases)
+        _fuzz(runs, minutes, options.cases)
+    except KeyboardInterrupt:
+        interrupted = True
     finally:
         for run in runs:
             run.close()
+    tallies = [run.tally for run in runs]
     print_summary(tallies, options.seed)
+    if interrupted:
+        return 130
     return 0 if all(tally.clean for tally in tallies) else 1
 
 
-def _fuzz(runs: list[Run], minutes: float | None, cases: int | None) -> list[Tally]:
+def _fuzz(runs: list[Run], minutes: float | None, cases: int | None) -> None:
     end = time.monotonic() + 60 * minutes if minutes else float("inf")
     left = dict.fromkeys(runs, cases if cases is not None else sys.maxsize)
     while any(left.values()) and time.monotonic() < end:
@@ -49,7 +55,6 @@ def _fuzz(runs: list[Run], minutes: float | None, cases: int | None) -> list[Tal
                 before = run.tally.tried
                 run.step(min(left[run], run.batch))
                 left[run] -= run.tally.tried - before
-    return [run.tally for run in runs]
 
 
 if __name__ == "__main__":

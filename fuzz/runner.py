@@ -47,7 +47,8 @@ class Run:
         return self.tally
 
     def close(self) -> None:
-        """Remove the folder."""
+        """End what an interrupted batch left, and remove the folder."""
+        processes.left(str(self.folder), 0)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _batch(self, count: int) -> None:
