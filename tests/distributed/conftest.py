@@ -17,6 +17,8 @@ import pytest
 import torch
 from torch import distributed
 
+from tremula.atomic_files import write_text_atomically
+
 #: what every script begins with: a model, data of the whole run, and how it is trained
 _PRELUDE = Path(__file__).parent / "training_run.py"
 _TIMEOUT_S = 110
@@ -77,8 +79,10 @@ class Run:
         path = self._folder / "script.py"
         # not at the top: processes that load data import the script, too
         body = textwrap.indent(textwrap.dedent(script), "    ")
-        path.write_text(
-            f"{_PRELUDE.read_text()}\n\ndef main():\n{body}\n\nif __name__ == '__main__':\n    main()\n"
+        # an instance that was started before may just be reading it
+        write_text_atomically(
+            path,
+            f"{_PRELUDE.read_text()}\n\ndef main():\n{body}\n\nif __name__ == '__main__':\n    main()\n",
         )
         command = [sys.executable, str(path), str(self._left(rank))]
         process = subprocess.Popen(
