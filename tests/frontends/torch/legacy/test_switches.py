@@ -72,7 +72,6 @@ def test_whole_objects_need_a_switch_of_their_own_which_warns(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("habit", "said"),
     [
-        (lambda: np.infty, f"numpy has removed np.infty. {SWITCH}=1"),  # type: ignore[attr-defined]
         (lambda: np.float, f"numpy has removed np.float. {SWITCH}=1"),  # type: ignore[attr-defined]
         (lambda: torch.utils.data.Sampler([1]), f"no longer take a data source. {SWITCH}=1"),
         (
