@@ -313,9 +313,8 @@ class DataLoader(torch.utils.data.DataLoader):
             f"{'' if batch_sampler is None else f' in {there} micro-batches'}, and one call of the model takes "
             f"{needed} {unit}; {product} = {combined} samples. Give more samples, or lower one of these numbers."
         )
-        if (
-            mode == DataLoaderMode.Async
-        ):  # its process would stop: there is no first batch, whose shapes it needs
+        # the process of an asynchronous loader needs the shapes of a first batch
+        if mode == DataLoaderMode.Async:
             raise Error(message)
         logger.warning("%s Every epoch of this loader is empty.", message)
 

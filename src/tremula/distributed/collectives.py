@@ -109,8 +109,8 @@ class Group:
             late = [m for m in self.members if not self.store.check([f"joined/{m}"])]
             if late:
                 return Error(
-                    f"Instance {self.instance} waited {self._seconds:g} s for {named(late)} of {self.run_size}, in "
-                    "vain. Has every instance started, and does each one train a distributed model or call init()? "
+                    f"Instance {self.instance} waited {self._seconds:g} s for {named(late)} of {self.run_size} without an "
+                    "answer. Has every instance started, and does each one train a distributed model or call init()? "
                     "A longer wait: target.hostSyncTimeout in POPLAR_RUNTIME_OPTIONS.",
                     type=stack_layers.INSTANCE_ERROR,
                 )
@@ -197,7 +197,7 @@ class Group:
             missing = self._missing.describe() or "another instance is missing"
             log.layer("tremula").debug("instance %d: %s", self.instance, problem)
             self._broken = Error(
-                f"Instance {self.instance} of {self.run_size} waits for the others in vain: {missing}. Look at the "
+                f"Instance {self.instance} of {self.run_size} cannot go on without the others: {missing}. Look at the "
                 "first message of that instance. An instance that is only slow gets more time with "
                 f"target.hostSyncTimeout in POPLAR_RUNTIME_OPTIONS (seconds; now {self._seconds:g}).",
                 type=stack_layers.INSTANCE_ERROR,

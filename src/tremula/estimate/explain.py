@@ -252,9 +252,8 @@ def _memory(estimate: Estimate) -> Explanation:
 
 
 def _of_peak(estimate: Estimate) -> Explanation:
-    from tremula.estimate.figures import (
-        matrix_peak,
-    )  # figures are made of estimates, which explain themselves
+    # imported here: figures are made of estimates, which explain themselves
+    from tremula.estimate.figures import matrix_peak
 
     dtype, peak = matrix_peak(estimate)
     ipus = estimate.loops.replicas * estimate.deployment.ipus_per_replica
