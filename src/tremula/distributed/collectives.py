@@ -109,8 +109,8 @@ class Group:
             late = [m for m in self.members if not self.store.check([f"joined/{m}"])]
             if late:
                 return Error(
-                    f"Instance {self.instance} waited {self._seconds:g} s for {named(late)} of {self.run_size} without an "
-                    "answer. Has every instance started, and does each one train a distributed model or call init()? "
+                    f"Instance {self.instance} waited {self._seconds:g} s for {named(late)} of {self.run_size} without "
+                    "an answer. Has every instance started, and does each one train a distributed model or call init()? "
                     "A longer wait: target.hostSyncTimeout in POPLAR_RUNTIME_OPTIONS.",
                     type=stack_layers.INSTANCE_ERROR,
                 )
