@@ -110,8 +110,8 @@ class Group:
             if late:
                 return Error(
                     f"Instance {self.instance} waited {self._seconds:g} s for {named(late)} of {self.run_size} without "
-                    "an answer. Has every instance started, and does each one train a distributed model or call init()? "
-                    "A longer wait: target.hostSyncTimeout in POPLAR_RUNTIME_OPTIONS.",
+                    "an answer. Has every instance started, and does each train a distributed model or call init()? A "
+                    "longer wait: target.hostSyncTimeout in POPLAR_RUNTIME_OPTIONS.",
                     type=stack_layers.INSTANCE_ERROR,
                 )
         return Error(
