@@ -146,7 +146,7 @@ def _hold(ipus: int, tell: Callable[[object], None]) -> None:
 
 
 def kill_run(program: Path, place: Path, rng: random.Random) -> str:
-    """Kill poprun, or one of its two instances."""
+    """Kill poprun, its worker, or one of its two instances."""
     mark = f"fuzz-{secrets.token_hex(8)}"
     command = [sys.executable, "-m", "tremula.launch", "--num-instances", "2", "--num-replicas", "2"]
     with open(place / "output", "wb") as output:
@@ -157,11 +157,16 @@ def kill_run(program: Path, place: Path, rng: random.Random) -> str:
             stderr=output,
             env={**os.environ, "FUZZ_CASE": mark},
         )
-    victim = rng.choice(("poprun", "instances"))
+    victim = rng.choice(("poprun", "worker", "instances"))
     if victim == "poprun":
         time.sleep(rng.uniform(0, _LAUNCHING_SECONDS))
         run.kill()
         expected = -signal.SIGKILL
+    elif victim == "worker":
+        worker = _worker(run)
+        time.sleep(rng.uniform(0, _LAUNCHING_SECONDS))
+        os.kill(worker, signal.SIGKILL)
+        expected = 128 + signal.SIGKILL
     else:
         os.kill(_instance(place / str(rng.randrange(2)), run), signal.SIGKILL)
         expected = 128 + signal.SIGKILL
@@ -175,6 +180,14 @@ def kill_run(program: Path, place: Path, rng: random.Random) -> str:
     assert code == expected, f"{victim} killed: poprun ended with {code}: {said}"
     _take_all()
     return victim
+
+
+def _worker(run: subprocess.Popen[bytes]) -> int:
+    """The process that does poprun's work."""
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
+    while not (found := children.read_text().split()):
+        time.sleep(0.001)
+    return int(found[0])
 
 
 def _instance(told: Path, run: subprocess.Popen[bytes]) -> int:

@@ -40,7 +40,7 @@ def no_launcher_around(monkeypatch: pytest.MonkeyPatch) -> None:
 class Started:
     """A poprun that runs, and the processes that belong to it."""
 
-    def __init__(self, words: list[str], mark: str) -> None:
+    def __init__(self, words: list[str], mark: str, process_group: int | None) -> None:
         self._mark = mark
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tremula.launch", *words],
@@ -48,6 +48,7 @@ class Started:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            process_group=process_group,
         )
 
     def finish(self, timeout: float = 60) -> tuple[int, str, str]:
@@ -85,13 +86,18 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     monkeypatch.setenv("LAUNCH_TEST_MARK", mark)
     started: list[Started] = []
 
-    def begin(*words: str | Path, program: str = "", arguments: tuple[str, ...] = ()) -> Started:
+    def begin(
+        *words: str | Path,
+        program: str = "",
+        arguments: tuple[str, ...] = (),
+        process_group: int | None = None,
+    ) -> Started:
         command = [str(word) for word in words]
         if program:
             path = tmp_path / "program.py"
             path.write_text(program)
             command += [sys.executable, str(path), *arguments]
-        started.append(Started(command, mark))
+        started.append(Started(command, mark, process_group))
         return started[-1]
 
     yield begin

@@ -43,7 +43,7 @@ def run(current: Run) -> int:
             received = instances.launch()
         except OSError as problem:
             logger.error(f"The instances cannot be started: {problem.strerror}.")
-            processes.end_descendants(at_once=True)
+            processes.end_descendants(grace=0)
             return 126
         if received is not None:
             signals.record(received)

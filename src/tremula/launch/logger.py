@@ -17,6 +17,7 @@ class Logger:
     def __init__(self, stream: OutputStream, verbosity: int) -> None:
         self._stream = stream
         self._verbosity = verbosity
+        self._process = os.getpid()  # the one that the user started
 
     def debug(self, text: str) -> None:
         """A detail."""
@@ -38,5 +39,5 @@ class Logger:
         if _VERBOSITY[letter] > self._verbosity:
             return
         now = datetime.datetime.now()
-        stamp = f"{now:%H:%M:%S}.{now.microsecond // 1000:03d} {os.getpid()} POPRUN [{letter}]"
+        stamp = f"{now:%H:%M:%S}.{now.microsecond // 1000:03d} {self._process} POPRUN [{letter}]"
         self._stream.write(f"{stamp} {text}\n".encode(errors="backslashreplace"), self)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tremula.errors import Error
 from tremula.formatting import plain
-from tremula.launch import config_file, help_text, topology
+from tremula.launch import config_file, guard, help_text, topology
 from tremula.launch.check import Plan, plan
 from tremula.launch.command_line import parse
 from tremula.launch.instance import allowed_cores
@@ -22,7 +22,7 @@ from tremula.launch.logger import Logger
 from tremula.launch.options import OPTIONS, Settings
 from tremula.launch.output_stream import OutputStream, standard_streams
 from tremula.launch.reservation import Devices
-from tremula.launch.run import Run
+from tremula.launch.run import GRACE_SECONDS, Run
 from tremula.private_files import Untrusted, make_directory
 
 USAGE_ERROR = 2
@@ -79,6 +79,10 @@ def _start(found: Plan, logger: Logger, out: OutputStream, err: OutputStream) ->
                 make_directory(folder)
         except OSError as problem:
             raise Error(f"--executable-cache-path: {folder} cannot be made: {problem.strerror}.") from problem
+    # mpirun is given the time to tell other hosts
+    code = guard.divide(logger, grace=GRACE_SECONDS if found.mpirun is not None else 0)
+    if code is not None:
+        return code
     with Devices(found, logger) as devices:
         current = Run(found, devices, logger, out, err)
         _log_threads(found, logger)

@@ -14,8 +14,8 @@ import time
 from collections.abc import Container
 from pathlib import Path
 
-_SET_CHILD_SUBREAPER = 36
-#: how long processes that outlive their instance may take to end by themselves
+_SET_NAME, _SET_CHILD_SUBREAPER = 15, 36
+#: how long processes that outlive their instance may take to end when they are asked to
 _GRACE_SECONDS = 1.0
 _KILL_SECONDS = 3.0
 _POLL_SECONDS = 0.02
@@ -25,6 +25,12 @@ def adopt_orphans() -> None:
     """Make this process the parent of descendants whose own parent ends."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def rename(name: str) -> None:
+    """Give this process another name in lists of processes, at most 15 characters."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(_SET_NAME, name.encode(), 0, 0, 0)
 
 
 def descendants() -> list[int]:
@@ -61,15 +67,15 @@ def reap_adopted(ours: Container[int]) -> None:
             os.waitpid(ended.si_pid, os.WNOHANG)
 
 
-def end_descendants(*, at_once: bool = False) -> int:
-    """End everything below this process: asked first, then killed. Gives back how many there were."""
+def end_descendants(*, grace: float = _GRACE_SECONDS) -> int:
+    """End everything below this process: asked first, killed after `grace` seconds. Gives back how many there were."""
     first = descendants()
     if not first:
         reap_adopted(())
         return 0
-    if not at_once:
+    if grace:
         _signal(first, signal.SIGTERM)
-        _wait(_GRACE_SECONDS)
+        _wait(grace)
     deadline = time.monotonic() + _KILL_SECONDS
     while (left := descendants()) and time.monotonic() < deadline:
         _signal(left, signal.SIGKILL)  # again and again: one that forks may be quicker than the list

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from tremula.launch.reservation import Devices
 GRACE_SECONDS = 3.0
 #: from one look at the instances to the next
 POLL_SECONDS = 0.02
+#: signals that come closer together are one
+_SAME_MOMENT_SECONDS = 0.1
 #: how long the reader of our output may take for the rest of it after an interrupt
 _LAST_OUTPUT_SECONDS = 1.0
 #: what a shell reports for a program whose reader was gone
@@ -32,11 +35,15 @@ WRAPPER = Path(__file__).with_name("instance.py")
 
 
 class SignalHandler:
-    """Records the first signal, which asks for an orderly end; a second one kills at once."""
+    """Records the first signal, which asks for an orderly end; a second one kills at once.
+
+    One that comes in the same moment as the first is the same: `pkill -f` reaches both processes of the launcher.
+    """
 
     def __init__(self, kill: Callable[[], None]) -> None:
         self._kill = kill
         self._hangup_ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN  # nohup
+        self._first_at = 0.0
         self.first: signal.Signals | None = None
 
     def install(self) -> None:
@@ -53,9 +60,10 @@ class SignalHandler:
 
     def record(self, number: signal.Signals) -> None:
         """Take a signal that another handler received."""
+        now = time.monotonic()
         if self.first is None:
-            self.first = number
-        else:
+            self.first, self._first_at = number, now
+        elif now - self._first_at > _SAME_MOMENT_SECONDS:
             self._kill()
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
@@ -97,7 +105,8 @@ class Run:
 
     def clear_up(self, pump: Pump, signals: SignalHandler) -> None:
         """End what instances left behind, and show the last of their output, for as long as its reader takes."""
-        left = processes.end_descendants(at_once=signals.first is not None)
+        at_once = signals.first is not None
+        left = processes.end_descendants(grace=0) if at_once else processes.end_descendants()
         if left:
             self.logger.info(f"Ended {left} process(es) that instances had left behind")
         while not pump.finish(POLL_SECONDS):
