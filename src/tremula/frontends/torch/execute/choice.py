@@ -18,7 +18,12 @@ from tremula.cache.trust import default_root, usable_root
 from tremula.execute.executable import Progress
 from tremula.execute.settings import ExecutionSettings
 from tremula.frontends.torch.execute.compilation import Compilation
-from tremula.frontends.torch.execute.compile_request import NotCompilable, cxx_compiler, request_for
+from tremula.frontends.torch.execute.compile_request import (
+    CompileRequest,
+    NotCompilable,
+    cxx_compiler,
+    request_for,
+)
 from tremula.frontends.torch.execute.compiled import load
 from tremula.frontends.torch.execute.folding import drop_detached, drop_unused
 from tremula.frontends.torch.execute.forms import (
@@ -30,6 +35,7 @@ from tremula.frontends.torch.execute.forms import (
     turn_arguments,
     update_arguments,
 )
+from tremula.frontends.torch.execute.index_checks import IndexChecks, index_checks
 from tremula.frontends.torch.execute.kernels import pick_kernels
 from tremula.frontends.torch.execute.memory_format import allow_any_order, channels_last_parameters
 from tremula.frontends.torch.execute.trial import Verdict, enough_memory, tried
@@ -102,6 +108,7 @@ class Choice:
         self._wanted: _Wanted | None = None
         self._candidate: CompiledForm | None = None
         self._compilation: Compilation | None = None
+        self._checks: IndexChecks | None = None
         self._mode: str = env.get("TREMULA_EXECUTION") or "auto"
         self._asked = False
         if why_not is not None:
@@ -201,8 +208,16 @@ class Choice:
             expand_roundings(module.graph)
             if channels_last_parameters(around.program):
                 allow_any_order(module.graph)
-        request = request_for(wanted.graphs(), arguments, untrusted=self._settings.untrusted)
+        if torch.get_num_threads() > 1 and not self._settings.untrusted:
+            self._checks = index_checks(self._step, held, len(chunks))
+        request = self._request(wanted)
         self._wanted = replace(wanted, key=request.key())
+
+    def _request(self, wanted: _Wanted) -> CompileRequest:
+        settled = self._checks is None or self._checks.settled
+        return request_for(
+            wanted.graphs(), wanted.arguments, untrusted=self._settings.untrusted, settled=settled
+        )
 
     @property
     def _target(self) -> _Wanted:
@@ -219,9 +234,7 @@ class Choice:
         ops = op_count(self._target.whole.turn)
         for module in self._target.graphs().values():
             pick_kernels(module.graph, for_compiler=True)
-        request = request_for(
-            self._target.graphs(), self._target.arguments, untrusted=self._settings.untrusted
-        )
+        request = self._request(self._target)
         metadata = {"about": f"{self._settings.label}, {kind}, {ops} ops"}
         try:
             self._compilation = Compilation(
@@ -276,7 +289,9 @@ class Choice:
         except (RuntimeError, OSError, Untrusted) as problem:
             self._settle(f"compiled code cannot be loaded ({problem})")
             return
-        form = CompiledForm(self._around, code, self._target.whole.unrolled, self._end)
+        form = CompiledForm(
+            self._around, code, self._target.whole.unrolled, self._end, self._checks, self._quick
+        )
         if verdict is not None:
             self._adopt(form, verdict)
         else:

@@ -63,11 +63,13 @@ def request_for(
     arguments: Mapping[str, list[torch.Tensor]],
     *,
     untrusted: bool = False,
+    settled: bool = True,
 ) -> CompileRequest:
     """Describe graphs that will be called with `arguments` (only shapes, strides and dtypes matter).
 
-    Code for a program of a file (`untrusted`) compares every index with the size. Where it does, it has one thread: a
-    comparison that fails in one of several would end the process instead of the call.
+    Code for a program of a file (`untrusted`) compares every index with the size, other code most of them. A comparison
+    that fails in one of several threads would end the process instead of the call. So code of a file has one thread,
+    and so has code whose indices are not `settled` before a call (`index_checks`).
     """
     constants: dict[str, torch.Tensor] = {}
     encoded = {}
@@ -78,7 +80,7 @@ def request_for(
     indexed = any(
         allowed_ops.takes_indices(node.target) for module in graphs.values() for node in module.graph.nodes
     )
-    threads = 1 if untrusted and indexed else torch.get_num_threads()
+    threads = 1 if (untrusted and indexed) or not settled else torch.get_num_threads()
     options = {"threads": threads, "half": half, "check_indices": untrusted}
     return CompileRequest(encoded, constants, options)
 

@@ -13,6 +13,7 @@ import torch
 from tremula.frontends.torch.execute.buckets import Reduction
 from tremula.frontends.torch.execute.compiled import CompiledCode
 from tremula.frontends.torch.execute.device_state import DeviceState, TrainingState
+from tremula.frontends.torch.execute.index_checks import IndexChecks
 from tremula.frontends.torch.execute.random_state import RandomState
 from tremula.frontends.torch.graphs.program import TorchProgram
 from tremula.invariants import present
@@ -239,14 +240,30 @@ class CompiledForm:
 
     name = "compiled"
 
-    def __init__(self, around: RunContext, code: CompiledCode, unrolled: int, end: End | None = None) -> None:
+    def __init__(
+        self,
+        around: RunContext,
+        code: CompiledCode,
+        unrolled: int,
+        end: End | None = None,
+        checks: IndexChecks | None = None,
+        quick: Form | None = None,
+    ) -> None:
         self._around = around
         self._code = code
         self.unrolled = unrolled
         self._end = end
+        self._checks = checks
+        #: raises the right error where the checks fail
+        self._quick = quick
 
     def iterate(self, chunks: Chunks, sink: Sink, first: int, count: int) -> None:
         """Run device iterations `first` to `first + count`, a multiple of `unrolled`."""
+        if self._checks is not None and self._quick is not None:
+            replicas = range(self._around.program.loops.replicas)
+            if not all(self._checks.sound(self._around.held(replica), chunks) for replica in replicas):
+                self._quick.iterate(chunks, sink, first, count)
+                return
         if self._around.program.accumulate is not None or self._around.program.loops.replicas > 1:
             self._iterate_turns(chunks, sink, first, count)
             return
