@@ -71,7 +71,7 @@ def read_programs(path: Path) -> None:
 def read_answers(path: Path) -> None:
     """Read and compare."""
     found = saved.read(path)
-    print(ask.compare(found[0], found[-1]))
+    print(ask.compare(f"{path}#1", f"{path}#{len(found)}"))
 
 
 def refusals() -> tuple[type[BaseException], ...]:

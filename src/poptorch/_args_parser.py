@@ -27,8 +27,9 @@ _POSITIONAL = inspect.Parameter.VAR_POSITIONAL
 _KEYWORD = inspect.Parameter.VAR_KEYWORD
 _KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 
+_FIRST_CALL = "of its first call"
 _ADVICE = (
-    "\nThe model was compiled for the inputs of its first call. To compile it for these ones, call destroy() "
+    "\nThe model was compiled for the inputs {origin}. To compile it for these ones, call destroy() "
     "on it first, or wrap the model anew with inferenceModel / trainingModel."
 )
 
@@ -61,6 +62,10 @@ def registerCustomArgParser(arg_data_type: type, arg_parser: ICustomArgParser | 
     register_parser(arg_data_type, arg_parser)
 
 
+class _Mismatch(Exception):
+    """An argument that is not like the one that was compiled for."""
+
+
 class ArgsParser:
     """Binds arguments to the signature of a model's `forward` (or of a plain callable)."""
 
@@ -68,7 +73,7 @@ class ArgsParser:
         """Bound arguments: positional ones with their names, and named ones."""
 
         # programs that bring a parser of their own fill the underscored names
-        __slots__ = ("_arg_names", "_args", "_kwargs", "first_none")
+        __slots__ = ("_arg_names", "_args", "_kwargs", "first_none", "origin")
 
         def __init__(self) -> None:
             self._args: list[Any] = []
@@ -76,6 +81,8 @@ class ArgsParser:
             self._arg_names: list[str] = []
             self._kwargs: dict[str, Any] = {}
             self.first_none: int | None = None
+            #: where they are from, in the words of an error
+            self.origin = _FIRST_CALL
 
         args = property(lambda self: self._args)
         arg_names = property(lambda self: self._arg_names)
@@ -136,10 +143,16 @@ class ArgsParser:
 
         def validateInputs(self, inputs: ArgsParser.Args) -> None:
             """Check that `inputs` look like these arguments, which were compiled for; name the first that differs."""
+            try:
+                self._validate(inputs)
+            except _Mismatch as problem:
+                raise Error(f"{problem}{_ADVICE.format(origin=self.origin)}") from None
+
+        def _validate(self, inputs: ArgsParser.Args) -> None:
             if len(inputs.args) != len(self.args):
-                raise Error(
+                raise _Mismatch(
                     f"Number of positional arguments mismatch: expected {len(self.args)} arguments but got "
-                    f"{len(inputs.args)}.{_ADVICE}"
+                    f"{len(inputs.args)}."
                 )
             for name, compiled, given in zip(self.arg_names, self.args, inputs.args, strict=True):
                 if not _surely_alike(compiled, given):
@@ -277,7 +290,7 @@ def _validate_keys(name: str, compiled: Mapping[Any, Any], given: Mapping[Any, A
     missing = compiled.keys() - given.keys()
     if missing:
         details.append("Missing arguments: " + ", ".join(sorted(map(str, missing))))
-    raise Error(f"Keys mismatch for {name}: {'. '.join(details)}.{_ADVICE}")
+    raise _Mismatch(f"Keys mismatch for {name}: {'. '.join(details)}.")
 
 
 def _surely_alike(compiled: Any, given: Any) -> bool:
@@ -328,8 +341,8 @@ def _validate(name: str, compiled: Any, given: Any) -> None:
         raise _mismatch("Value", name, compiled, given)
 
 
-def _mismatch(what: str, name: str, expected: object, given: object) -> Error:
-    return Error(f"{what} mismatch for {name}: expected {expected} but got {given}.{_ADVICE}")
+def _mismatch(what: str, name: str, expected: object, given: object) -> _Mismatch:
+    return _Mismatch(f"{what} mismatch for {name}: expected {expected} but got {given}.")
 
 
 def _equal(compiled: Any, given: Any) -> bool:

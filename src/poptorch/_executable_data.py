@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from tremula.errors import Error
 from tremula.frontends.torch.package.container import BadData
 from tremula.frontends.torch.package.plain_data import Fields, NotData, decode, encode
 from tremula.settings import engine_options, popart_options
@@ -123,6 +124,10 @@ def decode_options(data: Any) -> Options:
     given, dropped = _without_places(
         _decode_named(fields.take("popart"), "the options of the layer below are")
     )
+    try:
+        popart_options.validate(given)
+    except Error as problem:
+        raise BadData(f"one of its options is wrong ({problem.message})") from problem
     own = options._Popart.options
     kept = {name: value for name, value in own.items() if not popart_options.may_come_from_file(name)}
     options._Popart.options = {**kept, **given}

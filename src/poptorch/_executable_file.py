@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tremula import __version__ as engine_version
-from tremula.errors import Error
+from tremula.errors import Error, about_file
 from tremula.formatting import memory_size, plain
 from tremula.frontends.torch.package import container
 from tremula.frontends.torch.package.container import BadData, OtherVersion, Package
@@ -201,8 +201,10 @@ def _refusing(opened: Package) -> Iterator[None]:
     """Sound data with values that no program could have set is refused, wherever it is noticed."""
     try:
         yield
-    except (Error, BadData):
+    except BadData:
         raise
+    except Error as problem:
+        raise about_file(problem, opened.path) from problem.__cause__
     except Exception as problem:
         text = " ".join(str(problem).split())[:300] or type(problem).__name__
         opened.refuse(f"it does not describe a model that can be wrapped ({text})")
@@ -282,6 +284,7 @@ class _Manifest:
     """The manifest of a file, checked."""
 
     def __init__(self, opened: Package) -> None:
+        self._path = opened.path
         fields = Fields(opened.manifest, "its manifest")
         version = fields.take("poptorch_version", str)
         if version != __version__:
@@ -308,6 +311,7 @@ class _Manifest:
         """The arguments that the program was compiled for, with zeros in the tensors."""
         fields = Fields(self._inputs, "its inputs")
         arguments = _args_parser.ArgsParser.Args()
+        arguments.origin = f"in {self._path}"
         args, kwargs = (decode_structure(fields.take(name), None) for name in ("args", "kwargs"))
         names = fields.strings("names")
         fields.done()

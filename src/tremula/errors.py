@@ -36,6 +36,16 @@ class Error(Exception):
         super().__init__(text)
 
 
+def about_file(error: Error, path: str) -> Error:
+    """`error`, with the file at the beginning of its message unless it is named already."""
+    path = plain(path)
+    if path not in error.message:
+        message = f"{path}: {error.message}"
+        error.args = (str(error).replace(error.message, message, 1), *error.args[1:])
+        error.message = message
+    return error
+
+
 class RecoverableError(Error):
     """A transient hardware fault: `recovery_action` says which reset helps."""
 

@@ -239,7 +239,9 @@ def test_arguments_are_checked_like_those_of_the_compilation(path: str) -> None:
     loaded = poptorch.load(path)
     assert torch.equal(loaded({"a": torch.ones(2)}, 3, scale=0.5), torch.full((2,), 2.0))
     for args in (({"a": torch.ones(3)}, 3), ({"a": torch.ones(2)}, 4), ({"b": torch.ones(2)}, 3)):
-        with pytest.raises(poptorch.Error, match="mismatch"):
+        with pytest.raises(
+            poptorch.Error, match=r"mismatch[^\0]*compiled for the inputs in .*model\.poptorch"
+        ):
             loaded(*args, scale=0.5)
 
 
@@ -324,6 +326,38 @@ def test_other_versions_are_refused(path: str) -> None:
     executor = poptorch.inferenceModel(Net().eval(), _options())
     with pytest.raises(poptorch.Error, match=r"created with version 2\.0\.0"):
         executor.loadExecutable(path)
+
+
+def test_options_that_do_not_fit_the_model_are_an_error_that_names_the_file(path: str) -> None:
+    """One that the wrapping of a model finds, and keeps its class."""
+    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X)
+    with zipfile.ZipFile(path) as container:
+        options = json.loads(container.read("manifest.json"))["options"]
+    text = json.dumps(options["Training"])
+    changed = text.replace('"gradient_accumulation", 1', '"gradient_accumulation", 2')
+    assert changed != text, text
+    _edit_manifest(path, options={**options, "Training": json.loads(changed)})
+    with pytest.raises(
+        poptorch.Error, match=r"model\.poptorch: You must set .*gradientAccumulation"
+    ) as refused:
+        poptorch.load(path)
+    assert refused.value.message in str(refused.value)
+
+
+def test_an_option_of_the_layer_below_with_a_wrong_value_is_refused(path: str) -> None:
+    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X)
+    with zipfile.ZipFile(path) as container:
+        entries = {name: container.read(name) for name in container.namelist()}
+    manifest = json.loads(entries["manifest.json"])
+    text = json.dumps(manifest["options"]["popart"])
+    changed = text.replace(
+        '"instrumentWithHardwareCycleCounter", false', '"instrumentWithHardwareCycleCounter", 7'
+    )
+    assert changed != text, text
+    manifest["options"]["popart"] = json.loads(changed)
+    _edit_manifest(path, options=manifest["options"])
+    with pytest.raises(poptorch.Error, match=r"model\.poptorch.*instrumentWithHardwareCycleCounter"):
+        poptorch.load(path)
 
 
 @pytest.mark.parametrize(

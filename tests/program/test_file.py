@@ -165,6 +165,7 @@ class Bomb:
         (lambda d: d.update(control=["Repeat", -1, ["Execute", 0]]), "-1 times"),
         (lambda d: d["program"].update(mappings={"0": [{"tile": 0, "begin": 0, "end": 3}]}), "covers 3 of"),
         (lambda d: d.pop("tables"), "tables"),
+        (lambda d: d.update(tables=[[]]), "texts is missing"),
         (lambda d: d.update(about=[]), "about"),
     ],
 )

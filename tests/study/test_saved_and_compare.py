@@ -105,6 +105,27 @@ def test_a_number_of_replicas_is_a_number(results: tuple[Result, ...], tmp_path:
         saved.read(path)
 
 
+@pytest.mark.parametrize("name", ["throughput", "step_seconds", "tile_share"])
+def test_a_result_has_the_figures_that_comparisons_need(
+    results: tuple[Result, ...], tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "saved.json"
+    saved.save(results, path)
+    document = json.loads(path.read_text())
+    del document["findings"][0]["figures"][name]
+    path.write_text(json.dumps(document))
+    with pytest.raises(Error, match=rf"saved\.json is damaged: it has no figure called {name}"):
+        saved.read(path)
+
+
+def test_a_file_whose_answer_is_a_problem_is_named(results: tuple[Result, ...], tmp_path: Path) -> None:
+    path = tmp_path / "saved.json"
+    saved.save([Result("net", True, {}, problem="it has no stages"), results[0]], path)
+    with pytest.raises(Error, match=r"saved\.json#1 has no figures: it has no stages"):
+        saved.read_one(f"{path}#1")
+    assert saved.read_one(f"{path}#2").figures == results[0].figures
+
+
 def test_differences_add_up(results: tuple[Result, ...]) -> None:
     for other in results[1:]:
         found = compare(results[0], other)

@@ -195,6 +195,8 @@ def checked_table(
         raise BadEventFile(path, where, f"has chunks of more than {MOST_CHUNK_BYTES >> 20} MB.")
     if found.size * found.dtype.itemsize > _MOST_PACKED * (found.id.get_storage_size() + 4096):
         raise BadEventFile(path, where, f"claims {found.size} rows, far more than the file can hold.")
+    if not _apart(found.dtype):
+        raise BadEventFile(path, where, "has fields that reach into each other.")
     names = found.dtype.names or ()
     for field in fields:
         if field not in names or not _same_kind(found.dtype[field], dtype[field]):
@@ -203,6 +205,21 @@ def checked_table(
     if found.dtype.hasobject:
         raise BadEventFile(path, where, "holds objects of variable length; only numbers are read.")
     return found
+
+
+def _apart(dtype: np.dtype) -> bool:
+    """Whether all fields of a row lie behind one another and inside it.
+
+    A number of a damaged type may be held in a wider one here; reading it would write over what lies behind it.
+    """
+    if dtype.subdtype is not None:
+        return _apart(dtype.base)
+    end = 0
+    for member, offset, *_ in sorted((dtype.fields or {}).values(), key=lambda field: field[1]):
+        if offset < end or not _apart(member):
+            return False
+        end = offset + member.itemsize
+    return end <= dtype.itemsize
 
 
 def _same_kind(found: np.dtype, wanted: np.dtype) -> bool:

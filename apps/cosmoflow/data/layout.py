@@ -176,17 +176,34 @@ class Parameters:
 def parameters_in(file: h5py.File) -> Parameters:
     """What the file's attributes say of its targets (ours do); defaults where they say nothing usable."""
     default = Parameters()
-    names = file.attrs.get("parameters")
-    low, high = file.attrs.get("low"), file.attrs.get("high")
-    texts = (
-        tuple(str(name) for name in names)
-        if isinstance(names, np.ndarray) and names.shape == (TARGETS,)
-        else ()
-    )
+    names = _attribute(file, "parameters", "S")
+    texts = () if names is None else tuple(name.decode(errors="replace") for name in names.tolist())
     if not all(text.isprintable() and 0 < len(text) <= 40 for text in texts):
         texts = ()
     ranges: list[tuple[float, ...]] = []
-    for bound in (low, high):
-        sound = isinstance(bound, np.ndarray) and bound.shape == (TARGETS,) and bound.dtype.kind == "f"
-        ranges.append(tuple(bound.tolist()) if sound and np.isfinite(bound).all() else ())
+    for name in ("low", "high"):
+        bound = _attribute(file, name, "f")
+        ranges.append(() if bound is None or not np.isfinite(bound).all() else tuple(bound.tolist()))
     return Parameters(texts or default.names, *ranges)
+
+
+def write_parameters(file: h5py.File, parameters: Parameters) -> None:
+    """Write what `parameters_in` reads."""
+    texts = [name.encode() for name in parameters.names]
+    file.attrs["parameters"] = np.array(texts, h5py.string_dtype("utf-8", max(map(len, texts))))
+    if parameters.physical:
+        file.attrs["low"], file.attrs["high"] = np.array(parameters.low), np.array(parameters.high)
+
+
+def _attribute(file: h5py.File, name: str, kind: str) -> np.ndarray | None:
+    """An attribute with one value for each target; None if it is anything else.
+
+    Its type is looked at first: texts of any length lie in a heap of the file, and a damaged one makes the HDF5 library
+    search without end.
+    """
+    if name not in file.attrs:
+        return None
+    described = file.attrs.get_id(name)
+    sound = described.shape == (TARGETS,) and described.dtype.kind == kind and described.dtype.itemsize <= 400
+    found = file.attrs[name] if sound else None
+    return found if isinstance(found, np.ndarray) and found.dtype.kind == kind else None

@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 from tremula.atomic_files import atomic_path
 
-from cosmoflow.data.layout import Parameters
+from cosmoflow.data.layout import Parameters, write_parameters
 from cosmoflow.data.reader import Sample
 from cosmoflow.network import CHANNELS, TARGETS
 
@@ -62,9 +62,7 @@ def write_samples(
                 f"{written} samples came, but {count} were announced (and at least one is needed)."
             )
         if parameters is not None:
-            file.attrs["parameters"] = list(parameters.names)
-            if parameters.physical:
-                file.attrs["low"], file.attrs["high"] = np.array(parameters.low), np.array(parameters.high)
+            write_parameters(file, parameters)
         for name, value in (attributes or {}).items():
             file.attrs[name] = value
     return path
@@ -84,11 +82,6 @@ def write_folder(
         with atomic_path(path) as draft, h5py.File(draft, "w") as file:
             file["x"], file["y"] = counts, targets.astype(np.float32)
             if parameters is not None:
-                file.attrs["parameters"] = list(parameters.names)
-                if parameters.physical:
-                    file.attrs["low"], file.attrs["high"] = (
-                        np.array(parameters.low),
-                        np.array(parameters.high),
-                    )
+                write_parameters(file, parameters)
         written.append(path)
     return written

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tremula.errors import Error
 from tremula.hardware.chip import Chip
 from tremula.plan.cast import plan_cast
 from tremula.plan.constants import FITTED, Constants
@@ -63,10 +64,13 @@ class Planner:
         self._known: dict[Work, Cost] = {}
 
     def plan(self, work: Work) -> Cost:
-        """The cheapest way to do `work` that fits, and its cost."""
+        """The cheapest way to do `work` that fits, and its cost; raises Error if this host cannot find it."""
         cost = self._known.get(work)
         if cost is None:
-            cost = PLANNERS[type(work)](work, self)
+            try:
+                cost = PLANNERS[type(work)](work, self)
+            except MemoryError:
+                raise Error(f"A plan for {str(work)[:200]} takes more memory than this host has.") from None
             self._known[work] = cost
         return cost
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tremula.checked_json import BadValue, decode
 from tremula.program import work as works
+from tremula.program.check_work import check_work
 from tremula.program.dtypes import ITEM_BYTES
 from tremula.program.op import NO_ATTRIBUTES, Op, Phase, SourceLine
 from tremula.program.tensor import Role, Tensor
@@ -139,7 +140,7 @@ class _Reader:
         self._arrays = arrays
 
     def table(self, name: str, kind: type[Item]) -> list[Item]:
-        found = self._tables.get(name)
+        found = self._tables.get(name) if isinstance(self._tables, Mapping) else None
         if not isinstance(found, list) or any(type(each) is not kind for each in found):
             raise BadValue(f"the table {name} is missing, or is not a list of {kind.__name__}")
         return found
@@ -213,6 +214,7 @@ def _work(entry: list[Any]) -> works.Work:
     if len(entry) != 2 or entry[0] not in _WORKS:
         raise BadValue(f"{str(entry[:1])[:60]} is no work that this version has")
     made: works.Work = decode(_WORKS[entry[0]], entry[1])
+    check_work(made)
     return made
 
 

@@ -48,11 +48,14 @@ def read(path: str | Path) -> list[Result]:
         found = [decode(Result, each) for each in results]
         for result in found:
             _check_counts(result)
+            _check_figures(result)
         return found
     except BadValue as problem:
         raise Error(f"{path} is damaged: {problem}. Save the estimate again.") from None
 
 
+#: figures that every result without a problem has
+_ALWAYS = ("throughput", "step_seconds", "tile_share")
 #: settings that figures are divided by
 _COUNTS = ("ipus", "replicas", "stages", "micro_batch", "accumulation", "device_iterations")
 
@@ -64,8 +67,14 @@ def _check_counts(result: Result) -> None:
             raise BadValue(f"{name} is {str(value)[:40]!r}, which is no number of them")
 
 
+def _check_figures(result: Result) -> None:
+    missing = [name for name in _ALWAYS if name not in result.figures and not result.problem]
+    if missing:
+        raise BadValue(f"it has no figure called {missing[0]}")
+
+
 def read_one(name: str | PathLike[str]) -> Result:
-    """One result: `saved.json`, `saved.json#3` (the third of several), or a profile."""
+    """One result with figures: `saved.json`, `saved.json#3` (the third of several), or a profile."""
     path, number = numbered(str(name))
     if Path(path).suffix == ".pop":
         with Profile.open(path) as profile:
@@ -74,11 +83,13 @@ def read_one(name: str | PathLike[str]) -> Result:
     if number:
         if not 1 <= number <= len(results):
             raise Error(f"{path} holds {len(results)} answers; #{number} is none of them")
-        return results[number - 1]
-    if len(results) > 1:
+    elif len(results) > 1:
         listed = "\n".join(f"  {path}#{i}: {each.short_setting}" for i, each in enumerate(results, 1))
         raise Error(f"{path} holds {len(results)} answers; say which:\n{listed}")
-    return results[0]
+    result = results[number - 1 if number else 0]
+    if result.problem:
+        raise Error(f"{name} has no figures: {result.problem}")
+    return result
 
 
 def numbered(name: str) -> tuple[str, int | None]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import pickle
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -337,3 +339,27 @@ def test_bytes_of_a_damaged_file_give_its_own_error_or_sound_events(small_file: 
         path.write_bytes(data)
         with contextlib.suppress(BadEventFile):
             EventFile(path).read(0)
+
+
+def test_a_number_that_is_too_wide_for_its_field_is_not_read(small_file: Path, tmp_path: Path) -> None:
+    """numpy has no type for such a fraction but one of 16 bytes, and its field has eight. In another process: such a
+    read damages memory.
+    """
+    fraction = bytes(
+        (0x34, 0x0B, 0x00, 0x34)
+    )  # where the parts of an 8-byte fraction are; then what exponents begin at
+    whole = small_file.read_bytes()
+    places = [at for at in range(len(whole)) if whole.startswith(fraction + b"\xff\x03\0\0", at)]
+    assert len(places) > 20
+    for number, at in enumerate(places):
+        data = bytearray(whole)
+        data[at + len(fraction)] = 0xDD
+        (tmp_path / f"{number}.h5").write_bytes(data)
+    program = (
+        "import sys\nfrom pathlib import Path\nfrom cosmictagger.data import BadEventFile, EventFile\n"
+        "for path in Path(sys.argv[1]).iterdir():\n"
+        "    try:\n        EventFile(path).read(0)\n    except BadEventFile as problem:\n        print(problem)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr[-500:]
+    assert "particles: has fields that reach into each other." in ended.stdout

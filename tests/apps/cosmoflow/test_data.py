@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import operator
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import h5py
@@ -177,6 +179,21 @@ def test_whatever_hdf5_raises_for_a_damaged_file_names_it(
     monkeypatch.setattr(h5py.Group, "get", fail)
     with pytest.raises(BadSampleFile, match=r"damaged\.h5: cannot be read"):
         reader.SampleFile(path)
+
+
+def test_texts_in_a_damaged_heap_are_not_searched_for_without_end(tmp_path: Path) -> None:
+    """In a process of its own: what the HDF5 library is doing cannot be interrupted."""
+    path = write_samples(tmp_path / "all.h5", SAMPLES, 5)
+    with h5py.File(path, "r+") as file:
+        file.attrs["parameters"] = list(PARAMETERS.names)  # of any length
+    data = bytearray(path.read_bytes())
+    heap = data.index(b"GCOL")
+    first = heap + 16 + 24  # behind the first of its texts there is nothing
+    data[first : heap + 4096] = bytes(heap + 4096 - first)
+    path.write_bytes(data)
+    program = f"from cosmoflow.data import SampleFiles; print(SampleFiles({str(path)!r}).parameters.names[0])"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert ended.stdout == "parameter 1\n", ended.stderr
 
 
 def test_links_to_other_files_are_not_followed(tmp_path: Path) -> None:
