@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tremula.cli.command import Command, CommandError
+from tremula.cli.program_output import open_program_output
 from tremula.cli.program_words import ProgramParser
 from tremula.cli.scale_options import add_options, question_of, settings_of
 
@@ -99,7 +100,7 @@ def _log(folder: Path) -> TextIO:
     """Where the program prints."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return open(folder / "program.log", "w", encoding="utf-8")
+        return open_program_output(folder / "program.log")
     except OSError as problem:
         raise CommandError(
             f"{folder} cannot take the study: {problem.strerror}. Choose another folder with --out."
