@@ -13,6 +13,7 @@ from tremula.atomic_files import write_text_atomically
 from tremula.settings.engine_options import ENGINE_OPTIONS
 from tremula.settings.environment import VARIABLES, Variable
 from tremula.settings.popart_options import OPTIONS
+from tremula.settings.poplar_flags import FLAGS, Flag
 
 _INTRODUCTION = """\
 # Settings
@@ -30,9 +31,9 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
 
-def _default(variable: Variable) -> str:
+def _default(variable: Variable | Flag) -> str:
     value = variable.default
-    if value is None or value == "" or value == {}:
+    if value is None or value in ("", {}, ()):
         return "unset"
     if isinstance(value, bool):
         return str(int(value))
@@ -56,6 +57,10 @@ def render() -> str:
             for o in sorted(OPTIONS, key=lambda o: o.name.lower())
         ),
     )
+    flags = _table(
+        ("Flag", "Takes", "Default", "Meaning", "Effect"),
+        ((f"`--{f.name}`", f.kind, _default(f), f.meaning, f.effect) for f in FLAGS),
+    )
     return "\n".join(
         (
             _INTRODUCTION,
@@ -70,6 +75,9 @@ def render() -> str:
             "Set with `Options._Popart.set(name, value)`; those with an underscore in their name come from",
             "methods of the options object. Other names are refused when a model is compiled.\n",
             popart,
+            "\n## Flags of the TensorFlow front end\n",
+            "Set with `TF_POPLAR_FLAGS`, separated by spaces. A flag that is not listed here is refused.\n",
+            flags,
             "",
         )
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tremula.settings import engine_options, gcda, quantities
+from tremula.settings import engine_options, gcda, poplar_flags, quantities
 
 #: the words that name a log level, from most to least talkative
 LOG_LEVELS = ("TRACE_ALL", "TRACE", "DEBUG_IR", "DEBUG", "INFO", "WARN", "ERR", "OFF")
@@ -107,6 +107,14 @@ def parse_gcda_options(text: str) -> gcda.GcdaOptions:
     except BadValueError:
         raise
     except ValueError as problem:
+        raise BadValueError(str(problem)) from None
+
+
+def parse_poplar_flags(text: str) -> dict[str, Any]:
+    """The flags of TF_POPLAR_FLAGS that are set."""
+    try:
+        return poplar_flags.parse(text)
+    except poplar_flags.BadFlag as problem:
         raise BadValueError(str(problem)) from None
 
 

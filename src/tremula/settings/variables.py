@@ -20,6 +20,7 @@ from tremula.settings.values import (
     parse_ipu_version,
     parse_level,
     parse_object,
+    parse_poplar_flags,
     parse_text,
     parse_trace_options,
 )
@@ -105,6 +106,8 @@ VARIABLES: tuple[Variable, ...] = (
     _object("POPLAR_RUNTIME_OPTIONS", "poptorch executor",
         "Options of the run time; they win over engine options of the same name. `target.hostSyncTimeout` is "
         "followed."),
+    Variable("TF_POPLAR_FLAGS", "flags", parse_poplar_flags, {}, "tremula.frontends.tensorflow",
+        "Flags of the TensorFlow front end: `--name` or `--name=value`. See the table of flags."),
     _object("POPLAR_TARGET_OPTIONS", "tremula.launch",
         "How IPUs are linked to each other; virtual IPUs have no links, so programs are told that it changes "
         "nothing. poprun joins it to what it knows of the partition, and gives that to its instances."),

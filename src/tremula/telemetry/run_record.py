@@ -57,6 +57,8 @@ class Entry:
     returned_module: str = ""
     #: why a profile that was asked for was not written
     no_profile: str = ""
+    #: said of it if it never ran, in the words of its front end; those of PyTorch without
+    never_ran: str = ""
 
     def __post_init__(self) -> None:
         self._reports: list[FormReport] = []
@@ -135,6 +137,7 @@ class Entry:
         self.modelled = other.modelled or self.modelled
         self.returned_module = other.returned_module or self.returned_module
         self.no_profile = other.no_profile or self.no_profile
+        self.never_ran = other.never_ran or self.never_ran
         self._note_form(other.compiled_from, other.speedup, other.cache, other.why_quick)
 
     def _note_form(self, compiled_from: int, speedup: float, cache: str, why_quick: str) -> None:

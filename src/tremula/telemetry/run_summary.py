@@ -34,6 +34,8 @@ def summary(run: Run, failed: bool = False) -> Iterator[tuple[int, str]]:
                 logging.INFO,
                 f"{name} could not be compiled: {_count(entry.failures, 'call')} ended with an error",
             )
+        elif not failed and entry.never_ran:
+            yield logging.WARNING, f"{entry.model} {entry.never_ran}"
         elif not failed:
             yield (
                 logging.WARNING,
@@ -72,7 +74,7 @@ def _briefly(entry: Entry) -> str:
     rate = _rate(entry)
     if rate:
         form = "quick form" if not entry.compiled_from else f"compiled from call {entry.compiled_from:,} on"
-        parts.append(f"then {rate} ({form})")
+        parts.append(rate if entry.never_ran else f"then {rate} ({form})")
     return ": " + ", ".join(parts) if parts else ""
 
 
@@ -85,7 +87,8 @@ def _details(entry: Entry) -> Iterator[tuple[str, str]]:
     if entry.first_calls:
         times = "" if entry.first_calls == 1 else f" for {entry.first_calls:,} compilations"
         yield "first call", f"{_seconds(entry.first_seconds)}{times}"
-    yield "compiled code", _compiled_code(entry)
+    if not entry.never_ran:  # PyTorch's programs have two forms
+        yield "compiled code", _compiled_code(entry)
     calls, _, seconds = entry.steady
     if calls:
         yield "steady state", f"{_count(calls, 'call')} in {_seconds(seconds)}, {_rate(entry)}"
