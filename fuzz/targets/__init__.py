@@ -19,6 +19,7 @@ _MODULES = {
     "cosmoflow": "science",
     "configurations": "configurations",
     "logs": "logs",
+    "executables": "executables",
     "kills": "kills",
     "interrupts": "interrupts",
 }

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
@@ -29,6 +29,8 @@ from tremula.atomic_files import write_problem
 from tremula.cache.trust import default_root
 from tremula.cli import conflicts
 from tremula.cli.command import Command
+from tremula.cli.doctor_tensorflow import check_tensorflow
+from tremula.cli.finding import Finding
 from tremula.errors import Error
 from tremula.formatting import plain
 from tremula.machine import systems
@@ -39,15 +41,6 @@ from tremula.settings.shims import MAIN_SHIM
 from tremula.telemetry import ledger
 
 _STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "problem": "bold red"}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that a check found; `level` is ok, note, warning or problem."""
-
-    level: str
-    about: str
-    text: str
 
 
 def check_python() -> Iterator[Finding]:
@@ -254,8 +247,8 @@ def _program_name(run: ledger.Run) -> str:
 
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
-    check_python, check_torch, check_conflicts, check_import, check_compiler, check_settings, check_machine,
-    check_state, check_ledger,
+    check_python, check_torch, check_tensorflow, check_conflicts, check_import, check_compiler, check_settings,
+    check_machine, check_state, check_ledger,
 )  # fmt: skip
 
 

@@ -1,0 +1,150 @@
+"""Runs public TensorFlow 2 programs for IPUs, unchanged, on the installed package and tabulates the result.
+
+    python benchmarks/programs_tensorflow.py --mnist FOLDER [--examples FOLDER] [--labs FOLDER] [--page PAGE]
+
+--examples is the `tutorials` folder of a checkout of the vendor's examples, --labs a checkout of the workshop
+happidence1/IPU-Training, --mnist a folder with the four files of MNIST. Each program is copied to a scratch folder and
+runs there with a home of its own, data in place of downloads (program_aids/keras_data.py) and a time limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from programs import ENDED, NOTES, stop
+
+HERE = pathlib.Path(__file__).resolve().parent
+HEAD = """# TensorFlow programs
+
+Written by `python benchmarks/programs_tensorflow.py`; the notes below the table are written by hand. The programs are
+the TensorFlow 2 ones of the vendor's public examples (`tutorials` of github graphcore/examples) and the Keras labs of
+github happidence1/IPU-Training. Their files are not changed. Data stands in place of what they would download: MNIST
+from files, random images for CIFAR-10 and random reviews for IMDB.
+
+*Runs to the end* means exit code 0. It does not say that the numbers are right; the tests do that. Accuracies and times
+say nothing about an IPU.
+
+**{ended} of {count} run to the end.**
+
+"""
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program of the list.
+
+    Attributes:
+        source: which checkout it is in: examples or labs.
+        script: its path there.
+        arguments: as they are given.
+        reason: why it does not run, if that is known.
+        limit: seconds that it may take.
+    """
+
+    source: str
+    script: str
+    arguments: str = ""
+    reason: str = ""
+    limit: int = 900
+
+
+def run(
+    program: Program, checkout: pathlib.Path, mnist: pathlib.Path, log: pathlib.Path
+) -> tuple[str, float]:
+    """Run one program in a scratch copy; how it ended and how long it took."""
+    with tempfile.TemporaryDirectory(prefix="program-", ignore_cleanup_errors=True) as folder:
+        scratch = pathlib.Path(folder)
+        script = pathlib.Path(program.script)
+        work = scratch / script.parent.name
+        shutil.copytree((checkout / script).parent, work)
+        environment = os.environ | {
+            "HOME": str(scratch),
+            "TREMULA_MNIST": str(mnist),
+            "TREMULA_STATE_DIR": str(scratch / "state"),
+            "MPLBACKEND": "Agg",
+            "TF_CPP_MIN_LOG_LEVEL": "2",
+        }
+        command = [
+            sys.executable,
+            str(HERE / "program_aids" / "keras_data.py"),
+            script.name,
+            *program.arguments.split(),
+        ]
+        started = time.monotonic()
+        with open(log, "wb") as output:
+            child = subprocess.Popen(command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                                     stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
+            try:
+                code: int | None = child.wait(timeout=program.limit)
+            except subprocess.TimeoutExpired:
+                code = None
+                stop(child)
+        seconds = time.monotonic() - started
+    if code is None:
+        return f"stopped after {program.limit} s", seconds
+    if code == 0:
+        return ENDED, seconds
+    lines = log.read_text(errors="replace").splitlines()
+    errors = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception)\b", line)]
+    return f"fails: {program.reason or (errors or lines or ['no output'])[-1][:140]}", seconds
+
+
+def table(outcomes: list[tuple[Program, str, float]]) -> Iterator[str]:
+    """The outcomes as Markdown."""
+    yield "| program | result | seconds |"
+    yield "|---|---|---:|"
+    for program, result, seconds in outcomes:
+        name = f"{program.script} {program.arguments}".strip()
+        yield f"| `{name}` | {result.replace('|', '/')} | {seconds:.0f} |"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the list; exit code 0 if every program without a known reason ran to the end."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--mnist", type=pathlib.Path, required=True, help="folder with the four files of MNIST"
+    )
+    parser.add_argument("--examples", type=pathlib.Path, help="the examples' `tutorials` folder")
+    parser.add_argument("--labs", type=pathlib.Path, help="checkout of the workshop")
+    parser.add_argument("--only", default="", help="only programs whose path contains this")
+    parser.add_argument("--logs", type=pathlib.Path, default=pathlib.Path("program-logs"))
+    parser.add_argument("--page", type=pathlib.Path, help="write the table to this Markdown file")
+    options = parser.parse_args(arguments)
+    folders = {"examples": options.examples, "labs": options.labs}
+    options.logs.mkdir(parents=True, exist_ok=True)
+    listed = tomllib.loads((HERE / "programs_tensorflow.toml").read_text())
+    programs = [Program(source, **entry) for source, entries in listed.items() for entry in entries]
+    outcomes = []
+    for number, program in enumerate(programs):
+        checkout = folders[program.source]
+        if checkout is None or options.only not in program.script:
+            continue
+        log = options.logs / f"{number:02}-{pathlib.Path(program.script).stem}.log"
+        result, seconds = run(program, checkout.resolve(), options.mnist.resolve(), log)
+        outcomes.append((program, result, seconds))
+        print(f"{program.script} {program.arguments}: {result} ({seconds:.0f} s)", flush=True)
+    ended = sum(result == ENDED for _, result, _ in outcomes)
+    print(f"{ended} of {len(outcomes)} run to the end")
+    if options.page:
+        old = options.page.read_text() if options.page.exists() else ""
+        notes = old[old.index(NOTES) :] if NOTES in old else f"{NOTES}\n"
+        head = HEAD.format(ended=ended, count=len(outcomes))
+        options.page.write_text(head + "\n".join(table(outcomes)) + "\n\n" + notes)
+    return 0 if all(result == ENDED or program.reason for program, result, _ in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,283 @@
+"""Speed of Keras models under an IPUStrategy beside stock `model.fit` and hand-written loops, in one run on this host.
+
+    python -m benchmarks.speed_tensorflow [--rows mlp,mnist-cnn] [--steps 200] [--rounds 7] [--json OUT] [--no-imports]
+
+Run from the repository's root, in an environment with TensorFlow. For each row: the time of five epochs through `fit`
+under an IPUStrategy divided by that of stock `fit` with the same `steps_per_execution`, and by that of the fastest
+hand-written `tf.function` loop (data from a dataset or gathered in the loop, with both generations of optimizers, the
+same metrics). The ratio is the median of interleaved rounds; beside it that of processor times. Times depend on the
+machine; the ratios are the point. On a busy machine look at the ratios of processor time beside those of a miss.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+FIT_TARGET, LOOP_TARGET = 1.00, 1.05
+IMPORT_TARGET_S, START_TARGET_S = 0.15, 0.001
+EPOCHS = 5
+_HEAD = (
+    f"{'row':<12}{'ms/step':>9}{'stock fit':>11}{'cpu':>7}{'best loop':>11}{'cpu':>7}  {'loop':<22}targets"
+)
+
+_IMPORT = """
+import time
+import tensorflow
+began = time.perf_counter()
+from tensorflow.python import ipu
+print(time.perf_counter() - began)
+"""
+_START = """
+import sys, time
+sys.modules.pop("tremula_startup", None)  # a .pth file has imported it
+began = time.perf_counter()
+import tremula_startup
+print(time.perf_counter() - began)
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model and how it is trained.
+
+    Attributes:
+        name: what the table calls it.
+        shape: of a sample.
+        layers: makes the layers, given `keras.layers`.
+        optimizer: its name.
+        batch: the batch size.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    layers: Callable[[Any], list[Any]]
+    optimizer: str
+    batch: int = 64
+
+
+def _mnist_cnn(layers: Any) -> list[Any]:
+    return [
+        layers.Conv2D(32, 3, activation="relu"),
+        layers.MaxPooling2D(2),
+        layers.Conv2D(64, 3, activation="relu"),
+        layers.MaxPooling2D(2),
+        layers.Flatten(),
+        layers.Dropout(0.5),
+        layers.Dense(10, activation="softmax"),
+    ]
+
+
+def _cifar_cnn(layers: Any) -> list[Any]:
+    return [
+        layers.Conv2D(32, 3, activation="relu", padding="same"),
+        layers.Conv2D(32, 3, activation="relu"),
+        layers.MaxPooling2D(2),
+        layers.Conv2D(64, 3, activation="relu"),
+        layers.MaxPooling2D(2),
+        layers.Flatten(),
+        layers.Dense(128, activation="relu"),
+        layers.Dense(10, activation="softmax"),
+    ]
+
+
+def _mlp(layers: Any) -> list[Any]:
+    return [layers.Dense(128, activation="relu"), layers.Dense(10, activation="softmax")]
+
+
+ROWS = (
+    Row("mlp", (784,), _mlp, "adam"),
+    Row("mnist-cnn", (28, 28, 1), _mnist_cnn, "sgd"),
+    Row("cifar-cnn", (32, 32, 3), _cifar_cnn, "adam", batch=32),
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure and print the table; 1 if a target was missed."""
+    options = _parser().parse_args(arguments)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    os.environ.setdefault("TREMULA_SUMMARY", "0")
+    chosen = [row for row in ROWS if options.rows is None or row.name in options.rows.split(",")]
+    print(f"{options.steps} steps per execution, {options.rounds} rounds; ratios: our time / theirs")
+    print(f"{_HEAD}\n{'-' * len(_HEAD)}")
+    figures = []
+    for row in chosen:
+        figure = measured(row, options.steps, options.rounds)
+        figures.append(figure)
+        print(_line(figure), flush=True)
+    if not options.no_imports:
+        figures.append(_imports(options.rounds))
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(figures, file, indent=1)
+    return int(any(figure["missed"] for figure in figures))
+
+
+def measured(row: Row, steps: int, rounds: int) -> dict[str, Any]:
+    """The figures of one row: ratios of wall and processor time."""
+    contenders = _contenders(row, steps)
+    for run in contenders.values():
+        run()
+    walls: dict[str, list[float]] = {name: [] for name in contenders}
+    cpus: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, run in contenders.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            run()
+            walls[name].append(time.perf_counter() - wall)
+            cpus[name].append(time.process_time() - cpu)
+    loops = [name for name in contenders if name not in ("ours", "stock fit")]
+    best = min(loops, key=lambda name: statistics.median(walls[name]))
+    figure: dict[str, Any] = {
+        "row": row.name,
+        "ms_per_step": 1000 * statistics.median(walls["ours"]) / (EPOCHS * steps),
+        "stock": _ratio(walls["ours"], walls["stock fit"]),
+        "stock_cpu": _ratio(cpus["ours"], cpus["stock fit"]),
+        "loop": _ratio(walls["ours"], walls[best]),
+        "loop_cpu": _ratio(cpus["ours"], cpus[best]),
+        "best_loop": best,
+    }
+    figure["missed"] = [
+        *(["stock fit"] if figure["stock"] > FIT_TARGET else []),
+        *(["loop"] if figure["loop"] > LOOP_TARGET else []),
+    ]
+    return figure
+
+
+def _contenders(row: Row, steps: int) -> dict[str, Callable[[], Any]]:
+    import numpy as np
+    import tensorflow as tf
+    from tensorflow import keras
+    from tensorflow.python import ipu
+
+    generator = np.random.default_rng(0)
+    samples = steps * row.batch
+    x = generator.random((samples, *row.shape), np.float32)
+    y = keras.utils.to_categorical(generator.integers(0, 10, samples), 10)
+
+    def model() -> Any:
+        return keras.Sequential([keras.Input(row.shape), *row.layers(keras.layers)])
+
+    def fit() -> Callable[[], Any]:
+        made = model()
+        made.compile(
+            row.optimizer, "categorical_crossentropy", metrics=["accuracy"], steps_per_execution=steps
+        )
+        return lambda: made.fit(x, y, batch_size=row.batch, epochs=EPOCHS, verbose=0)
+
+    def loop(optimizers: Any, gather: bool) -> Callable[[], Any]:
+        made, optimizer = model(), optimizers.get(row.optimizer.capitalize().replace("Sgd", "SGD"))
+        loss_of = keras.losses.CategoricalCrossentropy()
+        loss_metric, accuracy = keras.metrics.Mean(), keras.metrics.CategoricalAccuracy()
+        if hasattr(optimizer, "build"):
+            optimizer.build(made.trainable_variables)
+
+        def step(inputs: Any, labels: Any) -> None:
+            with tf.GradientTape() as tape:
+                outputs = made(inputs, training=True)
+                loss = loss_of(labels, outputs)
+            gradients = tape.gradient(loss, made.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, made.trainable_variables, strict=True))
+            loss_metric.update_state(loss)
+            accuracy.update_state(labels, outputs)
+
+        @tf.function(autograph=False, reduce_retracing=True)
+        def epoch(batch: Callable[[Any], Any], order: Any = None) -> None:
+            def body(number: Any) -> Any:
+                step(*batch(number if order is None else order[number]))
+                return number + 1
+
+            tf.while_loop(lambda number: number < steps, body, [tf.constant(0)], parallel_iterations=1)
+
+        if gather:
+            whole = tf.constant(x), tf.constant(y)
+
+            def gathered(rows: Any) -> Any:
+                return tf.gather(whole[0], rows), tf.gather(whole[1], rows)
+
+            def shuffled() -> None:
+                for _ in range(EPOCHS):
+                    order = tf.random.shuffle(tf.range(samples))
+                    epoch(gathered, tf.reshape(order, [steps, row.batch]))
+
+            return shuffled
+        data = (
+            tf.data.Dataset.from_tensor_slices((x, y)).shuffle(samples).batch(row.batch, drop_remainder=True)
+        )
+        iterator = iter(data.repeat().prefetch(tf.data.AUTOTUNE))
+
+        def taken(_: Any) -> Any:
+            return next(iterator)
+
+        return lambda: [epoch(taken) for _ in range(EPOCHS)]
+
+    configuration = ipu.config.IPUConfig()
+    configuration.auto_select_ipus = 1
+    configuration.configure_ipu_system()
+    found: dict[str, Callable[[], Any]] = {"stock fit": fit()}
+    with ipu.ipu_strategy.IPUStrategy().scope():
+        found["ours"] = fit()
+    for generation, optimizers in (("new", keras.optimizers), ("legacy", keras.optimizers.legacy)):
+        named = {name: getattr(optimizers, name) for name in ("Adam", "SGD")}
+        getter = type("Optimizers", (), {"get": staticmethod(lambda name, named=named: named[name]())})
+        found[f"dataset, {generation}"] = loop(getter, gather=False)
+        found[f"gather, {generation}"] = loop(getter, gather=True)
+    return found
+
+
+def _ratio(ours: list[float], theirs: list[float]) -> float:
+    """The median of the ratios of rounds, which happened at about the same time."""
+    return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
+
+
+def _line(figure: dict[str, Any]) -> str:
+    verdict = f"missed: {', '.join(figure['missed'])}" if figure["missed"] else "met"
+    return (
+        f"{figure['row']:<12}{figure['ms_per_step']:>9.3f}{figure['stock']:>11.2f}{figure['stock_cpu']:>7.2f}"
+        f"{figure['loop']:>11.2f}{figure['loop_cpu']:>7.2f}  {figure['best_loop']:<22}{verdict}"
+    )
+
+
+def _imports(rounds: int) -> dict[str, Any]:
+    seconds = {}
+    for name, code in (("import", _IMPORT), ("start", _START)):
+        times = [float(_child(code)) for _ in range(min(rounds, 5))]
+        seconds[name] = min(times)
+    missed = [
+        *(["import"] if seconds["import"] > IMPORT_TARGET_S else []),
+        *(["start"] if seconds["start"] > START_TARGET_S else []),
+    ]
+    print(
+        f"import of tensorflow.python.ipu over tensorflow: {seconds['import']:.3f} s (at most {IMPORT_TARGET_S} s)"
+    )
+    start = 1000 * seconds["start"]
+    print(f"start of the interpreter with the finder: {start:.2f} ms (below {1000 * START_TARGET_S:.0f} ms)")
+    return {"row": "imports", **seconds, "missed": missed}
+
+
+def _child(code: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()[-1]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--rows", help="names of rows, with commas")
+    parser.add_argument("--steps", type=int, default=200, help="steps per execution, and per epoch")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", help="also write the figures there")
+    parser.add_argument("--no-imports", action="store_true", help="leave out the times of imports")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

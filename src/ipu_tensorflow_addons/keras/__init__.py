@@ -1,0 +1,1 @@
+"""Keras layers and optimizers made for IPUs."""

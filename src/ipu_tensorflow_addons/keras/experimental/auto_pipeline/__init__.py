@@ -1,0 +1,1 @@
+"""Stages of pipelines that are found by a program."""

@@ -1,0 +1,1 @@
+"""What finding stages needs."""

@@ -1,0 +1,5 @@
+"""Dense layers."""
+
+from tremula.frontends.tensorflow.addons.layers.dense import Dense, SerialDense
+
+__all__ = ["Dense", "SerialDense"]

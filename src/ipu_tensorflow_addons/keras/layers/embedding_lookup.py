@@ -1,0 +1,5 @@
+"""Embeddings."""
+
+from tremula.frontends.tensorflow.addons.layers.embedding import Embedding
+
+__all__ = ["Embedding"]

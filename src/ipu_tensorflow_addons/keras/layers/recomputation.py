@@ -1,0 +1,5 @@
+"""Recomputation checkpoints."""
+
+from tremula.frontends.tensorflow.addons.layers.markers import RecomputationCheckpoint
+
+__all__ = ["RecomputationCheckpoint"]

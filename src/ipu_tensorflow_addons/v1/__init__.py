@@ -1,0 +1,1 @@
+"""Layers and optimizers for TensorFlow 1 style programs."""

@@ -1,0 +1,1 @@
+"""There are no optimizers of TensorFlow 1 style here."""

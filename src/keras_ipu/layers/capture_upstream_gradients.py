@@ -1,0 +1,9 @@
+"""Keras layers that capture gradients."""
+
+from tremula.frontends.tensorflow.keras.capture_layers import (
+    CaptureActivationGradients,
+    CaptureUpstreamGradients,
+    _ActivationCapture,
+)
+
+__all__ = ["CaptureActivationGradients", "CaptureUpstreamGradients", "_ActivationCapture"]

@@ -1,0 +1,5 @@
+"""Gradient descent with automatic loss scaling."""
+
+from tremula.frontends.tensorflow.keras.optimizers.als_sgd import ALSOptimizerSGD
+
+__all__ = ["ALSOptimizerSGD"]

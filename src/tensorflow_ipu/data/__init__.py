@@ -1,0 +1,5 @@
+"""Datasets for IPUs."""
+
+from . import ops
+
+__all__ = ["ops"]

@@ -1,0 +1,5 @@
+"""How a strategy extends Keras models."""
+
+from tremula.frontends.tensorflow.keras.registry import KerasExtensions
+
+__all__ = ["KerasExtensions"]

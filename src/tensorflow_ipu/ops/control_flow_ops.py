@@ -1,0 +1,5 @@
+"""Barriers."""
+
+from tremula.frontends.tensorflow.ops.internal import barrier
+
+__all__ = ["barrier"]

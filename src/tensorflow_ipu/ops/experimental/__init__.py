@@ -1,0 +1,1 @@
+"""Thin re-exports; see the package above."""

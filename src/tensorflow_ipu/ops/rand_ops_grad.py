@@ -1,0 +1,1 @@
+"""Gradients are registered with the ops; programs import this module for its effect."""

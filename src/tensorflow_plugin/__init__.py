@@ -1,0 +1,1 @@
+"""`tensorflow.compiler.plugin`: modules of the Poplar plugin that programs import."""

@@ -1,0 +1,51 @@
+"""Neural-network ops of the device."""
+
+from tremula.frontends.tensorflow.ops.native.popnn import (
+    ipu_gelu,
+    ipu_gelu_grad,
+    ipu_hard_sigmoid,
+    ipu_hard_sigmoid_grad,
+    ipu_softmax,
+    ipu_stable_softmax,
+    ipu_swish,
+    ipu_swish_grad,
+    popnn_ctc_beam_search_with_log_probs,
+    popnn_ctc_beam_search_with_logits,
+    popnn_ctc_loss_with_log_probs,
+    popnn_ctc_loss_with_logits,
+    popnn_group_norm_grad,
+    popnn_group_norm_inference,
+    popnn_group_norm_statistics,
+    popnn_group_norm_training,
+)
+from tremula.frontends.tensorflow.ops.native.popnn_recurrent import (
+    popnn_augru_layer,
+    popnn_dynamic_gru_layer,
+    popnn_dynamic_lstm_layer,
+    popnn_gru_layer,
+    popnn_lstm_layer,
+)
+
+__all__ = [
+    "ipu_gelu",
+    "ipu_gelu_grad",
+    "ipu_hard_sigmoid",
+    "ipu_hard_sigmoid_grad",
+    "ipu_softmax",
+    "ipu_stable_softmax",
+    "ipu_swish",
+    "ipu_swish_grad",
+    "popnn_augru_layer",
+    "popnn_ctc_beam_search_with_log_probs",
+    "popnn_ctc_beam_search_with_logits",
+    "popnn_ctc_loss_with_log_probs",
+    "popnn_ctc_loss_with_logits",
+    "popnn_dynamic_gru_layer",
+    "popnn_dynamic_lstm_layer",
+    "popnn_group_norm_grad",
+    "popnn_group_norm_inference",
+    "popnn_group_norm_statistics",
+    "popnn_group_norm_training",
+    "popnn_gru_layer",
+    "popnn_lstm_layer",
+]

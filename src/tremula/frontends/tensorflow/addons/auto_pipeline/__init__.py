@@ -1,0 +1,1 @@
+"""Finds the pipeline stages of a model from measurements of its layers."""

@@ -1,0 +1,1 @@
+"""Keras layers made for the IPU."""

@@ -1,0 +1,1 @@
+"""Optimizers that choose the precision of their state and of their arithmetic."""

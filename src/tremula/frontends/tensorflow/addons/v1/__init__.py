@@ -1,0 +1,1 @@
+"""Layers of TensorFlow 1 style: functions of variable scopes."""

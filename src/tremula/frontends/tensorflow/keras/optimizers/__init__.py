@@ -1,0 +1,1 @@
+"""Keras optimizers for the IPU: automatic loss scaling, and accumulation of gradients."""

@@ -1,0 +1,1 @@
+"""The IPU's own operations on stock TensorFlow ops: one module per family."""

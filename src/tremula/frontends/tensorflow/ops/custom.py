@@ -1,0 +1,140 @@
+"""Operations that a program brings itself.
+
+An elementwise expression in Python is computed with TensorFlow's ops. A compiled library is not: its functions build
+Poplar graphs, or run on the CPU behind Poplar's C++ interface, and that needs Poplar. Such an op checks its arguments
+as the original does and then says what is missing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tremula.frontends.tensorflow.ops.vertex_expressions import PlaceholderVertexExpr, VertexExpression
+
+
+def codelet_expression_op(vertex_expression: Callable[..., Any], *args: Any) -> Any:
+    """An elementwise expression as one op.
+
+    Args:
+        vertex_expression: a function of as many expressions as there are tensors.
+        args: the tensors; the result has the type of the first one. They broadcast.
+
+    Raises:
+        LookupError: a gradient is taken through it, which the device cannot do either.
+    """
+    tensors = [tf.convert_to_tensor(each) for each in args]
+    if not tensors:
+        raise ValueError(
+            "codelet_expression_op needs a tensor for each argument of its expression; it got none."
+        )
+    names = [f"in{index}" for index in range(len(tensors))]
+    expression = vertex_expression(*(PlaceholderVertexExpr(name, None) for name in names))
+    if not isinstance(expression, VertexExpression):
+        raise TypeError(
+            f"The function of codelet_expression_op returned {expression!r}; it has to combine its arguments into one "
+            f"expression."
+        )
+
+    @tf.custom_gradient
+    def computed(*inputs: Any) -> Any:
+        def no_gradient(*_: Any) -> Any:
+            raise LookupError(
+                "A codelet expression has no gradient: write the expression with TensorFlow's ops to train through it."
+            )
+
+        result = expression.evaluate(dict(zip(names, inputs, strict=True)))
+        return tf.cast(result, inputs[0].dtype), no_gradient
+
+    return computed(*tensors)
+
+
+def precompiled_user_op(
+    inputs: Sequence[Any],
+    library_path: str,
+    gp_path: str = "",
+    outs: Mapping[str, Any] | None = None,
+    name: str = "UserOp",
+    op_name: str = "Build",
+    separate_gradients: bool = False,
+    inputs_with_gradients: Sequence[int] | None = None,
+    attributes: str | None = None,
+    gradient_attributes: str | None = None,
+) -> Any:
+    """An op that a compiled library builds with Poplar: there is no Poplar here.
+
+    Raises:
+        NotFoundError: the library is not there.
+        UnimplementedError: it is.
+    """
+    _check(inputs, outs, inputs_with_gradients, attributes, gradient_attributes)
+    paths = [library_path, gp_path] if gp_path else [library_path]
+    raise _missing("precompiled_user_op", name, op_name, paths)
+
+
+def cpu_user_operation(
+    inputs: Sequence[Any],
+    library_path: str,
+    outs: Mapping[str, Any] | None = None,
+    name: str = "UserOp",
+    op_name: str = "Callback",
+    separate_gradients: bool = False,
+    inputs_with_gradients: Sequence[int] | None = None,
+    attributes: str | None = None,
+    gradient_attributes: str | None = None,
+) -> Any:
+    """An op that a compiled library computes on the CPU: its interface is Poplar's.
+
+    Raises:
+        NotFoundError: the library is not there.
+        UnimplementedError: it is.
+    """
+    _check(inputs, outs, inputs_with_gradients, attributes, gradient_attributes)
+    raise _missing("cpu_user_operation", name, op_name, [library_path])
+
+
+def _check(
+    inputs: Sequence[Any],
+    outs: Mapping[str, Any] | None,
+    inputs_with_gradients: Sequence[int] | None,
+    attributes: Any,
+    gradient_attributes: Any,
+) -> None:
+    for label, value in (("attributes", attributes), ("gradient_attributes", gradient_attributes)):
+        if value and not isinstance(value, str):
+            raise ValueError(
+                f"Expected {label} to be a 'str', but it is a {type(value).__name__}: {value!r}."
+            )
+    for index in inputs_with_gradients or ():
+        if not 0 <= index < len(inputs):
+            raise ValueError(f"inputs_with_gradients names input {index}, but there are {len(inputs)}.")
+    if outs is not None:
+        missing = {"output_types", "output_shapes"} - set(outs)
+        if missing:
+            raise ValueError(
+                f"`outs` lacks {', '.join(sorted(missing))}: it describes the outputs of the op."
+            )
+        if len(outs["output_types"]) != len(outs["output_shapes"]):
+            raise ValueError(
+                f"`outs` has {len(outs['output_types'])} output_types and {len(outs['output_shapes'])} output_shapes."
+            )
+
+
+def _missing(function: str, name: str, op_name: str, paths: list[str]) -> Exception:
+    absent = [path for path in paths if not os.path.exists(path)]
+    if absent:
+        return tf.errors.NotFoundError(
+            None,
+            None,
+            f"{function} {name!r}: there is no file {absent[0]!r}. Compile the library, or give its full path.",
+        )
+    return tf.errors.UnimplementedError(
+        None,
+        None,
+        f"{function} {name!r}: the functions {op_name}* of {paths[0]!r} are compiled against Poplar, which Tremula "
+        f"does not have: neither its C++ interface nor its codelets. Write the op with TensorFlow's ops (and a "
+        f"tf.custom_gradient) to run this program here.",
+    )

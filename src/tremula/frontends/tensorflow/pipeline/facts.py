@@ -1,0 +1,78 @@
+"""What a pipeline keeps in the graph for the chip model. These are all the attribute names; `ops/facts.py` reads them.
+
+| attribute | on | value |
+|---|---|---|
+| `_XlaSharding` | ops of forward and backward stages | the IPUs of the stage (`sharding.get_sharding`) |
+| `_tremula_stage` | ops of forward and backward stages | number of the stage, from 0 |
+| `_tremula_pass` | ops of forward and backward stages, ops of the weight update | `forward`, `backward` or `update` |
+| `_tremula_recomputation_checkpoint` | ops of `recomputation_checkpoint` | True |
+| `_tremula_pipeline` | the operation that `pipeline` gives | JSON: schedule, placement, options |
+| `_tremula_accumulation` | the operation of an accumulating optimizer | JSON: micro-batches, options |
+| `_tremula_own_state` | resources that each replica has one of (`replicas/analysis.py`) | True |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import ops
+
+from tremula.frontends.tensorflow import sharding
+from tremula.frontends.tensorflow.ops import facts
+
+STAGE, PASS, PIPELINE, ACCUMULATION, OWN_STATE = "stage", "pass", "pipeline", "accumulation", "own_state"
+CHECKPOINT = "recomputation_checkpoint"
+
+
+@contextmanager
+def stage(number: int, ipus: list[int]) -> Iterator[list[Any]]:
+    """While a forward stage is traced. The list that it gives holds the stage's ops afterwards; their gradients get its
+    attributes too.
+    """
+    graph = tf.compat.v1.get_default_graph()
+    before = len(graph.get_operations())
+    made: list[Any] = []
+    with graph._attr_scope(_attributes(number, ipus, "forward")):
+        yield made
+    made.extend(graph.get_operations()[before:])
+    for op in made:
+        _mark_gradient(op, number, ipus)
+
+
+@contextmanager
+def update() -> Iterator[None]:
+    """While the weight update is traced."""
+    graph = tf.compat.v1.get_default_graph()
+    with graph._attr_scope(facts.attributes({PASS: "update"})):
+        yield
+
+
+def _attributes(number: int, ipus: list[int], direction: str) -> dict[str, Any]:
+    return {
+        sharding.ATTRIBUTE: sharding.attribute(ipus),
+        **facts.attributes({STAGE: number, PASS: direction}),
+    }
+
+
+class _StageGradient:
+    """The gradient function of an op, whose ops belong to the op's stage."""
+
+    def __init__(self, gradient: Callable[..., Any], attributes: dict[str, Any]) -> None:
+        self._gradient = gradient
+        self._attributes = attributes
+
+    def __call__(self, op: Any, *args: Any, **kwargs: Any) -> Any:
+        with tf.compat.v1.get_default_graph()._attr_scope(self._attributes):
+            return self._gradient(op, *args, **kwargs)
+
+
+def _mark_gradient(op: Any, number: int, ipus: list[int]) -> None:
+    try:
+        gradient = ops.get_gradient_function(op)
+    except LookupError:
+        return
+    if gradient is not None and not isinstance(gradient, _StageGradient):
+        op._gradient_function = _StageGradient(gradient, _attributes(number, ipus, "backward"))
