@@ -16,7 +16,7 @@ from tremula.frontends.tensorflow.replicas import context
 
 #: an op with this attribute is a collective; the value is the kind and, after a colon, the group size (0: all replicas)
 COLLECTIVE_ATTRIBUTE = "_tremula_collective"
-SUM, GATHER, INDEX = "sum", "gather", "index"
+SUM, MEAN, GATHER, INDEX, COUNT = "sum", "mean", "gather", "index", "count"
 
 
 def _mark(tensor: Any, kind: str, group: int | None) -> Any:
@@ -39,16 +39,15 @@ def cross_replica_sum(x: Any, replica_group_size: int | None = None, name: str |
 
 
 def cross_replica_mean(x: Any, replica_group_size: int | None = None, name: str | None = None) -> Any:
-    """The mean of `x` over all replicas, or over the replicas of a group."""
-    x = tf.convert_to_tensor(x)
-    count = replica_group_size or context.replica_count()
-    if count > 1 and x.dtype == tf.float16:
-        # the sum of halves may overflow where their mean does not
-        return cross_replica_sum(x / tf.cast(count, x.dtype), replica_group_size, name)
-    total = cross_replica_sum(x, replica_group_size, name)
-    if count == 1:
-        return total
-    return total / tf.cast(count, x.dtype) if x.dtype.is_floating else total // count
+    """The mean of `x` over all replicas, or over the replicas of a group. Its gradient is a mean likewise."""
+    check_group(replica_group_size)
+
+    @tf.custom_gradient
+    def averaged(value: Any) -> tuple[Any, Callable[[Any], Any]]:
+        result = _mark(tf.raw_ops.Identity(input=value, name=name), MEAN, replica_group_size)
+        return result, lambda gradient: cross_replica_mean(gradient, replica_group_size)
+
+    return averaged(tf.convert_to_tensor(x))
 
 
 def replication_index(name: str | None = None) -> Any:
@@ -56,16 +55,23 @@ def replication_index(name: str | None = None) -> Any:
     return _mark(tf.raw_ops.Identity(input=tf.constant(0, tf.int32), name=name), INDEX, None)
 
 
+def replica_count(name: str | None = None) -> Any:
+    """The number of replicas, as a tensor: it may be decided when the program first runs."""
+    count = 1 if context.decided_late() else context.replica_count()
+    return _mark(tf.raw_ops.Identity(input=tf.constant(count, tf.int32), name=name), COUNT, None)
+
+
 def gather(x: Any, group: int | None = None, name: str | None = None) -> Any:
     """The values of all replicas (or of the group), stacked: the same on each. The gradient comes back summed."""
     check_group(group)
-    count = group or context.replica_count()
+    known = group or (None if context.decided_late() else context.replica_count())
+    count = replica_count() if known is None else known
 
     @tf.custom_gradient
     def gathered(value: Any) -> tuple[Any, Callable[[Any], Any]]:
         shape = tf.concat([[count], tf.shape(value)], 0)
         result = tf.raw_ops.BroadcastTo(input=value[tf.newaxis], shape=shape, name=name)
-        result.set_shape([count, *value.shape])
+        result.set_shape([known, *value.shape])
         _mark(result, GATHER, group)
 
         def gradient(upstream: Any) -> Any:
@@ -156,10 +162,19 @@ def check_group(size: int | None) -> None:
     Raises:
         ValueError: with both numbers.
     """
-    if size is None or size == 0:
-        return
-    replicas = context.replica_count()
-    if size < 0 or (context.in_program() and replicas % size):
+    if size and context.in_program() and not context.decided_late():
+        check_group_of(size, context.replica_count())
+    elif size and size < 0:
+        check_group_of(size, 1)
+
+
+def check_group_of(size: int, replicas: int) -> None:
+    """Refuse groups of `size` that so many replicas cannot be divided into.
+
+    Raises:
+        ValueError: with both numbers.
+    """
+    if size < 0 or (size and replicas % size):
         raise ValueError(
             f"Replica groups of {size} are not possible with {replicas} replica(s): the number of replicas must be a "
             f"multiple of the group size."

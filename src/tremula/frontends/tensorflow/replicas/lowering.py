@@ -17,7 +17,14 @@ from tensorflow.python.framework import func_graph as func_graphs
 from tensorflow.python.ops import control_flow_util_v2, gen_functional_ops, handle_data_util
 
 from tremula.frontends.tensorflow.replicas import analysis
-from tremula.frontends.tensorflow.replicas.collectives import COLLECTIVE_ATTRIBUTE, GATHER, INDEX
+from tremula.frontends.tensorflow.replicas.collectives import (
+    COLLECTIVE_ATTRIBUTE,
+    COUNT,
+    GATHER,
+    INDEX,
+    MEAN,
+    check_group_of,
+)
 
 #: a value on the replicas that are copied: one tensor that they share, or a list with one for each
 Value = Any
@@ -126,9 +133,12 @@ class Lowering:
         if kind == INDEX:
             return [tf.constant(replica, tf.int32) for replica in self._replicas]
         count = len(self._replicas)
+        if kind == COUNT:
+            return tf.constant(count, tf.int32)
         group = int(size) or count
+        check_group_of(group, count)
         copies = [_of(inputs[0], position) for position in range(count)]
-        join = (lambda parts: tf.concat(parts, 0)) if kind == GATHER else _sum
+        join = _JOINS.get(kind, _sum)
         if group >= count:
             return join(copies)
         joined = [join(copies[start : start + group]) for start in range(0, count, group)]
@@ -169,8 +179,8 @@ class Lowering:
         loop, outputs = control_flow_util_v2.get_op_and_outputs(
             gen_functional_ops._while(
                 flat,
-                _function("condition", check, flat),
-                _function("body", iterate, flat),
+                build_function("condition", check, flat),
+                build_function("body", iterate, flat),
                 output_shapes=[tensor.shape for value in inputs for tensor in _flat([value])],
                 parallel_iterations=1,
                 name=_last_name(op),
@@ -194,7 +204,7 @@ class Lowering:
 
             return run
 
-        functions = [_function("branch", branch(graph), flat) for graph in self._known.graphs(op)]
+        functions = [build_function("branch", branch(graph), flat) for graph in self._known.graphs(op)]
         template: list[Value] = [
             tensor if flag else [tensor] * len(self._replicas)
             for tensor, flag in zip(op.outputs, same, strict=True)
@@ -240,6 +250,20 @@ def _sum(copies: list[Any]) -> Any:
     return total
 
 
+def _mean(copies: list[Any]) -> Any:
+    count, dtype = len(copies), copies[0].dtype
+    if count == 1:
+        return copies[0]
+    if dtype == tf.float16:
+        # the sum of halves may overflow where their mean does not
+        return _sum([copy / tf.cast(count, dtype) for copy in copies])
+    total = _sum(copies)
+    return total / tf.cast(count, dtype) if dtype.is_floating or dtype.is_complex else total // count
+
+
+_JOINS: dict[str, Callable[[list[Any]], Any]] = {GATHER: lambda copies: tf.concat(copies, 0), MEAN: _mean}
+
+
 def _create(op: Any, inputs: Sequence[Any], waits: Sequence[Any], replica: int | None = None) -> Any:
     """A copy of `op` in the current graph; with `replica`, its random stream or state is that replica's."""
     graph = tf.compat.v1.get_default_graph()
@@ -269,7 +293,7 @@ def _last_name(op: Any) -> str:
     return op.name.rpartition("/")[2].lstrip("_") or op.type
 
 
-def _function(name: str, build: Callable[..., Any], like: Sequence[Any]) -> Any:
+def build_function(name: str, build: Callable[..., Any], like: Sequence[Any]) -> Any:
     """A function of the graph that is built by `build`, for arguments like these."""
     graph = func_graphs.func_graph_from_py_func(
         control_flow_util_v2.unique_fn_name(tf.compat.v1.get_default_graph().get_name_scope(), name),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -137,32 +137,62 @@ class DeviceFunction:
 def replicate(concrete: Any, replicas: int) -> Any:
     """A traced function on all replicas: takes its flat arguments and gives the flat outputs of replica 0."""
     graph = concrete.graph
-    known = Analysis()
-    effects = known.effects(graph)
     captures = graph.captures
     arguments = len(graph.inputs) - len(captures)
-    variables = {id(variable.handle): variable for variable in graph.variables}
-    written: dict[int, ReplicaVariable] = {}
-    for position, (external, _) in enumerate(captures, arguments):
-        variable = variables[id(external)] if id(external) in variables else _variable_of(external)
-        if replicas > 1 and variable is not None and position in effects.writes:
-            written[position] = ReplicaVariable(variable, replicas, generator=position in effects.generators)
-    same_streams = active.prng_stability() or random_seed.identical_replicas()
-    lowering = Lowering(known, range(replicas), same_streams=same_streams)
+    known = Analysis()
+    # made now, since a function that is being traced cannot make variables
+    written = {
+        position: ReplicaVariable(variable, replicas, generator=generator)
+        for position, variable, generator in _written(graph, known, replicas)
+    }
 
     @tf.function(autograph=False)
     def replicated(*flat: Any) -> list[Any]:
-        for variable in written.values():
-            variable.refresh()
-        inputs: list[Any] = list(flat[:arguments])
-        for position, (external, _) in enumerate(captures, arguments):
-            inputs.append(written[position].handles if position in written else external)
-        outputs = lowering.copy(graph, inputs)
-        for variable in written.values():
-            variable.remember()
-        return [value[0] if isinstance(value, list) else value for value in outputs]
+        inputs = [*flat[:arguments], *(external for external, _ in captures)]
+        return _on_replicas(graph, known, inputs, written, replicas)
 
     return replicated
+
+
+def build_on_replicas(graph: Any, inputs: Sequence[Any], replicas: int) -> list[Any]:
+    """Copy a traced graph for all replicas into the graph of a session's function; its outputs on replica 0.
+
+    Args:
+        graph: the traced graph.
+        inputs: a tensor for each of its inputs, arguments and captures alike.
+        replicas: how many replicas there are.
+    """
+    known = Analysis()
+    written = {
+        position: ReplicaVariable(variable, replicas, generator=generator, handle=inputs[position])
+        for position, variable, generator in _written(graph, known, replicas)
+    }
+    return _on_replicas(graph, known, inputs, written, replicas)
+
+
+def _written(graph: Any, known: Analysis, replicas: int) -> Iterator[tuple[int, Any, bool]]:
+    """The variables that each replica has one of: position in the inputs, variable, whether it is a random state."""
+    if replicas == 1:
+        return
+    effects = known.effects(graph)
+    variables = {id(variable.handle): variable for variable in graph.variables}
+    for position, (external, _) in enumerate(graph.captures, len(graph.inputs) - len(graph.captures)):
+        variable = variables[id(external)] if id(external) in variables else _variable_of(external)
+        if variable is not None and position in effects.writes:
+            yield position, variable, position in effects.generators
+
+
+def _on_replicas(
+    graph: Any, known: Analysis, inputs: Sequence[Any], written: dict[int, ReplicaVariable], replicas: int
+) -> list[Any]:
+    for variable in written.values():
+        variable.refresh()
+    given = [written[at].handles if at in written else value for at, value in enumerate(inputs)]
+    same_streams = active.prng_stability() or random_seed.identical_replicas()
+    outputs = Lowering(known, range(replicas), same_streams=same_streams).copy(graph, given)
+    for variable in written.values():
+        variable.remember()
+    return [value[0] if isinstance(value, list) else value for value in outputs]
 
 
 def _check_types(values: Any, role: str) -> None:
