@@ -2,7 +2,7 @@
 
 A reader sees the old file or the new one, never a part. A writer that fails or is interrupted, at whatever moment,
 removes its temporary file; one that is killed leaves it behind, and the old file as it was. What goes wrong is an
-OSError that names the final file, also where a library that writes the file has an exception of its own for a full disk.
+OSError that names the final file, also where a library that writes the file has its own exception for a full disk.
 """
 
 from __future__ import annotations

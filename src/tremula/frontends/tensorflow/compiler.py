@@ -69,7 +69,8 @@ def _call(
     before = len(graph.get_operations())
     # not a `tf.function`, which would keep new variables out of the graph's collections
     options = tracing_compilation.TracingOptions(program, "ipu_program", autograph=False)
-    concrete = tracing_compilation.trace_function(arguments, {}, options)
+    with graph.as_default():  # new variables belong to it, also if it is the global graph of an eager process
+        concrete = tracing_compilation.trace_function(arguments, {}, options)
     flat = concrete.function_type.unpack_inputs(concrete.function_type.bind(*arguments))
     results = concrete._call_flat(flat, concrete.captured_inputs)
     calls = [

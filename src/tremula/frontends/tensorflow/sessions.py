@@ -18,6 +18,8 @@ from tremula.frontends.tensorflow.replicas.session_programs import SessionProgra
 
 #: in a session: which programs run for the fetches of a call
 _NEEDED = "_tremula_needed_programs"
+#: in a session: the programs that it has taken over from its graph
+_TAKEN = "_tremula_taken_programs"
 
 
 def install() -> None:
@@ -48,10 +50,19 @@ def _prepare_programs() -> None:
 
     @functools.wraps(stock)
     def extend_graph(self: Any) -> None:
-        session_programs.prepare(self.graph)
+        session_programs.prepare(self.graph, _taken(self))
         stock(self)
 
     session.BaseSession._extend_graph = extend_graph
+
+
+def _taken(run_in: Any) -> dict[SessionProgram, Any]:
+    """The programs that a session has taken over, and in which state."""
+    known: dict[SessionProgram, Any] | None = getattr(run_in, _TAKEN, None)
+    if known is None:
+        known = {}
+        setattr(run_in, _TAKEN, known)
+    return known
 
 
 def _run_programs_on_devices() -> None:
@@ -71,8 +82,9 @@ def _run_programs_on_devices() -> None:
         if not programs:
             return stock(self, handle, target_list, fetch_list, feed_dict, options, run_metadata)
         runs = [devices.require_device(program.ordinal) for program in programs]
+        session_programs.prepare(self.graph, _taken(self))
         for program in programs:
-            program.ready()
+            session_programs.check(program, _taken(self)[program])
         if not all(runs):
             return [_zeros(tensor) for tensor in fetch_list]
         started = perf_counter()

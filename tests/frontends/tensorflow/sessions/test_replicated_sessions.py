@@ -300,3 +300,46 @@ def test_feeds_and_partial_fetches() -> None:
             found = session.run({"a": after, "b": [doubled, x]}, {x: [1, 2]})
             np.testing.assert_array_equal(found["a"], [4, 7])
             np.testing.assert_array_equal(found["b"][1], [1, 2])
+
+
+def test_a_session_keeps_the_replicas_that_it_began_with() -> None:
+    with graph():
+        training = Training()
+        configure(1)
+        with v1.Session() as session:
+            session.run(training.start)
+            configure(2)
+            with pytest.raises(tf.errors.FailedPreconditionError, match="make a new session"):
+                session.run(training.run)
+
+
+def test_an_infeed_feeds_programs_of_one_number_of_replicas() -> None:
+    def body(x: Any) -> Any:
+        with ipu.scopes.ipu_shard(1):
+            return tf.group(tf.identity(x))
+
+    with graph():
+        infeed = ipu.ipu_infeed_queue.IPUInfeedQueue(numbers())
+        with ipu.scopes.ipu_scope("/device:IPU:0"):
+            plain = ipu.ipu_compiler.compile(lambda: ipu.loops.repeat(1, lambda x: tf.group(x), [], infeed))
+            sharded = ipu.ipu_compiler.compile(lambda: ipu.loops.repeat(1, body, [], infeed))
+        configure(2)
+        with v1.Session() as session:
+            session.run(infeed.initializer)
+            session.run(plain)
+            with pytest.raises(tf.errors.FailedPreconditionError, match="a queue of its own"):
+                session.run(sharded)
+
+
+def test_a_graph_may_hold_programs_that_do_not_fit() -> None:
+    def wide(x: Any) -> Any:
+        with ipu.scopes.ipu_shard(3):
+            return x + 1
+
+    with graph():
+        with ipu.scopes.ipu_scope("/device:IPU:0"):
+            ipu.ipu_compiler.compile(wide, [tf.constant(1.0)])
+            (result,) = ipu.ipu_compiler.compile(lambda x: x + 2, [tf.constant(1.0)])
+        configure(1)
+        with v1.Session() as session:
+            assert session.run(result) == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tremula.frontends.tensorflow.config import active
 
@@ -23,6 +23,7 @@ class Program:
         late: whether the number of replicas is decided when the program first runs, by the configuration of that
             time: graphs of sessions are often built before IPUs are configured.
         ipus: how many IPUs one replica uses, as far as is known by now.
+        infeeds: names of the infeed queues that it takes elements from.
     """
 
     replicas: int
@@ -30,6 +31,7 @@ class Program:
     exact: bool
     late: bool = False
     ipus: int = 1
+    infeeds: set[str] = field(default_factory=set)
 
 
 @contextmanager
@@ -53,6 +55,13 @@ def current() -> Program | None:
     """The program that is being traced; None outside of one."""
     programs: tuple[Program, ...] = getattr(_local, "programs", ())
     return programs[-1] if programs else None
+
+
+def note_infeed(name: str) -> None:
+    """Say that the program that is being traced takes elements from an infeed queue."""
+    traced = current()
+    if traced is not None:
+        traced.infeeds.add(name)
 
 
 def decided_late() -> bool:

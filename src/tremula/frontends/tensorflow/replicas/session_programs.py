@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -23,6 +23,20 @@ from tremula.frontends.tensorflow.replicas.program import build_on_replicas
 
 _lock = threading.RLock()
 _programs: weakref.WeakKeyDictionary[Any, list[SessionProgram]] = weakref.WeakKeyDictionary()
+#: of each graph: how many replicas take the elements of an infeed queue, under which configuration
+_fed_replicas: weakref.WeakKeyDictionary[Any, dict[str, tuple[int, Any]]] = weakref.WeakKeyDictionary()
+
+
+class State(NamedTuple):
+    """What of a program depends on the configuration.
+
+    Attributes:
+        replicas: how many there are.
+        same_streams: whether they draw the same random numbers.
+    """
+
+    replicas: int
+    same_streams: bool
 
 
 class SessionProgram:
@@ -41,30 +55,46 @@ class SessionProgram:
         self.entry = devices.wrapped(name)
         self._concrete = concrete
         self._ipus = traced.ipus
+        self._infeeds = traced.infeeds
         self._own_name = call.get_attr("f").name
         self._compiled = any(is_compiled(concrete.graph, each) for each in concrete.graph._functions)
-        self._prepared: tuple[Any, ...] = (1, False, False)
-        self._functions: dict[tuple[Any, ...], str] = {}
+        self._prepared = State(1, False)
+        self._functions: dict[State, str] = {}
 
-    @property
-    def replicas(self) -> int:
-        """How many replicas run it now.
+    def wanted(self) -> State:
+        """As which state it has to run now.
 
         Raises:
             DeviceError: the device has too few IPUs for one replica.
         """
-        return active.replica_count(self._ipus, self.ordinal)
+        replicas = active.replica_count(self._ipus, self.ordinal)
+        return State(replicas, active.prng_stability() or random_seed.identical_replicas(self.ordinal))
 
-    def prepare(self) -> None:
-        """Let the call run as many replicas as are configured."""
-        same_streams = active.prng_stability() or random_seed.identical_replicas(self.ordinal)
-        wanted = (self.replicas, same_streams, self._compiled)
-        if wanted == self._prepared:
-            return
-        if wanted not in self._functions:
-            self._functions[wanted] = self._function(self.replicas)
-        self.call._set_func_attr("f", self._functions[wanted])
-        self._prepared = wanted
+    def prepare(self) -> State:
+        """Let the call run as many replicas as are configured; the state that it has then.
+
+        Raises:
+            DeviceError: the device has too few IPUs for one replica.
+            ValueError: a group of replicas is not possible with so many.
+        """
+        wanted = self.wanted()
+        if wanted != self._prepared or self._compiled:
+            if wanted not in self._functions:
+                self._functions[wanted] = self._function(wanted.replicas)
+            self.call._set_func_attr("f", self._functions[wanted])
+            self._prepared = wanted
+        return wanted
+
+    def about_to_run(self) -> None:
+        """Check its feeds, and note it in the executable cache if there is one.
+
+        Raises:
+            FailedPreconditionError: it shares an infeed queue with a program of another number of replicas.
+        """
+        replicas = self.wanted().replicas
+        self._check_infeeds(replicas)
+        if executable_cache.wanted():
+            executable_cache.program_ready(self._concrete, replicas)
 
     def _function(self, replicas: int) -> str:
         if replicas == 1 and not self._compiled:
@@ -76,10 +106,19 @@ class SessionProgram:
             )
         return tf.compat.as_str(getattr(built, "name", built))
 
-    def ready(self) -> None:
-        """Note it in the executable cache, if there is one."""
-        if executable_cache.wanted():
-            executable_cache.program_ready(self._concrete, self.replicas)
+    def _check_infeeds(self, replicas: int) -> None:
+        known = _fed_replicas.setdefault(self.call.graph, {})
+        configured = active.configured()
+        for name in self._infeeds:
+            before, holds = known.get(name, (replicas, configured))
+            if before != replicas and holds is configured:
+                raise tf.errors.FailedPreconditionError(
+                    None,
+                    self.call,
+                    f"The infeed queue {name} feeds a program on {before} replica(s) already, and this one has "
+                    f"{replicas}: give each program a queue of its own.",
+                )
+            known[name] = (replicas, configured)
 
 
 def add(program: SessionProgram) -> None:
@@ -87,17 +126,45 @@ def add(program: SessionProgram) -> None:
     _programs.setdefault(program.call.graph, []).append(program)
 
 
-def prepare(graph: Any) -> None:
-    """Let the programs of a graph that a session is about to run have the replicas that are configured.
+def prepare(graph: Any, taken: dict[SessionProgram, State | None]) -> None:
+    """Let the programs of a graph have the replicas that are configured, before a session takes over the graph.
+
+    Args:
+        graph: the graph.
+        taken: the programs that the session has taken over before, which stay as they are, and in which state; new
+            ones are added, without a state if they cannot run now.
+    """
+    found = _programs.get(graph, [])
+    if len(found) == len(taken):
+        return
+    with _lock:
+        for program in found:
+            if program not in taken:
+                try:
+                    taken[program] = program.prepare()
+                except (tf.errors.OpError, ValueError):
+                    taken[program] = None
+
+
+def check(program: SessionProgram, state: State | None) -> None:
+    """Refuse to run a program that a session took over in another state than the one that is configured now.
 
     Raises:
-        DeviceError: a device has too few IPUs.
+        FailedPreconditionError: it has another number of replicas now.
+        DeviceError, ValueError: it cannot run.
     """
-    found = _programs.get(graph)
-    if found:
-        with _lock:
-            for program in found:
+    if state != program.wanted():
+        if state is None:
+            with _lock:
                 program.prepare()
+        raise tf.errors.FailedPreconditionError(
+            None,
+            program.call,
+            f"IPUs were configured for {program.wanted().replicas} replica(s) of this program after the session had "
+            f"taken over its graph for {1 if state is None else state.replicas}. Configure IPUs before the first "
+            f"run of the session, or make a new session.",
+        )
+    program.about_to_run()
 
 
 def needed_for(graph: Any, fetches: Iterable[Any]) -> list[SessionProgram]:
