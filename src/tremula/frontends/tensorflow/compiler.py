@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.eager.polymorphic_function import tracing_compilation
 from tensorflow.python.framework import device as tf_device
 from tensorflow.python.ops import control_flow_ops

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.data.util import structure
 from tensorflow.python.framework import type_spec
 from tensorflow.python.ops import gen_dataset_ops

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.framework import func_graph
 from tensorflow.python.ops import gen_data_flow_ops, gen_resource_variable_ops

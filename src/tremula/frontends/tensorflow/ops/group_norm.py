@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 CHANNELS_FIRST, CHANNELS_LAST = "NCHW", "NHWC"
 

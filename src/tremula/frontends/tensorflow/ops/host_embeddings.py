@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.ops import host_tables
 from tremula.frontends.tensorflow.ops.host_tables import HostTable

@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.ops import gen_resource_variable_ops as raw
 
 SGD, ACCUMULATING = "SGD", "SGD+GA"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.ops import gen_nn_ops
 
 from tremula.frontends.tensorflow.replicas.context import in_program

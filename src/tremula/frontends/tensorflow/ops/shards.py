@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow import sharding
 from tremula.frontends.tensorflow.ops import facts

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.framework import func_graph as func_graphs
 from tensorflow.python.ops import control_flow_util_v2, gen_functional_ops, handle_data_util

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow import devices, executable_cache, random_seed
 from tremula.frontends.tensorflow.config import active

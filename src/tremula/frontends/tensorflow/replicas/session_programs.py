@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow import devices, executable_cache, random_seed
 from tremula.frontends.tensorflow.config import active

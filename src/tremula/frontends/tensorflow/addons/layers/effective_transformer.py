@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.addons.layers.base import fresh_initializer, initializer_config
 from tremula.frontends.tensorflow.addons.layers.dropout import Dropout
