@@ -13,7 +13,7 @@ from tensorflow.python.eager.polymorphic_function import tracing_compilation
 from tensorflow.python.framework import device as tf_device
 from tensorflow.python.ops import control_flow_ops
 
-from tremula.frontends.tensorflow.replicas import context
+from tremula.frontends.tensorflow.replicas import context, instances
 from tremula.frontends.tensorflow.replicas.program import replicate
 
 
@@ -65,7 +65,8 @@ def _call(program: Callable[..., Any], arguments: list[Any], found: dict[str, An
     options = tracing_compilation.TracingOptions(program, "ipu_program", autograph=False)
     concrete = tracing_compilation.trace_function(arguments, {}, options)
     flat = concrete.function_type.unpack_inputs(concrete.function_type.bind(*arguments))
-    replicated = replicate(concrete, found["replicas"]) if found["replicas"] > 1 else None
+    copied = found["replicas"] > 1 or instances.several()
+    replicated = replicate(concrete, found["replicas"]) if copied else None
     results = (
         replicated(*flat) if replicated is not None else concrete._call_flat(flat, concrete.captured_inputs)
     )

@@ -41,7 +41,7 @@ def cross_replica_sum(x: Any, replica_group_size: int | None = None, name: str |
 def cross_replica_mean(x: Any, replica_group_size: int | None = None, name: str | None = None) -> Any:
     """The mean of `x` over all replicas, or over the replicas of a group."""
     x = tf.convert_to_tensor(x)
-    count = replica_group_size or context.replica_count()
+    count = replica_group_size or context.total_replica_count()
     if count > 1 and x.dtype == tf.float16:
         # the sum of halves may overflow where their mean does not
         return cross_replica_sum(x / tf.cast(count, x.dtype), replica_group_size, name)
@@ -59,7 +59,7 @@ def replication_index(name: str | None = None) -> Any:
 def gather(x: Any, group: int | None = None, name: str | None = None) -> Any:
     """The values of all replicas (or of the group), stacked: the same on each. The gradient comes back summed."""
     check_group(group)
-    count = group or context.replica_count()
+    count = group or context.total_replica_count()
 
     @tf.custom_gradient
     def gathered(value: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -158,7 +158,7 @@ def check_group(size: int | None) -> None:
     """
     if size is None or size == 0:
         return
-    replicas = context.replica_count()
+    replicas = context.total_replica_count()
     if size < 0 or (context.in_program() and replicas % size):
         raise ValueError(
             f"Replica groups of {size} are not possible with {replicas} replica(s): the number of replicas must be a "

@@ -8,7 +8,8 @@ copied like any op.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import tensorflow as tf
@@ -17,7 +18,8 @@ from tensorflow.python.framework import func_graph as func_graphs
 from tensorflow.python.ops import control_flow_util_v2, gen_functional_ops, handle_data_util
 
 from tremula.frontends.tensorflow.replicas import analysis
-from tremula.frontends.tensorflow.replicas.collectives import COLLECTIVE_ATTRIBUTE, GATHER, INDEX
+from tremula.frontends.tensorflow.replicas.collectives import COLLECTIVE_ATTRIBUTE, GATHER, INDEX, SUM
+from tremula.frontends.tensorflow.replicas.instances import Exchange
 
 #: a value on the replicas that are copied: one tensor that they share, or a list with one for each
 Value = Any
@@ -32,16 +34,23 @@ class Lowering:
 
     Args:
         known: answers about the program.
-        replicas: the numbers of the replicas.
+        replicas: the numbers of the replicas, in the whole run.
         same_streams: whether replicas draw the same random numbers.
+        exchange: what connects them to the replicas of other instances; None if there are none.
     """
 
     def __init__(
-        self, known: analysis.Analysis, replicas: Sequence[int], *, same_streams: bool = False
+        self,
+        known: analysis.Analysis,
+        replicas: Sequence[int],
+        *,
+        same_streams: bool = False,
+        exchange: Exchange | None = None,
     ) -> None:
         self._known = known
         self._replicas = list(replicas)
         self._same_streams = same_streams
+        self._exchange = exchange
 
     def copy(self, graph: Any, inputs: Sequence[Value]) -> list[Value]:
         """Copy the ops of `graph` into the current one; `inputs` are its inputs. Gives its outputs."""
@@ -49,13 +58,26 @@ class Lowering:
             tensor.ref(): value for tensor, value in zip(graph.inputs, inputs, strict=True)
         }
         controls: dict[Any, Value] = {}
-        for op in graph.get_operations():
+        for ops in self._steps(graph):
+            if _is_whole_sum(ops[0]) and self._exchange is not None:
+                totals = self._exchange.sums([self._local_sum(values[op.inputs[0].ref()]) for op in ops])
+                for op, total in zip(ops, totals, strict=True):
+                    values[op.outputs[0].ref()] = total
+                    controls[op] = [total.op]
+                continue
+            (op,) = ops
             if op.type == "Placeholder" and op.outputs[0].ref() in values:
                 continue
             results = self._copy_op(op, [values[t.ref()] for t in op.inputs], controls)
             for tensor, value in zip(op.outputs, results, strict=True):
                 values[tensor.ref()] = value
         return [values[tensor.ref()] for tensor in graph.outputs]
+
+    def _steps(self, graph: Any) -> Iterable[list[Any]]:
+        """The ops of a graph, with those that exchange data with other instances together."""
+        if self._exchange is None:
+            return ([op] for op in graph.get_operations())
+        return self._exchange.steps(graph, _is_whole_sum)
 
     def _copy_op(self, op: Any, inputs: list[Value], controls: dict[Any, Value]) -> list[Value]:
         before = [controls[c] for c in op.control_inputs if c in controls]
@@ -76,8 +98,9 @@ class Lowering:
             return results
         effects = self._known.op_effects(op)
         if any(e.exchanges for e in effects):
-            with tf.control_dependencies(_flat(before)):
+            with tf.control_dependencies(_flat(before)), self._in_order() as made:
                 results = self._loop(op, inputs) if kind in analysis.LOOPS else self._branch(op, inputs)
+                made += _operations(results)
             controls[op] = _operations(results)
             return results
         if any(e.differs for e in effects):
@@ -129,10 +152,24 @@ class Lowering:
         group = int(size) or count
         copies = [_of(inputs[0], position) for position in range(count)]
         join = (lambda parts: tf.concat(parts, 0)) if kind == GATHER else _sum
+        if self._exchange is not None and self._exchange.reaches_over(int(size)):
+            everywhere = int(size) or self._exchange.replicas
+            if everywhere < self._exchange.replicas:
+                return self._exchange.groups(copies, everywhere, join)
+            # sums over all replicas are steps of their own (`copy`), unless their group has that size
+            whole = self._exchange.gather(join(copies)) if kind == GATHER else self._exchange.sums([join(copies)])[0]
+            return whole if not int(size) else [whole] * count
         if group >= count:
             return join(copies)
         joined = [join(copies[start : start + group]) for start in range(0, count, group)]
         return [joined[position // group] for position in range(count)]
+
+    def _local_sum(self, value: Value) -> Any:
+        return _sum([_of(value, position) for position in range(len(self._replicas))])
+
+    def _in_order(self) -> AbstractContextManager[list[Any]]:
+        """What is made inside comes after the exchanges with other instances before it."""
+        return nullcontext([]) if self._exchange is None else self._exchange.in_order()
 
     def _stack(self, value: Value) -> Any:
         if not _is_shared(value):
@@ -211,6 +248,11 @@ class Lowering:
 
     def _spread(self, value: Value) -> list[Any]:
         return [value] * len(self._replicas) if _is_shared(value) else value
+
+
+def _is_whole_sum(op: Any) -> bool:
+    """Whether an op is a sum over all replicas."""
+    return analysis.attribute(op, COLLECTIVE_ATTRIBUTE) == f"{SUM}:0"
 
 
 def _is_shared(value: Value) -> bool:

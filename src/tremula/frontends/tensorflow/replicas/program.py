@@ -11,10 +11,10 @@ import tensorflow as tf
 
 from tremula.frontends.tensorflow import devices, executable_cache, random_seed
 from tremula.frontends.tensorflow.config import active
-from tremula.frontends.tensorflow.replicas import context
+from tremula.frontends.tensorflow.replicas import context, instances
 from tremula.frontends.tensorflow.replicas.analysis import Analysis, is_compiled
 from tremula.frontends.tensorflow.replicas.lowering import Lowering
-from tremula.frontends.tensorflow.replicas.variables import ReplicaVariable
+from tremula.frontends.tensorflow.replicas.variables import ReplicaVariable, give_own_stream
 
 #: types that the device does not compute with
 REFUSED_TYPES = (tf.float64,)
@@ -48,7 +48,7 @@ class DeviceFunction:
         self._replicas = replicas
         self._ordinal = ordinal
         self._autograph = autograph
-        self._functions: dict[int, Any] = {}
+        self._functions: dict[tuple[int, int], Any] = {}
         self._seeded = random_seed.generation()
         self._replicated: dict[int, tuple[Any, Any]] = {}
         #: whether the traced function itself can run: one replica, and no function inside that XLA would compile
@@ -76,12 +76,12 @@ class DeviceFunction:
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         replicas = self.replicas
         function = self._function(replicas)
-        if replicas == 1 and self._as_traced:
+        if replicas == 1 and self._as_traced and not instances.several():
             return function(*args, **kwargs)
         concrete = function.get_concrete_function(*args, **kwargs)
         replicas = self._traced_for.get(concrete.graph, replicas)
         compiled = any(is_compiled(concrete.graph, name) for name in concrete.graph._functions)
-        if replicas == 1 and not compiled:
+        if replicas == 1 and not compiled and not instances.several():
             self._as_traced = self.replicas == 1
             return function(*args, **kwargs)
         replicated = self._replicate(concrete, replicas)
@@ -106,7 +106,8 @@ class DeviceFunction:
             self._seeded = random_seed.generation()
             self._functions.clear()
             self._replicated.clear()
-        if replicas not in self._functions:
+        key = replicas, active.process_count()
+        if key not in self._functions:
             traced = tf.__internal__.autograph.tf_convert(
                 self._python_function, tf.__internal__.autograph.control_status_ctx()
             ) if self._autograph else self._python_function  # fmt: skip
@@ -124,8 +125,8 @@ class DeviceFunction:
                 _check_types(results, "output")
                 return results
 
-            self._functions[replicas] = tf.function(program, autograph=False)
-        return self._functions[replicas]
+            self._functions[key] = tf.function(program, autograph=False)
+        return self._functions[key]
 
     def _replicate(self, concrete: Any, replicas: int) -> Any:
         known = self._replicated.get(id(concrete))
@@ -143,12 +144,19 @@ def replicate(concrete: Any, replicas: int) -> Any:
     arguments = len(graph.inputs) - len(captures)
     variables = {id(variable.handle): variable for variable in graph.variables}
     written: dict[int, ReplicaVariable] = {}
+    first = instances.first_replica(replicas)
     for position, (external, _) in enumerate(captures, arguments):
         variable = variables[id(external)] if id(external) in variables else _variable_of(external)
+        generator = position in effects.generators
+        if first and generator and variable is not None:
+            give_own_stream(variable, first)
         if replicas > 1 and variable is not None and position in effects.writes:
-            written[position] = ReplicaVariable(variable, replicas, generator=position in effects.generators)
+            written[position] = ReplicaVariable(variable, replicas, generator=generator, first=first)
     same_streams = active.prng_stability() or random_seed.identical_replicas()
-    lowering = Lowering(known, range(replicas), same_streams=same_streams)
+    exchange = instances.Exchange(replicas) if instances.several() else None
+    lowering = Lowering(
+        known, range(first, first + replicas), same_streams=same_streams, exchange=exchange
+    )
 
     @tf.function(autograph=False)
     def replicated(*flat: Any) -> list[Any]:

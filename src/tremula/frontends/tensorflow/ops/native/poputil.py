@@ -55,13 +55,13 @@ def replication_index(name: str | None = None) -> Any:
 
 def ipu_replication_factor(name: str | None = None) -> Any:
     """The number of replicas."""
-    return tf.constant(context.replica_count(), tf.int32, name=name or "replication_factor")
+    return tf.constant(context.total_replica_count(), tf.int32, name=name or "replication_factor")
 
 
 def ipu_replication_normalise(input: Any, name: str | None = None) -> Any:
     """A tensor divided by the number of replicas."""
     x = tf.convert_to_tensor(input)
-    return tf.divide(x, tf.cast(context.replica_count(), x.dtype), name=name)
+    return tf.divide(x, tf.cast(context.total_replica_count(), x.dtype), name=name)
 
 
 def ipu_assume_equal_across_replicas(inputs: Any, name: str | None = None) -> Any:
