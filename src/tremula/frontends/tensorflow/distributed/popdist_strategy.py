@@ -21,15 +21,26 @@ from tremula.frontends.tensorflow.replicas import context, instances
 from tremula.frontends.tensorflow.strategy import IPUExtendedV1, IPUStrategyV1, initial_value
 
 
-class IPUDistributedVariable(values.DistributedVariable):  # type: ignore[misc]
+class _OnDevice:
+    """A variable that says that it is on the device of its strategy, as in a program for hardware."""
+
+    @property
+    def device(self) -> str:
+        """The device of the strategy."""
+        own: Any = self
+        device = own.distribute_strategy.extended.non_slot_devices(None)
+        return str(device_util.canonicalize(device)) if tf.executing_eagerly() else str(own.values[0].device)
+
+
+class IPUDistributedVariable(_OnDevice, values.DistributedVariable):  # type: ignore[misc]
     """A variable of all processes."""
 
 
-class IPUSyncOnReadVariable(values.SyncOnReadVariable):  # type: ignore[misc]
+class IPUSyncOnReadVariable(_OnDevice, values.SyncOnReadVariable):  # type: ignore[misc]
     """A variable that each process changes for itself; read on the host, it is reduced over the processes."""
 
 
-class IPUMirroredVariable(values.MirroredVariable):  # type: ignore[misc]
+class IPUMirroredVariable(_OnDevice, values.MirroredVariable):  # type: ignore[misc]
     """A variable that is the same on all processes."""
 
 
@@ -128,6 +139,9 @@ class PopDistExtendedV1(IPUExtendedV1):
 
     def _from_first_process(self, value: Any) -> Any:
         return host_collectives.broadcast(value)
+
+    def _broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+        return tensor
 
     def read_var(self, var: Any) -> Any:
         """The value of a variable, reduced over the processes where it is to be."""

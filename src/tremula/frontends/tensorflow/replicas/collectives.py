@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2
 
+from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.replicas import context
 
 #: an op with this attribute is a collective; the value is the kind and, after a colon, the group size (0: all replicas)
@@ -52,8 +53,14 @@ def cross_replica_mean(x: Any, replica_group_size: int | None = None, name: str 
 
 
 def replication_index(name: str | None = None) -> Any:
-    """The number of this replica, from 0."""
+    """The number of this replica in the whole run, from 0."""
     return _mark(tf.raw_ops.Identity(input=tf.constant(0, tf.int32), name=name), INDEX, None)
+
+
+def local_replication_index() -> Any:
+    """The number of this replica among those of its process."""
+    index = replication_index()
+    return index % context.replica_count() if active.process_count() > 1 else index
 
 
 def gather(x: Any, group: int | None = None, name: str | None = None) -> Any:

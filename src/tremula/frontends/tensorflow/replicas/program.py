@@ -14,7 +14,7 @@ from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.replicas import context, instances
 from tremula.frontends.tensorflow.replicas.analysis import Analysis, is_compiled
 from tremula.frontends.tensorflow.replicas.lowering import Lowering
-from tremula.frontends.tensorflow.replicas.variables import ReplicaVariable, give_own_stream
+from tremula.frontends.tensorflow.replicas.variables import ReplicaVariable, give_own_stream, local_variable
 
 #: types that the device does not compute with
 REFUSED_TYPES = (tf.float64,)
@@ -142,7 +142,7 @@ def replicate(concrete: Any, replicas: int) -> Any:
     effects = known.effects(graph)
     captures = graph.captures
     arguments = len(graph.inputs) - len(captures)
-    variables = {id(variable.handle): variable for variable in graph.variables}
+    variables = {id(v.handle): v for v in map(local_variable, graph.variables)}
     written: dict[int, ReplicaVariable] = {}
     first = instances.first_replica(replicas)
     for position, (external, _) in enumerate(captures, arguments):
@@ -198,4 +198,4 @@ def _variable_of(handle: Any) -> Any:
     """
     find = getattr(handle, "_parent_trackable", None)
     found = None if find is None else find()
-    return found if isinstance(found, tf.Variable) else None
+    return local_variable(found) if isinstance(found, tf.Variable) else None

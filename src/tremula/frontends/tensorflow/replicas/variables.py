@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.ops import gen_resource_variable_ops
+from tensorflow.python.distribute import values
+from tensorflow.python.ops import gen_resource_variable_ops, resource_variable_ops
 
 _COPIES = "_tremula_replica_copies"
 _SEEN = "_tremula_host_value"
@@ -87,7 +88,8 @@ class ReplicaVariable:
         self._seen.assign(self.variable.read_value())
 
     def _copy(self, name: str) -> Any:
-        return tf.Variable(
+        # not a `tf.Variable`, which a strategy would make one of all processes
+        return resource_variable_ops.ResourceVariable(
             self.variable.read_value(), trainable=False, name=f"{self.variable.name.partition(':')[0]}_{name}"
         )
 
@@ -95,6 +97,14 @@ class ReplicaVariable:
         if not self._generator:
             return value
         return _with_key(value, _key(self._first) ^ _key(self._first + replica))
+
+
+def local_variable(variable: Any) -> Any:
+    """The variable of this process, of one that belongs to all processes (`PopDistStrategy`); others are given back."""
+    inner = getattr(variable, "_variable", None)  # Keras wraps variables that it casts
+    if isinstance(inner, values.DistributedVariable):
+        variable = inner
+    return variable.values[0] if isinstance(variable, values.DistributedVariable) else variable
 
 
 def give_own_stream(variable: Any, replica: int) -> None:
@@ -147,7 +157,7 @@ class _NamedCopy:
 
 def broadcast(variables: Sequence[Any]) -> None:
     """Give all replicas the host's values of these variables at their next run."""
-    for variable in variables:
+    for variable in map(local_variable, variables):
         seen = getattr(variable, _SEEN, None)
         copies = getattr(variable, _COPIES, [])
         if seen is None:
