@@ -40,6 +40,18 @@ SUITES = {
     "keras/ipu": ("keras", "ipu"),
     "ipu_tensorflow_addons": ("ipu_tensorflow_addons",),
 }
+#: files that the suites start with poprun: instances, replicas, IPUs per replica
+LAUNCHED = {
+    "host_collective_ops_test.py": (2, 2, 1),
+    "popdist_strategy_test.py": (2, 2, 1),
+    "horovod_test.py": (2, 2, 1),
+    "poprun_replica_partitioning_test.py": (2, 8, 2),
+    "distributed_test.py": (2, 8, 1),
+    "poprun_test.py": (2, 2, 1),
+    "poprun_popdist_strategy_test.py": (2, 2, 1),
+}
+#: how long instances of a file wait for each other: a method that fails on one of them leaves the others alone
+INSTANCE_TIMEOUT_SECONDS = 60
 
 
 @dataclass
@@ -108,7 +120,8 @@ def run_file(
     result = FileResult(suite, name, test_methods(path))
     label = f"{suite}/{name}".replace("/", "-")
     report = results / f"{label}.xml"
-    report.unlink(missing_ok=True)
+    for old in reports(report, name):
+        old.unlink(missing_ok=True)
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch, open(results / f"{label}.log", "w") as log:
         # away from its folder, whose packages would hide the installed ones
@@ -131,13 +144,14 @@ def run_file(
             "filterwarnings=",
         ]
         limits = [f"--timeout={CASE_TIMEOUT_SECONDS}", f"--junitxml={report}", f"--rootdir={scratch}"]
-        command = [sys.executable, "-m", "pytest", *options, *limits, str(copy)]
+        command = [*launcher(name), sys.executable, "-m", "pytest", *options, *limits, str(copy)]
         environment = os.environ | {
             "TREMULA_STATE_DIR": str(results / "state" / label),
             "TREMULA_VIRTUAL_IPUS": "16",
             "TREMULA_SUMMARY": "0",
             "TF_CPP_MIN_LOG_LEVEL": "2",
             "OMP_NUM_THREADS": "1",
+            "POPLAR_RUNTIME_OPTIONS": f'{{"target.hostSyncTimeout": "{INSTANCE_TIMEOUT_SECONDS}"}}',
             "SUITE_ROOT": str(root.resolve()),
             "SUITE_IS_TENSORFLOW_1": "1" if _MAIN_WITHOUT_V2.search(path.read_text()) else "",
             "PYTHONPATH": os.pathsep.join(
@@ -153,13 +167,30 @@ def run_file(
     return read_report(report, result)
 
 
+def launcher(name: str) -> list[str]:
+    """What starts a file of the suites, in front of the command; nothing for one process."""
+    started = LAUNCHED.get(pathlib.PurePath(name).name)
+    if started is None:
+        return []
+    words = zip(("--num-instances", "--num-replicas", "--ipus-per-replica"), map(str, started), strict=True)
+    return [sys.executable, "-m", "tremula.launch", *(word for pair in words for word in pair)]
+
+
+def reports(report: pathlib.Path, name: str) -> list[pathlib.Path]:
+    """The reports of all instances that a file of the suites is started with."""
+    instances = LAUNCHED.get(pathlib.PurePath(name).name, (1,))[0]
+    return [report, *(report.with_suffix(f".{number}.xml") for number in range(1, instances))]
+
+
 def read_report(report: pathlib.Path, result: FileResult) -> FileResult:
-    """Count the methods of a junit report."""
+    """Count the methods of the junit reports of a file."""
     counts = dict.fromkeys(result.methods, (0, 0))
-    if not report.exists():
-        result.note = result.note or "no report: the process ended early"
-    else:
-        root = ET.parse(report).getroot()
+    for each in reports(report, result.name):
+        if not each.exists():
+            result.note = result.note or "no report: the process ended early"
+            counts = dict.fromkeys(result.methods, (0, 0))
+            break
+        root = ET.parse(each).getroot()
         result.seconds = result.seconds or sum(
             float(suite.get("time", 0)) for suite in root.iter("testsuite")
         )
@@ -207,7 +238,8 @@ def page(results: list[FileResult]) -> Iterator[str]:
     yield "graphcore/keras, and graphcore/ipu_tensorflow_addons. They run unmodified on stock TensorFlow, with 16"
     yield "virtual IPUs. A method counts as passed if all of its variants pass; one that the suite skips does not. What"
     yield "surrounds them (`benchmarks/conformance_aids/tensorflow/tensorflow_suites.py`): the configuration is reset"
-    yield "after each test, because the suites run each in a process of its own; a test that opens a Poplar report is"
+    yield "after each test, because the suites run each in a process of its own; files that the suites start with poprun"
+    yield "are started so, and a method has to pass on all instances; a test that opens a Poplar report is"
     yield "skipped; files that turn off the behaviour of TensorFlow 2 when they are started as programs get that; with"
     yield "`--mnist FOLDER`, MNIST comes from files and random data stands for other downloads."
     yield ""

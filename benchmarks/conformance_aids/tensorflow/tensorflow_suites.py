@@ -70,6 +70,14 @@ if os.environ.get("TREMULA_MNIST"):
     replace_downloads()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Give each instance of a run under poprun a report of its own."""
+    instance = int(os.environ.get("OMPI_COMM_WORLD_RANK", "0"))
+    if instance and config.option.xmlpath:
+        config.option.xmlpath = str(pathlib.Path(config.option.xmlpath).with_suffix(f".{instance}.xml"))
+
+
 @pytest.fixture(autouse=True)
 def nothing_configured() -> Iterator[None]:
     """Give IPUs back after each test."""

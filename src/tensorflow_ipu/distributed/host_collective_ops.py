@@ -1,5 +1,5 @@
-"""Collectives between processes: not there yet; using them says so."""
+"""`tensorflow.python.ipu.distributed.host_collective_ops`: collectives between processes, on the host."""
 
-from tremula.frontends.tensorflow.not_yet import allgather, allreduce, broadcast
+from tremula.frontends.tensorflow.distributed.host_collectives import allgather, allreduce, broadcast
 
 __all__ = ["allgather", "allreduce", "broadcast"]

@@ -1,5 +1,25 @@
-"""Strategies over several processes: not there yet; using them says so."""
+"""`tensorflow.python.ipu.distributed.popdist_strategy`: one model on the devices of several processes."""
 
-from tremula.frontends.tensorflow.not_yet import PopDistStrategy
+from tremula.frontends.tensorflow.distributed.popdist_strategy import (
+    IPU_VARIABLE_CLASS_MAPPING,
+    IPU_VARIABLE_POLICY_MAPPING,
+    IPUDistributedVariable,
+    IPUMirroredVariable,
+    IPUOnReadPolicy,
+    IPUOnWritePolicy,
+    IPUSyncOnReadVariable,
+    PopDistExtendedV1,
+    PopDistStrategy,
+)
 
-__all__ = ["PopDistStrategy"]
+__all__ = [
+    "IPU_VARIABLE_CLASS_MAPPING",
+    "IPU_VARIABLE_POLICY_MAPPING",
+    "IPUDistributedVariable",
+    "IPUMirroredVariable",
+    "IPUOnReadPolicy",
+    "IPUOnWritePolicy",
+    "IPUSyncOnReadVariable",
+    "PopDistExtendedV1",
+    "PopDistStrategy",
+]

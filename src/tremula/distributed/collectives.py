@@ -24,6 +24,7 @@ from torch._C._distributed_c10d import BroadcastOptions, PrefixStore, ProcessGro
 from tremula import log, stack_layers
 from tremula.distributed import network_interface, rendezvous
 from tremula.distributed.missing_ranks import MissingRanks, named
+from tremula.distributed.sends import Sends
 from tremula.errors import Error
 
 _lock = threading.RLock()
@@ -52,6 +53,7 @@ class Group:
         self.run_size = size
         self._seconds = seconds
         self._pending: list[Any] = []
+        self.sends = Sends()
         self._broken: Error | None = None
         whole = rendezvous.connect(instance, size, seconds)
         # what a group that was closed has left in the store is of no use to the next one
@@ -174,6 +176,18 @@ class Group:
         self.wait(work)
         return found
 
+    def start_send(self, tensor: torch.Tensor, position: int, tag: int) -> None:
+        """Begin to send a contiguous tensor, which must not change any more, to one member."""
+        self._check()
+        self.sends.add(tensor, self._gloo.send([tensor], position, tag))
+
+    def receive(self, tensor: torch.Tensor, position: int, tag: int) -> None:
+        """Fill a contiguous tensor with what one member sent with this tag; arrivals keep their order."""
+        self._check()
+        work = self._gloo.recv([tensor], position, tag)
+        self._pending.append(work)
+        self.wait(work)
+
     def barrier(self) -> None:
         """Until all members are here."""
         self.sum(torch.zeros(1))
@@ -210,7 +224,7 @@ class Group:
         if gloo is None:
             return
         self._missing.report_end()
-        if any(not work.is_completed() for work in self._pending):
+        if self.sends.under_way or any(not work.is_completed() for work in self._pending):
             # Its threads wait for other instances, and its destructor for the threads: it stays until the process ends.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(gloo))
 

@@ -81,6 +81,12 @@ HOOKS = (
         f"{_HERE}.keras.datasets",
     ),
     Hook(
+        "tensorflow.python.eager.polymorphic_function.polymorphic_function.Function.__call__",
+        "a function with jit_compile=True that is called on an IPU under an IPUStrategy is a program of the device",
+        f"{_HERE}.compiled_functions",
+        with_strategy=True,
+    ),
+    Hook(
         "keras.Model.compile",
         "under an IPUStrategy, steps_per_execution may be a tensor, as in Keras 2.6",
         f"{_HERE}.legacy.compile_arguments",

@@ -17,7 +17,7 @@ from tensorflow.python.trackable import base as trackable
 
 from tremula.frontends.tensorflow import hooks
 from tremula.frontends.tensorflow.keras.registry import KerasExtensions
-from tremula.frontends.tensorflow.replicas import collectives
+from tremula.frontends.tensorflow.replicas import collectives, context, instances
 from tremula.frontends.tensorflow.replicas.program import DeviceFunction
 
 
@@ -39,8 +39,11 @@ class IPUStrategyV1(distribute_lib.StrategyV1, KerasExtensions):
         enable_keras_extensions: bool = True,
     ) -> None:
         hooks.apply(with_strategy=True)
-        super().__init__(IPUExtendedV1(self, ipu_device, cpu_device))
+        super().__init__(self._make_extended(ipu_device, cpu_device))
         KerasExtensions.__init__(self, enable_dataset_iterators, enable_keras_extensions)
+
+    def _make_extended(self, ipu_device: str, cpu_device: str) -> IPUExtendedV1:
+        return IPUExtendedV1(self, ipu_device, cpu_device)
 
     def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
         """Run `fn` on the device; the results are those of its first replica.
@@ -88,7 +91,7 @@ class IPUExtendedV1(distribute_lib.StrategyExtendedV1):
         self._programs: weakref.WeakKeyDictionary[Any, DeviceFunction] = weakref.WeakKeyDictionary()
 
     def _create_variable(self, next_creator: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        kwargs["initial_value"] = _initial_value(
+        kwargs["initial_value"] = initial_value(
             self._cpu_device, kwargs["initial_value"], kwargs.get("dtype")
         )
         with tf.device(self._ipu_device):
@@ -105,7 +108,9 @@ class IPUExtendedV1(distribute_lib.StrategyExtendedV1):
         program = self._program(fn)
         replica = distribute_lib.ReplicaContext(self._container_strategy(), replica_id_in_sync_group=0)
         with replica, tf.device(self._ipu_device):
-            if not tf.executing_eagerly() and program.replicas == 1:
+            if context.in_program():
+                return fn(*args, **kwargs)
+            if not tf.executing_eagerly() and program.replicas == 1 and not instances.several():
                 return program.inline(*args, **kwargs)
             return program(*args, **kwargs)
 
@@ -195,7 +200,7 @@ def _python_function(fn: Any) -> Callable[..., Any] | None:
     return getattr(fn, "python_function", None)
 
 
-def _initial_value(device: str, given: Any, dtype: Any) -> Callable[[], Any]:
+def initial_value(device: str, given: Any, dtype: Any) -> Callable[[], Any]:
     """The initial value of a variable, computed on the host."""
 
     def compute() -> Any:

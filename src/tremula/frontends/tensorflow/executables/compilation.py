@@ -24,6 +24,7 @@ from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.executables import container, graphs
 from tremula.frontends.tensorflow.executables.signature import ELEMENT_TYPES, Entry, Shape, Signature
 from tremula.frontends.tensorflow.replicas import analysis, context
+from tremula.frontends.tensorflow.replicas.variables import local_variable
 
 _PREFIX = "XLA_Args/"
 
@@ -164,7 +165,7 @@ def _trace(func: Callable[..., Any], values: list[Any], freeze: bool) -> _Traced
     )
     arguments: list[tuple[container.Argument, str]] = []
     stored: list[Any] = []
-    variables = {id(variable.handle): variable for variable in graph.variables}
+    variables = {id(v.handle): v for v in map(local_variable, graph.variables)}
     externals = [*values, *(external for external, _ in graph.captures)]
     for external, internal in zip(externals, graph.inputs, strict=True):
         argument, label, value = _argument(external, internal.op.name, variables, freeze)

@@ -63,7 +63,7 @@ class ArrayFeed(composite_tensor.CompositeTensor):  # type: ignore[misc]
         """The batch of this replica in a step of the execution, inside a program."""
         number = (self._first + step) * context.replica_count()
         if context.replica_count() > 1:
-            number += collectives.replication_index()
+            number += collectives.local_replication_index()
         return tf.nest.pack_sequence_as(
             self._structure, [self._rows(tensor, number) for tensor in self._flat]
         )

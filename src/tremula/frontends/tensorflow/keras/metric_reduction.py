@@ -50,7 +50,8 @@ def reduced(values: Any, method: ReplicatedMetricReductionMethod) -> Any:
         return values
 
     def one(value: Any) -> Any:
-        gathered = collectives.gather(tf.convert_to_tensor(value))
+        # what Keras shows is of this instance
+        gathered = collectives.gather(tf.convert_to_tensor(value), context.replica_count())
         if method is ReplicatedMetricReductionMethod.NONE:
             return gathered[-1]
         if method is ReplicatedMetricReductionMethod.LIST:

@@ -163,7 +163,7 @@ def _predict(model: Any, feed: Any, steps: Any, accumulation: int, outfeed: Any)
             outfeed.enqueue(outputs)
         flat = [tf.convert_to_tensor(value) for value in tf.nest.flatten(outputs)]
         if replicas > 1:
-            flat = [collectives.gather(value) for value in flat]
+            flat = [collectives.gather(value, replicas) for value in flat]
         return step + 1, [array.write(step, value) for array, value in zip(written, flat, strict=True)]
 
     arrays = _loop(steps, body, arrays)

@@ -24,6 +24,7 @@ from tremula.frontends.tensorflow.pipeline.enums import GradientAccumulationRedu
 from tremula.frontends.tensorflow.pipeline.optimizer_output import OptimizerFunctionOutput
 from tremula.frontends.tensorflow.pipeline.traced import Traced
 from tremula.frontends.tensorflow.replicas.analysis import Analysis
+from tremula.frontends.tensorflow.replicas.variables import local_variable
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,7 @@ class MicroBatch:
     def _warn_of_writes(self) -> None:
         graph = self.function.graph
         effects = Analysis().effects(graph)
-        variables = {id(variable.handle): variable for variable in graph.variables}
+        variables = {id(v.handle): v for v in map(local_variable, graph.variables)}
         first = len(graph.inputs) - len(graph.captures)
         changed = [
             variables[id(outer)].name

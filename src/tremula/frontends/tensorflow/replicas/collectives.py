@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow.compat.v2 as tf
 from tensorflow.core.framework import attr_value_pb2
 
+from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.replicas import context
 
 #: an op with this attribute is a collective; the value is the kind and, after a colon, the group size (0: all replicas)
@@ -51,20 +52,26 @@ def cross_replica_mean(x: Any, replica_group_size: int | None = None, name: str 
 
 
 def replication_index(name: str | None = None) -> Any:
-    """The number of this replica, from 0."""
+    """The number of this replica in the whole run, from 0."""
     return _mark(tf.raw_ops.Identity(input=tf.constant(0, tf.int32), name=name), INDEX, None)
 
 
 def replica_count(name: str | None = None) -> Any:
-    """The number of replicas, as a tensor: it may be decided when the program first runs."""
-    count = 1 if context.decided_late() else context.replica_count()
+    """The number of replicas of the whole run, as a tensor: it may be decided when the program first runs."""
+    count = 1 if context.decided_late() else context.total_replica_count()
     return _mark(tf.raw_ops.Identity(input=tf.constant(count, tf.int32), name=name), COUNT, None)
+
+
+def local_replication_index() -> Any:
+    """The number of this replica among those of its process."""
+    index = replication_index()
+    return index % context.replica_count() if active.process_count() > 1 else index
 
 
 def gather(x: Any, group: int | None = None, name: str | None = None) -> Any:
     """The values of all replicas (or of the group), stacked: the same on each. The gradient comes back summed."""
     check_group(group)
-    known = group or (None if context.decided_late() else context.replica_count())
+    known = group or (None if context.decided_late() else context.total_replica_count())
     count = replica_count() if known is None else known
 
     @tf.custom_gradient
@@ -163,7 +170,7 @@ def check_group(size: int | None) -> None:
         ValueError: with both numbers.
     """
     if size and context.in_program() and not context.decided_late():
-        check_group_of(size, context.replica_count())
+        check_group_of(size, context.total_replica_count())
     elif size and size < 0:
         check_group_of(size, 1)
 

@@ -79,6 +79,11 @@ def replica_count() -> int:
     return traced.replicas if traced is not None else active.replica_count()
 
 
+def total_replica_count() -> int:
+    """The replicas of all processes that run the program that is being traced."""
+    return replica_count() * active.process_count()
+
+
 def need_ipus(ipus: int) -> None:
     """Say that one replica of the program that is being traced uses so many IPUs; then there are fewer replicas.
 

@@ -8,7 +8,8 @@ copied like any op.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import tensorflow.compat.v2 as tf
@@ -23,8 +24,10 @@ from tremula.frontends.tensorflow.replicas.collectives import (
     GATHER,
     INDEX,
     MEAN,
+    SUM,
     check_group_of,
 )
+from tremula.frontends.tensorflow.replicas.instances import Exchange
 
 #: a value on the replicas that are copied: one tensor that they share, or a list with one for each
 Value = Any
@@ -39,16 +42,23 @@ class Lowering:
 
     Args:
         known: answers about the program.
-        replicas: the numbers of the replicas.
+        replicas: the numbers of the replicas, in the whole run.
         same_streams: whether replicas draw the same random numbers.
+        exchange: what connects them to the replicas of other instances; None if there are none.
     """
 
     def __init__(
-        self, known: analysis.Analysis, replicas: Sequence[int], *, same_streams: bool = False
+        self,
+        known: analysis.Analysis,
+        replicas: Sequence[int],
+        *,
+        same_streams: bool = False,
+        exchange: Exchange | None = None,
     ) -> None:
         self._known = known
         self._replicas = list(replicas)
         self._same_streams = same_streams
+        self._exchange = exchange
 
     def copy(self, graph: Any, inputs: Sequence[Value]) -> list[Value]:
         """Copy the ops of `graph` into the current one; `inputs` are its inputs. Gives its outputs."""
@@ -56,13 +66,27 @@ class Lowering:
             tensor.ref(): value for tensor, value in zip(graph.inputs, inputs, strict=True)
         }
         controls: dict[Any, Value] = {}
-        for op in graph.get_operations():
+        for ops in self._steps(graph):
+            if _is_whole_sum(ops[0]) and self._exchange is not None:
+                totals = self._exchange.sums([self._local_part(op, values[op.inputs[0].ref()]) for op in ops])
+                for op, total in zip(ops, totals, strict=True):
+                    whole = _after_sum(_kind(op), total, self._exchange.replicas)
+                    values[op.outputs[0].ref()] = whole
+                    controls[op] = [whole.op]
+                continue
+            (op,) = ops
             if op.type == "Placeholder" and op.outputs[0].ref() in values:
                 continue
             results = self._copy_op(op, [values[t.ref()] for t in op.inputs], controls)
             for tensor, value in zip(op.outputs, results, strict=True):
                 values[tensor.ref()] = value
         return [values[tensor.ref()] for tensor in graph.outputs]
+
+    def _steps(self, graph: Any) -> Iterable[list[Any]]:
+        """The ops of a graph, with those that exchange data with other instances together."""
+        if self._exchange is None:
+            return ([op] for op in graph.get_operations())
+        return self._exchange.steps(graph, _is_whole_sum)
 
     def _copy_op(self, op: Any, inputs: list[Value], controls: dict[Any, Value]) -> list[Value]:
         before = [controls[c] for c in op.control_inputs if c in controls]
@@ -83,8 +107,9 @@ class Lowering:
             return results
         effects = self._known.op_effects(op)
         if any(e.exchanges for e in effects):
-            with tf.control_dependencies(_flat(before)):
+            with tf.control_dependencies(_flat(before)), self._in_order() as made:
                 results = self._loop(op, inputs) if kind in analysis.LOOPS else self._branch(op, inputs)
+                made += _operations(results)
             controls[op] = _operations(results)
             return results
         if any(e.differs for e in effects):
@@ -133,16 +158,37 @@ class Lowering:
         if kind == INDEX:
             return [tf.constant(replica, tf.int32) for replica in self._replicas]
         count = len(self._replicas)
+        total = count if self._exchange is None else self._exchange.replicas
         if kind == COUNT:
-            return tf.constant(count, tf.int32)
+            return tf.constant(total, tf.int32)
         group = int(size) or count
-        check_group_of(group, count)
+        check_group_of(int(size), total)
         copies = [_of(inputs[0], position) for position in range(count)]
         join = _JOINS.get(kind, _sum)
+        if self._exchange is not None and self._exchange.reaches_over(int(size)):
+            everywhere = int(size) or self._exchange.replicas
+            if everywhere < self._exchange.replicas:
+                return self._exchange.groups(copies, everywhere, join)
+            if kind == GATHER:
+                whole = self._exchange.gather(join(copies))
+            else:  # reductions over all replicas are steps of their own (`copy`), unless their group has that size
+                (whole,) = self._exchange.sums([self._local_part(op, inputs[0])])
+                whole = _after_sum(kind, whole, total)
+            return whole if not int(size) else [whole] * count
         if group >= count:
             return join(copies)
         joined = [join(copies[start : start + group]) for start in range(0, count, group)]
         return [joined[position // group] for position in range(count)]
+
+    def _local_part(self, op: Any, value: Value) -> Any:
+        """What this instance adds to a reduction over all replicas of the run."""
+        total = len(self._replicas) if self._exchange is None else self._exchange.replicas
+        copies = [_of(value, position) for position in range(len(self._replicas))]
+        return _sum([_before_sum(_kind(op), copy, total) for copy in copies])
+
+    def _in_order(self) -> AbstractContextManager[list[Any]]:
+        """What is made inside comes after the exchanges with other instances before it."""
+        return nullcontext([]) if self._exchange is None else self._exchange.in_order()
 
     def _stack(self, value: Value) -> Any:
         if not _is_shared(value):
@@ -223,6 +269,15 @@ class Lowering:
         return [value] * len(self._replicas) if _is_shared(value) else value
 
 
+def _is_whole_sum(op: Any) -> bool:
+    """Whether an op is a sum or mean over all replicas."""
+    return analysis.attribute(op, COLLECTIVE_ATTRIBUTE) in (f"{SUM}:0", f"{MEAN}:0")
+
+
+def _kind(op: Any) -> str:
+    return analysis.attribute(op, COLLECTIVE_ATTRIBUTE).partition(":")[0]
+
+
 def _is_shared(value: Value) -> bool:
     return not isinstance(value, list)
 
@@ -251,13 +306,22 @@ def _sum(copies: list[Any]) -> Any:
 
 
 def _mean(copies: list[Any]) -> Any:
-    count, dtype = len(copies), copies[0].dtype
-    if count == 1:
-        return copies[0]
-    if dtype == tf.float16:
-        # the sum of halves may overflow where their mean does not
-        return _sum([copy / tf.cast(count, dtype) for copy in copies])
-    total = _sum(copies)
+    count = len(copies)
+    return _after_sum(MEAN, _sum([_before_sum(MEAN, copy, count) for copy in copies]), count)
+
+
+def _before_sum(kind: str, value: Any, count: int) -> Any:
+    """A value that is summed: for a mean of halves its part, since their sum may overflow where the mean does not."""
+    if kind == MEAN and count > 1 and value.dtype == tf.float16:
+        return value / tf.cast(count, value.dtype)
+    return value
+
+
+def _after_sum(kind: str, total: Any, count: int) -> Any:
+    """What a reduction gives for the sum of `count` values."""
+    dtype = total.dtype
+    if kind != MEAN or count == 1 or dtype == tf.float16:
+        return total
     return total / tf.cast(count, dtype) if dtype.is_floating or dtype.is_complex else total // count
 
 

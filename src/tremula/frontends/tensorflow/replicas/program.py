@@ -11,10 +11,10 @@ import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow import devices, executable_cache, random_seed
 from tremula.frontends.tensorflow.config import active
-from tremula.frontends.tensorflow.replicas import context
+from tremula.frontends.tensorflow.replicas import context, instances
 from tremula.frontends.tensorflow.replicas.analysis import Analysis, is_compiled
 from tremula.frontends.tensorflow.replicas.lowering import Lowering
-from tremula.frontends.tensorflow.replicas.variables import ReplicaVariable
+from tremula.frontends.tensorflow.replicas.variables import ReplicaVariable, give_own_stream, local_variable
 
 #: types that the device does not compute with
 REFUSED_TYPES = (tf.float64,)
@@ -48,7 +48,7 @@ class DeviceFunction:
         self._replicas = replicas
         self._ordinal = ordinal
         self._autograph = autograph
-        self._functions: dict[int, Any] = {}
+        self._functions: dict[tuple[int, int], Any] = {}
         self._seeded = random_seed.generation()
         self._replicated: dict[int, tuple[Any, Any]] = {}
         #: whether the traced function itself can run: one replica, and no function inside that XLA would compile
@@ -76,12 +76,12 @@ class DeviceFunction:
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         replicas = self.replicas
         function = self._function(replicas)
-        if replicas == 1 and self._as_traced:
+        if replicas == 1 and self._as_traced and not instances.several():
             return function(*args, **kwargs)
         concrete = function.get_concrete_function(*args, **kwargs)
         replicas = self._traced_for.get(concrete.graph, replicas)
         compiled = any(is_compiled(concrete.graph, name) for name in concrete.graph._functions)
-        if replicas == 1 and not compiled:
+        if replicas == 1 and not compiled and not instances.several():
             self._as_traced = self.replicas == 1
             return function(*args, **kwargs)
         replicated = self._replicate(concrete, replicas)
@@ -106,7 +106,8 @@ class DeviceFunction:
             self._seeded = random_seed.generation()
             self._functions.clear()
             self._replicated.clear()
-        if replicas not in self._functions:
+        key = replicas, active.process_count()
+        if key not in self._functions:
             traced = tf.__internal__.autograph.tf_convert(
                 self._python_function, tf.__internal__.autograph.control_status_ctx()
             ) if self._autograph else self._python_function  # fmt: skip
@@ -124,8 +125,8 @@ class DeviceFunction:
                 _check_types(results, "output")
                 return results
 
-            self._functions[replicas] = tf.function(program, autograph=False)
-        return self._functions[replicas]
+            self._functions[key] = tf.function(program, autograph=False)
+        return self._functions[key]
 
     def _replicate(self, concrete: Any, replicas: int) -> Any:
         known = self._replicated.get(id(concrete))
@@ -142,7 +143,9 @@ def replicate(concrete: Any, replicas: int) -> Any:
     known = Analysis()
     # made now, since a function that is being traced cannot make variables
     written = {
-        position: ReplicaVariable(variable, replicas, generator=generator)
+        position: ReplicaVariable(
+            variable, replicas, generator=generator, first=instances.first_replica(replicas)
+        )
         for position, variable, generator in _written(graph, known, replicas)
     }
 
@@ -164,7 +167,13 @@ def build_on_replicas(graph: Any, inputs: Sequence[Any], replicas: int) -> list[
     """
     known = Analysis()
     written = {
-        position: ReplicaVariable(variable, replicas, generator=generator, handle=inputs[position])
+        position: ReplicaVariable(
+            variable,
+            replicas,
+            generator=generator,
+            first=instances.first_replica(replicas),
+            handle=inputs[position],
+        )
         for position, variable, generator in _written(graph, known, replicas)
     }
     return _on_replicas(graph, known, inputs, written, replicas)
@@ -172,14 +181,18 @@ def build_on_replicas(graph: Any, inputs: Sequence[Any], replicas: int) -> list[
 
 def _written(graph: Any, known: Analysis, replicas: int) -> Iterator[tuple[int, Any, bool]]:
     """The variables that each replica has one of: position in the inputs, variable, whether it is a random state."""
-    if replicas == 1:
+    first = instances.first_replica(replicas)
+    if replicas == 1 and not first:
         return
     effects = known.effects(graph)
-    variables = {id(variable.handle): variable for variable in graph.variables}
+    variables = {id(variable.handle): variable for variable in map(local_variable, graph.variables)}
     for position, (external, _) in enumerate(graph.captures, len(graph.inputs) - len(graph.captures)):
         variable = variables[id(external)] if id(external) in variables else _variable_of(external)
-        if variable is not None and position in effects.writes:
-            yield position, variable, position in effects.generators
+        generator = position in effects.generators
+        if first and generator and variable is not None:
+            give_own_stream(variable, first)
+        if replicas > 1 and variable is not None and position in effects.writes:
+            yield position, variable, generator
 
 
 def _on_replicas(
@@ -189,7 +202,10 @@ def _on_replicas(
         variable.refresh()
     given = [written[at].handles if at in written else value for at, value in enumerate(inputs)]
     same_streams = active.prng_stability() or random_seed.identical_replicas()
-    outputs = Lowering(known, range(replicas), same_streams=same_streams).copy(graph, given)
+    first = instances.first_replica(replicas)
+    exchange = instances.Exchange(replicas) if instances.several() else None
+    lowering = Lowering(known, range(first, first + replicas), same_streams=same_streams, exchange=exchange)
+    outputs = lowering.copy(graph, given)
     for variable in written.values():
         variable.remember()
     return [value[0] if isinstance(value, list) else value for value in outputs]
@@ -220,4 +236,4 @@ def _variable_of(handle: Any) -> Any:
     """
     find = getattr(handle, "_parent_trackable", None)
     found = None if find is None else find()
-    return found if isinstance(found, tf.Variable) else None
+    return local_variable(found) if isinstance(found, tf.Variable) else None

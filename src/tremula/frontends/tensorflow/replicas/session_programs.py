@@ -33,10 +33,12 @@ class State(NamedTuple):
     Attributes:
         replicas: how many there are.
         same_streams: whether they draw the same random numbers.
+        processes: how many processes run the program together.
     """
 
     replicas: int
     same_streams: bool
+    processes: int
 
 
 class SessionProgram:
@@ -58,7 +60,7 @@ class SessionProgram:
         self._infeeds = traced.infeeds
         self._own_name = call.get_attr("f").name
         self._compiled = any(is_compiled(concrete.graph, each) for each in concrete.graph._functions)
-        self._prepared = State(1, False)
+        self._prepared = State(1, False, 1)
         self._functions: dict[State, str] = {}
 
     def wanted(self) -> State:
@@ -68,7 +70,8 @@ class SessionProgram:
             DeviceError: the device has too few IPUs for one replica.
         """
         replicas = active.replica_count(self._ipus, self.ordinal)
-        return State(replicas, active.prng_stability() or random_seed.identical_replicas(self.ordinal))
+        same_streams = active.prng_stability() or random_seed.identical_replicas(self.ordinal)
+        return State(replicas, same_streams, active.process_count())
 
     def prepare(self) -> State:
         """Let the call run as many replicas as are configured; the state that it has then.
@@ -80,7 +83,7 @@ class SessionProgram:
         wanted = self.wanted()
         if wanted != self._prepared or self._compiled:
             if wanted not in self._functions:
-                self._functions[wanted] = self._function(wanted.replicas)
+                self._functions[wanted] = self._function(wanted)
             self.call._set_func_attr("f", self._functions[wanted])
             self._prepared = wanted
         return wanted
@@ -96,8 +99,9 @@ class SessionProgram:
         if executable_cache.wanted():
             executable_cache.program_ready(self._concrete, replicas)
 
-    def _function(self, replicas: int) -> str:
-        if replicas == 1 and not self._compiled:
+    def _function(self, state: State) -> str:
+        replicas = state.replicas
+        if replicas == state.processes == 1 and not self._compiled:
             return str(self._own_name)
         traced = self._concrete.graph
         with self.call.graph.as_default(), tf.control_dependencies(None), context.program(replicas):

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import tensorflow.compat.v2 as tf
-from tensorflow.python.ops import gen_resource_variable_ops
+from tensorflow.python.distribute import values
+from tensorflow.python.ops import gen_resource_variable_ops, resource_variable_ops
 
 _COPIES = "_tremula_replica_copies"
 _SEEN = "_tremula_host_value"
+_OWN_STREAM = "_tremula_own_stream"
 #: spreads the numbers of replicas over the keys of random generators
 _KEY_STEP = 0x9E3779B97F4A7C15
 
@@ -25,11 +27,15 @@ class ReplicaVariable:
         variable: the program's own.
         replicas: how many replicas there are.
         generator: whether it is the state of a random generator, whose key differs between replicas.
+        first: the number of the first replica of this process in the whole run.
         handle: its resource in the graph that is being built, if that is not `variable.handle`.
     """
 
-    def __init__(self, variable: Any, replicas: int, *, generator: bool, handle: Any = None) -> None:
+    def __init__(
+        self, variable: Any, replicas: int, *, generator: bool, first: int = 0, handle: Any = None
+    ) -> None:
         self.variable = variable
+        self._first = first
         self._generator = generator
         self._handle = handle
         self._copies: list[Any] = []
@@ -92,17 +98,42 @@ class ReplicaVariable:
         self._seen.assign(self._read())
 
     def _copy(self, name: str) -> Any:
-        return tf.Variable(
+        # not a `tf.Variable`, which a strategy would make one of all processes
+        return resource_variable_ops.ResourceVariable(
             self.variable.read_value(), trainable=False, name=f"{self.variable.name.partition(':')[0]}_{name}"
         )
 
     def _value_for(self, value: Any, replica: int) -> Any:
         if not self._generator:
             return value
-        step = (_KEY_STEP * replica) % (1 << 64)
-        step -= (1 << 64) if step >= 1 << 63 else 0
-        keys = tf.bitwise.bitwise_xor(value[-1:], tf.constant([step], value.dtype))
-        return tf.concat([value[:-1], keys], 0)
+        return _with_key(value, _key(self._first) ^ _key(self._first + replica))
+
+
+def local_variable(variable: Any) -> Any:
+    """The variable of this process, of one that belongs to all processes (`PopDistStrategy`); others are given back."""
+    inner = getattr(variable, "_variable", None)  # Keras wraps variables that it casts
+    if isinstance(inner, values.DistributedVariable):
+        variable = inner
+    return variable.values[0] if isinstance(variable, values.DistributedVariable) else variable
+
+
+def give_own_stream(variable: Any, replica: int) -> None:
+    """Let the random stream of a variable be that of a replica of the whole run; once, and not in sessions."""
+    with tf.init_scope():
+        if tf.executing_eagerly() and not getattr(variable, _OWN_STREAM, False):
+            variable.assign(_with_key(variable.read_value(), _key(replica)))
+            setattr(variable, _OWN_STREAM, True)
+
+
+def _key(replica: int) -> int:
+    return (_KEY_STEP * replica) % (1 << 64)
+
+
+def _with_key(state: Any, key: int) -> Any:
+    """The state of a random generator, its key changed."""
+    key -= (1 << 64) if key >= 1 << 63 else 0
+    keys = tf.bitwise.bitwise_xor(state[-1:], tf.constant([key], state.dtype))
+    return tf.concat([state[:-1], keys], 0)
 
 
 class _NamedCopy:
@@ -141,7 +172,7 @@ def _read(handle: Any, variable: Any) -> Any:
 
 def broadcast(variables: Sequence[Any]) -> None:
     """Give all replicas the host's values of these variables at their next run."""
-    for variable in variables:
+    for variable in map(local_variable, variables):
         seen = getattr(variable, _SEEN, None)
         copies = getattr(variable, _COPIES, [])
         if seen is None:
