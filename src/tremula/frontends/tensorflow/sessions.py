@@ -15,6 +15,7 @@ from tensorflow.python.eager import context
 from tremula.frontends.tensorflow import devices
 from tremula.frontends.tensorflow.replicas import session_programs
 from tremula.frontends.tensorflow.replicas.session_programs import SessionProgram
+from tremula.frontends.tensorflow.static_shape import static_sizes
 
 #: in a session: which programs run for the fetches of a call
 _NEEDED = "_tremula_needed_programs"
@@ -111,7 +112,7 @@ def _needed(run_in: Any, fetches: list[Any]) -> list[SessionProgram]:
 
 def _zeros(tensor: Any) -> Any:
     """What is given for a tensor if the device is for compilation only."""
-    return np.zeros([size or 1 for size in tensor.shape], tensor.dtype.as_numpy_dtype)
+    return np.zeros([length or 1 for length in static_sizes(tensor)], tensor.dtype.as_numpy_dtype)
 
 
 def _place_softly() -> None:

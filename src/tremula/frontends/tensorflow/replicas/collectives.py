@@ -14,6 +14,7 @@ from tensorflow.core.framework import attr_value_pb2
 
 from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.replicas import context
+from tremula.frontends.tensorflow.static_shape import static_size
 
 #: an op with this attribute is a collective; the value is the kind and, after a colon, the group size (0: all replicas)
 COLLECTIVE_ATTRIBUTE = "_tremula_collective"
@@ -104,7 +105,7 @@ def all_to_all(
         ValueError: the dimension cannot be split into as many parts.
     """
     x = tf.convert_to_tensor(x)
-    length = x.shape[split_dimension]
+    length = static_size(x, split_dimension)
     if length is not None and length % replication_factor:
         raise ValueError(
             f"all_to_all cannot split dimension {split_dimension} of length {length} into {replication_factor} parts."
@@ -147,9 +148,9 @@ def _reduce_scatter(x: Any, count: int, op: str, name: str | None) -> Any:
         raise ValueError(
             f"reduce_scatter has no operation {op!r}; it has: {', '.join([*_REDUCTIONS, 'COLLECTIVE_OP_LOCAL'])}."
         )
-    length = -(-int(x.shape[0]) // count)
+    length = -(-int(static_size(x, 0)) // count)
     whole = x if op == "COLLECTIVE_OP_LOCAL" else _REDUCTIONS[op](gather(x, count, name), 0)
-    padded = tf.pad(whole, [[0, length * count - int(x.shape[0])]])
+    padded = tf.pad(whole, [[0, length * count - int(static_size(x, 0))]])
     part = tf.slice(padded, [(replication_index() % count) * length], [length])
     part.set_shape([length])
     return part

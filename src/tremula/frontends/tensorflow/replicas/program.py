@@ -15,6 +15,7 @@ from tremula.frontends.tensorflow.replicas import context, instances
 from tremula.frontends.tensorflow.replicas.analysis import Analysis, is_compiled
 from tremula.frontends.tensorflow.replicas.lowering import Lowering
 from tremula.frontends.tensorflow.replicas.variables import ReplicaVariable, give_own_stream, local_variable
+from tremula.frontends.tensorflow.static_shape import static_sizes
 
 #: types that the device does not compute with
 REFUSED_TYPES = (tf.float64,)
@@ -223,7 +224,10 @@ def _check_types(values: Any, role: str) -> None:
 
 def _zeros(concrete: Any) -> Any:
     """What a program gives that is only compiled: zeros in the structure of its results."""
-    flat = [tf.zeros([size or 1 for size in tensor.shape], tensor.dtype) for tensor in concrete.outputs]
+    flat = [
+        tf.zeros([length or 1 for length in static_sizes(tensor)], tensor.dtype)
+        for tensor in concrete.outputs
+    ]
     if concrete.structured_outputs is None:
         return None
     return tf.nest.pack_sequence_as(concrete.structured_outputs, flat, expand_composites=True)
