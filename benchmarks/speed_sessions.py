@@ -108,7 +108,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=50, help="steps of one run")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
-        "--threads", type=int, default=0, help="of an op, and of ops at a time; 0: TensorFlow's default"
+        "--threads", type=int, default=0, help="of an op, and ops at a time; 0: as TensorFlow likes"
     )
     chosen = parser.parse_args()
     options = tf.ConfigProto(
