@@ -65,6 +65,7 @@ def _call(program: Callable[..., Any], arguments: list[Any], found: dict[str, An
     options = tracing_compilation.TracingOptions(program, "ipu_program", autograph=False)
     concrete = tracing_compilation.trace_function(arguments, {}, options)
     flat = concrete.function_type.unpack_inputs(concrete.function_type.bind(*arguments))
+    context.about_to_run(concrete.graph)
     copied = found["replicas"] > 1 or instances.several()
     replicated = replicate(concrete, found["replicas"]) if copied else None
     results = (

@@ -6,9 +6,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import tensorflow as tf
 
+from tremula.distributed import launch_environment
 from tremula.frontends.tensorflow.config import active
 
 _local = threading.local()
@@ -52,6 +54,15 @@ def replica_count() -> int:
     """The replicas of the program that is being traced; outside of one, as many as the first device has room for."""
     programs = getattr(_local, "programs", ())
     return programs[-1].replicas if programs else active.replica_count()
+
+
+def about_to_run(graph: Any) -> None:
+    """Say that a program is about to run for the first time, that was traced as this graph."""
+    if launch_environment.instances() > 1:
+        # here, because it imports what uses this module
+        from tremula.frontends.tensorflow.distributed import independent_programs
+
+        independent_programs.add_program(graph)
 
 
 def total_replica_count() -> int:
