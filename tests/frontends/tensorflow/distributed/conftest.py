@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-HERE = Path(__file__).parent
 #: what a program begins with: `save(name, value)` keeps a value for the test
 HEAD = """
 import os, sys
@@ -33,7 +32,7 @@ def save(name, value):
     saved[name] = np.asarray(value)
     np.savez(f"instance{instance}.npz", **saved)
 
-def configure(**options):
+def configure():
     config = ipu.config.IPUConfig()
     popdist.tensorflow.set_ipu_config(config)
     config.configure_ipu_system()
@@ -58,10 +57,7 @@ class Started:
         (folder / "program.py").write_text(HEAD + textwrap.dedent(program))
         options = ["--num-instances", str(instances), "--num-replicas", str(replicas)]
         self.mark = str(uuid.uuid4())
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("POPDIST_", "TREMULA_"))}
-        environment |= {
-            "TREMULA_STATE_DIR": str(folder / "state"),
-            "TREMULA_SYSTEM": "bow2000",
+        environment = os.environ | {
             "TREMULA_SUMMARY": "0",
             "TF_CPP_MIN_LOG_LEVEL": "2",
             "OMP_NUM_THREADS": "1",
@@ -90,6 +86,16 @@ class Started:
                 if self.mark.encode() in (folder / "environ").read_bytes():
                     found.append(int(folder.name))
         return found
+
+
+@pytest.fixture(autouse=True)
+def one_free_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An ordinary environment, with a Bow-2000 that nobody else uses."""
+    for name in list(os.environ):
+        if name.startswith(("POPDIST_", "TREMULA_", "OMPI_", "IPUOF_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("TREMULA_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("TREMULA_SYSTEM", "bow2000")
 
 
 @pytest.fixture

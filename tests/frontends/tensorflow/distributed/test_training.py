@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -113,7 +114,5 @@ def test_a_compiled_session_with_a_cross_replica_optimizer(poprun: Callable[...,
         session.run(train)
         save("session", session.run(weights))
     """
-    import textwrap
-
     done = poprun(DATA + textwrap.dedent(program), replicas=4)
     check(done.saved, "session")
