@@ -1,7 +1,7 @@
 """Horovod beside PopDist: programs that initialise both wait for the other instances once.
 
 There is no package `horovod` here. TensorFlow programs use `tensorflow.python.ipu.horovod`, which has its functions;
-PyTorch programs use `torch.distributed`, or popdist's own `synchronize`, `allReduceSum`, `allReduceMean` and `broadcast`.
+PyTorch programs use `torch.distributed`, or `synchronize`, `allReduceSum`, `allReduceMean` and `broadcast` of popdist.
 """
 
 from __future__ import annotations

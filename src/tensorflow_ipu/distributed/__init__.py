@@ -3,6 +3,7 @@
 from tremula.frontends.tensorflow.distributed.horovod import (
     Adasum,
     Average,
+    Sum,
     ddl_built,
     gloo_built,
     gloo_enabled,
@@ -17,7 +18,6 @@ from tremula.frontends.tensorflow.distributed.horovod import (
     rank,
     shutdown,
     size,
-    Sum,
 )
 from tremula.frontends.tensorflow.distributed.host_collectives import allgather, allreduce, broadcast
 

@@ -2,9 +2,10 @@
 
 from tremula.frontends.tensorflow.distributed.horovod import (
     Adasum,
+    Average,
+    Sum,
     allgather,
     allreduce,
-    Average,
     broadcast,
     ddl_built,
     gloo_built,
@@ -20,7 +21,6 @@ from tremula.frontends.tensorflow.distributed.horovod import (
     rank,
     shutdown,
     size,
-    Sum,
 )
 from tremula.frontends.tensorflow.distributed.horovod_strategy import IPUHorovodStrategy
 from tremula.frontends.tensorflow.distributed.popdist_strategy import PopDistStrategy

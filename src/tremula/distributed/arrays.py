@@ -30,9 +30,7 @@ def group() -> Group:
         Error: they do not come together in time.
     """
     rendezvous.write_note(protocol.NOTE_DISTRIBUTED)
-    return collectives.whole(
-        launch_environment.instance(), launch_environment.instances(), sync_timeout()
-    )
+    return collectives.whole(launch_environment.instance(), launch_environment.instances(), sync_timeout())
 
 
 def exchanged() -> bool:
@@ -89,7 +87,7 @@ def _total(flat: Array) -> Array:
         group().sum(torch.from_numpy(flat.view(np.int16)).view(torch.bfloat16))
         return flat
     parts = gathered(flat)
-    total = parts[0].copy()
+    total: Array = parts[0].copy()
     for part in parts[1:]:
         total += part
     return total

@@ -95,7 +95,7 @@ class NamedExchange:
                 with self._lock:
                     following = self._waiting[own.name].pop(0)
                 received[following.number] = self._receive(following)
-            result = received.pop(own.number)
+            result: Array | Error = received.pop(own.number)
         if isinstance(result, Error):
             raise result
         return result

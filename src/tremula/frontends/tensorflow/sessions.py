@@ -12,7 +12,6 @@ from tensorflow.python.eager import context
 
 from tremula.distributed import launch_environment
 
-
 #: where several processes run a program: an op that waits for the others holds one of TensorFlow's threads
 _WAITING_THREADS = 16
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import popdist
-import popdist.keras
-import popdist.tensorflow
 import pytest
 from tensorflow.python import ipu
 from tensorflow.python.ipu.config import IPUConfig
 
+import popdist
+import popdist.keras
+import popdist.tensorflow
 from tremula.errors import Error
 from tremula.frontends.tensorflow.config import messages
 from tremula.frontends.tensorflow.replicas import instances
@@ -64,7 +64,7 @@ def test_another_number_of_ipus_is_refused() -> None:
 
 
 def test_something_else_than_a_configuration_is_refused() -> None:
-    with pytest.raises(TypeError, match="an IPUConfig.* not dict"):
+    with pytest.raises(TypeError, match=r"an IPUConfig.* not dict"):
         popdist.tensorflow.set_ipu_config({})
 
 

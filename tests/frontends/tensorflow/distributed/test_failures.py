@@ -54,7 +54,9 @@ def test_a_killed_instance_stops_all(start: Callable[..., Any], tmp_path: Path) 
 
 
 def test_an_instance_that_raises_stops_all(start: Callable[..., Any]) -> None:
-    wrong = "    if instance == 1:\n        raise ValueError('wrong data')\n    strategy.run(train, args=[1])\n"
+    wrong = (
+        "    if instance == 1:\n        raise ValueError('wrong data')\n    strategy.run(train, args=[1])\n"
+    )
     done = start(TRAIN + wrong).finish()
     assert done.code == 1
     assert "ValueError: wrong data" in done.err
@@ -62,7 +64,9 @@ def test_an_instance_that_raises_stops_all(start: Callable[..., Any]) -> None:
 
 
 def test_programs_that_differ_say_where(start: Callable[..., Any]) -> None:
-    done = start(TRAIN.replace("tf.zeros([4])", "tf.zeros([4 + instance])").replace("tf.ones([4])", "weights")).finish()
+    done = start(
+        TRAIN.replace("tf.zeros([4])", "tf.zeros([4 + instance])").replace("tf.ones([4])", "weights")
+    ).finish()
     assert done.code == 1
     assert "float32 (4,)" in done.err
     assert "float32 (5,)" in done.err

@@ -85,7 +85,7 @@ def test_one_process_has_its_own_values() -> None:
 
 
 def test_wrong_uses_say_what_is_right() -> None:
-    with pytest.raises(ValueError, match="use hvd.init"):
+    with pytest.raises(ValueError, match=r"use hvd\.init"):
         hvd.rank()
     with pytest.raises(NotImplementedError, match=r"Adasum .*hvd.Sum"):
         hvd.allreduce(tf.constant(1.0), op=hvd.Adasum)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python import ipu
 
 STEPS, BATCH, FEATURES, RATE = 4, 8, 3, 0.1
 
@@ -40,8 +41,38 @@ def check(saved: list[dict[str, Any]], name: str) -> None:
     np.testing.assert_allclose(saved[0][name], trained_alone(), rtol=1e-5)
 
 
+def check_random(saved: list[dict[str, Any]], replicas: int) -> None:
+    """Replicas draw what they draw in one process."""
+    config = ipu.config.IPUConfig()
+    config.auto_select_ipus = replicas
+    config.configure_ipu_system()
+    names: dict[str, Any] = {"tf": tf, "ipu": ipu, "np": np}
+    exec(RANDOM, names)  # noqa: S102
+    expected = names["random_numbers"](replicas)
+    ipu.config.reset_ipu_configuration()
+    for each in saved:
+        np.testing.assert_array_equal(each["random"], expected)
+
+
+#: random numbers of all replicas; generators keep their state in a variable
+RANDOM = """
+def random_numbers(replicas):
+    tf.random.set_seed(7)
+    generator = tf.random.Generator.from_seed(5)
+
+    @tf.function
+    def draw():
+        drawn = tf.random.uniform([3]), generator.uniform([3]), tf.nn.dropout(tf.ones([8]), 0.5)
+        return [ipu.all_to_all_op.all_gather(value, replicas) for value in drawn]
+
+    with ipu.ipu_strategy.IPUStrategy().scope():
+        strategy = tf.distribute.get_strategy()
+        return np.concatenate([np.ravel(value) for _ in range(2) for value in strategy.run(draw)])
+"""
+
 TRAINING = (
     DATA
+    + RANDOM
     + f"""
 from tensorflow.python.ipu.distributed import popdist_strategy
 configure()
@@ -71,6 +102,8 @@ with strategy.scope():
 
     strategy.run(train, args=(iter(dataset.batch(size, drop_remainder=True)), {STEPS}))
     save("loop", weights.numpy())
+
+save("random", random_numbers(replicas))
 """
 )
 
@@ -80,12 +113,14 @@ def test_keras_and_a_loop_with_two_replicas_in_each_process(poprun: Callable[...
     check(done.saved, "keras")
     check(done.saved, "loop")
     assert "INDEPENDENT" not in done.err
+    check_random(done.saved, 4)
 
 
 def test_keras_and_a_loop_with_one_replica_in_each_process(poprun: Callable[..., Any]) -> None:
     done = poprun(TRAINING, replicas=2)
     check(done.saved, "keras")
     check(done.saved, "loop")
+    check_random(done.saved, 2)
 
 
 def test_a_compiled_session_with_a_cross_replica_optimizer(poprun: Callable[..., Any]) -> None:
@@ -99,7 +134,8 @@ def test_a_compiled_session_with_a_cross_replica_optimizer(poprun: Callable[...,
     feed = ipu.ipu_infeed_queue.IPUInfeedQueue(dataset.batch(size, drop_remainder=True))
 
     def body(features, labels):
-        weights = tf1.get_variable("w", initializer=np.full(({FEATURES}, 1), 0.5 + instance, np.float32), use_resource=True)
+        initial = np.full(({FEATURES}, 1), 0.5 + instance, np.float32)
+        weights = tf1.get_variable("w", initializer=initial, use_resource=True)
         loss = tf1.reduce_mean((features @ weights - labels) ** 2)
         optimizer = ipu.optimizers.CrossReplicaOptimizer(tf1.train.GradientDescentOptimizer({RATE}))
         return optimizer.minimize(loss)

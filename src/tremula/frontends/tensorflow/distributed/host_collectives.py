@@ -3,8 +3,8 @@
 An exchange is found by its name, so processes may begin theirs in different orders. In a graph it is two ops. The first
 sends and never waits; it is stateful, so it runs whenever the graph runs. The second waits for the others; it is not
 stateful, so that TensorFlow does not order it after other waiting ops. An op that waits holds one of TensorFlow's
-threads: `sessions.py` sees to it that there are some. The sender of a broadcast in a graph does not wait at all, so that
-any number of variables can be initialised at once.
+threads; `sessions.py` adds some. The sender of a broadcast in a graph does not wait at all, so that any number of
+variables can be initialised at once.
 """
 
 from __future__ import annotations
@@ -56,7 +56,11 @@ def allreduce(value: Any, reduce_op: Any, tensor_name: str | None = None) -> Any
     if reduce_op == tf.distribute.ReduceOp.SUM:
         return total
     count = launch_environment.instances()
-    return total / tf.cast(count, total.dtype) if total.dtype.is_floating else total // tf.cast(count, total.dtype)
+    return (
+        total / tf.cast(count, total.dtype)
+        if total.dtype.is_floating
+        else total // tf.cast(count, total.dtype)
+    )
 
 
 def broadcast(value: Any, root_rank: int = 0, tensor_name: str | None = None) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.distribute import device_util, distribute_lib, distribute_utils, reduce_util, values
+from tensorflow.python.distribute import device_util, distribute_lib, distribute_utils, values
 from tensorflow.python.framework import device as tf_device
 from tensorflow.python.ops import variable_scope
 
@@ -115,7 +115,11 @@ class PopDistExtendedV1(IPUExtendedV1):
     """What the strategy does, for TensorFlow."""
 
     def __init__(
-        self, container_strategy: Any, ipu_device: str, cpu_device: str, add_ipu_cross_replica_reductions: bool
+        self,
+        container_strategy: Any,
+        ipu_device: str,
+        cpu_device: str,
+        add_ipu_cross_replica_reductions: bool,
     ) -> None:
         # programs compare the names of devices with those of the original, which name the process
         named = tf_device.DeviceSpec.from_string(ipu_device).replace(replica=0, task=0)
@@ -136,7 +140,11 @@ class PopDistExtendedV1(IPUExtendedV1):
                 return [next_creator(*args, **own)]
 
         return distribute_utils.create_mirrored_variable(
-            self._container_strategy(), create, IPU_VARIABLE_CLASS_MAPPING, IPU_VARIABLE_POLICY_MAPPING, **kwargs
+            self._container_strategy(),
+            create,
+            IPU_VARIABLE_CLASS_MAPPING,
+            IPU_VARIABLE_POLICY_MAPPING,
+            **kwargs,
         )
 
     def _from_first_process(self, value: Any) -> Any:
@@ -183,12 +191,16 @@ class PopDistExtendedV1(IPUExtendedV1):
     def _update(self, var: Any, fn: Any, args: Any, kwargs: Any, group: bool) -> Any:
         own = var.values[0] if isinstance(var, values.DistributedVariable) else var
         with distribute_lib.UpdateContext(0):
-            result = fn(own, *distribute_utils.select_replica(0, args), **distribute_utils.select_replica(0, kwargs))
+            result = fn(
+                own, *distribute_utils.select_replica(0, args), **distribute_utils.select_replica(0, kwargs)
+            )
         return result if group else tf.nest.map_structure(self._local_results, result)
 
     def _update_non_slot(self, colocate_with: Any, fn: Any, args: Any, kwargs: Any, group: bool) -> Any:
         with distribute_lib.UpdateContext(0):
-            result = fn(*distribute_utils.select_replica(0, args), **distribute_utils.select_replica(0, kwargs))
+            result = fn(
+                *distribute_utils.select_replica(0, args), **distribute_utils.select_replica(0, kwargs)
+            )
         return result if group else tf.nest.map_structure(self._local_results, result)
 
 

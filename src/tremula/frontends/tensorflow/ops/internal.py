@@ -74,7 +74,9 @@ def fifo(x: Any, depth: int, offload: bool = False, name: str | None = None) -> 
             )
             for replica in range(replicas)
         ]
-        result = through[0]() if replicas == 1 else tf.switch_case(collectives.local_replication_index(), through)
+        result = (
+            through[0]() if replicas == 1 else tf.switch_case(collectives.local_replication_index(), through)
+        )
     result.set_shape(x.shape)
     return result
 

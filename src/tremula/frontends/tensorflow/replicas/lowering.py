@@ -159,7 +159,11 @@ class Lowering:
             if everywhere < self._exchange.replicas:
                 return self._exchange.groups(copies, everywhere, join)
             # sums over all replicas are steps of their own (`copy`), unless their group has that size
-            whole = self._exchange.gather(join(copies)) if kind == GATHER else self._exchange.sums([join(copies)])[0]
+            whole = (
+                self._exchange.gather(join(copies))
+                if kind == GATHER
+                else self._exchange.sums([join(copies)])[0]
+            )
             return whole if not int(size) else [whole] * count
         if group >= count:
             return join(copies)

@@ -156,9 +156,7 @@ def replicate(concrete: Any, replicas: int) -> Any:
             written[position] = ReplicaVariable(variable, replicas, generator=generator, first=first)
     same_streams = active.prng_stability() or random_seed.identical_replicas()
     exchange = instances.Exchange(replicas) if instances.several() else None
-    lowering = Lowering(
-        known, range(first, first + replicas), same_streams=same_streams, exchange=exchange
-    )
+    lowering = Lowering(known, range(first, first + replicas), same_streams=same_streams, exchange=exchange)
 
     @tf.function(autograph=False)
     def replicated(*flat: Any) -> list[Any]:
