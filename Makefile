@@ -123,10 +123,10 @@ conformance: $(VENV)/.dev ## run PopTorch's own test-suite: make conformance SUI
 	@$(PIP) install transformers expecttest pillow requests
 	$(TEST_ENV) $(BIN)/python benchmarks/conformance.py $(SUITE)
 
-conformance-tensorflow: $(TENSORFLOW)/.dev ## run the public suites of TensorFlow for IPUs: make conformance-tensorflow SUITE=folder
+conformance-tensorflow: $(TENSORFLOW)/.dev ## run the public suites of TensorFlow for IPUs: SUITE=folder TF1=folder
 	@test -n "$(SUITE)" || { echo "say where they are: make conformance-tensorflow SUITE=folder-that-holds-them" >&2; exit 2; }
 	@$(TENSORFLOW)/bin/python -m pip --disable-pip-version-check -qq install "scipy<1.16" "portpicker" "mock" "numpy<2"
-	$(TEST_ENV) $(TENSORFLOW)/bin/python -m benchmarks.conformance_tensorflow $(SUITE)
+	$(TEST_ENV) $(TENSORFLOW)/bin/python -m benchmarks.conformance_tensorflow $(SUITE) $(if $(TF1),--tf1 $(TF1))
 
 clean: ## remove the environment and what the tools left behind
 	rm -rf $(VENV) $(VENV)-oldest $(TENSORFLOW) $(NEWEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache

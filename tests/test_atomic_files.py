@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -118,3 +119,35 @@ def test_a_disk_without_room(tmp_path: Path) -> None:
         assert write_problem(tmp_path) == "File too large"
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_an_unfinished_file_goes_with_its_object(tmp_path: Path) -> None:
+    pending = PendingFile(tmp_path / "file")
+    pending.create().close()
+    assert list(tmp_path.iterdir()) == [pending.temporary]
+    del pending
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unfinished_file_goes_with_its_process(tmp_path: Path) -> None:
+    program = f"""
+from pathlib import Path
+from tremula.atomic_files import PendingFile
+pending = PendingFile(Path({str(tmp_path)!r}) / "file")
+pending.create().close()
+raise KeyboardInterrupt
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert b"KeyboardInterrupt" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_forked_process_leaves_the_file_to_its_writer(tmp_path: Path) -> None:
+    pending = PendingFile(tmp_path / "file")
+    pending.create().close()
+    child = os.fork()
+    if child == 0:
+        pending.discard()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert list(tmp_path.iterdir()) == [pending.temporary]

@@ -1,8 +1,8 @@
 """Atomic file writes: a file is written under a temporary name, flushed to disk and renamed when it is complete.
 
-A reader sees the old file or the new one, never a part. A writer that fails removes its temporary file; one that is
-killed leaves it behind, and the old file as it was. What goes wrong is an OSError that names the final file, also where
-a library that writes the file has an exception of its own for a full disk.
+A reader sees the old file or the new one, never a part. A writer that fails or is interrupted, at whatever moment,
+removes its temporary file; one that is killed leaves it behind, and the old file as it was. What goes wrong is an
+OSError that names the final file, also where a library that writes the file has its own exception for a full disk.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import io
 import os
 import secrets
 import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -32,7 +33,8 @@ _REMEDIES = {
 class PendingFile:
     """A file under a temporary name in the folder of `path`, whose name it takes on `commit`.
 
-    For writers that are open for long; the functions below are contexts.
+    For writers that are open for long; the functions below are contexts. A temporary file that is still there when the
+    object is deleted, or when the process ends, is removed.
 
     Attributes:
         path: the final name.
@@ -44,6 +46,7 @@ class PendingFile:
         self.path = Path(path)
         parts = (self.path.name, label, secrets.token_hex(8))
         self.temporary = self.path.with_name(f".{'.'.join(filter(None, parts))}{SUFFIX}")
+        self._cleanup = weakref.finalize(self, _remove, self.temporary, os.getpid())
 
     def create(self, permissions: int | None = None) -> BinaryIO:
         """Create the temporary file, with exactly these permission bits if they are given.
@@ -77,8 +80,7 @@ class PendingFile:
 
     def discard(self) -> None:
         """Remove the temporary file, if it is still there."""
-        with contextlib.suppress(OSError):
-            self.temporary.unlink()
+        self._cleanup()
 
     def explained(self, problem: Exception) -> Exception:
         """The exception to raise for what went wrong while the file was written.
@@ -109,6 +111,12 @@ class PendingFile:
             if self.path.exists():
                 raise FileExistsError(self.path) from None
             os.replace(self.temporary, self.path)
+
+
+def _remove(path: Path, process: int) -> None:
+    if os.getpid() == process:  # not in a forked one, which has the object as well
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from tremula import __version__
 from tremula.atomic_files import disk_problem, named_file
-from tremula.cli import cache, compare, demo, doctor, estimate, profile, scale, settings, system, view
+from tremula.cli import cache, compare, demo, doctor, estimate, profile, run, scale, settings, system, view
 from tremula.cli.command import Command, CommandError
 from tremula.cli.program_words import ProgramParser
 from tremula.errors import Error
@@ -24,6 +24,7 @@ COMMANDS: tuple[Command, ...] = (
     doctor.COMMAND,
     estimate.COMMAND,
     profile.COMMAND,
+    run.COMMAND,
     scale.COMMAND,
     settings.COMMAND,
     system.COMMAND,

@@ -185,6 +185,8 @@ VARIABLES: tuple[Variable, ...] = (
         "of the user, or a temporary one where that cannot be written."),
     _text("TREMULA_CUSTOM_OPS", "module names", "tremula.frontends.torch.ops",
         "Modules, separated by commas, that register custom ops; imported when the first one is used."),
+    _choice("TREMULA_TENSORFLOW", ("2", "1"), "tremula_startup",
+        "Interface that `import tensorflow` gives: 1 is that of TensorFlow 1.15, for programs written for it."),
     _flag("TREMULA_LEGACY_TORCH", False, "tremula.frontends.torch.legacy",
         "Accept habits of programs for older torch and numpy that these refuse now; docs/programs.md lists them."),
     _flag("TREMULA_LEGACY_PICKLE", False, "tremula.frontends.torch.legacy",

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.eager.polymorphic_function import tracing_compilation
 from tensorflow.python.framework import device as tf_device
 from tensorflow.python.ops import control_flow_ops
 
-from tremula.frontends.tensorflow.replicas import context, instances
-from tremula.frontends.tensorflow.replicas.program import replicate
+from tremula.frontends.tensorflow.config import active
+from tremula.frontends.tensorflow.replicas import context, session_programs
+from tremula.frontends.tensorflow.replicas.session_programs import SessionProgram
 
 
 def compile(computation: Callable[..., Any], inputs: Sequence[Any] | None = None) -> Any:
@@ -30,11 +31,14 @@ def compile(computation: Callable[..., Any], inputs: Sequence[Any] | None = None
     found: dict[str, Any] = {}
     arguments = [tf.nest.map_structure(tf.convert_to_tensor, value) for value in inputs or []]
     device = _current_device()
+    ordinal = _ordinal(device)
+    late = not tf.executing_eagerly()
+    replicas = 1 if late else active.replica_count(ordinal=ordinal)
 
     def program(*args: Any) -> Any:
-        with context.program(context.replica_count()) as traced, tf.device(device):
+        with context.program(replicas, ordinal, late=late) as traced, tf.device(device):
             outputs = computation(*args)
-        found["replicas"] = traced.replicas
+        found["traced"] = traced
         _refuse_estimator_specs(outputs)
         tensors, operations, found["structure"] = _split(outputs)
         found["placed"] = _placed_on_ipu(tf.compat.v1.get_default_graph(), device)
@@ -44,7 +48,7 @@ def compile(computation: Callable[..., Any], inputs: Sequence[Any] | None = None
     if tf.executing_eagerly():
         results = tf.function(program, autograph=False)(*arguments)
     else:
-        results, operation = _call(program, arguments, found)
+        results, operation = _call(program, arguments, found, getattr(computation, "__name__", "computation"))
     if not found["placed"]:
         raise Exception(
             "A computation has been compiled, but it is not placed on an IPU. Put it into the scope of a device:\n"
@@ -57,25 +61,26 @@ def compile(computation: Callable[..., Any], inputs: Sequence[Any] | None = None
     return list(results) if structure is None else tf.nest.pack_sequence_as(structure, results)
 
 
-def _call(program: Callable[..., Any], arguments: list[Any], found: dict[str, Any]) -> tuple[Any, Any]:
+def _call(
+    program: Callable[..., Any], arguments: list[Any], found: dict[str, Any], name: str
+) -> tuple[Any, Any]:
     """Call a function in a graph, on all replicas; also gives the operation of the call."""
     graph = tf.compat.v1.get_default_graph()
     before = len(graph.get_operations())
     # not a `tf.function`, which would keep new variables out of the graph's collections
     options = tracing_compilation.TracingOptions(program, "ipu_program", autograph=False)
-    concrete = tracing_compilation.trace_function(arguments, {}, options)
+    with graph.as_default():  # new variables belong to it, also if it is the global graph of an eager process
+        concrete = tracing_compilation.trace_function(arguments, {}, options)
     flat = concrete.function_type.unpack_inputs(concrete.function_type.bind(*arguments))
     context.about_to_run(concrete.graph)
-    copied = found["replicas"] > 1 or instances.several()
-    replicated = replicate(concrete, found["replicas"]) if copied else None
-    results = (
-        replicated(*flat) if replicated is not None else concrete._call_flat(flat, concrete.captured_inputs)
-    )
+    results = concrete._call_flat(flat, concrete.captured_inputs)
     calls = [
         op
         for op in graph.get_operations()[before:]
         if op.type in ("PartitionedCall", "StatefulPartitionedCall")
     ]
+    for call in calls:
+        session_programs.add(SessionProgram(call, concrete, found["traced"], name))
     return results, tf.group(*calls) if calls else control_flow_ops.no_op()
 
 
@@ -107,6 +112,11 @@ def _current_device() -> str | None:
     with tf.name_scope(""):
         probe = control_flow_ops.no_op(name="ipu_device")
     return probe.device or None
+
+
+def _ordinal(device: str | None) -> int:
+    spec = tf_device.DeviceSpec.from_string(device or "")
+    return spec.device_index or 0 if spec.device_type == "IPU" else 0
 
 
 def _placed_on_ipu(graph: Any, device: str | None) -> bool:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula import log
 from tremula.frontends.tensorflow.device_errors import BadData

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.errors import Error, RecoverableError, UnrecoverableError
 

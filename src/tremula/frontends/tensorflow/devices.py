@@ -11,7 +11,7 @@ import threading
 import time
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula import log
 from tremula.device.connection import DeviceConnection

@@ -12,7 +12,7 @@ import hashlib
 import weakref
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula import __version__, log
 from tremula.cache import trust

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.ops.unconnected_gradients import UnconnectedGradients
 
 

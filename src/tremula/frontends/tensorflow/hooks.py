@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tremula.frontends.tensorflow import versions
+from tremula.frontends.tensorflow.tensorflow1 import hints
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,7 @@ def apply(*, with_strategy: bool = False) -> None:
     """
     if not _applied:
         versions.check()
+        hints.watch()
     for hook in HOOKS:
         if hook not in _applied and (with_strategy or not hook.with_strategy):
             _applied.add(hook)

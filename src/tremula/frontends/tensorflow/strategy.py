@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.distribute import device_util, distribute_lib, input_lib, reduce_util
 from tensorflow.python.framework import device as tf_device
 from tensorflow.python.trackable import base as trackable

@@ -40,7 +40,7 @@ def test_a_queue_has_no_gradient_and_its_depth_is_a_fact():
     with tf.Graph().as_default() as graph:
         internal.fifo(tf.zeros([2]), 3, offload=True)
         (queue,) = [op for op in graph.get_operations() if op.type == "FIFOQueueV2"]
-        assert facts.recorded(queue) == {"fifo_depth": 3, "offload": True}
+        assert facts.recorded(queue) == {"fifo_depth": 3, "offload": True, "own_state": True}
 
 
 @pytest.mark.parametrize("backwards", [False, True])

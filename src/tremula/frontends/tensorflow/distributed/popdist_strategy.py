@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.distribute import device_util, distribute_lib, distribute_utils, values
 from tensorflow.python.framework import device as tf_device
 from tensorflow.python.ops import variable_scope

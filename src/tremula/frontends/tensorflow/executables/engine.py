@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.ops import gen_data_flow_ops, gen_resource_variable_ops
 
 from tremula.frontends.tensorflow.executables import container, graphs

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from google.protobuf.message import DecodeError
 from tensorflow.core.framework import attr_value_pb2, graph_pb2
 from tensorflow.python.framework import op_def_registry

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.data.util import structure
 from tensorflow.python.framework import type_spec
 from tensorflow.python.ops import gen_dataset_ops
@@ -17,6 +17,7 @@ from tensorflow.python.ops import gen_dataset_ops
 from tremula.frontends.tensorflow import synthetic_data
 from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.feeds import checks
+from tremula.frontends.tensorflow.replicas import context
 
 #: elements that are fetched ahead, unless the program says otherwise
 DEFAULT_DEPTH = 3
@@ -93,6 +94,7 @@ class IPUInfeedQueue:
 
     def _dequeue(self) -> Any:
         """The next element, inside a program."""
+        context.note_infeed(self._id)
         if active.use_synthetic_data("infeed"):
             self._dequeued = True
             return synthetic_data.like(self._structure)

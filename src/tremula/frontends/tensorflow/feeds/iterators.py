@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.data.ops import iterator_ops
 from tensorflow.python.framework import type_spec
 from tensorflow.python.ops import gen_resource_variable_ops

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-import tensorflow as tf
+import numpy as np
+import tensorflow.compat.v2 as tf
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.framework import func_graph
 from tensorflow.python.ops import gen_data_flow_ops, gen_resource_variable_ops
@@ -67,7 +68,8 @@ class IPUOutfeedQueue:
         self._structure: Any = None
         self._flat_types: list[Any] = []
         self._flat_shapes: list[Any] = []
-        self._replicas = 1
+        self._replicas: int | None = 1
+        self._traced: context.Program | None = None
         self._operations: list[Any] = []
         self._enqueuing_thread: int | None = None
         self._enqueuing_default_graph: Any = None
@@ -79,7 +81,8 @@ class IPUOutfeedQueue:
         flat = [tf.convert_to_tensor(tensor) for tensor in tf.nest.flatten(tensors)]
         self._flat_types[:] = [tensor.dtype for tensor in flat]
         self._flat_shapes[:] = [tensor.shape for tensor in flat]
-        self._replicas = context.replica_count()
+        self._traced = context.current()
+        self._replicas = None if context.decided_late() else context.replica_count()
         checks.check_elements(self._flat_types, self._flat_shapes, "outfeed queue")
         self._structure = tf.nest.map_structure(lambda _: 0, tensors)
         with tf.device("/device:CPU:0"):
@@ -166,9 +169,17 @@ class IPUOutfeedQueue:
         assign = gen_resource_variable_ops.assign_variable_op
         return [assign(self._last(index), tensor) for index, tensor in enumerate(tensors)]
 
-    def _element_shape(self, index: int) -> Any:
-        replicas = [self._replicas] if self._replicas > 1 else []
-        return tf.TensorShape(replicas).concatenate(self._flat_shapes[index])
+    def _element_shape(self, index: int, replicas: int | None = None) -> Any:
+        """The shape of an element, of unknown rank if the number of replicas is decided when the program runs."""
+        replicas = replicas or self._replicas
+        if replicas is None:
+            return tf.TensorShape(None)
+        return tf.TensorShape([replicas] if replicas > 1 else []).concatenate(self._flat_shapes[index])
+
+    def _replicas_now(self) -> int:
+        if self._replicas is None and self._traced is not None:
+            return active.replica_count(self._traced.ipus, self._traced.ordinal)
+        return self._replicas or 1
 
     def _take_all_now(self) -> list[Any]:
         queue = self._queue()
@@ -198,7 +209,22 @@ class IPUOutfeedQueue:
         _, *filled = tf.while_loop(
             lambda index, *_: index < count, body, [tf.constant(0), *arrays], parallel_iterations=1
         )
-        return [array.stack() for array in filled]
+        if self._replicas is not None:
+            return [array.stack() for array in filled]
+        return [self._stacked(array, index, count) for index, array in enumerate(filled)]
+
+    def _stacked(self, array: Any, index: int, count: Any) -> Any:
+        """The elements of an array whose shape is known when it has one: without any, only the host knows it."""
+
+        def empty() -> Any:
+            shape = tf.numpy_function(
+                lambda: np.array([0, *self._element_shape(index, self._replicas_now())], np.int32),
+                [],
+                tf.int32,
+            )
+            return tf.zeros(tf.ensure_shape(shape, [None]), self._flat_types[index])
+
+        return tf.cond(tf.equal(count, 0), empty, array.stack)
 
     def _take_last(self) -> list[Any]:
         handles = [self._last(index) for index in range(len(self._flat_types))]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.framework import composite_tensor, type_spec
 
 from tremula.frontends.tensorflow.feeds import checks

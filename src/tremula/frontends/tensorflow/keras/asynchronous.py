@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.stock_keras import keras
 

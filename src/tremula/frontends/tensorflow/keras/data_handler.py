@@ -10,7 +10,7 @@ import math
 from collections.abc import Generator, Iterator
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula import log
 from tremula.frontends.tensorflow.keras.array_adapter import ArrayAdapter

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.util import tf_decorator
 
 from tremula.frontends.tensorflow.keras import delegation, extension, model_kinds

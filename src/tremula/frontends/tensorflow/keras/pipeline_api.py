@@ -14,7 +14,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.keras import assignments as kinds
 from tremula.frontends.tensorflow.keras import pipeline_options, pipeline_summary, stages

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 
 @dataclass(frozen=True)

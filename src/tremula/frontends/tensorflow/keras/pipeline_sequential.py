@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.keras import assignments as kinds
 from tremula.frontends.tensorflow.keras import pipeline_summary

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.keras.pipeline_order import Network
 from tremula.frontends.tensorflow.stock_keras import internal, keras

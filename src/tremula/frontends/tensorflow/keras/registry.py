@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.util import tf_decorator
 
 from tremula.frontends.tensorflow.feeds.iterators import IPUOwnedIterator

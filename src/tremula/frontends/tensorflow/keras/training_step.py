@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.gradient_capture import GradientCaptureContext
 from tremula.frontends.tensorflow.keras import pipeline_run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.stock_keras import keras
 from tremula.program.source import user_line

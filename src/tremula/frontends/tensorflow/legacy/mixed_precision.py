@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.stock_keras import internal
 

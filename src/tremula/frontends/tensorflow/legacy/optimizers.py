@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.stock_keras import NAME, internal, keras
 

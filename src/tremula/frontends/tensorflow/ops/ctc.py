@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
+
+from tremula.frontends.tensorflow.static_shape import static_size
 
 
 def ctc_loss_v2(
@@ -104,7 +106,7 @@ def ctc_beam_search_decoder(
         raise ValueError(f"top_paths ({top_paths}) must be less than or equal to beam_width ({beam_width}).")
     logits = tf.convert_to_tensor(logits)
     blank = _positive(blank_index, logits)
-    classes = logits.shape[-1]
+    classes = static_size(logits, -1)
     with tf.name_scope(name or "ctc_beam_search"):
         # TensorFlow's decoder has the blank as the last class.
         moved = tf.roll(tf.cast(logits, tf.float32), classes - 1 - blank, axis=-1)
@@ -118,7 +120,7 @@ def ctc_beam_search_decoder(
             labels.append(tf.math.floormod(tf.cast(dense, tf.int32) - (classes - 1 - blank), classes))
             sizes.append(tf.math.unsorted_segment_sum(tf.ones_like(path.values), path.indices[:, 0], batch))
         decoded = tf.stack(labels, axis=1)
-        decoded.set_shape([logits.shape[1], top_paths, logits.shape[0]])
+        decoded.set_shape([static_size(logits, 1), top_paths, static_size(logits, 0)])
         return tf.cast(scores, logits.dtype), tf.cast(tf.stack(sizes, axis=1), tf.int32), decoded
 
 
@@ -135,7 +137,7 @@ def ctc_beam_search_decoder_with_log_probs(
 
 
 def _positive(blank: int, data: Any) -> int:
-    classes = data.shape[-1]
+    classes = static_size(data, -1)
     if classes is None:
         raise ValueError("The number of classes has to be known when the graph is built.")
     if not -classes <= blank < classes:

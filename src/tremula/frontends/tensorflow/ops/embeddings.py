@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.ops import facts
 from tremula.frontends.tensorflow.ops.products import take_rows
+from tremula.frontends.tensorflow.static_shape import static_size
 
 
 def embedding_lookup(
@@ -37,7 +38,7 @@ def embedding_lookup(
     if factor < 1:
         raise ValueError(f"serialization_factor has to be at least 1, but it is {factor}.")
     params, ids = tf.convert_to_tensor(params), tf.convert_to_tensor(ids)
-    rows = params.shape[0]
+    rows = static_size(params, 0)
     if rows is None or rows % factor:
         raise ValueError(
             f"The serialization_factor ({factor}) must divide the size of the 0th dimension of params ({rows})."
@@ -80,7 +81,7 @@ def _scattered(table: Any, indices: Any, updates: Any) -> Any:
 
 
 def _in_parts(table: Any, ids: Any, factor: int, indices_are_sorted: bool) -> Any:
-    size = table.shape[0] // factor
+    size = static_size(table, 0) // factor
 
     @tf.custom_gradient
     def looked_up(whole: Any) -> Any:
@@ -95,7 +96,7 @@ def _in_parts(table: Any, ids: Any, factor: int, indices_are_sorted: bool) -> An
 
         def backwards(updates: Any) -> Any:
             # A segment sum leaves out what is in no segment; it wants negative numbers for that.
-            inside = tf.logical_and(ids >= 0, ids < whole.shape[0])
+            inside = tf.logical_and(ids >= 0, ids < static_size(whole, 0))
             return _scattered(whole, tf.where(inside, ids, -1), updates)
 
         return total, backwards

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.core.framework import attr_value_pb2
 
 PREFIX = "_tremula_"

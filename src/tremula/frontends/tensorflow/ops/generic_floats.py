@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 #: how many numbers describe a format to a cast, as on the device; the first one is enough here
 PARAMETERS = 29

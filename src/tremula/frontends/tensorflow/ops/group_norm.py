@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
+
+from tremula.frontends.tensorflow.static_shape import static_size
 
 CHANNELS_FIRST, CHANNELS_LAST = "NCHW", "NHWC"
 
@@ -31,12 +33,12 @@ class Grouping:
     epsilon: float = 1.53e-5
 
     def _channels(self, x: Any) -> int:
-        return int(x.shape[1 if self.data_format == CHANNELS_FIRST else -1])
+        return int(static_size(x, 1 if self.data_format == CHANNELS_FIRST else -1))
 
     def _split(self, x: Any) -> tuple[Any, list[int]]:
         """`x` with an axis for the groups, and the axes of one group."""
         channels = self._channels(x)
-        batch = x.shape[0] if x.shape[0] is not None else tf.shape(x)[0]
+        batch = static_size(x, 0) if static_size(x, 0) is not None else tf.shape(x)[0]
         members = channels // self.groups
         split = [members, self.groups] if self.strided else [self.groups, members]
         member_axis = 0 if self.strided else 1

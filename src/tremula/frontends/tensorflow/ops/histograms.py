@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
+
+from tremula.frontends.tensorflow.static_shape import static_size
 
 
 def fixed_width_bins(inputs: Any, n_bins: int) -> Any:
@@ -56,10 +58,10 @@ def histogram_update(hist: Any, inputs: Any, levels: Any, absolute_of_input: boo
         raise ValueError(f"hist must be of float32 type, not {hist.dtype.name}.")
     _check_types(inputs, levels)
     _check_ranks("histogram_update", hist, inputs, levels)
-    if hist.shape[0] != levels.shape[0] + 1:
+    counts, bounds = static_size(hist, 0), static_size(levels, 0)
+    if counts != bounds + 1:
         raise ValueError(
-            f"hist and levels shapes are incompatible: {levels.shape[0]} levels need {levels.shape[0] + 1} counts, "
-            f"and hist has {hist.shape[0]}."
+            f"hist and levels shapes are incompatible: {bounds} levels need {bounds + 1} counts, and hist has {counts}."
         )
     return hist + counts(inputs, levels, absolute_of_input)
 
@@ -70,8 +72,8 @@ def counts(inputs: Any, levels: Any, absolute_of_input: bool) -> Any:
     bins = tf.searchsorted(tf.cast(levels, tf.float32), values, side="right")
     size = tf.size(levels) + 1
     found = tf.math.unsorted_segment_sum(tf.ones_like(values), bins, size)
-    if levels.shape[0] is not None:
-        found.set_shape([levels.shape[0] + 1])
+    if static_size(levels, 0) is not None:
+        found.set_shape([static_size(levels, 0) + 1])
     return found
 
 

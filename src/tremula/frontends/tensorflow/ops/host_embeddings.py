@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.ops import host_tables
 from tremula.frontends.tensorflow.ops.host_tables import HostTable
-from tremula.frontends.tensorflow.replicas import context
+from tremula.frontends.tensorflow.replicas import collectives
 
 
 class HostEmbeddingOptimizerSpec:
@@ -67,7 +67,7 @@ class HostEmbeddingOptimizerSpec:
                     done = table.add(indices, gradient * tf.cast(-rate, gradient.dtype))
                 if self._optimizer_name == host_tables.ACCUMULATING:
                     with tf.control_dependencies([done]):
-                        done = table.notify(self._micro_batches() * context.replica_count())
+                        done = table.notify(self._micro_batches() * collectives.replica_count())
                 with tf.control_dependencies([done]):
                     return tf.zeros_like(scalar), None
 

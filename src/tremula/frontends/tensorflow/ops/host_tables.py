@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.ops import gen_resource_variable_ops as raw
 
 SGD, ACCUMULATING = "SGD", "SGD+GA"
@@ -81,7 +81,7 @@ class HostTable:
                 lambda: _done(raw.resource_scatter_add(rows, indices, updates)),
             )
 
-    def notify(self, every: int = 1) -> Any:
+    def notify(self, every: Any = 1) -> Any:
         """Adds the sums to the table, each `every`th time that it runs. Gives a tensor that is there afterwards."""
         with _host():
             rows, sums, count = self._rows(), self._sums(), self._count()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
+
+from tremula.frontends.tensorflow.static_shape import static_size
 
 _CHANNELS = 3
 
@@ -34,7 +36,7 @@ def normalise_image(
             f"normalise_image takes images in float16, float32 or uint8, not in {image.dtype.name}."
         )
     dtype = tf.float16 if image.dtype == tf.uint8 else image.dtype
-    channels = image.shape[-1]
+    channels = static_size(image, -1)
     if channels != _CHANNELS:
         raise tf.errors.InvalidArgumentError(
             None, None, f"The image has {channels} channels, expected {_CHANNELS}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import threading
 from collections.abc import Iterator
@@ -10,12 +9,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.ops import gen_data_flow_ops
 
 from tremula import log
 from tremula.frontends.tensorflow.ops import facts
-from tremula.frontends.tensorflow.replicas import collectives, context
+from tremula.frontends.tensorflow.replicas.analysis import OWN_STATE_ATTRIBUTE
 
 _queues = itertools.count()
 _local = threading.local()
@@ -66,17 +65,8 @@ def fifo(x: Any, depth: int, offload: bool = False, name: str | None = None) -> 
     if depth < 1:
         return x
     x = tf.stop_gradient(tf.convert_to_tensor(x))
-    number, replicas = next(_queues), context.replica_count()
     with tf.name_scope(name or "fifo"), tf.device("/device:CPU:0"):
-        through = [
-            functools.partial(
-                _pass_through, x, int(depth), bool(offload), f"fifo {number} of replica {replica}"
-            )
-            for replica in range(replicas)
-        ]
-        result = (
-            through[0]() if replicas == 1 else tf.switch_case(collectives.local_replication_index(), through)
-        )
+        result = _pass_through(x, int(depth), bool(offload), f"fifo {next(_queues)}")
     result.set_shape(x.shape)
     return result
 
@@ -87,6 +77,7 @@ def _pass_through(x: Any, depth: int, offload: bool, queue_name: str) -> Any:
         component_types=[x.dtype], shapes=[], capacity=-1, shared_name=queue_name
     )
     facts.record(queue, fifo_depth=depth, offload=offload)
+    facts.record(queue, **{OWN_STATE_ATTRIBUTE.removeprefix(facts.PREFIX): True})
     held = gen_data_flow_ops.queue_size_v2(queue)
     with tf.control_dependencies([held]):
         put = gen_data_flow_ops.queue_enqueue_v2(queue, [x])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula import log
 from tremula.frontends.tensorflow.ops import facts
 from tremula.frontends.tensorflow.ops.group_norm import CHANNELS_FIRST, CHANNELS_LAST, Grouping
+from tremula.frontends.tensorflow.static_shape import static_size
 
 #: below this, float16 variances of zero divide by zero on the device
 SMALLEST_EPSILON = 1.53e-5
@@ -123,7 +124,7 @@ def _channels(inputs: Any, axis: int) -> tuple[int, int]:
         raise ValueError(
             f"Channels have to be axis 1 or the last one of the input's {rank} axes, not axis {axis}."
         )
-    channels = inputs.shape[axis]
+    channels = static_size(inputs, axis)
     if channels is None:
         raise ValueError(f"The input {_name(inputs)} has undefined channel dimension {axis}.")
     return axis, int(channels)

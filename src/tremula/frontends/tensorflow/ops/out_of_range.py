@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.ops import gen_nn_ops
 
 from tremula.frontends.tensorflow.replicas.context import in_program
+from tremula.frontends.tensorflow.static_shape import static_size
 
 
 def install() -> None:
@@ -24,7 +25,9 @@ def install() -> None:
         if not in_program():
             return stock(features, labels, name=name)
         features, labels = tf.convert_to_tensor(features), tf.convert_to_tensor(labels)
-        classes = features.shape[-1] if features.shape[-1] is not None else tf.shape(features)[-1]
+        classes = (
+            static_size(features, -1) if static_size(features, -1) is not None else tf.shape(features)[-1]
+        )
         # as a number without sign, a negative label is too large too
         unsigned = tf.uint32 if labels.dtype.size <= 4 else tf.uint64
         valid = tf.cast(labels, unsigned) < tf.cast(classes, unsigned)

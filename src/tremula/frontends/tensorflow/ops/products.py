@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.ops import facts
+from tremula.frontends.tensorflow.static_shape import static_size
 
 _DIMENSIONS = ("a_columns", "a_rows_b_columns", "b_rows")
 
@@ -46,8 +47,12 @@ def serialized_matmul(
             raise ValueError(
                 f"Expected tensor {label!r} to have a minimum rank of 2; its shape is {tensor.shape}."
             )
-    m, k = (a.shape[-1], a.shape[-2]) if transpose_a else (a.shape[-2], a.shape[-1])
-    rows_of_b, n = (b.shape[-1], b.shape[-2]) if transpose_b else (b.shape[-2], b.shape[-1])
+    m, k = (
+        (static_size(a, -1), static_size(a, -2)) if transpose_a else (static_size(a, -2), static_size(a, -1))
+    )
+    rows_of_b, n = (
+        (static_size(b, -1), static_size(b, -2)) if transpose_b else (static_size(b, -2), static_size(b, -1))
+    )
     if k != rows_of_b:
         raise ValueError(f"The columns of 'a' ({k}) have to match the rows of 'b' ({rows_of_b}).")
     if serialization_dimension not in _DIMENSIONS:
@@ -85,7 +90,7 @@ def segment_sum(data: Any, segment_ids: Any, num_segments: int, name: str | None
     num_segments = int(num_segments)
     if num_segments <= 0:
         raise ValueError(f"num_segments must be greater than 0; got {num_segments}")
-    if data.shape[0] != segment_ids.shape[0]:
+    if static_size(data, 0) != static_size(segment_ids, 0):
         raise ValueError(
             f"segment_ids (shape {segment_ids.shape}) must have same length as axis 0 of data (shape {data.shape})"
         )
@@ -104,7 +109,7 @@ def take_rows(table: Any, indices: Any) -> Any:
 
     The gradient is dense, as on the device.
     """
-    rows = table.shape[0] if table.shape[0] is not None else tf.shape(table)[0]
+    rows = static_size(table, 0) if static_size(table, 0) is not None else tf.shape(table)[0]
     present = (indices >= 0) & (indices < tf.cast(rows, indices.dtype))
     inner = tf.shape(table)[1:]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.config import active
 

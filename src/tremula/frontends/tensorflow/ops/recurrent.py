@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.ops import activations, facts
+from tremula.frontends.tensorflow.static_shape import static_size
 
 #: one step: this step's rows of the sequences and the states -> the output and the next states
 Step = Callable[[Sequence[Any], Sequence[Any]], tuple[Any, list[Any]]]
@@ -137,7 +138,7 @@ def gru(
 
 
 def _units(state: Any) -> int:
-    units = state.shape[-1]
+    units = static_size(state, -1)
     if units is None:
         raise ValueError(
             "The number of units of a recurrent layer's state has to be known when the graph is built."
@@ -152,16 +153,16 @@ def _accumulated(dtype: Any) -> Any:
 def _project(inputs: Any, kernel: Any, units: int) -> tuple[Any, Any]:
     """The inputs' products for all steps, and the recurrent weights ready for `_product`."""
     kernel = tf.cast(kernel, _accumulated(inputs.dtype))
-    features = inputs.shape[-1]
-    if kernel.shape[0] is not None and kernel.shape[0] != features + units:
+    features = static_size(inputs, -1)
+    rows = static_size(kernel, 0)
+    if rows is not None and rows != features + units:
         raise ValueError(
-            f"The kernel has {kernel.shape[0]} rows, but the inputs have {features} features and the state {units} "
-            "units."
+            f"The kernel has {rows} rows, but the inputs have {features} features and the state {units} units."
         )
     flat = tf.reshape(tf.cast(inputs, kernel.dtype), [-1, features])
-    shape = tf.concat([tf.shape(inputs)[:2], [kernel.shape[1]]], 0)
+    shape = tf.concat([tf.shape(inputs)[:2], [static_size(kernel, 1)]], 0)
     projected = tf.cast(tf.reshape(tf.matmul(flat, kernel[:-units]), shape), inputs.dtype)
-    projected.set_shape([inputs.shape[0], inputs.shape[1], kernel.shape[1]])
+    projected.set_shape([static_size(inputs, 0), static_size(inputs, 1), static_size(kernel, 1)])
     return projected, kernel[-units:]
 
 
@@ -170,7 +171,7 @@ def _product(state: Any, weights: Any) -> Any:
 
 
 def _loop(step: Step, sequences: Sequence[Any], states: Sequence[Any], seq_len: Any) -> tuple[Any, list[Any]]:
-    steps = sequences[0].shape[0]
+    steps = static_size(sequences[0], 0)
     count = tf.shape(sequences[0])[0] if steps is None else steps
     dtype = sequences[0].dtype
     batch = sequences[0].shape[1:2].merge_with(states[0].shape[:1])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
+
+from tremula.frontends.tensorflow.static_shape import static_size
 
 
 def sequence_slice(
@@ -77,7 +79,7 @@ def _tensors(*values: Any) -> list[Any]:
 
 
 def _check_runs(what: str, *lists: Any) -> None:
-    lengths = {runs.shape[0] if runs.shape.rank == 1 else None for runs in lists}
+    lengths = {static_size(runs, 0) if runs.shape.rank == 1 else None for runs in lists}
     if len(lengths) != 1 or 0 in lengths or None in lengths:
         shapes = ", ".join(str(runs.shape) for runs in lists)
         raise ValueError(

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow import sharding
 from tremula.frontends.tensorflow.ops import facts
+from tremula.frontends.tensorflow.static_shape import static_size
 
 _REDUCTIONS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "COLLECTIVE_OP_ADD": tf.add_n,
@@ -50,7 +51,7 @@ def reduce_scatter(input_shards: Sequence[Any], op: str) -> list[Any]:
     """
     reduced = _reduce(input_shards, op)
     count = len(input_shards)
-    part = math.ceil(reduced.shape[0] / count)
+    part = math.ceil(static_size(reduced, 0) / count)
     dealt = tf.reshape(_padded(reduced, part * count), [part, count])
     return tf.unstack(dealt, axis=1)
 
@@ -93,14 +94,14 @@ def _reduce(input_shards: Sequence[Any], op: str) -> Any:
             f"Only scalars or vectors can be reduced; these shards are {input_shards[0].shape} and more."
         )
     vectors = [tf.reshape(shard, [1]) if shard.shape.rank == 0 else shard for shard in input_shards]
-    longest = max(vector.shape[0] for vector in vectors)
+    longest = max(static_size(vector, 0) for vector in vectors)
     return facts.record(
         _REDUCTIONS[op]([_padded(vector, longest) for vector in vectors]), shard_collective=op
     )
 
 
 def _padded(vector: Any, size: int) -> Any:
-    missing = size - vector.shape[0]
+    missing = size - static_size(vector, 0)
     return tf.pad(vector, [[0, missing]]) if missing else vector
 
 

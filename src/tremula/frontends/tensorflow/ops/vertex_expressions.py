@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": tf.add,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.framework import func_graph
 from tensorflow.python.ops import control_flow_v2_func_graphs, gen_resource_variable_ops
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.eager import record
 
 from tremula.frontends.tensorflow import failing
@@ -19,6 +19,7 @@ from tremula.frontends.tensorflow.pipeline.enums import (
 )
 from tremula.frontends.tensorflow.pipeline.micro_batch import MicroBatch
 from tremula.frontends.tensorflow.replicas import context
+from tremula.frontends.tensorflow.static_shape import static_sizes
 
 
 @tf.autograph.experimental.do_not_convert
@@ -159,7 +160,10 @@ def _one_update(arguments: Arguments, micro_batch: MicroBatch, inputs: list[Any]
     """The operation of all micro-batches of one weight update, and the update."""
     kinds = micro_batch.accumulated
     zeros = [tf.zeros(each.shape, each.dtype) for each in kinds]
-    last = [tf.zeros([size or 0 for size in tensor.shape], tensor.dtype) for tensor in micro_batch.kept]
+    last = [
+        tf.zeros([length or 0 for length in static_sizes(tensor)], tensor.dtype)
+        for tensor in micro_batch.kept
+    ]
 
     def one(number: Any, *carried: Any) -> list[Any]:
         results, operation = micro_batch.function.call([number, *inputs])

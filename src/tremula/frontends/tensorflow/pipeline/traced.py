@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.framework import func_graph as func_graphs
 from tensorflow.python.ops import control_flow_util_v2, gen_functional_ops
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.core.framework import attr_value_pb2
 
 from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.replicas import context
+from tremula.frontends.tensorflow.static_shape import static_size
 
 #: an op with this attribute is a collective; the value is the kind and, after a colon, the group size (0: all replicas)
 COLLECTIVE_ATTRIBUTE = "_tremula_collective"
-SUM, GATHER, INDEX = "sum", "gather", "index"
+SUM, MEAN, GATHER, INDEX, COUNT = "sum", "mean", "gather", "index", "count"
 
 
 def _mark(tensor: Any, kind: str, group: int | None) -> Any:
@@ -40,21 +41,26 @@ def cross_replica_sum(x: Any, replica_group_size: int | None = None, name: str |
 
 
 def cross_replica_mean(x: Any, replica_group_size: int | None = None, name: str | None = None) -> Any:
-    """The mean of `x` over all replicas, or over the replicas of a group."""
-    x = tf.convert_to_tensor(x)
-    count = replica_group_size or context.total_replica_count()
-    if count > 1 and x.dtype == tf.float16:
-        # the sum of halves may overflow where their mean does not
-        return cross_replica_sum(x / tf.cast(count, x.dtype), replica_group_size, name)
-    total = cross_replica_sum(x, replica_group_size, name)
-    if count == 1:
-        return total
-    return total / tf.cast(count, x.dtype) if x.dtype.is_floating else total // count
+    """The mean of `x` over all replicas, or over the replicas of a group. Its gradient is a mean likewise."""
+    check_group(replica_group_size)
+
+    @tf.custom_gradient
+    def averaged(value: Any) -> tuple[Any, Callable[[Any], Any]]:
+        result = _mark(tf.raw_ops.Identity(input=value, name=name), MEAN, replica_group_size)
+        return result, lambda gradient: cross_replica_mean(gradient, replica_group_size)
+
+    return averaged(tf.convert_to_tensor(x))
 
 
 def replication_index(name: str | None = None) -> Any:
     """The number of this replica in the whole run, from 0."""
     return _mark(tf.raw_ops.Identity(input=tf.constant(0, tf.int32), name=name), INDEX, None)
+
+
+def replica_count(name: str | None = None) -> Any:
+    """The number of replicas of the whole run, as a tensor: it may be decided when the program first runs."""
+    count = 1 if context.decided_late() else context.total_replica_count()
+    return _mark(tf.raw_ops.Identity(input=tf.constant(count, tf.int32), name=name), COUNT, None)
 
 
 def local_replication_index() -> Any:
@@ -66,13 +72,14 @@ def local_replication_index() -> Any:
 def gather(x: Any, group: int | None = None, name: str | None = None) -> Any:
     """The values of all replicas (or of the group), stacked: the same on each. The gradient comes back summed."""
     check_group(group)
-    count = group or context.total_replica_count()
+    known = group or (None if context.decided_late() else context.total_replica_count())
+    count = replica_count() if known is None else known
 
     @tf.custom_gradient
     def gathered(value: Any) -> tuple[Any, Callable[[Any], Any]]:
         shape = tf.concat([[count], tf.shape(value)], 0)
         result = tf.raw_ops.BroadcastTo(input=value[tf.newaxis], shape=shape, name=name)
-        result.set_shape([count, *value.shape])
+        result.set_shape([known, *value.shape])
         _mark(result, GATHER, group)
 
         def gradient(upstream: Any) -> Any:
@@ -98,7 +105,7 @@ def all_to_all(
         ValueError: the dimension cannot be split into as many parts.
     """
     x = tf.convert_to_tensor(x)
-    length = x.shape[split_dimension]
+    length = static_size(x, split_dimension)
     if length is not None and length % replication_factor:
         raise ValueError(
             f"all_to_all cannot split dimension {split_dimension} of length {length} into {replication_factor} parts."
@@ -141,9 +148,9 @@ def _reduce_scatter(x: Any, count: int, op: str, name: str | None) -> Any:
         raise ValueError(
             f"reduce_scatter has no operation {op!r}; it has: {', '.join([*_REDUCTIONS, 'COLLECTIVE_OP_LOCAL'])}."
         )
-    length = -(-int(x.shape[0]) // count)
+    length = -(-int(static_size(x, 0)) // count)
     whole = x if op == "COLLECTIVE_OP_LOCAL" else _REDUCTIONS[op](gather(x, count, name), 0)
-    padded = tf.pad(whole, [[0, length * count - int(x.shape[0])]])
+    padded = tf.pad(whole, [[0, length * count - int(static_size(x, 0))]])
     part = tf.slice(padded, [(replication_index() % count) * length], [length])
     part.set_shape([length])
     return part
@@ -163,10 +170,19 @@ def check_group(size: int | None) -> None:
     Raises:
         ValueError: with both numbers.
     """
-    if size is None or size == 0:
-        return
-    replicas = context.total_replica_count()
-    if size < 0 or (context.in_program() and replicas % size):
+    if size and context.in_program() and not context.decided_late():
+        check_group_of(size, context.total_replica_count())
+    elif size and size < 0:
+        check_group_of(size, 1)
+
+
+def check_group_of(size: int, replicas: int) -> None:
+    """Refuse groups of `size` that so many replicas cannot be divided into.
+
+    Raises:
+        ValueError: with both numbers.
+    """
+    if size < 0 or (size and replicas % size):
         raise ValueError(
             f"Replica groups of {size} are not possible with {replicas} replica(s): the number of replicas must be a "
             f"multiple of the group size."

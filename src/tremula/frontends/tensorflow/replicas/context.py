@@ -5,10 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
-
-import tensorflow as tf
 
 from tremula.distributed import launch_environment
 from tremula.frontends.tensorflow.config import active
@@ -24,20 +22,25 @@ class Program:
         replicas: how many there are, as far as is known by now.
         ordinal: the number of the device.
         exact: whether the number of replicas was given and stays.
+        late: whether the number of replicas is decided when the program first runs, by the configuration of that
+            time: graphs of sessions are often built before IPUs are configured.
         ipus: how many IPUs one replica uses, as far as is known by now.
+        infeeds: names of the infeed queues that it takes elements from.
     """
 
     replicas: int
     ordinal: int
     exact: bool
+    late: bool = False
     ipus: int = 1
+    infeeds: set[str] = field(default_factory=set)
 
 
 @contextmanager
-def program(replicas: int, ordinal: int = 0, *, exact: bool = False) -> Iterator[Program]:
+def program(replicas: int, ordinal: int = 0, *, exact: bool = False, late: bool = False) -> Iterator[Program]:
     """While a program for so many replicas of a device is traced."""
     before = getattr(_local, "programs", ())
-    traced = Program(replicas, ordinal, exact)
+    traced = Program(replicas, ordinal, exact, late)
     _local.programs = (*before, traced)
     try:
         yield traced
@@ -50,10 +53,32 @@ def in_program() -> bool:
     return bool(getattr(_local, "programs", ()))
 
 
+def current() -> Program | None:
+    """The program that is being traced; None outside of one."""
+    programs: tuple[Program, ...] = getattr(_local, "programs", ())
+    return programs[-1] if programs else None
+
+
+def note_infeed(name: str) -> None:
+    """Say that the program that is being traced takes elements from an infeed queue."""
+    traced = current()
+    if traced is not None:
+        traced.infeeds.add(name)
+
+
+def decided_late() -> bool:
+    """Whether the program that is being traced gets its number of replicas when it first runs."""
+    traced = current()
+    return traced is not None and traced.late
+
+
 def replica_count() -> int:
-    """The replicas of the program that is being traced; outside of one, as many as the first device has room for."""
-    programs = getattr(_local, "programs", ())
-    return programs[-1].replicas if programs else active.replica_count()
+    """The replicas of the program that is being traced; outside of one, as many as the first device has room for.
+
+    A program whose number is decided late must not depend on it: see `collectives.replica_count`.
+    """
+    traced = current()
+    return traced.replicas if traced is not None else active.replica_count()
 
 
 def about_to_run(graph: Any) -> None:
@@ -76,19 +101,12 @@ def need_ipus(ipus: int) -> None:
     Call it before ops are made that depend on the number of replicas.
 
     Raises:
-        DeviceError: the device has too few IPUs. Graphs of sessions may be built before IPUs are configured: there,
-            nothing is raised.
+        DeviceError: the device has too few IPUs. Of a program whose number of replicas is decided late, nothing is
+            raised before it runs.
     """
-    programs = getattr(_local, "programs", ())
-    if not programs or programs[-1].exact or ipus <= programs[-1].ipus:
+    traced = current()
+    if traced is None or traced.exact or ipus <= traced.ipus:
         return
-    traced = programs[-1]
-    with tf.init_scope():
-        now = tf.executing_eagerly()
-    try:
+    if not traced.late:
         traced.replicas = active.replica_count(ipus, traced.ordinal)
-    except tf.errors.OpError:
-        if now:
-            raise
-        traced.replicas = 1
     traced.ipus = ipus

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.distributed import launch_environment
 from tremula.errors import Error
 from tremula.frontends.tensorflow.config import active
+from tremula.frontends.tensorflow.static_shape import static_size
 
 
 def several() -> bool:
@@ -99,7 +100,7 @@ class Exchange:
     def gather(self, tensor: Any) -> Any:
         """The tensors of all instances, joined along the first dimension."""
         (result,) = self._host_op(_gathered, [tensor], [tensor.dtype], "instances_gather")
-        length = tensor.shape[0]
+        length = static_size(tensor, 0)
         result.set_shape([None if length is None else length * self._count, *tensor.shape[1:]])
         return result
 

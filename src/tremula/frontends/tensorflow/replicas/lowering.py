@@ -12,13 +12,21 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.framework import func_graph as func_graphs
 from tensorflow.python.ops import control_flow_util_v2, gen_functional_ops, handle_data_util
 
 from tremula.frontends.tensorflow.replicas import analysis
-from tremula.frontends.tensorflow.replicas.collectives import COLLECTIVE_ATTRIBUTE, GATHER, INDEX, SUM
+from tremula.frontends.tensorflow.replicas.collectives import (
+    COLLECTIVE_ATTRIBUTE,
+    COUNT,
+    GATHER,
+    INDEX,
+    MEAN,
+    SUM,
+    check_group_of,
+)
 from tremula.frontends.tensorflow.replicas.instances import Exchange
 
 #: a value on the replicas that are copied: one tensor that they share, or a list with one for each
@@ -62,10 +70,11 @@ class Lowering:
         controls: dict[Any, Value] = {}
         for ops in self._steps(graph):
             if _is_whole_sum(ops[0]) and self._exchange is not None:
-                totals = self._exchange.sums([self._local_sum(values[op.inputs[0].ref()]) for op in ops])
+                totals = self._exchange.sums([self._local_part(op, values[op.inputs[0].ref()]) for op in ops])
                 for op, total in zip(ops, totals, strict=True):
-                    values[op.outputs[0].ref()] = total
-                    controls[op] = total.op
+                    whole = _after_sum(_kind(op), total, self._exchange.replicas)
+                    values[op.outputs[0].ref()] = whole
+                    controls[op] = whole.op
                 continue
             (op,) = ops
             if op.type == "Placeholder" and op.outputs[0].ref() in values:
@@ -151,27 +160,33 @@ class Lowering:
         if kind == INDEX:
             return [tf.constant(replica, tf.int32) for replica in self._replicas]
         count = len(self._replicas)
+        total = count if self._exchange is None else self._exchange.replicas
+        if kind == COUNT:
+            return tf.constant(total, tf.int32)
         group = int(size) or count
+        check_group_of(int(size), total)
         copies = [_of(inputs[0], position) for position in range(count)]
-        join = (lambda parts: tf.concat(parts, 0)) if kind == GATHER else _sum
+        join = _JOINS.get(kind, _sum)
         if self._exchange is not None and self._exchange.reaches_over(int(size)):
             everywhere = int(size) or self._exchange.replicas
             if everywhere < self._exchange.replicas:
                 return self._exchange.groups(copies, everywhere, join)
-            # sums over all replicas are steps of their own (`copy`), unless their group has that size
-            whole = (
-                self._exchange.gather(join(copies))
-                if kind == GATHER
-                else self._exchange.sums([join(copies)])[0]
-            )
+            if kind == GATHER:
+                whole = self._exchange.gather(join(copies))
+            else:  # reductions over all replicas are steps of their own (`copy`), unless their group has that size
+                (whole,) = self._exchange.sums([self._local_part(op, inputs[0])])
+                whole = _after_sum(kind, whole, total)
             return whole if not int(size) else [whole] * count
         if group >= count:
             return join(copies)
         joined = [join(copies[start : start + group]) for start in range(0, count, group)]
         return [joined[position // group] for position in range(count)]
 
-    def _local_sum(self, value: Value) -> Any:
-        return _sum([_of(value, position) for position in range(len(self._replicas))])
+    def _local_part(self, op: Any, value: Value) -> Any:
+        """What this instance adds to a reduction over all replicas of the run."""
+        total = len(self._replicas) if self._exchange is None else self._exchange.replicas
+        copies = [_of(value, position) for position in range(len(self._replicas))]
+        return _sum([_before_sum(_kind(op), copy, total) for copy in copies])
 
     def _in_order(self) -> AbstractContextManager[list[Any]]:
         """What is made inside comes after the exchanges with other instances before it."""
@@ -212,8 +227,8 @@ class Lowering:
         loop, outputs = control_flow_util_v2.get_op_and_outputs(
             gen_functional_ops._while(
                 flat,
-                _function("condition", check, flat),
-                _function("body", iterate, flat),
+                build_function("condition", check, flat),
+                build_function("body", iterate, flat),
                 output_shapes=[tensor.shape for value in inputs for tensor in _flat([value])],
                 parallel_iterations=1,
                 name=_last_name(op),
@@ -238,7 +253,7 @@ class Lowering:
 
             return run
 
-        functions = [_function("branch", branch(graph), flat) for graph in self._known.graphs(op)]
+        functions = [build_function("branch", branch(graph), flat) for graph in self._known.graphs(op)]
         template: list[Value] = [
             tensor if flag else [tensor] * len(self._replicas)
             for tensor, flag in zip(op.outputs, same, strict=True)
@@ -259,8 +274,12 @@ class Lowering:
 
 
 def _is_whole_sum(op: Any) -> bool:
-    """Whether an op is a sum over all replicas."""
-    return analysis.attribute(op, COLLECTIVE_ATTRIBUTE) == f"{SUM}:0"
+    """Whether an op is a sum or mean over all replicas."""
+    return analysis.attribute(op, COLLECTIVE_ATTRIBUTE) in (f"{SUM}:0", f"{MEAN}:0")
+
+
+def _kind(op: Any) -> str:
+    return analysis.attribute(op, COLLECTIVE_ATTRIBUTE).partition(":")[0]
 
 
 def _is_shared(value: Value) -> bool:
@@ -289,6 +308,29 @@ def _sum(copies: list[Any]) -> Any:
     for copy in copies[1:]:
         total = total + copy
     return total
+
+
+def _mean(copies: list[Any]) -> Any:
+    count = len(copies)
+    return _after_sum(MEAN, _sum([_before_sum(MEAN, copy, count) for copy in copies]), count)
+
+
+def _before_sum(kind: str, value: Any, count: int) -> Any:
+    """A value that is summed: for a mean of halves its part, since their sum may overflow where the mean does not."""
+    if kind == MEAN and count > 1 and value.dtype == tf.float16:
+        return value / tf.cast(count, value.dtype)
+    return value
+
+
+def _after_sum(kind: str, total: Any, count: int) -> Any:
+    """What a reduction gives for the sum of `count` values."""
+    dtype = total.dtype
+    if kind != MEAN or count == 1 or dtype == tf.float16:
+        return total
+    return total / tf.cast(count, dtype) if dtype.is_floating or dtype.is_complex else total // count
+
+
+_JOINS: dict[str, Callable[[list[Any]], Any]] = {GATHER: lambda copies: tf.concat(copies, 0), MEAN: _mean}
 
 
 def _create(op: Any, inputs: Sequence[Any], waits: Sequence[Any], replica: int | None = None) -> Any:
@@ -320,7 +362,7 @@ def _last_name(op: Any) -> str:
     return op.name.rpartition("/")[2].lstrip("_") or op.type
 
 
-def _function(name: str, build: Callable[..., Any], like: Sequence[Any]) -> Any:
+def build_function(name: str, build: Callable[..., Any], like: Sequence[Any]) -> Any:
     """A function of the graph that is built by `build`, for arguments like these."""
     graph = func_graphs.func_graph_from_py_func(
         control_flow_util_v2.unique_fn_name(tf.compat.v1.get_default_graph().get_name_scope(), name),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow import devices, executable_cache, random_seed
 from tremula.frontends.tensorflow.config import active
@@ -15,6 +15,7 @@ from tremula.frontends.tensorflow.replicas import context, instances
 from tremula.frontends.tensorflow.replicas.analysis import Analysis, is_compiled
 from tremula.frontends.tensorflow.replicas.lowering import Lowering
 from tremula.frontends.tensorflow.replicas.variables import ReplicaVariable, give_own_stream, local_variable
+from tremula.frontends.tensorflow.static_shape import static_sizes
 
 #: types that the device does not compute with
 REFUSED_TYPES = (tf.float64,)
@@ -140,37 +141,77 @@ def replicate(concrete: Any, replicas: int) -> Any:
     """A traced function on all replicas: takes its flat arguments and gives the flat outputs of replica 0."""
     graph = concrete.graph
     context.about_to_run(graph)
-    known = Analysis()
-    effects = known.effects(graph)
     captures = graph.captures
     arguments = len(graph.inputs) - len(captures)
-    variables = {id(v.handle): v for v in map(local_variable, graph.variables)}
-    written: dict[int, ReplicaVariable] = {}
+    known = Analysis()
+    # made now, since a function that is being traced cannot make variables
+    written = {
+        position: ReplicaVariable(
+            variable, replicas, generator=generator, first=instances.first_replica(replicas)
+        )
+        for position, variable, generator in _written(graph, known, replicas)
+    }
+
+    @tf.function(autograph=False)
+    def replicated(*flat: Any) -> list[Any]:
+        inputs = [*flat[:arguments], *(external for external, _ in captures)]
+        return _on_replicas(graph, known, inputs, written, replicas)
+
+    return replicated
+
+
+def build_on_replicas(graph: Any, inputs: Sequence[Any], replicas: int) -> list[Any]:
+    """Copy a traced graph for all replicas into the graph of a session's function; its outputs on replica 0.
+
+    Args:
+        graph: the traced graph.
+        inputs: a tensor for each of its inputs, arguments and captures alike.
+        replicas: how many replicas there are.
+    """
+    known = Analysis()
+    written = {
+        position: ReplicaVariable(
+            variable,
+            replicas,
+            generator=generator,
+            first=instances.first_replica(replicas),
+            handle=inputs[position],
+        )
+        for position, variable, generator in _written(graph, known, replicas)
+    }
+    return _on_replicas(graph, known, inputs, written, replicas)
+
+
+def _written(graph: Any, known: Analysis, replicas: int) -> Iterator[tuple[int, Any, bool]]:
+    """The variables that each replica has one of: position in the inputs, variable, whether it is a random state."""
     first = instances.first_replica(replicas)
-    for position, (external, _) in enumerate(captures, arguments):
+    if replicas == 1 and not first:
+        return
+    effects = known.effects(graph)
+    variables = {id(variable.handle): variable for variable in map(local_variable, graph.variables)}
+    for position, (external, _) in enumerate(graph.captures, len(graph.inputs) - len(graph.captures)):
         variable = variables[id(external)] if id(external) in variables else _variable_of(external)
         generator = position in effects.generators
         if first and generator and variable is not None:
             give_own_stream(variable, first)
         if replicas > 1 and variable is not None and position in effects.writes:
-            written[position] = ReplicaVariable(variable, replicas, generator=generator, first=first)
+            yield position, variable, generator
+
+
+def _on_replicas(
+    graph: Any, known: Analysis, inputs: Sequence[Any], written: dict[int, ReplicaVariable], replicas: int
+) -> list[Any]:
+    for variable in written.values():
+        variable.refresh()
+    given = [written[at].handles if at in written else value for at, value in enumerate(inputs)]
     same_streams = active.prng_stability() or random_seed.identical_replicas()
+    first = instances.first_replica(replicas)
     exchange = instances.Exchange(replicas) if instances.several() else None
     lowering = Lowering(known, range(first, first + replicas), same_streams=same_streams, exchange=exchange)
-
-    @tf.function(autograph=False)
-    def replicated(*flat: Any) -> list[Any]:
-        for variable in written.values():
-            variable.refresh()
-        inputs: list[Any] = list(flat[:arguments])
-        for position, (external, _) in enumerate(captures, arguments):
-            inputs.append(written[position].handles if position in written else external)
-        outputs = lowering.copy(graph, inputs)
-        for variable in written.values():
-            variable.remember()
-        return [value[0] if isinstance(value, list) else value for value in outputs]
-
-    return replicated
+    outputs = lowering.copy(graph, given)
+    for variable in written.values():
+        variable.remember()
+    return [value[0] if isinstance(value, list) else value for value in outputs]
 
 
 def _check_types(values: Any, role: str) -> None:
@@ -185,7 +226,10 @@ def _check_types(values: Any, role: str) -> None:
 
 def _zeros(concrete: Any) -> Any:
     """What a program gives that is only compiled: zeros in the structure of its results."""
-    flat = [tf.zeros([size or 1 for size in tensor.shape], tensor.dtype) for tensor in concrete.outputs]
+    flat = [
+        tf.zeros([length or 1 for length in static_sizes(tensor)], tensor.dtype)
+        for tensor in concrete.outputs
+    ]
     if concrete.structured_outputs is None:
         return None
     return tf.nest.pack_sequence_as(concrete.structured_outputs, flat, expand_composites=True)

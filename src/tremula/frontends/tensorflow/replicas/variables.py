@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.distribute import values
 from tensorflow.python.ops import gen_resource_variable_ops, resource_variable_ops
 
@@ -28,12 +28,16 @@ class ReplicaVariable:
         replicas: how many replicas there are.
         generator: whether it is the state of a random generator, whose key differs between replicas.
         first: the number of the first replica of this process in the whole run.
+        handle: its resource in the graph that is being built, if that is not `variable.handle`.
     """
 
-    def __init__(self, variable: Any, replicas: int, *, generator: bool, first: int = 0) -> None:
+    def __init__(
+        self, variable: Any, replicas: int, *, generator: bool, first: int = 0, handle: Any = None
+    ) -> None:
         self.variable = variable
         self._first = first
         self._generator = generator
+        self._handle = handle
         self._copies: list[Any] = []
         self._seen: Any = None
         with tf.init_scope():
@@ -63,11 +67,17 @@ class ReplicaVariable:
     @property
     def handles(self) -> list[Any]:
         """The resource of each replica."""
-        return [self.variable.handle, *(copy.handle for copy in self._copies)]
+        own = self.variable.handle if self._handle is None else self._handle
+        return [own, *(copy.handle for copy in self._copies)]
+
+    def _read(self) -> Any:
+        if self._handle is None:
+            return self.variable.read_value()
+        return _read(self._handle, self.variable)
 
     def refresh(self) -> None:
         """Give all replicas the host's value if the host has written the variable since the last run."""
-        value = self.variable.read_value()
+        value = self._read()
         if isinstance(self._seen, _NamedCopy):
             written = tf.cond(self._seen.there(), lambda: self._differs(value), lambda: tf.constant(True))
         else:
@@ -85,7 +95,7 @@ class ReplicaVariable:
 
     def remember(self) -> None:
         """Note the value after a run, so that a change by the host is noticed."""
-        self._seen.assign(self.variable.read_value())
+        self._seen.assign(self._read())
 
     def _copy(self, name: str) -> Any:
         # not a `tf.Variable`, which a strategy would make one of all processes
@@ -146,13 +156,18 @@ class _NamedCopy:
 
     def read_value(self) -> Any:
         """Its value."""
-        value = gen_resource_variable_ops.read_variable_op(self.handle, self._variable.dtype)
-        value.set_shape(self._variable.shape)
-        return value
+        return _read(self.handle, self._variable)
 
     def assign(self, value: Any) -> None:
         """Give it a value."""
         gen_resource_variable_ops.assign_variable_op(self.handle, value)
+
+
+def _read(handle: Any, variable: Any) -> Any:
+    """The value of a resource like that of `variable`."""
+    value = gen_resource_variable_ops.read_variable_op(handle, variable.dtype)
+    value.set_shape(variable.shape)
+    return value
 
 
 def broadcast(variables: Sequence[Any]) -> None:

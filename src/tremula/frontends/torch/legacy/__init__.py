@@ -16,7 +16,8 @@ PICKLE_SWITCH = "TREMULA_LEGACY_PICKLE"
 def follow_switches() -> None:
     """Change what the environment asks for; nothing without it. To be called once torch is imported."""
     if env.get(SWITCH):
-        from tremula.frontends.torch.legacy import checkpoints, numpy_names, torch_arguments
+        from tremula.frontends import numpy_names
+        from tremula.frontends.torch.legacy import checkpoints, torch_arguments
 
         torch_arguments.accept_data_source()
         torch_arguments.accept_verbose()

@@ -50,7 +50,7 @@ def _habit(error: BaseException) -> str:
 
 
 def _about_numpy(text: str) -> str:
-    from tremula.frontends.torch.legacy.numpy_names import NAMES
+    from tremula.frontends.numpy_names import NAMES
 
     found = _NUMPY_NAME.search(text)
     name = (found[1] or found[2]) if found else ""

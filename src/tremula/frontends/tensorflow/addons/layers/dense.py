@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.addons.layers.base import initializer_config
 from tremula.frontends.tensorflow.ops.products import serialized_matmul

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.addons.layers.base import fresh_initializer, initializer_config
 from tremula.frontends.tensorflow.addons.layers.dropout import Dropout
 from tremula.frontends.tensorflow.addons.layers.normalization import LayerNormalization
+from tremula.frontends.tensorflow.static_shape import static_size
 from tremula.frontends.tensorflow.stock_keras import keras
 
 
@@ -146,7 +147,7 @@ class EffectiveTransformer(keras.layers.Layer):
         context = tf.einsum("bhqk,bkhs->bqhs", attention, v)
         if mask is not None:
             context *= tf.cast(mask, context.dtype)[:, tf.newaxis, :, tf.newaxis]
-        output = self._output_layer(tf.reshape(context, [context.shape[0], -1]))
+        output = self._output_layer(tf.reshape(context, [static_size(context, 0), -1]))
         if self._output_dropout is not None:
             output = self._output_dropout(output, training=training)
         if self._output_norm is not None:
@@ -159,13 +160,17 @@ class EffectiveTransformer(keras.layers.Layer):
             raise ValueError(
                 f"from and to sequences must be equal rank, but are {queries.shape} and {keys.shape}."
             )
-        if queries.shape[0] != keys.shape[0]:
+        if static_size(queries, 0) != static_size(keys, 0):
             raise ValueError(
-                f"from and to must contain an equal number of sequences, not {queries.shape[0]} and {keys.shape[0]}."
+                f"from and to must contain an equal number of sequences, not {static_size(queries, 0)} and "
+                f"{static_size(keys, 0)}."
             )
-        if query_lengths.shape[0] != queries.shape[0] or query_lengths.shape != key_lengths.shape:
+        if (
+            static_size(query_lengths, 0) != static_size(queries, 0)
+            or query_lengths.shape != key_lengths.shape
+        ):
             raise ValueError(
-                f"Both lengths must have lengths equal to the number of sequences provided, {queries.shape[0]}, "
+                f"Both lengths must have lengths equal to the number of sequences provided, {static_size(queries, 0)}, "
                 f"but their shapes are {query_lengths.shape} and {key_lengths.shape}."
             )
         if queries.dtype != keys.dtype:
@@ -175,7 +180,7 @@ class EffectiveTransformer(keras.layers.Layer):
         if mask is None:
             return None
         mask = tf.convert_to_tensor(mask)
-        expected = [queries.shape[0], self.num_attention_heads]
+        expected = [static_size(queries, 0), self.num_attention_heads]
         if mask.shape.as_list() != expected:
             raise ValueError(
                 f"q_mask must have shape [sequences, heads], {expected}, but it is {mask.shape}."

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.addons.layers.base import IPULayer, initializer_config
 from tremula.frontends.tensorflow.ops.group_norm import CHANNELS_FIRST, CHANNELS_LAST, Grouping

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.addons import planning
 from tremula.frontends.tensorflow.addons.layers.base import IPULayer, initializer_config
 from tremula.frontends.tensorflow.ops import activations, dropout
+from tremula.frontends.tensorflow.static_shape import static_size
 from tremula.frontends.tensorflow.stock_keras import internal, keras
 
 ACCEPTED_ACTIVATIONS = ("tanh", "relu", "softmax", "sigmoid", "hard_sigmoid")
@@ -233,7 +234,7 @@ class RecurrentLayer(IPULayer):
             states = list(self.states)
         else:
             zeros = tf.zeros([tf.shape(inputs)[1], self._num_units], dtype)
-            zeros.set_shape([inputs.shape[1], self._num_units])
+            zeros.set_shape([static_size(inputs, 1), self._num_units])
             states = [zeros] * self._states
         if self._dropout > 0:
             inputs = self._dropped(inputs, training)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.addons.optimizers import moments
 from tremula.frontends.tensorflow.addons.optimizers.base import IpuOptimizerBase, dtype_or_none

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.addons.optimizers.base import IpuOptimizerBase, dtype_or_none
 from tremula.frontends.tensorflow.stock_keras import keras

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.addons import planning
 from tremula.frontends.tensorflow.ops import activations
+from tremula.frontends.tensorflow.static_shape import static_size
 
 
 class RecurrentLayer(tf.compat.v1.layers.Layer):
@@ -131,7 +132,7 @@ class RecurrentLayer(tf.compat.v1.layers.Layer):
 
     def _zeros(self, inputs: Any) -> Any:
         zeros = tf.zeros([tf.shape(inputs)[1], self._num_units], inputs.dtype)
-        zeros.set_shape([inputs.shape[1], self._num_units])
+        zeros.set_shape([static_size(inputs, 1), self._num_units])
         return zeros
 
     def _settings(self, **facts: Any) -> dict[str, Any]:

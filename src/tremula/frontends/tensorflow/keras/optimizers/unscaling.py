@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.keras.optimizers import loss_scale
 from tremula.frontends.tensorflow.keras.optimizers.automatic_loss_scaling import ALSOptimizer

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.ops import recurrent
+from tremula.frontends.tensorflow.static_shape import static_size
 
 
 def _for_inference(layer: str, *tensors: Any) -> tuple[Any, ...]:
@@ -187,5 +188,5 @@ def _gru(
 
 
 def _check_channels(num_channels: int, state: Any) -> None:
-    if state.shape[-1] != num_channels:
-        raise ValueError(f"num_channels is {num_channels}, but the state has {state.shape[-1]} units.")
+    if static_size(state, -1) != num_channels:
+        raise ValueError(f"num_channels is {num_channels}, but the state has {static_size(state, -1)} units.")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow.ops import facts, internal
-from tremula.frontends.tensorflow.replicas import collectives, context
+from tremula.frontends.tensorflow.replicas import collectives
 
 
 def ipu_remap(input: Any, name: str | None = None) -> Any:
@@ -55,13 +55,13 @@ def replication_index(name: str | None = None) -> Any:
 
 def ipu_replication_factor(name: str | None = None) -> Any:
     """The number of replicas."""
-    return tf.constant(context.total_replica_count(), tf.int32, name=name or "replication_factor")
+    return collectives.replica_count(name)
 
 
 def ipu_replication_normalise(input: Any, name: str | None = None) -> Any:
     """A tensor divided by the number of replicas."""
     x = tf.convert_to_tensor(input)
-    return tf.divide(x, tf.cast(context.total_replica_count(), x.dtype), name=name)
+    return tf.divide(x, tf.cast(collectives.replica_count(), x.dtype), name=name)
 
 
 def ipu_assume_equal_across_replicas(inputs: Any, name: str | None = None) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tremula.frontends.torch.legacy import numpy_names
+from tremula.frontends import numpy_names
 
 
 @pytest.fixture
