@@ -2,6 +2,9 @@
 
     python -m benchmarks.speed_tensorflow [--rows mlp,mnist-cnn] [--steps 200] [--rounds 7] [--json OUT] [--no-imports]
 
+The rows `session-*` are compiled programs in sessions beside the same stock graph driven by `Session.run` in a loop
+(benchmarks/speed_sessions.py), `two-instances` is CosmoFlow in two processes under poprun beside one.
+
 Run from the repository's root, in an environment with TensorFlow. For each row: the time of five epochs through `fit`
 under an IPUStrategy divided by that of stock `fit` with the same `steps_per_execution`, and by that of the fastest
 hand-written `tf.function` loop (data from a dataset or gathered in the loop, with both generations of optimizers, the
@@ -23,6 +26,10 @@ from dataclasses import dataclass
 from typing import Any
 
 FIT_TARGET, LOOP_TARGET = 1.00, 1.05
+SESSION_TARGET, INSTANCES_TARGET = 1.00, 1.6
+#: programs in sessions: the name of the row -> the row of `benchmarks.speed_sessions` and its steps
+SESSIONS = {"session-mlp": ("mlp", 100), "session-cosmoflow": ("cosmoflow", 20)}
+INSTANCES = "two-instances"
 IMPORT_TARGET_S, START_TARGET_S = 0.15, 0.001
 EPOCHS = 5
 _HEAD = (
@@ -113,6 +120,10 @@ def main(arguments: list[str] | None = None) -> int:
         figure = measured(row, options.steps, options.rounds)
         figures.append(figure)
         print(_line(figure), flush=True)
+    wanted = [*SESSIONS, INSTANCES] if options.rows is None else options.rows.split(",")
+    figures += [_session(name, options.rounds) for name in SESSIONS if name in wanted]
+    if INSTANCES in wanted:
+        figures.append(_two_instances(options.rounds))
     if not options.no_imports:
         figures.append(_imports(options.rounds))
     if options.json:
@@ -244,6 +255,52 @@ def _line(figure: dict[str, Any]) -> str:
         f"{figure['row']:<12}{figure['ms_per_step']:>9.3f}{figure['stock']:>11.2f}{figure['stock_cpu']:>7.2f}"
         f"{figure['loop']:>11.2f}{figure['loop_cpu']:>7.2f}  {figure['best_loop']:<22}{verdict}"
     )
+
+
+def _session(name: str, rounds: int) -> dict[str, Any]:
+    """A compiled loop in a session beside a loop of `Session.run`."""
+    row, steps = SESSIONS[name]
+    figure: dict[str, Any] = _sessions_child([], [row, "--steps", str(steps), "--rounds", str(rounds)])[0]
+    figure["missed"] = ["Session.run"] if figure["stock"] > SESSION_TARGET else []
+    print(
+        f"{name}: {figure['ms_per_step']:.2f} ms/step, {figure['stock']:.2f} of the same stock graph driven by "
+        f"Session.run (at most {SESSION_TARGET:.2f})",
+        flush=True,
+    )
+    return figure
+
+
+def _two_instances(rounds: int) -> dict[str, Any]:
+    """The samples per second of two instances of CosmoFlow beside those of one, each with one thread."""
+    words = ["cosmoflow-rate", "--steps", "10", "--rounds", str(rounds), "--threads", "1"]
+    poprun = [
+        "-m",
+        "tremula.launch",
+        "--num-instances",
+        "2",
+        "--num-replicas",
+        "2",
+        "--ipus-per-replica",
+        "1",
+    ]
+    one = _sessions_child([], words)[0]["samples_per_second"]
+    two = sum(figure["samples_per_second"] for figure in _sessions_child([*poprun, sys.executable], words))
+    print(
+        f"{INSTANCES}: {two:.1f} samples/s with two instances of CosmoFlow, {one:.1f} with one: {two / one:.2f} times "
+        f"(at least {INSTANCES_TARGET})",
+        flush=True,
+    )
+    missed = [INSTANCES] if two / one < INSTANCES_TARGET else []
+    return {"row": INSTANCES, "one": one, "two": two, "missed": missed}
+
+
+def _sessions_child(before: list[str], words: list[str]) -> list[dict[str, Any]]:
+    """What one or several processes of `benchmarks.speed_sessions` print."""
+    command = [sys.executable, *before, "-m", "benchmarks.speed_sessions", *words]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [
+        json.loads(line[line.index("{") :]) for line in output.splitlines() if '"samples_per_second"' in line
+    ]
 
 
 def _imports(rounds: int) -> dict[str, Any]:
