@@ -50,6 +50,9 @@ class Program:
         arguments: as they are given.
         reason: why it does not run, if that is known.
         limit: seconds that it may take.
+        poprun: options of poprun, if that starts it.
+        first: a script beside it that runs first, with the options `first_poprun`.
+        first_poprun: see `first`.
     """
 
     source: str
@@ -57,6 +60,23 @@ class Program:
     arguments: str = ""
     reason: str = ""
     limit: int = 900
+    poprun: str = ""
+    first: str = ""
+    first_poprun: str = ""
+
+    def commands(self) -> Iterator[list[str]]:
+        """What is run, one after the other."""
+        if self.first:
+            yield [*_launcher(self.first_poprun), *_python(self.first)]
+        yield [*_launcher(self.poprun), *_python(pathlib.Path(self.script).name), *self.arguments.split()]
+
+
+def _launcher(options: str) -> list[str]:
+    return [sys.executable, "-m", "tremula.launch", *options.split()] if options else []
+
+
+def _python(script: str) -> list[str]:
+    return [sys.executable, str(HERE / "program_aids" / "keras_data.py"), script]
 
 
 def run(
@@ -75,21 +95,19 @@ def run(
             "MPLBACKEND": "Agg",
             "TF_CPP_MIN_LOG_LEVEL": "2",
         }
-        command = [
-            sys.executable,
-            str(HERE / "program_aids" / "keras_data.py"),
-            script.name,
-            *program.arguments.split(),
-        ]
         started = time.monotonic()
+        code: int | None = 0
         with open(log, "wb") as output:
-            child = subprocess.Popen(command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-                                     stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
-            try:
-                code: int | None = child.wait(timeout=program.limit)
-            except subprocess.TimeoutExpired:
-                code = None
-                stop(child)
+            for command in program.commands():
+                child = subprocess.Popen(command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                                         stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
+                try:
+                    code = child.wait(timeout=program.limit)
+                except subprocess.TimeoutExpired:
+                    code = None
+                    stop(child)
+                if code != 0:
+                    break
         seconds = time.monotonic() - started
     if code is None:
         return f"stopped after {program.limit} s", seconds
@@ -106,6 +124,7 @@ def table(outcomes: list[tuple[Program, str, float]]) -> Iterator[str]:
     yield "|---|---|---:|"
     for program, result, seconds in outcomes:
         name = f"{program.script} {program.arguments}".strip()
+        name = f"poprun {program.poprun} {name}" if program.poprun else name
         yield f"| `{name}` | {result.replace('|', '/')} | {seconds:.0f} |"
 
 

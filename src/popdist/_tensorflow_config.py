@@ -6,14 +6,21 @@ from typing import Any
 
 import popdist
 from tremula.distributed import launch_environment
+from tremula.errors import Error
 
 
 def configure(config: Any, ipus_per_replica: int | None, configure_device: bool) -> Any:
     """See `popdist.tensorflow.set_ipu_config`."""
-    # here, because it imports TensorFlow
-    from tremula.frontends.tensorflow.config import messages, older_interface
-    from tremula.frontends.tensorflow.config.ipu_config import IPUConfig
-
+    try:
+        # here, because it imports TensorFlow
+        from tremula.frontends.tensorflow.config import messages, older_interface
+        from tremula.frontends.tensorflow.config.ipu_config import IPUConfig
+    except ModuleNotFoundError as problem:
+        raise Error(
+            f"set_ipu_config: the module {problem.name} is not there. TensorFlow programs need more than the package "
+            "alone: pip install 'tremula[tensorflow]'. PyTorch programs use popdist.poptorch.Options().",
+            type="popdist_error",
+        ) from problem
     ipus = popdist.getNumIpusPerReplica() if ipus_per_replica is None else ipus_per_replica
     if not isinstance(config, (IPUConfig, messages.IpuOptions)):
         raise TypeError(

@@ -1,18 +1,16 @@
-"""Horovod beside PopDist: it is not needed here, and not there."""
+"""Horovod beside PopDist: programs that initialise both wait for the other instances once.
+
+There is no package `horovod` here. TensorFlow programs use `tensorflow.python.ipu.horovod`, which has its functions;
+PyTorch programs use `torch.distributed`, or `synchronize`, `allReduceSum`, `allReduceMean` and `broadcast` of popdist.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
-
-from tremula.errors import Error
+import popdist
 
 __all__ = ["init"]
 
 
-def init(*_args: Any, **_kwargs: Any) -> NoReturn:
-    """Not here: raises Error."""
-    raise Error(
-        "popdist.horovod.init: there is no Horovod here. popdist.init() is enough; popdist.synchronize, allReduceSum, "
-        "allReduceMean and broadcast do what programs use Horovod for, and so does torch.distributed.",
-        type="popdist_error",
-    )
+def init() -> None:
+    """The same as `popdist.init`."""
+    popdist.init()

@@ -27,6 +27,7 @@ _MODULES = {
     "grad_util_ops": "ops.grad_util_ops",
     "gradient_accumulation": "gradient_accumulation",
     "gradient_accumulation_optimizer": "optimizers.gradient_accumulation_optimizer",
+    "horovod": "horovod",
     "image_ops": "ops.image_ops",
     "internal_ops": "ops.internal_ops",
     "ipu_compiler": "ipu_compiler",

@@ -1,5 +1,14 @@
-"""Strategies over several processes: not there yet; using them says so."""
+"""`tensorflow.python.ipu.ipu_multi_worker_strategy`: a strategy over TensorFlow's own servers; not there."""
 
+from tremula.frontends.tensorflow.distributed.popdist_strategy import (
+    IPUMirroredVariable,
+    IPUSyncOnReadVariable,
+)
 from tremula.frontends.tensorflow.not_yet import IPUMultiWorkerStrategy, IPUMultiWorkerStrategyV1
 
-__all__ = ["IPUMultiWorkerStrategy", "IPUMultiWorkerStrategyV1"]
+__all__ = [
+    "IPUMirroredVariable",
+    "IPUMultiWorkerStrategy",
+    "IPUMultiWorkerStrategyV1",
+    "IPUSyncOnReadVariable",
+]

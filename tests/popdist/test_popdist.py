@@ -150,15 +150,30 @@ def test_a_communicator_has_one_meaning(monkeypatch: pytest.MonkeyPatch) -> None
     [
         ("popart", "configureSessionOptions"),
         ("popart", "getDevice"),
-        ("tensorflow", "set_ipu_config"),
-        ("keras", "set_ipu_config"),
-        ("horovod", "init"),
     ],
 )
 def test_other_front_ends_can_be_imported_and_say_what_to_use(module: str, function: str) -> None:
     entry = getattr(importlib.import_module(f"popdist.{module}"), function)
     with pytest.raises(Error, match=f"popdist.{module}.{function}: .*popdist"):
         entry(None)
+
+
+@pytest.mark.parametrize("module", ["tensorflow", "keras"])
+def test_without_tensorflow_the_error_says_what_to_install(
+    module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("tremula.frontends.tensorflow")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    entry = importlib.import_module(f"popdist.{module}").set_ipu_config
+    with pytest.raises(Error, match=r"tensorflow.* is not there.*pip install 'tremula\[tensorflow\]'"):
+        entry(None)
+
+
+def test_horovod_beside_it_is_initialised_with_it() -> None:
+    importlib.import_module("popdist.horovod").init()
+    assert popdist.isBackendInitialized()
+    popdist.finalizeBackend()
 
 
 def test_importing_it_does_not_load_torch() -> None:

@@ -1,5 +1,45 @@
 """`tensorflow.python.ipu.distributed`: programs of several processes."""
 
+from tremula.frontends.tensorflow.distributed.horovod import (
+    Adasum,
+    Average,
+    Sum,
+    ddl_built,
+    gloo_built,
+    gloo_enabled,
+    init,
+    is_homogeneous,
+    local_rank,
+    local_size,
+    mpi_built,
+    mpi_enabled,
+    mpi_threads_supported,
+    nccl_built,
+    rank,
+    shutdown,
+    size,
+)
 from tremula.frontends.tensorflow.distributed.host_collectives import allgather, allreduce, broadcast
 
-__all__ = ["allgather", "allreduce", "broadcast"]
+__all__ = [
+    "Adasum",
+    "Average",
+    "Sum",
+    "allgather",
+    "allreduce",
+    "broadcast",
+    "ddl_built",
+    "gloo_built",
+    "gloo_enabled",
+    "init",
+    "is_homogeneous",
+    "local_rank",
+    "local_size",
+    "mpi_built",
+    "mpi_enabled",
+    "mpi_threads_supported",
+    "nccl_built",
+    "rank",
+    "shutdown",
+    "size",
+]

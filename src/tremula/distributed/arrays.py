@@ -87,7 +87,7 @@ def _total(flat: Array) -> Array:
         group().sum(torch.from_numpy(flat.view(np.int16)).view(torch.bfloat16))
         return flat
     parts = gathered(flat)
-    total = parts[0].copy()
+    total: Array = parts[0].copy()
     for part in parts[1:]:
         total += part
     return total

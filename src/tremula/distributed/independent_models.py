@@ -27,7 +27,7 @@ def add_model(model: str, processes: int, replicas: int, advice: str = "") -> No
     if launch_environment.instances() <= 1:
         return
     if processes == 1:
-        _report(model, advice)
+        report(model, advice)
         return
     total, instances = launch_environment.total_replicas(), launch_environment.instances()
     if processes * replicas != total:
@@ -59,13 +59,22 @@ def add_distributed_compilation() -> None:
 def _report_if_independent() -> None:
     failed = getattr(sys, "last_value", None) is not None  # then it may have stopped before the first call
     if not _distributed and not failed:
-        _report(*_models[0])
+        report(*_models[0])
 
 
-def _report(model: str, advice: str) -> None:
+def report(model: str, advice: str, reason: str = "") -> None:
+    """Tell the launcher that this instance trains a model alone.
+
+    Args:
+        model: what it trains.
+        advice: the line of code that connects it to the others.
+        reason: what the instance does, in place of what is said of wrapped models.
+    """
     # imported here because it loads torch's distributed package, which most programs do not need
     from tremula.distributed.rendezvous import write_note
 
     if advice:
         write_note(protocol.NOTE_ADVICE, advice)
+    if reason:
+        write_note(protocol.NOTE_REASON, reason)
     write_note(protocol.NOTE_INDEPENDENT, model)

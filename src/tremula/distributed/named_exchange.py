@@ -42,6 +42,7 @@ class _Posted:
     kind: str
     root: int
     array: Array
+    checked: bool
 
 
 class NamedExchange:
@@ -57,20 +58,26 @@ class NamedExchange:
         self._names: dict[str, tuple[threading.Lock, dict[int, Any]]] = {}
         self._waiting: dict[str, list[_Posted]] = {}
 
-    def post(self, name: str, array: Array, kind: str, root: int = 0) -> int:
-        """Begin an exchange; gives the ticket for `collect`."""
+    def post(self, name: str, array: Array, kind: str, root: int = 0, *, checked: bool = True) -> int:
+        """Begin an exchange; gives the ticket for `collect`.
+
+        The sender of a broadcast that is not `checked` does not wait for the others, and does not learn whether their
+        arrays are of another layout; they do.
+        """
         arrays.note_exchange()
         with self._lock:
             number = self._numbers.get(name, 0)
             self._numbers[name] = number + 1
             ticket = next(self._tickets)
             # in row order; `ascontiguousarray` would make a scalar a vector
-            posted = _Posted(name, number, kind, root, np.array(array, order="C", copy=True))
+            posted = _Posted(name, number, kind, root, np.array(array, order="C", copy=True), checked)
             self._posted[ticket] = posted
             self._names.setdefault(name, (threading.Lock(), {}))
             self._waiting.setdefault(name, []).append(posted)
-            self._send(_header(posted), _tag(name))
-            if posted.array.size and (kind != BROADCAST or self._group.rank == root):
+            sends = kind != BROADCAST or self._group.rank == root
+            if sends or checked:
+                self._send(_header(posted), _tag(name))
+            if sends and posted.array.size:
                 self._send(_bytes(posted.array), _tag(name) + 1)
         return ticket
 
@@ -88,7 +95,7 @@ class NamedExchange:
                 with self._lock:
                     following = self._waiting[own.name].pop(0)
                 received[following.number] = self._receive(following)
-            result = received.pop(own.number)
+            result: Array | Error = received.pop(own.number)
         if isinstance(result, Error):
             raise result
         return result
@@ -105,7 +112,8 @@ class NamedExchange:
         """The result of an exchange, or the Error that its collection raises."""
         headers = {self._group.rank: _header(own)}
         for position in self._others():
-            headers[position] = self._from(position, _tag(own.name), _HEADER)
+            if own.checked or own.kind != BROADCAST or position == own.root:
+                headers[position] = self._from(position, _tag(own.name), _HEADER)
         parts: list[Any] = [None] * self._group.size
         parts[self._group.rank] = own.array
         for position in self._others():

@@ -40,6 +40,7 @@ STORE_PREFIX = "tremula"
 #: notes that an instance leaves for the launcher: `<name>/<rank>`
 NOTE_INDEPENDENT = "independent"
 NOTE_ADVICE = "advice"
+NOTE_REASON = "reason"
 NOTE_DISTRIBUTED = "popdist"
 #: characters of a note
 LONGEST_NOTE = 200

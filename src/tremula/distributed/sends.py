@@ -1,11 +1,12 @@
 """Messages that an instance has sent and that have not arrived yet.
 
-Gloo says that a message has arrived only to a thread that waits for it, so a thread of its own waits, in the order of the
-messages. It also keeps the memory of each message until then.
+Gloo says that a message has arrived only to a thread that waits for it, so a thread of its own waits, in the order of
+the messages. It also keeps the memory of each message until then.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import queue
 import threading
@@ -50,9 +51,8 @@ class Sends:
     def _wait(self) -> None:
         while True:
             memory, work = self._queue.get()
-            try:
+            # an error says that the receiver is gone; whoever needs an answer of it finds that out
+            with contextlib.suppress(RuntimeError):
                 work.wait(_NO_LIMIT)
-            except RuntimeError:
-                pass  # the receiver is gone; whoever needs an answer of it finds that out
             self._done += 1
             del memory, work

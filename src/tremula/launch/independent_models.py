@@ -36,18 +36,27 @@ class IndependentModelsWarning:
         try:
             found = self._rendezvous.notes(protocol.NOTE_INDEPENDENT)
             advice = self._rendezvous.notes(protocol.NOTE_ADVICE)
+            reasons = self._rendezvous.notes(protocol.NOTE_REASON)
         except RuntimeError:
             return  # the store has failed; the run does not depend on these notes
         if not found:
             return
         self._seen = True
         rank, model = min(found.items())
+        reason = reasons.get(rank) or (
+            f"wrapped {model or 'a model'} with options that are not distributed, or wrapped it and went on with the "
+            "plain module"
+        )
+        remedy = (
+            "let the program say that it is one of several processes, and reduce its gradients (docs/poprun.md)"
+            if rank in reasons
+            else "call the wrapped model, with the options of a distributed run"
+        )
         self._logger.warn(
-            f"The {self._instances} instances train {self._instances} INDEPENDENT models: instance {rank} wrapped "
-            f"{model or 'a model'} with options that are not distributed, or wrapped it and went on with the plain "
-            "module. Nothing is reduced between the instances, so their throughput must not be added up as data "
-            "parallelism. To train one model on all replicas, call the wrapped model, with the options of a "
-            f"distributed run{f':{chr(10)}    {advice[rank]}' if rank in advice else '.'}"
+            f"The {self._instances} instances train {self._instances} INDEPENDENT models: instance {rank} {reason}. "
+            "Nothing is reduced between the instances, so their throughput must not be added up as data "
+            f"parallelism. To train one model on all replicas, {remedy}"
+            f"{f':{chr(10)}    {advice[rank]}' if rank in advice else '.'}"
         )
 
     def finish(self) -> None:

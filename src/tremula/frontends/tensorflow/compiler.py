@@ -72,6 +72,7 @@ def _call(
     with graph.as_default():  # new variables belong to it, also if it is the global graph of an eager process
         concrete = tracing_compilation.trace_function(arguments, {}, options)
     flat = concrete.function_type.unpack_inputs(concrete.function_type.bind(*arguments))
+    context.about_to_run(concrete.graph)
     results = concrete._call_flat(flat, concrete.captured_inputs)
     calls = [
         op

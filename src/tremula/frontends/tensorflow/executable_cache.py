@@ -18,6 +18,7 @@ from tremula import __version__, log
 from tremula.cache import trust
 from tremula.cache.keys import key_of
 from tremula.cache.store import HIT, Store
+from tremula.distributed import launch_environment
 from tremula.frontends.tensorflow import flags
 from tremula.frontends.tensorflow.config import active
 
@@ -26,9 +27,14 @@ _DEVICE_OPTIONS = ("auto_select_ipus", "select_ipus", "device_connection.type", 
 _noted: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
 
+def _folder() -> str:
+    """Where entries are kept: as TF_POPLAR_FLAGS says, else the launcher's folder; empty for nowhere."""
+    return flags.flag("executable_cache_path") or launch_environment.executable_cache() or ""
+
+
 def wanted() -> bool:
     """Whether the flag names a folder."""
-    return bool(flags.flag("executable_cache_path"))
+    return bool(_folder())
 
 
 def program_ready(concrete: Any, replicas: int = 1, name: str = "") -> str:
@@ -42,7 +48,7 @@ def program_ready(concrete: Any, replicas: int = 1, name: str = "") -> str:
     Returns:
         What the cache said: `hit`, a reason for a miss, or nothing if there is no cache.
     """
-    folder = flags.flag("executable_cache_path")
+    folder = _folder()
     if not folder:
         return ""
     graph = concrete.graph

@@ -20,7 +20,7 @@ def not_yet(name: str, instead: str) -> Any:
 
 
 _KERAS = "Train the model with Keras under an IPUStrategy, or with a loop of ipu.loops."
-_ONE_PROCESS = "Run the program in one process: one IPUStrategy uses several replicas."
+_POPDIST = "Use distributed.popdist_strategy.PopDistStrategy, and start the program with poprun."
 
 IPUEstimator = not_yet("ipu_estimator.IPUEstimator", _KERAS)
 IPUEstimatorSpec = not_yet("ipu_estimator.IPUEstimatorSpec", _KERAS)
@@ -29,9 +29,5 @@ IPUPipelineEstimatorSpec = not_yet("ipu_pipeline_estimator.IPUPipelineEstimatorS
 IPURunConfig = not_yet("ipu_run_config.IPURunConfig", _KERAS)
 RunConfig = not_yet("ipu_run_config.RunConfig", _KERAS)
 IPULoggingTensorHook = not_yet("ipu_session_run_hooks.IPULoggingTensorHook", _KERAS)
-IPUMultiWorkerStrategyV1 = not_yet("ipu_multi_worker_strategy.IPUMultiWorkerStrategyV1", _ONE_PROCESS)
+IPUMultiWorkerStrategyV1 = not_yet("ipu_multi_worker_strategy.IPUMultiWorkerStrategyV1", _POPDIST)
 IPUMultiWorkerStrategy = IPUMultiWorkerStrategyV1
-PopDistStrategy = not_yet("distributed.popdist_strategy.PopDistStrategy", _ONE_PROCESS)
-allgather = not_yet("distributed.allgather", _ONE_PROCESS)
-allreduce = not_yet("distributed.allreduce", _ONE_PROCESS)
-broadcast = not_yet("distributed.broadcast", _ONE_PROCESS)

@@ -12,6 +12,7 @@ from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.client import session
 from tensorflow.python.eager import context
 
+from tremula.distributed import launch_environment
 from tremula.frontends.tensorflow import devices
 from tremula.frontends.tensorflow.replicas import session_programs
 from tremula.frontends.tensorflow.replicas.session_programs import SessionProgram
@@ -21,6 +22,8 @@ from tremula.frontends.tensorflow.static_shape import static_sizes
 _NEEDED = "_tremula_needed_programs"
 #: in a session: the programs that it has taken over from its graph
 _TAKEN = "_tremula_taken_programs"
+#: where several processes run a program: an op that waits for the others holds one of TensorFlow's threads
+_WAITING_THREADS = 16
 
 
 def install() -> None:
@@ -40,6 +43,8 @@ def _give_sessions_soft_placement() -> None:
         if isinstance(config, config_pb2.ConfigProto):
             options.CopyFrom(config)
         options.allow_soft_placement = True
+        if launch_environment.instances() > 1 and not options.inter_op_parallelism_threads:
+            options.inter_op_parallelism_threads = _WAITING_THREADS
         stock(self, target, graph, options)
 
     session.BaseSession.__init__ = with_soft_placement
@@ -116,8 +121,11 @@ def _zeros(tensor: Any) -> Any:
 
 
 def _place_softly() -> None:
-    if context.context_safe() is not None:
+    known = context.context_safe()
+    if known is not None:
         tf.config.set_soft_device_placement(True)
+        if known._context_handle is None:
+            _add_threads(known)
         return
     # there is no context yet, and none is made now: a program may still turn eager execution off
     stock = context._create_context
@@ -126,5 +134,12 @@ def _place_softly() -> None:
     def create() -> None:
         stock()
         context.context_safe()._soft_device_placement = True
+        _add_threads(context.context_safe())
 
     context._create_context = create
+
+
+def _add_threads(eager: Any) -> None:
+    """Give a context that has not begun threads for ops that wait, unless the program chose a number."""
+    if launch_environment.instances() > 1 and not eager._inter_op_parallelism_threads:
+        eager._inter_op_parallelism_threads = _WAITING_THREADS

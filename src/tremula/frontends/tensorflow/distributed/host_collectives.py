@@ -2,7 +2,9 @@
 
 An exchange is found by its name, so processes may begin theirs in different orders. In a graph it is two ops. The first
 sends and never waits; it is stateful, so it runs whenever the graph runs. The second waits for the others; it is not
-stateful, so that TensorFlow does not order it after other waiting ops.
+stateful, so that TensorFlow does not order it after other waiting ops. An op that waits holds one of TensorFlow's
+threads; `sessions.py` adds some. The sender of a broadcast in a graph does not wait at all, so that any number of
+variables can be initialised at once.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ def allgather(value: Any, tensor_name: str | None = None) -> Any:
     return exchange(value, name, "stack", [launch_environment.instances(), *value.shape])
 
 
-def allreduce(value: Any, reduce_op: Any = tf.distribute.ReduceOp.SUM, tensor_name: str | None = None) -> Any:
+def allreduce(value: Any, reduce_op: Any, tensor_name: str | None = None) -> Any:
     """The sum or mean of a value over all processes.
 
     Args:
@@ -89,7 +91,7 @@ def exchange(value: Any, name: str, kind: str, shape: Any, root: int = 0) -> Any
     """
     if launch_environment.instances() == 1:
         return value[tf.newaxis] if kind == "stack" else tf.identity(value)
-    post, collect = _steps(name, kind, root)
+    post, collect = _steps(name, kind, root, checked=tf.executing_eagerly())
     if tf.executing_eagerly():
         try:
             return tf.constant(collect(post(value.numpy())), value.dtype)
@@ -102,12 +104,14 @@ def exchange(value: Any, name: str, kind: str, shape: Any, root: int = 0) -> Any
     return result
 
 
-def _steps(name: str, kind: str, root: int) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+def _steps(
+    name: str, kind: str, root: int, *, checked: bool
+) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     def post(value: Any) -> Any:
         # here, because torch is imported with it
         from tremula.distributed import named_exchange
 
-        return np.int64(named_exchange.exchange().post(name, value, kind, root))
+        return np.int64(named_exchange.exchange().post(name, value, kind, root, checked=checked))
 
     def collect(ticket: Any) -> Any:
         from tremula.distributed import named_exchange

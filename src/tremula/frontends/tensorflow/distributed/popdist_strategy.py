@@ -121,7 +121,9 @@ class PopDistExtendedV1(IPUExtendedV1):
         cpu_device: str,
         add_ipu_cross_replica_reductions: bool,
     ) -> None:
-        super().__init__(container_strategy, ipu_device, cpu_device)
+        # programs compare the names of devices with those of the original, which name the process
+        named = tf_device.DeviceSpec.from_string(ipu_device).replace(replica=0, task=0)
+        super().__init__(container_strategy, named.to_string(), cpu_device)
         self._add_ipu_cross_replica_reductions = add_ipu_cross_replica_reductions
 
     @property
@@ -163,6 +165,16 @@ class PopDistExtendedV1(IPUExtendedV1):
     def value_container(self, value: Any) -> Any:
         """The variable of all processes that a variable of this one belongs to."""
         return distribute_utils.value_container(value)
+
+    def _call_for_each_replica(self, fn: Any, args: Any, kwargs: Any) -> Any:
+        with tf.init_scope():
+            in_session = not tf.executing_eagerly()
+        if not in_session:
+            return super()._call_for_each_replica(fn, args, kwargs)
+        # what the function gives to `ipu_compiler.compile` is a program; the rest are ops of the session's graph
+        replica = distribute_lib.ReplicaContext(self._container_strategy(), replica_id_in_sync_group=0)
+        with replica, tf.device(self._ipu_device):
+            return fn(*args, **kwargs)
 
     def _reduce_to(self, reduce_op: Any, value: Any, destinations: Any, options: Any) -> Any:
         if isinstance(value, values.DistributedValues):

@@ -27,6 +27,8 @@ MOVED = {
     (f"{_OPS}.control_flow_ops", "switch_case"): (f"{_OPS}.control_flow_switch_case", "switch_case"),
     (f"{_OPS}.array_ops", "stack"): (f"{_OPS}.array_ops_stack", "stack"),
     (f"{_OPS}.array_ops", "unstack"): (f"{_OPS}.array_ops_stack", "unstack"),
+    # in TensorFlow 1, `from tensorflow.python import ops` gave this module
+    **{(_OPS, name): ("tensorflow.python.framework.ops", name) for name in ("Graph", "device")},
     (f"{_OPS}.functional_ops", "partitioned_call"): (f"{_HERE}.functions", "partitioned_call"),
     ("tensorflow.python.framework.ops", "Tensor"): ("tensorflow.python.framework.tensor", "Tensor"),
     ("tensorflow.python.framework.ops", "convert_to_tensor_v2_with_dispatch"): (

@@ -6,7 +6,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
+from tremula.distributed import launch_environment
 from tremula.frontends.tensorflow.config import active
 
 _local = threading.local()
@@ -77,6 +79,15 @@ def replica_count() -> int:
     """
     traced = current()
     return traced.replicas if traced is not None else active.replica_count()
+
+
+def about_to_run(graph: Any) -> None:
+    """Say that a program is about to run for the first time, that was traced as this graph."""
+    if launch_environment.instances() > 1:
+        # here, because it imports what uses this module
+        from tremula.frontends.tensorflow.distributed import independent_programs
+
+        independent_programs.add_program(graph)
 
 
 def total_replica_count() -> int:

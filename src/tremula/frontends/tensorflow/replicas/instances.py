@@ -1,9 +1,9 @@
 """What a program exchanges with the other instances (processes) of its run.
 
-A collective is first computed over the replicas of this process (`lowering.py`), then over the instances by an op of the
-host. Instances must run these ops in one order, so each waits for the one before it. Sums of a graph that do not depend
-on each other, such as the gradients of a step, travel together. torch, whose gloo group is used, is imported when the
-first of these ops runs.
+A collective is first computed over the replicas of this process (`lowering.py`), then over the instances by an op of
+the host. Instances must run these ops in one order, so each waits for the one before it. Sums of a graph that do not
+depend on each other, such as the gradients of a step, travel together. torch, whose gloo group is used, is imported
+when the first of these ops runs.
 """
 
 from __future__ import annotations

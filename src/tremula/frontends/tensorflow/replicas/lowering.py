@@ -59,6 +59,8 @@ class Lowering:
         self._replicas = list(replicas)
         self._same_streams = same_streams
         self._exchange = exchange
+        #: the loop or branch that was made last
+        self._made: Any = None
 
     def copy(self, graph: Any, inputs: Sequence[Value]) -> list[Value]:
         """Copy the ops of `graph` into the current one; `inputs` are its inputs. Gives its outputs."""
@@ -72,7 +74,7 @@ class Lowering:
                 for op, total in zip(ops, totals, strict=True):
                     whole = _after_sum(_kind(op), total, self._exchange.replicas)
                     values[op.outputs[0].ref()] = whole
-                    controls[op] = [whole.op]
+                    controls[op] = whole.op
                 continue
             (op,) = ops
             if op.type == "Placeholder" and op.outputs[0].ref() in values:
@@ -103,14 +105,14 @@ class Lowering:
         if kind in analysis.CALLS:
             with tf.control_dependencies(_flat(before)):
                 results = self._inline(self._known.graphs(op)[0], inputs)
-            controls[op] = _operations(results) or before
+            controls[op] = _operations(results) or tuple(before)
             return results
         effects = self._known.op_effects(op)
         if any(e.exchanges for e in effects):
             with tf.control_dependencies(_flat(before)), self._in_order() as made:
                 results = self._loop(op, inputs) if kind in analysis.LOOPS else self._branch(op, inputs)
-                made += _operations(results)
-            controls[op] = _operations(results)
+                made.append(self._made)
+            controls[op] = self._made
             return results
         if any(e.differs for e in effects):
             results, controls[op] = self._one_for_each(op, inputs, before)
@@ -233,6 +235,7 @@ class Lowering:
             )
         )
         control_flow_util_v2.maybe_set_lowering_attr(loop)
+        self._made = loop
         for source, target in zip(flat, outputs, strict=True):
             handle_data_util.copy_handle_data(source, target)
         return _packed(list(outputs), inputs)
@@ -263,6 +266,7 @@ class Lowering:
             made = gen_functional_ops.case(choice, flat, types, functions, output_shapes=shapes)
         made_op, outputs = control_flow_util_v2.get_op_and_outputs(made)
         control_flow_util_v2.maybe_set_lowering_attr(made_op)
+        self._made = made_op
         return _packed(list(outputs), template)
 
     def _spread(self, value: Value) -> list[Any]:
@@ -295,7 +299,8 @@ def _packed(tensors: list[Any], like: Sequence[Value]) -> list[Value]:
 
 
 def _operations(values: Sequence[Value]) -> Value:
-    return [tensor.op for tensor in _flat(values)]
+    """The ops of some values: a tuple, which all replicas share."""
+    return tuple(tensor.op for tensor in _flat(values))
 
 
 def _sum(copies: list[Any]) -> Any:

@@ -84,6 +84,7 @@ class DeviceFunction:
         compiled = any(is_compiled(concrete.graph, name) for name in concrete.graph._functions)
         if replicas == 1 and not compiled and not instances.several():
             self._as_traced = self.replicas == 1
+            context.about_to_run(concrete.graph)
             return function(*args, **kwargs)
         replicated = self._replicate(concrete, replicas)
         flat = concrete.function_type.unpack_inputs(concrete.function_type.bind(*args, **kwargs))
@@ -139,6 +140,7 @@ class DeviceFunction:
 def replicate(concrete: Any, replicas: int) -> Any:
     """A traced function on all replicas: takes its flat arguments and gives the flat outputs of replica 0."""
     graph = concrete.graph
+    context.about_to_run(graph)
     captures = graph.captures
     arguments = len(graph.inputs) - len(captures)
     known = Analysis()

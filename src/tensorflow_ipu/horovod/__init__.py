@@ -1,0 +1,51 @@
+"""`tensorflow.python.ipu.horovod`: the interface of Horovod, as IPU programs use it."""
+
+from tremula.frontends.tensorflow.distributed.horovod import (
+    Adasum,
+    Average,
+    Sum,
+    allgather,
+    allreduce,
+    broadcast,
+    ddl_built,
+    gloo_built,
+    gloo_enabled,
+    init,
+    is_homogeneous,
+    local_rank,
+    local_size,
+    mpi_built,
+    mpi_enabled,
+    mpi_threads_supported,
+    nccl_built,
+    rank,
+    shutdown,
+    size,
+)
+from tremula.frontends.tensorflow.distributed.horovod_strategy import IPUHorovodStrategy
+from tremula.frontends.tensorflow.distributed.popdist_strategy import PopDistStrategy
+
+__all__ = [
+    "Adasum",
+    "Average",
+    "IPUHorovodStrategy",
+    "PopDistStrategy",
+    "Sum",
+    "allgather",
+    "allreduce",
+    "broadcast",
+    "ddl_built",
+    "gloo_built",
+    "gloo_enabled",
+    "init",
+    "is_homogeneous",
+    "local_rank",
+    "local_size",
+    "mpi_built",
+    "mpi_enabled",
+    "mpi_threads_supported",
+    "nccl_built",
+    "rank",
+    "shutdown",
+    "size",
+]
