@@ -10,7 +10,7 @@ import functools
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.ops import gen_nn_ops
+from tensorflow.python.ops import array_ops, gen_nn_ops
 
 from tremula.frontends.tensorflow.replicas.context import in_program
 
@@ -28,8 +28,10 @@ def install() -> None:
         # as a number without sign, a negative label is too large too
         unsigned = tf.uint32 if labels.dtype.size <= 4 else tf.uint64
         valid = tf.cast(labels, unsigned) < tf.cast(classes, unsigned)
-        poison = tf.where(valid, tf.zeros([], features.dtype), tf.constant(float("nan"), features.dtype))
-        known = tf.where(valid, labels, tf.zeros([], labels.dtype))
+        poison = array_ops.where_v2(
+            valid, tf.zeros([], features.dtype), tf.constant(float("nan"), features.dtype)
+        )
+        known = array_ops.where_v2(valid, labels, tf.zeros([], labels.dtype))
         return stock(features + poison[:, tf.newaxis], known, name=name)
 
     gen_nn_ops.sparse_softmax_cross_entropy_with_logits = lenient
