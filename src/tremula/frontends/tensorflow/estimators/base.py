@@ -197,7 +197,8 @@ class DeviceEstimator(estimator.Estimator):
         infeed = IPUInfeedQueue(features.dataset, ipus.ordinal, ipus.prefetch_depth)
         spec = self._program(ModelCall(self._user_model_fn, mode, params, config, infeed))
         samples = inputs.batch_size(features.dataset) * ipus.iterations_per_loop * ipus.num_replicas
-        name = getattr(self._user_model_fn, "__name__", type(self._user_model_fn).__name__)
+        function = getattr(self._user_model_fn, "func", self._user_model_fn)  # of a functools.partial
+        name = getattr(function, "__name__", type(function).__name__)
         hooks = (
             lifecycle.InfeedHook(infeed),
             lifecycle.DeviceHook(type(self).__name__, name, ipus.ordinal, samples),
