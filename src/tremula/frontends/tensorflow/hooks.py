@@ -117,6 +117,13 @@ HOOKS = (
         f"{_HERE}.estimators.updates",
         with_estimators=True,
     ),
+    Hook(
+        "tensorflow.python.ops.resource_variable_ops._UnreadVariable.graph",
+        "a metric that is the update of a variable belongs to the program that updates it",
+        f"{_HERE}.estimators.updates",
+        "place_updates",
+        with_estimators=True,
+    ),
 )
 
 #: the hooks that are in place

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.training import training_util
 
 from tremula.frontends.tensorflow import hooks as stock_changes
 from tremula.frontends.tensorflow.config import active
@@ -76,7 +77,7 @@ class DeviceEstimator(estimator.Estimator):
         batch_sizes.check(params, config)
         self._batch_sizes = batch_sizes
         self._user_model_fn = model_fn
-        super().__init__(self._build, model_dir, config, params, warm_start_from)
+        super().__init__(self._build, model_dir, config, params or {}, warm_start_from)
 
     def _program(self, call: ModelCall) -> Any:
         """Build the program of a call; a stock `EstimatorSpec`."""
@@ -204,7 +205,27 @@ class DeviceEstimator(estimator.Estimator):
             lifecycle.DeviceHook(type(self).__name__, name, ipus.ordinal, samples),
         )
         field = _HOOKS[mode]
-        return spec._replace(**{field: (*hooks, *getattr(spec, field))})
+        spec = spec._replace(**{field: (*hooks, *getattr(spec, field))})
+        return self._counting_steps(spec) if mode == tf.estimator.ModeKeys.TRAIN else spec
+
+    def _counting_steps(self, spec: Any) -> Any:
+        """The same training, whose runs advance the global step and save checkpoints at whole loops."""
+        iterations = self._config.ipu_run_config.iterations_per_loop
+        with tf.control_dependencies([spec.loss, spec.train_op]), tf.device(CPU):
+            counted = training_util._increment_global_step(iterations)
+        saving = list(spec.training_chief_hooks)
+        if self._config.save_checkpoints_secs or self._config.save_checkpoints_steps:
+            saver = tf.compat.v1.train.CheckpointSaverHook(
+                self._model_dir,
+                save_secs=self._config.save_checkpoints_secs,
+                save_steps=self._config.save_checkpoints_steps,
+                scaffold=spec.scaffold,
+                save_graph_def=self._config.checkpoint_save_graph_def,
+            )
+            saver._set_steps_per_run(iterations)
+            if not any(isinstance(hook, type(saver)) for hook in (*saving, *spec.training_hooks)):
+                saving.append(saver)
+        return spec._replace(train_op=tf.group(spec.train_op, counted), training_chief_hooks=saving)
 
     def _get_features_and_labels_from_input_fn(self, input_fn: Any, mode: str) -> tuple[Any, Any, list[Any]]:
         return _Elements(inputs.checked_dataset(self._call_input_fn(input_fn, mode))), None, []
@@ -214,12 +235,12 @@ class DeviceEstimator(estimator.Estimator):
         return features, hooks
 
     def _convert_train_steps_to_hooks(self, steps: int | None, max_steps: int | None) -> list[Any]:
-        return [lifecycle.StepsHook(self._config.ipu_run_config.iterations_per_loop, steps, max_steps)]
+        return [lifecycle.StepsHook(steps, max_steps)]
 
     def _convert_eval_steps_to_hooks(self, steps: int | None) -> list[Any]:
         if steps is not None and steps <= 0:
             raise ValueError(f"Must specify steps > 0, given: {steps}.")
-        return self._convert_train_steps_to_hooks(steps, None)
+        return [lifecycle.StepsHook(steps, None, advance=self._config.ipu_run_config.iterations_per_loop)]
 
     def _create_global_step(self, graph: Any) -> Any:
         # a resource variable, in TensorFlow 1 too: programs can read no other

@@ -35,40 +35,42 @@ class InfeedHook(tf.compat.v1.train.SessionRunHook):
 
 
 class StepsHook(tf.compat.v1.train.SessionRunHook):
-    """Advances the global step by the iterations of a loop after each run, and stops when there are enough.
+    """Stops when the global step says that there were enough.
 
     Args:
-        iterations: of the loop.
         steps: how many steps to do from here; or:
         last_step: the global step to stop at, rounded up to a whole loop.
+        advance: how many steps to count after each run. 0: the run counts them by itself. When a training session saves
+            a checkpoint, they have to be counted, and other hooks may come before this one.
 
     Raises:
-        ValueError: neither of the two is given, or both.
+        ValueError: neither of the first two is given, or both.
     """
 
-    def __init__(self, iterations: int, steps: int | None, last_step: int | None) -> None:
+    def __init__(self, steps: int | None, last_step: int | None, advance: int = 0) -> None:
         if (steps is None) == (last_step is None):
             raise ValueError(
                 "Say how many steps to run, by one of `steps` and `max_steps`: the device takes its elements from the "
                 "dataset in loops and cannot run until the data end."
             )
-        self._iterations = iterations
         self._steps = steps
         self._last_step = last_step
-        self._step: Any = None
-        self._advance: Any = None
+        self._advance = advance
+        self._before: Any = None
+        self._after: Any = None
 
     def begin(self) -> None:
-        self._step = tf.compat.v1.train.get_global_step()
-        with tf.device(_CPU):
-            self._advance = self._step.assign_add(self._iterations)
+        self._before = self._after = tf.compat.v1.train.get_global_step()
+        if self._advance:
+            with tf.device(_CPU):
+                self._after = self._before.assign_add(self._advance)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         if self._last_step is None:
-            self._last_step = int(session.run(self._step)) + (self._steps or 0)
+            self._last_step = int(session.run(self._before)) + (self._steps or 0)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        step = run_context.session.run(self._advance)
+        step = run_context.session.run(self._after)
         if self._last_step is not None and step >= self._last_step:
             run_context.request_stop()
 

@@ -1,4 +1,4 @@
-"""Weight updates that a model builds although it is not trained.
+"""What a model's updates of variables are to an estimator.
 
 On the device, what no result depends on is left out of a program: a `model_fn` may build its `train_op` in every mode.
 A traced function runs everything that changes a variable. So optimizers update nothing while a model is traced that is
@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.ops import resource_variable_ops
 from tensorflow.python.training import optimizer
 
 from tremula.frontends.tensorflow.stock_keras import keras
@@ -46,3 +47,11 @@ def _unless_left_out(stock: Any) -> Any:
         return stock(self, *args, **kwargs)
 
     return apply_gradients
+
+
+def place_updates() -> None:
+    """Let the update of a variable belong to the graph that updates it, and not to that of the variable.
+
+    A specification refuses metrics of another graph than that of the model. Some metrics are a variable's update.
+    """
+    resource_variable_ops._UnreadVariable.graph = property(lambda update: update.op.graph)
