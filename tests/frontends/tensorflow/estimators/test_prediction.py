@@ -69,6 +69,18 @@ def test_asking_for_more_than_the_data_give_is_an_error(config: Any) -> None:
         next(predictions)
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_results_without_a_batch_axis_cannot_be_taken_apart(config: Any, named: bool) -> None:
+    def model_fn(features: Any, mode: str) -> Any:
+        total = tf.reduce_sum(features)
+        return tf.estimator.EstimatorSpec(mode, predictions={"a": features, "b": total} if named else total)
+
+    estimator = IPUEstimator(model_fn, config=config(3))
+    with pytest.raises(ValueError, match="Pass yield_single_examples=False"):
+        next(estimator.predict(pairs))
+    assert next(estimator.predict(pairs, yield_single_examples=False)) is not None
+
+
 def test_labels_of_the_dataset_are_ignored(regression: Any, config: Any) -> None:
     def model_fn(features: Any, labels: Any, mode: str) -> Any:
         assert labels is None

@@ -89,6 +89,37 @@ def test_the_estimator_configures_the_ipus(regression: Any, config: Any) -> None
     assert ipu.utils.get_num_of_ipus_in_device("/device:IPU:0") == 2
 
 
+@pytest.mark.parametrize(("ipus", "replicas"), [([1, 2], 2), ([2, 1], 1)])
+def test_the_second_device_has_replicas_of_its_own(
+    regression: Any, tmp_path: Any, ipus: list[int], replicas: int
+) -> None:
+    options = ipu.config.IPUConfig()
+    options.auto_select_ipus = ipus
+    run_config = ipu.ipu_run_config.RunConfig(
+        ipu_run_config=ipu.ipu_run_config.IPURunConfig(
+            iterations_per_loop=2, num_replicas=replicas, ordinal=1, ipu_options=options
+        ),
+        model_dir=str(tmp_path),
+    )
+    model = regression.model_fn(ipu.optimizers.CrossReplicaOptimizer)
+    estimator = IPUEstimator(model, config=run_config)
+    estimator.train(regression.input_fn(), steps=4)
+    np.testing.assert_allclose(
+        estimator.get_variable_value("model/w"), regression.trained(4, replicas)[0], rtol=1e-5
+    )
+
+
+def test_shards_on_the_second_device_are_refused(regression: Any, tmp_path: Any) -> None:
+    options = ipu.config.IPUConfig()
+    options.auto_select_ipus = [1, 2]
+    run_config = ipu.ipu_run_config.RunConfig(
+        ipu_run_config=ipu.ipu_run_config.IPURunConfig(num_shards=2, ordinal=1, ipu_options=options),
+        model_dir=str(tmp_path),
+    )
+    with pytest.raises(NotImplementedError, match="set ordinal to 0"):
+        IPUEstimator(regression.model_fn(), config=run_config).train(regression.input_fn(), steps=1)
+
+
 def test_a_program_may_configure_one_ipu_itself(regression: Any, tmp_path: Any) -> None:
     options = ipu.config.IPUConfig()
     options.auto_select_ipus = 1

@@ -254,10 +254,22 @@ class DeviceEstimator(estimator.Estimator):
 
 
 def _taken_apart(batches: Iterator[Any]) -> Iterator[Any]:
-    """The entries along the first axis of arrays, or of dictionaries of arrays, in order."""
+    """The entries along the first axis of arrays, or of dictionaries of arrays, in order.
+
+    Raises:
+        ValueError: there is no such axis, or the arrays of a dictionary differ in its length.
+    """
     for batch in batches:
-        if isinstance(batch, dict):
-            for index in range(len(next(iter(batch.values())))):
-                yield {name: values[index] for name, values in batch.items()}
-        else:
-            yield from batch
+        arrays = list(batch.values()) if isinstance(batch, dict) else [batch]
+        lengths = {array.shape[:1] for array in arrays}
+        if lengths == {()} or len(lengths) > 1:
+            raise ValueError(
+                "The predictions of a batch cannot be taken apart: they need a first axis of one length, and their "
+                f"shapes are {[array.shape for array in arrays]}. Pass yield_single_examples=False."
+            )
+        for index in range(len(arrays[0])):
+            yield (
+                {name: values[index] for name, values in batch.items()}
+                if isinstance(batch, dict)
+                else batch[index]
+            )
