@@ -64,6 +64,16 @@ class TestNumbers:
         for name in whole.get_variable_names():
             np.testing.assert_array_equal(resumed.get_variable_value(name), whole.get_variable_value(name))
 
+    def test_the_same_under_a_distribution_strategy_of_one_device(self, regression: Any, config: Any) -> None:
+        strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+        run_config = config(train_distribute=strategy, eval_distribute=strategy)
+        estimator = IPUEstimator(regression.model_fn(), config=run_config)
+        estimator.train(regression.input_fn(), steps=4)
+        weights, _ = regression.trained(4)
+        np.testing.assert_allclose(estimator.get_variable_value("model/w"), weights, rtol=1e-5)
+        error = np.mean(np.abs(regression.x @ weights - regression.y))
+        assert estimator.evaluate(regression.input_fn(), steps=24)["error"] == pytest.approx(error, rel=1e-5)
+
     def test_a_warm_start_takes_weights_and_not_the_step(
         self, regression: Any, config: Any, tmp_path: Any
     ) -> None:

@@ -33,9 +33,12 @@ _HOOKS = {
 
 @dataclass(frozen=True)
 class _Elements:
-    """Stands for the features of a model that takes its elements from an infeed."""
+    """Stands for the features of a model that takes its elements from an infeed, and for an iterator over them."""
 
     dataset: Any
+
+    def get_next(self) -> _Elements:
+        return self
 
 
 class DeviceEstimator(estimator.Estimator):
@@ -214,7 +217,8 @@ class DeviceEstimator(estimator.Estimator):
         with tf.control_dependencies([spec.loss, spec.train_op]), tf.device(CPU):
             counted = training_util._increment_global_step(iterations)
         saving = list(spec.training_chief_hooks)
-        if self._config.save_checkpoints_secs or self._config.save_checkpoints_steps:
+        wanted = self._config.save_checkpoints_secs or self._config.save_checkpoints_steps
+        if wanted and self._train_distribution is None:  # a strategy makes a scaffold of its own
             saver = tf.compat.v1.train.CheckpointSaverHook(
                 self._model_dir,
                 save_secs=self._config.save_checkpoints_secs,
@@ -233,6 +237,14 @@ class DeviceEstimator(estimator.Estimator):
     def _get_features_from_input_fn(self, input_fn: Any, mode: str) -> tuple[Any, list[Any]]:
         features, _, hooks = self._get_features_and_labels_from_input_fn(input_fn, mode)
         return features, hooks
+
+    def _get_iterator_from_input_fn(
+        self, input_fn: Any, mode: str, distribution: Any = None
+    ) -> tuple[Any, list[Any]]:
+        # with a distribution strategy, the device still takes the elements by itself
+        make_context = getattr(distribution.extended, "_make_input_context", None)
+        result = self._call_input_fn(input_fn, mode, None if make_context is None else make_context())
+        return _Elements(inputs.checked_dataset(result)), []
 
     def _convert_train_steps_to_hooks(self, steps: int | None, max_steps: int | None) -> list[Any]:
         return [lifecycle.StepsHook(steps, max_steps)]
