@@ -2,7 +2,7 @@
 
 The ops from the inputs to the loss are cut, in their order, into as many runs as there are shards, so that the largest
 run is as small as possible. The size of an op is that of its results and of the variables that it reads. Ops of a
-backward pass that is built later are on the shard of their forward op, and so are those of an earlier one that was built
+backward pass that is built later are on the shard of their forward op. So are those of an earlier one that was built
 with `colocate_gradients_with_ops=True`.
 """
 
