@@ -91,6 +91,7 @@ def _run_programs_on_devices() -> None:
         session_programs.prepare(self.graph, _taken(self))
         for program in programs:
             session_programs.check(program, _taken(self)[program])
+        session_programs.check_together(programs)
         if not all(runs):
             return [_zeros(tensor) for tensor in fetch_list]
         started = perf_counter()

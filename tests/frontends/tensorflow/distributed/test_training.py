@@ -128,7 +128,6 @@ def test_a_compiled_session_with_a_cross_replica_optimizer(poprun: Callable[...,
     import tensorflow.compat.v1 as tf1
     tf1.disable_v2_behavior()
     from tensorflow.python.ipu import horovod as hvd
-    configure()
     hvd.init()
     dataset = tf1.data.Dataset.from_tensor_slices((own_x.reshape(-1, {FEATURES}), own_y.reshape(-1, 1)))
     feed = ipu.ipu_infeed_queue.IPUInfeedQueue(dataset.batch(size, drop_remainder=True))
@@ -142,6 +141,7 @@ def test_a_compiled_session_with_a_cross_replica_optimizer(poprun: Callable[...,
 
     with ipu.scopes.ipu_scope("/device:IPU:0"):
         train = ipu.ipu_compiler.compile(lambda: ipu.loops.repeat({STEPS}, body, [], feed))
+    configure()  # after the graph was built, as many programs do
     (weights,) = tf1.trainable_variables()
     share = weights.assign(hvd.broadcast(weights.read_value(), root_rank=0))
     with tf1.Session() as session:
@@ -149,6 +149,16 @@ def test_a_compiled_session_with_a_cross_replica_optimizer(poprun: Callable[...,
         session.run(share)
         session.run(train)
         save("session", session.run(weights))
+        with ipu.scopes.ipu_scope("/device:IPU:0"):
+            sums = [ipu.ipu_compiler.compile(lambda: ipu.cross_replica_ops.cross_replica_sum(1.0)) for _ in range(2)]
+        try:
+            session.run(sums)
+        except tf1.errors.FailedPreconditionError as problem:
+            save("refused", problem.message)
+        save("one", session.run(sums[0]))
     """
     done = poprun(DATA + textwrap.dedent(program), replicas=4)
     check(done.saved, "session")
+    for each in done.saved:
+        assert "2 programs" in str(each["refused"])
+        assert each["one"] == [4.0]

@@ -167,9 +167,7 @@ class PopDistExtendedV1(IPUExtendedV1):
         return distribute_utils.value_container(value)
 
     def _call_for_each_replica(self, fn: Any, args: Any, kwargs: Any) -> Any:
-        with tf.init_scope():
-            in_session = not tf.executing_eagerly()
-        if not in_session:
+        if not _in_session():
             return super()._call_for_each_replica(fn, args, kwargs)
         # what the function gives to `ipu_compiler.compile` is a program; the rest are ops of the session's graph
         replica = distribute_lib.ReplicaContext(self._container_strategy(), replica_id_in_sync_group=0)
@@ -183,6 +181,8 @@ class PopDistExtendedV1(IPUExtendedV1):
             return host_collectives.allreduce(value, reduce_op)
         if not self._add_ipu_cross_replica_reductions:
             return value
+        if reduce_op == tf.distribute.ReduceOp.MEAN and _in_session():
+            _refuse_whole_numbers(value)
         if not context.in_program() and instances.several() and active.replica_count() == 1:
             # an op of its own: no program holds it
             return host_collectives.allreduce(value, reduce_op)
@@ -202,6 +202,20 @@ class PopDistExtendedV1(IPUExtendedV1):
                 *distribute_utils.select_replica(0, args), **distribute_utils.select_replica(0, kwargs)
             )
         return result if group else tf.nest.map_structure(self._local_results, result)
+
+
+def _in_session() -> bool:
+    with tf.init_scope():
+        return not tf.executing_eagerly()
+
+
+def _refuse_whole_numbers(value: Any) -> None:
+    """As in TensorFlow 1, where the device's mean is one of floating-point numbers."""
+    dtype = tf.convert_to_tensor(value).dtype
+    if not dtype.is_floating:
+        raise TypeError(
+            f"A mean over replicas: {dtype.name} not in list of allowed values: float16, float32. Cast it first."
+        )
 
 
 def meet() -> None:

@@ -13,7 +13,7 @@ from tensorflow.python.eager import context
 from tensorflow.python.ops import control_flow_util_v2
 
 from tremula.frontends.tensorflow.feeds.infeed import FEED_ATTRIBUTE
-from tremula.frontends.tensorflow.replicas.collectives import COLLECTIVE_ATTRIBUTE, INDEX
+from tremula.frontends.tensorflow.replicas.collectives import COLLECTIVE_ATTRIBUTE, COUNT, INDEX
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 LOOPS = frozenset({"While", "StatelessWhile"})
@@ -160,6 +160,14 @@ class Analysis:
                 if op.type in GENERATORS or any(position in e.generators for e in inner):
                     generators.add(outer)
         return Effects(frozenset(writes), frozenset(generators), exchanges, differs)
+
+    def has_collectives(self, graph: Any) -> bool:
+        """Whether the function with this graph exchanges data between replicas."""
+        return any(
+            (is_collective(op) and not attribute(op, COLLECTIVE_ATTRIBUTE).startswith((INDEX, COUNT)))
+            or any(self.has_collectives(inner) for inner in self.graphs(op))
+            for op in graph.get_operations()
+        )
 
     def same_outputs(self, graph: Any, same_inputs: Sequence[bool]) -> list[bool]:
         """Which outputs are the same on all replicas if those inputs are."""

@@ -7,9 +7,10 @@ replica. So a graph may be built before IPUs are configured, and replicas need n
 
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -17,8 +18,8 @@ import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow import devices, executable_cache, random_seed
 from tremula.frontends.tensorflow.config import active
-from tremula.frontends.tensorflow.replicas import context
-from tremula.frontends.tensorflow.replicas.analysis import is_compiled
+from tremula.frontends.tensorflow.replicas import context, instances
+from tremula.frontends.tensorflow.replicas.analysis import Analysis, is_compiled
 from tremula.frontends.tensorflow.replicas.lowering import build_function
 from tremula.frontends.tensorflow.replicas.program import build_on_replicas
 
@@ -63,6 +64,11 @@ class SessionProgram:
         self._compiled = any(is_compiled(concrete.graph, each) for each in concrete.graph._functions)
         self._prepared = State(1, False, 1)
         self._functions: dict[State, str] = {}
+
+    @functools.cached_property
+    def exchanges(self) -> bool:
+        """Whether its replicas exchange data."""
+        return Analysis().has_collectives(self._concrete.graph)
 
     def wanted(self) -> State:
         """As which state it has to run now.
@@ -188,6 +194,25 @@ def check(program: SessionProgram, state: State | None) -> None:
             f"run of the session, or make a new session.",
         )
     program.about_to_run()
+
+
+def check_together(programs: Sequence[SessionProgram]) -> None:
+    """Refuse to run several programs at once that exchange data with other processes: their order is not fixed.
+
+    Raises:
+        FailedPreconditionError: with their names.
+    """
+    if len(programs) < 2 or not instances.several():
+        return
+    exchanging = [program for program in programs if program.exchanges]
+    if len(exchanging) > 1:
+        names = ", ".join(sorted(program.call.name for program in exchanging))
+        raise tf.errors.FailedPreconditionError(
+            None,
+            exchanging[0].call,
+            f"One run of a session would run {len(exchanging)} programs ({names}) that exchange data with the other "
+            f"processes, which may run them in another order. Run each with a Session.run of its own.",
+        )
 
 
 def needed_for(graph: Any, fetches: Iterable[Any]) -> list[SessionProgram]:
