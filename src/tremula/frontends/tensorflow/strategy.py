@@ -17,7 +17,7 @@ from tensorflow.python.trackable import base as trackable
 
 from tremula.frontends.tensorflow import hooks
 from tremula.frontends.tensorflow.keras.registry import KerasExtensions
-from tremula.frontends.tensorflow.replicas import collectives
+from tremula.frontends.tensorflow.replicas import collectives, context
 from tremula.frontends.tensorflow.replicas.program import DeviceFunction
 
 
@@ -125,6 +125,8 @@ class IPUExtendedV1(distribute_lib.StrategyExtendedV1):
         current = tf_device.DeviceSpec.from_string(device_util.current())
         if current.device_type != "IPU":
             return value
+        if context.alone() and reduce_op in (reduce_util.ReduceOp.SUM, reduce_util.ReduceOp.MEAN):
+            return tf.convert_to_tensor(value)
         if reduce_op == reduce_util.ReduceOp.SUM:
             return collectives.cross_replica_sum(value)
         if reduce_op == reduce_util.ReduceOp.MEAN:

@@ -54,6 +54,11 @@ def replica_count() -> int:
     return programs[-1].replicas if programs else active.replica_count()
 
 
+def alone() -> bool:
+    """Whether a program is being traced that has one replica and will have no more."""
+    return in_program() and replica_count() == 1
+
+
 def need_ipus(ipus: int) -> None:
     """Say that one replica of the program that is being traced uses so many IPUs; then there are fewer replicas.
 
