@@ -23,6 +23,8 @@ cosmoflow: read cosmological parameters off the distribution of matter.
   cosmoflow --config-name=demo mode=inference                report on test samples again
   poprun --num-instances 2 --num-replicas 2 cosmoflow --config-name=demo
   cosmoflow scale [--config-name=NAME] [key=value ...]       how a configuration would scale over IPUs
+  cosmoflow weights import FILE --output CHECKPOINT          take over weights of the TensorFlow program
+  cosmoflow weights export CHECKPOINT FILE                   write weights for it
 
   --config-name=NAME  {names}, or a YAML file; gc64 by default
   --cfg               show the configuration and stop
@@ -58,6 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from cosmoflow import scaling
 
         return scaling.main(words[1:])
+    if words[:1] == ["weights"]:
+        from cosmoflow import weights_command
+
+        return weights_command.main(words[1:])
     name, overrides, show = "gc64", [], False
     while words:
         word = words.pop(0)

@@ -17,6 +17,7 @@ _MODULES = {
     "cache": "cache_entries",
     "cosmictagger": "science",
     "cosmoflow": "science",
+    "weights": "weights",
     "configurations": "configurations",
     "logs": "logs",
     "executables": "executables",

@@ -25,7 +25,17 @@ _EVENTS = {"kills": 16, "interrupts": 18}
 
 @pytest.mark.parametrize(
     "name",
-    ["profiles", "programs", "cosmictagger", "cosmoflow", "configurations", "logs", "cache", "executables"],
+    [
+        "profiles",
+        "programs",
+        "cosmictagger",
+        "cosmoflow",
+        "weights",
+        "configurations",
+        "logs",
+        "cache",
+        "executables",
+    ],
 )
 def test_hostile_files_are_read_or_refused(name: str) -> None:
     assert _failures(name, 40) == []

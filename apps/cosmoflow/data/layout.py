@@ -98,7 +98,7 @@ def layout_of(file: h5py.File, path: Path) -> Layout:
         BadSampleFile: not in any of the known ways.
     """
     counts_name, targets_name = _names(file, path)
-    counts, targets = _plain(file, path, counts_name), _plain(file, path, targets_name)
+    counts, targets = plain_dataset(file, path, counts_name), plain_dataset(file, path, targets_name)
     if counts.ndim not in (4, 5):
         raise BadSampleFile(
             path, counts_name, f"has the shape {counts.shape}; it should be [D, D, D, 4] or [N, D, D, D, 4]."
@@ -141,7 +141,12 @@ def _names(file: h5py.File, path: Path) -> tuple[str, str]:
     raise BadSampleFile(path, "", f"holds {found}; counts and targets should be named {known}.")
 
 
-def _plain(file: h5py.File, path: Path, name: str) -> h5py.Dataset:
+def plain_dataset(file: h5py.File, path: Path, name: str) -> h5py.Dataset:
+    """An array of plain numbers that lies in the file itself and is not larger than the file can hold.
+
+    Raises:
+        BadSampleFile: it is anything else.
+    """
     if not isinstance(file.get(name, getlink=True), h5py.HardLink):
         raise BadSampleFile(path, name, "is a link to elsewhere; such links are not followed.")
     found = file[name]

@@ -130,6 +130,8 @@ class IPUExtendedV1(distribute_lib.StrategyExtendedV1):
         current = tf_device.DeviceSpec.from_string(device_util.current())
         if current.device_type != "IPU":
             return value
+        if context.alone() and reduce_op in (reduce_util.ReduceOp.SUM, reduce_util.ReduceOp.MEAN):
+            return tf.convert_to_tensor(value)
         if reduce_op == reduce_util.ReduceOp.SUM:
             return collectives.cross_replica_sum(value)
         if reduce_op == reduce_util.ReduceOp.MEAN:

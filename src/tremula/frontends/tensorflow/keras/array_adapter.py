@@ -11,6 +11,7 @@ from typing import Any
 
 import tensorflow.compat.v2 as tf
 
+from tremula.frontends.tensorflow.keras.array_copies import tensor_of
 from tremula.frontends.tensorflow.stock_keras import internal
 
 _data_adapter = internal("engine.data_adapter")
@@ -42,7 +43,8 @@ class ArrayAdapter(_data_adapter.DataAdapter):  # type: ignore[misc, name-define
         **kwargs: Any,
     ) -> None:
         super().__init__(x, y, **kwargs)
-        x, y, sample_weights = _data_adapter._process_tensorlike((x, y, sample_weights))
+        given = tf.nest.map_structure(tensor_of, (x, y, sample_weights))
+        x, y, sample_weights = _data_adapter._process_tensorlike(given)
         modes = _data_adapter.broadcast_sample_weight_modes(sample_weights, None)
         weights, _, _ = _training_utils.handle_partial_sample_weights(
             y, sample_weights, modes, check_all_flat=True

@@ -24,21 +24,20 @@ class ArrayFeed(composite_tensor.CompositeTensor):  # type: ignore[misc]
         samples: a structure of tensors with one sample per row.
         batch_size: the samples of a batch.
         batches: the batches of an epoch.
-        replicas: how many replicas take batches in turn.
-        shuffle: whether each epoch has an order of its own.
+        shuffle: whether each epoch has an order of its own; then `next_epoch` comes before the first one, too.
     """
 
-    def __init__(self, samples: Any, batch_size: int, batches: int, replicas: int, shuffle: bool) -> None:
+    def __init__(self, samples: Any, batch_size: int, batches: int, shuffle: bool) -> None:
         flat = [tf.convert_to_tensor(tensor) for tensor in tf.nest.flatten(samples)]
         _check_types(flat)
         self._structure = tf.nest.map_structure(lambda _: 0, samples)
         self._flat = flat
-        self._batch_size, self._batches = batch_size, batches
-        self._replicas, self._shuffle = replicas, shuffle
-        self._order = tf.zeros([0, batch_size], tf.int32)
+        self._batch_size, self._shuffle = batch_size, shuffle
+        self._unshuffled = tf.range(batches * batch_size if shuffle else 0)
+        self._order = self._unshuffled
         self._first = tf.constant(0)
-        if shuffle:
-            self.next_epoch()
+        shapes = tuple(tf.TensorSpec([None, *tensor.shape[1:]], tensor.dtype) for tensor in flat)
+        self._spec = ArrayFeedSpec(self._structure, shapes, batch_size, shuffle)
 
     @property
     def batch_spec(self) -> Any:
@@ -50,8 +49,7 @@ class ArrayFeed(composite_tensor.CompositeTensor):  # type: ignore[misc]
         """Start again from the first batch; with `shuffle`, in another order."""
         self._first = tf.constant(0)
         if self._shuffle:
-            order = tf.random.shuffle(tf.range(self._batches * self._batch_size))
-            self._order = tf.reshape(order, [self._batches, self._batch_size])
+            self._order = tf.random.shuffle(self._unshuffled)
 
     def at(self, step: int) -> ArrayFeed:
         """The feed for an execution that begins with this step of the epoch."""
@@ -64,20 +62,22 @@ class ArrayFeed(composite_tensor.CompositeTensor):  # type: ignore[misc]
         number = (self._first + step) * context.replica_count()
         if context.replica_count() > 1:
             number += collectives.local_replication_index()
-        return tf.nest.pack_sequence_as(
-            self._structure, [self._rows(tensor, number) for tensor in self._flat]
+        taken = (
+            self._gathered(number) if self._shuffle else [self._slice(part, number) for part in self._flat]
         )
+        return tf.nest.pack_sequence_as(self._structure, taken)
 
-    def _rows(self, tensor: Any, number: Any) -> Any:
-        if self._shuffle:
-            return tf.gather(tensor, self._order[number])
+    def _gathered(self, number: Any) -> list[Any]:
+        rows = tf.slice(self._order, [number * self._batch_size], [self._batch_size])
+        return [tf.gather(tensor, rows) for tensor in self._flat]
+
+    def _slice(self, tensor: Any, number: Any) -> Any:
         begin = tf.concat([[number * self._batch_size], tf.zeros([tensor.shape.rank - 1], tf.int32)], 0)
         return tf.slice(tensor, begin, [self._batch_size, *tensor.shape[1:]])
 
     @property
     def _type_spec(self) -> ArrayFeedSpec:
-        shapes = tuple(tf.TensorSpec([None, *tensor.shape[1:]], tensor.dtype) for tensor in self._flat)
-        return ArrayFeedSpec(self._structure, shapes, self._batch_size, self._shuffle)
+        return self._spec
 
     def _shape_invariant_to_type_spec(self, shape: Any) -> Any:
         raise NotImplementedError("The data of a model is no variable of a loop.")
@@ -101,7 +101,7 @@ class ArrayFeedSpec(type_spec.TypeSpec):  # type: ignore[misc]
 
     @property
     def _component_specs(self) -> tuple[Any, ...]:
-        order = tf.TensorSpec([None, self._batch_size], tf.int32)
+        order = tf.TensorSpec([None], tf.int32)
         return order, tf.TensorSpec([], tf.int32), *self._shapes
 
     def _to_components(self, value: ArrayFeed) -> tuple[Any, ...]:
@@ -111,6 +111,7 @@ class ArrayFeedSpec(type_spec.TypeSpec):  # type: ignore[misc]
         feed = ArrayFeed.__new__(ArrayFeed)
         feed._order, feed._first, *feed._flat = components
         feed._structure, feed._batch_size, feed._shuffle = self._structure, self._batch_size, self._shuffle
+        feed._spec = self
         return feed
 
 

@@ -149,7 +149,7 @@ class IPUDataHandler(_data_adapter.DataHandler):  # type: ignore[misc, name-defi
             # the next epoch goes on where the last one ended
             return None
         samples = tf.nest.map_structure(_single_precision, adapter.samples)
-        return ArrayFeed(samples, adapter.batch_size(), adapter.full_batches, replicas, bool(adapter.shuffle))
+        return ArrayFeed(samples, adapter.batch_size(), adapter.full_batches, bool(adapter.shuffle))
 
     def enumerate_epochs(self) -> Iterator[tuple[int, Any]]:
         """The epochs, each with what gives its data: to the model's programs, or without a model an iterator."""

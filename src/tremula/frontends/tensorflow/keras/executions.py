@@ -21,16 +21,12 @@ class Execution:
         handler: knows where in the epoch Keras is.
         source: the data.
         replicas: how many replicas take it.
+        steps: how many steps an execution makes.
     """
 
-    def __init__(self, handler: IPUDataHandler, source: Any, replicas: int) -> None:
+    def __init__(self, handler: IPUDataHandler, source: Any, replicas: int, steps: int) -> None:
         self._handler, self._source = handler, source
-        self.replicas = replicas
-
-    @property
-    def steps(self) -> int:
-        """How many steps the next execution makes."""
-        return self._handler.steps_per_execution_value
+        self.replicas, self.steps = replicas, steps
 
     @property
     def first(self) -> int:
@@ -59,6 +55,7 @@ class Feeds:
         """The epochs of a handler, each with its data."""
         with handler._truncate_execution_to_epoch():
             source: Any = handler.array_feed(replicas)
+            steps = handler.steps_per_execution_value
             for epoch in range(handler._initial_epoch, handler._epochs):
                 if handler._insufficient_data:
                     break
@@ -66,7 +63,7 @@ class Feeds:
                     source.next_epoch()
                 elif source is None or handler._adapter.should_recreate_iterator():
                     source = self._iterator(handler, mode, options)
-                yield epoch, Execution(handler, source, replicas)
+                yield epoch, Execution(handler, source, replicas, steps)
                 handler._adapter.on_epoch_end()
 
     def _iterator(self, handler: IPUDataHandler, mode: str, options: dict[str, Any]) -> IPUIterator:

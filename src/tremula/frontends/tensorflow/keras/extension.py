@@ -17,7 +17,7 @@ import tensorflow.compat.v2 as tf
 from tremula.frontends.tensorflow import devices
 from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.feeds.outfeed import IPUOutfeedQueue
-from tremula.frontends.tensorflow.keras import optimizer_check, pipeline_run
+from tremula.frontends.tensorflow.keras import metric_reset, optimizer_check, pipeline_run
 from tremula.frontends.tensorflow.keras.array_feed import ArrayFeed
 from tremula.frontends.tensorflow.keras.asynchronous import AsynchronousCallbacks, Deliveries
 from tremula.frontends.tensorflow.keras.data_handler import IPUDataHandler
@@ -121,8 +121,9 @@ class KerasExtensionBase(KerasExtension, Configured, Exported, Options):
 
     def reset_metrics(self) -> None:
         """Reset the metrics on all replicas."""
-        super().reset_metrics()  # type: ignore[misc]
-        for metric in self.metrics:
+        metrics = self.metrics
+        metric_reset.reset(metrics)
+        for metric in metrics:
             broadcast(metric.variables)
 
     def _validate_and_get_metrics_result(self, logs: Any) -> Any:
@@ -302,7 +303,7 @@ def single_batches(stock: Callable[..., Any]) -> Callable[..., Any]:
         narrow = tf.nest.map_structure(
             lambda tensor: tf.cast(tensor, tf.int32) if tensor.dtype == tf.int64 else tensor, batch
         )
-        return ArrayFeed(narrow, int(tf.nest.flatten(batch)[0].shape[0]), 1, 1, shuffle=False)
+        return ArrayFeed(narrow, int(tf.nest.flatten(batch)[0].shape[0]), 1, shuffle=False)
 
     return single_batch_iterator
 

@@ -79,6 +79,11 @@ class Results:
         self._mean_of = mean_of
         self._like = _outputs_like(step) if own or mean_of is not None else None
 
+    @property
+    def of_each_step(self) -> bool:
+        """Whether the results of each step are needed; else metrics alone know them."""
+        return self._outfeed is not None or self._like is not None
+
     def start(self) -> Any:
         """What a loop carries at first."""
         if self._like is None:
@@ -125,7 +130,7 @@ def _train(model: Any, feed: Any, steps: Any, accumulation: int, outfeed: Any) -
                 model, lambda step: _batch(feed, step), first, accumulation, results
             )
         else:
-            values = training_step.train(model, _batch(feed, first))
+            values = training_step.train(model, _batch(feed, first), shown=results.of_each_step)
             carried = results.after(carried, values, first)
         return first + accumulation, carried
 

@@ -47,8 +47,8 @@ def forward(model: Any, x: Any, training: bool) -> Any:
     return model(x, training=training)
 
 
-def train(model: Any, data: Any) -> Any:
-    """Train on one batch and give the metrics of the model."""
+def train(model: Any, data: Any, *, shown: bool = True) -> Any:
+    """Train on one batch and give the metrics of the model; nothing if they are not `shown` after this step."""
     x, y, sample_weight = unpacked(data)
     optimizer = model.optimizer
     with GradientCaptureContext() as capture:
@@ -59,7 +59,7 @@ def train(model: Any, data: Any) -> Any:
             optimizer.apply_gradients(pairs, captured_grads=captured)
         else:
             optimizer.apply_gradients(pairs)
-    return model.compute_metrics(x, y, outputs, sample_weight)
+    return _metrics(model, (x, y, sample_weight), outputs, shown)
 
 
 def train_accumulated(model: Any, batch: Callable[[Any], Any], first: Any, count: int, results: Any) -> Any:
@@ -81,7 +81,7 @@ def train_accumulated(model: Any, batch: Callable[[Any], Any], first: Any, count
         with GradientCaptureContext() as capture, pipeline_run.held(held, values) if held else nullcontext():
             tape, loss, outputs = _loss(model, (x, y, sample_weight))
             totals = accumulation.add(totals, number, loss, tape, capture)
-        metrics = model.compute_metrics(x, y, outputs, sample_weight)
+        metrics = _metrics(model, (x, y, sample_weight), outputs, results.of_each_step)
         return number + 1, totals, results.after(carried, metrics, number)
 
     _, totals, carried = tf.while_loop(
@@ -210,6 +210,15 @@ def _loss(model: Any, batch: Batch) -> tuple[Any, Any, Any]:
     if loss is None or not model.losses:
         model._validate_target_and_loss(y, loss)
     return tape, loss, outputs
+
+
+def _metrics(model: Any, batch: Batch, outputs: Any, shown: bool) -> Any:
+    x, y, sample_weight = batch
+    if shown:
+        return model.compute_metrics(x, y, outputs, sample_weight)
+    # Keras' own method without its results: to read the variables of metrics takes time in each step
+    model.compiled_metrics.update_state(y, outputs, sample_weight)
+    return {}
 
 
 def test(model: Any, data: Any) -> Any:

@@ -95,6 +95,11 @@ def total_replica_count() -> int:
     return replica_count() * active.process_count()
 
 
+def alone() -> bool:
+    """Whether a program is being traced that has one replica and will have no more."""
+    return in_program() and replica_count() == 1
+
+
 def need_ipus(ipus: int) -> None:
     """Say that one replica of the program that is being traced uses so many IPUs; then there are fewer replicas.
 
