@@ -40,6 +40,7 @@ _MODULES = {
     "ipu_run_config": "ipu_run_config",
     "ipu_session_run_hooks": "ipu_session_run_hooks",
     "ipu_strategy": "ipu_strategy",
+    "autoshard": "autoshard",
     "keras": "keras",
     "keras_extensions": "keras_extensions",
     "layers": "keras.layers",

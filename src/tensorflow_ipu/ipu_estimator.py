@@ -1,5 +1,6 @@
-"""Estimators: not there yet; using them says so."""
+"""`ipu_estimator`: estimators whose models run on IPUs."""
 
-from tremula.frontends.tensorflow.not_yet import IPUEstimator, IPUEstimatorSpec
+from tremula.frontends.tensorflow.estimators.estimator import IPUEstimator
+from tremula.frontends.tensorflow.estimators.specs import IPUEstimatorSpec
 
 __all__ = ["IPUEstimator", "IPUEstimatorSpec"]

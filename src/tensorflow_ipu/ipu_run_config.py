@@ -1,5 +1,5 @@
-"""Configurations of estimators: not there yet; using them says so."""
+"""`ipu_run_config`: how estimators use IPUs."""
 
-from tremula.frontends.tensorflow.not_yet import IPURunConfig, RunConfig
+from tremula.frontends.tensorflow.estimators.run_config import IPURunConfig, RunConfig
 
 __all__ = ["IPURunConfig", "RunConfig"]

@@ -1,5 +1,5 @@
-"""Hooks of sessions: not there yet; using them says so."""
+"""`ipu_session_run_hooks`: hooks of sessions that run programs of IPUs."""
 
-from tremula.frontends.tensorflow.not_yet import IPULoggingTensorHook
+from tremula.frontends.tensorflow.estimators.session_hooks import IPULoggingTensorHook
 
 __all__ = ["IPULoggingTensorHook"]

@@ -27,6 +27,7 @@ class Hook:
         function: its function without arguments that makes it.
         with_strategy: whether it is made only when a strategy, or `keras.ipu`, is used: it concerns nothing else, and
             importing `tensorflow.python.ipu` stays quick.
+        with_estimators: whether it is made only when an estimator is used.
     """
 
     target: str
@@ -34,6 +35,7 @@ class Hook:
     module: str
     function: str = "install"
     with_strategy: bool = False
+    with_estimators: bool = False
 
 
 _HERE = "tremula.frontends.tensorflow"
@@ -116,17 +118,31 @@ HOOKS = (
         f"{_HERE}.keras.stages",
         with_strategy=True,
     ),
+    Hook(
+        "tf.compat.v1.train.Optimizer.apply_gradients, keras.optimizers.legacy.Optimizer.apply_gradients",
+        "a model_fn may build its train_op in every mode: an estimator that evaluates or predicts updates no weights",
+        f"{_HERE}.estimators.updates",
+        with_estimators=True,
+    ),
+    Hook(
+        "tensorflow.python.ops.resource_variable_ops._UnreadVariable.graph",
+        "a metric that is the update of a variable belongs to the program that updates it",
+        f"{_HERE}.estimators.updates",
+        "place_updates",
+        with_estimators=True,
+    ),
 )
 
 #: the hooks that are in place
 _applied: set[Hook] = set()
 
 
-def apply(*, with_strategy: bool = False) -> None:
+def apply(*, with_strategy: bool = False, with_estimators: bool = False) -> None:
     """Check the version, then make every change once.
 
     Args:
         with_strategy: also the changes that concern models and functions under a strategy.
+        with_estimators: also those that concern estimators.
 
     Raises:
         UnsupportedTensorFlow: IPU programs cannot run on the installed TensorFlow.
@@ -135,7 +151,8 @@ def apply(*, with_strategy: bool = False) -> None:
         versions.check()
         hints.watch()
     for hook in HOOKS:
-        if hook not in _applied and (with_strategy or not hook.with_strategy):
+        wanted = (with_strategy or not hook.with_strategy) and (with_estimators or not hook.with_estimators)
+        if hook not in _applied and wanted:
             _applied.add(hook)
             install: Callable[[], Any] = getattr(importlib.import_module(hook.module), hook.function)
             install()

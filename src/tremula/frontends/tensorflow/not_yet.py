@@ -19,15 +19,7 @@ def not_yet(name: str, instead: str) -> Any:
     return type(name.rpartition(".")[2], (), {"__init__": __init__, "__doc__": f"Not there yet. {instead}"})
 
 
-_KERAS = "Train the model with Keras under an IPUStrategy, or with a loop of ipu.loops."
 _POPDIST = "Use distributed.popdist_strategy.PopDistStrategy, and start the program with poprun."
 
-IPUEstimator = not_yet("ipu_estimator.IPUEstimator", _KERAS)
-IPUEstimatorSpec = not_yet("ipu_estimator.IPUEstimatorSpec", _KERAS)
-IPUPipelineEstimator = not_yet("ipu_pipeline_estimator.IPUPipelineEstimator", _KERAS)
-IPUPipelineEstimatorSpec = not_yet("ipu_pipeline_estimator.IPUPipelineEstimatorSpec", _KERAS)
-IPURunConfig = not_yet("ipu_run_config.IPURunConfig", _KERAS)
-RunConfig = not_yet("ipu_run_config.RunConfig", _KERAS)
-IPULoggingTensorHook = not_yet("ipu_session_run_hooks.IPULoggingTensorHook", _KERAS)
 IPUMultiWorkerStrategyV1 = not_yet("ipu_multi_worker_strategy.IPUMultiWorkerStrategyV1", _POPDIST)
 IPUMultiWorkerStrategy = IPUMultiWorkerStrategyV1

@@ -70,7 +70,7 @@ def ipu_shard(index: int | Iterable[int]) -> Iterator[None]:
         yield
     if not tf.executing_eagerly():
         for op in graph.get_operations()[before:]:
-            _shard_gradient(op)
+            shard_gradient(op)
 
 
 @contextmanager
@@ -129,7 +129,8 @@ class _ShardedGradient:
             return self._gradient(op, *args, **kwargs)
 
 
-def _shard_gradient(op: Any) -> None:
+def shard_gradient(op: Any) -> None:
+    """Let the gradient of an op be on the IPUs of the op."""
     try:
         gradient = ops.get_gradient_function(op)
     except LookupError:

@@ -343,3 +343,15 @@ def test_a_graph_may_hold_programs_that_do_not_fit() -> None:
         configure(1)
         with v1.Session() as session:
             assert session.run(result) == 3
+
+
+def test_a_finalised_graph_gets_its_replicas_and_stays_finalised() -> None:
+    with graph() as built:
+        training = Training()
+        built.finalize()
+        configure(2)
+        with v1.Session() as session:
+            session.run(training.start)
+            session.run(training.run)
+            np.testing.assert_allclose(session.run(training.weight), reference(3, 2)[0], rtol=1e-6)
+        assert built.finalized

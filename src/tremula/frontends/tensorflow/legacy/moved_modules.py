@@ -42,6 +42,7 @@ MOVED = {
     "tensorflow.python.training.tracking.tracking": "tensorflow.python.trackable.resource",
     "tensorflow.python.training.tracking": "tensorflow.python.trackable",
     "tensorflow.python.distribute.distribution_strategy_context": "tensorflow.python.distribute.distribute_lib",
+    "tensorflow.python.estimator": "tensorflow_estimator.python.estimator",
     "tensorflow.python.keras.datasets": "keras.datasets",
     "tensorflow.python.keras.layers.normalization": "keras.src.layers",
     "tensorflow.keras.ipu": "keras.ipu",

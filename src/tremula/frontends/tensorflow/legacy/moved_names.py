@@ -30,6 +30,8 @@ MOVED = {
     # in TensorFlow 1, `from tensorflow.python import ops` gave this module
     **{(_OPS, name): ("tensorflow.python.framework.ops", name) for name in ("Graph", "device")},
     (f"{_OPS}.functional_ops", "partitioned_call"): (f"{_HERE}.functions", "partitioned_call"),
+    # in TensorFlow 1, `from tensorflow.python import ops` gives tensorflow.python.framework.ops
+    (_OPS, "control_dependencies"): ("tensorflow.python.framework.ops", "control_dependencies"),
     ("tensorflow.python.framework.ops", "Tensor"): ("tensorflow.python.framework.tensor", "Tensor"),
     ("tensorflow.python.framework.ops", "convert_to_tensor_v2_with_dispatch"): (
         "tensorflow.python.framework.tensor_conversion",

@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import tensorflow.compat.v2 as tf
@@ -110,7 +111,12 @@ class SessionProgram:
         if replicas == state.processes == 1 and not self._compiled:
             return str(self._own_name)
         traced = self._concrete.graph
-        with self.call.graph.as_default(), tf.control_dependencies(None), context.program(replicas):
+        with (
+            _open(self.call.graph) as graph,
+            graph.as_default(),
+            tf.control_dependencies(None),
+            context.program(replicas),
+        ):
             built = build_function(
                 "ipu_program", lambda *inputs: build_on_replicas(traced, inputs, replicas), traced.inputs
             )
@@ -129,6 +135,19 @@ class SessionProgram:
                     f"{replicas}: give each program a queue of its own.",
                 )
             known[name] = (replicas, configured)
+
+
+@contextmanager
+def _open(graph: Any) -> Iterator[Any]:
+    """While functions are added to a graph, which may be finalised: a `MonitoredSession` does that before it runs."""
+    finalized = graph.finalized
+    if finalized:
+        graph._unsafe_unfinalize()
+    try:
+        yield graph
+    finally:
+        if finalized:
+            graph.finalize()
 
 
 def add(program: SessionProgram) -> None:
