@@ -200,11 +200,11 @@ class TestRefusals:
             "eval_metrics_fn": max,
             missing: None,
         }
-        with pytest.raises(ValueError, match=f"must contain `{missing}`"):
+        with pytest.raises(ValueError, match=f"(contain|needs) `{missing}`"):
             Spec(mode, computational_stages=[], **arguments)
 
     def test_the_outfeed_is_the_estimators(self) -> None:
-        with pytest.raises(ValueError, match="`accumulate_outfeed` cannot be passed"):
+        with pytest.raises(ValueError, match="sets `accumulate_outfeed` itself"):
             Spec("infer", [], gradient_accumulation_count=4, accumulate_outfeed=True)
 
     def test_metrics_without_a_loss(self, regression: Any, config: Any) -> None:

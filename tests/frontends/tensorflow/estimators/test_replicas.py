@@ -40,6 +40,25 @@ def test_gradients_may_be_accumulated_over_a_loop(regression: Any, config: Any) 
     np.testing.assert_allclose(estimator.get_variable_value("model/w"), weights, rtol=1e-5)
 
 
+def test_a_model_may_branch(regression: Any, config: Any) -> None:
+    def model_fn(features: Any, labels: Any, mode: str) -> Any:
+        predictions = regression.predicted(features)
+
+        def loss_of_squares() -> Any:
+            return tf.reduce_mean(tf.square(predictions - labels))
+
+        loss = tf.cond(tf.reduce_sum(features) > 0.0, loss_of_squares, loss_of_squares)
+        optimizer = tf.compat.v1.train.GradientDescentOptimizer(0.1)
+        train_op = ipu.optimizers.CrossReplicaOptimizer(optimizer).minimize(loss)
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+    estimator = IPUEstimator(model_fn, config=config(2, 2))
+    estimator.train(regression.input_fn(), steps=4)
+    np.testing.assert_allclose(
+        estimator.get_variable_value("model/w"), regression.trained(4, 2)[0], rtol=1e-5
+    )
+
+
 def test_replicas_that_exchange_nothing_are_refused(regression: Any, config: Any) -> None:
     estimator = IPUEstimator(regression.model_fn(), config=config(2, 2))
     with pytest.raises(ValueError, match=r"not a valid replicated training graph.*CrossReplicaOptimizer"):

@@ -67,14 +67,16 @@ class DeviceEstimator(estimator.Estimator):
     ) -> None:
         if not isinstance(config, RunConfig):
             raise ValueError(
-                "`config` must be provided with type `ipu_run_config.RunConfig`, not "
-                f"{type(config).__name__}: ipu.ipu_run_config.RunConfig(ipu_run_config=...)."
+                "An estimator for IPUs needs a configuration of this package, and `config` is of type "
+                f"{type(config).__name__}. Use ipu.ipu_run_config.RunConfig(ipu_run_config=...)."
             )
         if params is not None and not isinstance(params, dict):
-            raise ValueError(f"`params` is expected to be of type `dict`, not {type(params).__name__}.")
+            raise ValueError(f"`params` has to be a dictionary, and it is of type {type(params).__name__}.")
         taken = [name for name in RESERVED if name in (params or {})]
         if taken:
-            raise ValueError(f"{taken} are reserved keys, but `params` has them: {params}.")
+            raise ValueError(
+                f"The estimator uses the names {taken} itself: rename these entries of `params`."
+            )
         stock_changes.apply(with_estimators=True)
         self._check_distribution(config)
         batch_sizes.check(params, config)

@@ -70,14 +70,16 @@ class IPUPipelineEstimatorSpec(_Fields):
         if mode == tf.estimator.ModeKeys.TRAIN and not optimizer_function:
             raise ValueError(f"`{name}` must contain `optimizer_function` when training.")
         if mode == tf.estimator.ModeKeys.EVAL and not eval_metrics_fn:
-            raise ValueError(f"`{name}` must contain `eval_metrics_fn` when evaluating.")
+            raise ValueError(
+                f"An evaluation needs `eval_metrics_fn` in the `{name}`: it gives the loss and metrics."
+            )
         if not gradient_accumulation_count:
             raise ValueError(
-                f"`{name}` must contain `gradient_accumulation_count`: micro-batches for each update."
+                f"A `{name}` needs `gradient_accumulation_count`: the micro-batches for each weight update."
             )
         if "accumulate_outfeed" in pipeline_op_kwargs:
             raise ValueError(
-                f"`accumulate_outfeed` cannot be passed to the `{name}`: the estimator sets it, to add up the loss."
+                f"The estimator sets `accumulate_outfeed` itself, to add up the loss: leave it out of the `{name}`."
             )
         check_hooks = model_fn._validate_estimator_spec_hooks
         return super().__new__(

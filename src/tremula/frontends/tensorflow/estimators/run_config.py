@@ -92,7 +92,7 @@ class IPURunConfig(_Fields):
         devices = self.ipu_options._create_protobuf().device_config
         if not 0 <= self.ordinal < len(devices):
             raise ValueError(
-                f"Only {len(devices)} device(s) available to choose from, and ordinal is {self.ordinal}. Set "
+                f"There is no device with the ordinal {self.ordinal}: `ipu_options` has {len(devices)} device(s). Set "
                 "auto_select_ipus of the IPUConfig: a number, or a list with a number for each device."
             )
         # how many IPUs a device of `select_ipus` has is known when it is configured

@@ -88,13 +88,13 @@ def _check_call(name: str, call: Any, kinds: tuple[type, ...]) -> None:
     if call is None:
         return
     if not isinstance(call, tuple):
-        raise TypeError(f"`{name}` must be a tuple of a function and its tensors, not {type(call).__name__}.")
+        raise TypeError(f"`{name}` is a pair of a function and its tensors, not a {type(call).__name__}.")
     if len(call) != 2:
         raise ValueError(
-            f"`{name}` must have two elements, a function and its tensors, and it has {len(call)}."
+            f"`{name}` is a pair of a function and its tensors, and this tuple has {len(call)} parts."
         )
     if not callable(call[0]):
-        raise TypeError(f"The first element in `{name}` must be callable, and {call[0]!r} is not.")
+        raise TypeError(f"`{name}` starts with a function, and {call[0]!r} cannot be called.")
     if not isinstance(call[1], kinds):
         wanted = " or ".join(kind.__name__ for kind in kinds)
         raise TypeError(

@@ -347,6 +347,11 @@ def _create(op: Any, inputs: Sequence[Any], waits: Sequence[Any], replica: int |
     elif replica and (attributes["seed"].i or attributes["seed2"].i):
         seed = (attributes["seed2"].i + replica * _SEED_STEP) & 0x7FFFFFFF
         attributes["seed2"] = attr_value_pb2.AttrValue(i=seed or 1)
+    for name in analysis.function_names(op):
+        # a session knows the functions of its own graph alone
+        function = _find_function(op.graph, name)
+        if function is not None:
+            graph._add_function_recursive(function)
     with tf.control_dependencies(list(waits)), tf.device(op.device or None):
         made = graph._create_op_internal(
             op.type, list(inputs), [t.dtype for t in op.outputs], name=_last_name(op), attrs=attributes,
@@ -355,6 +360,16 @@ def _create(op: Any, inputs: Sequence[Any], waits: Sequence[Any], replica: int |
     for source, target in zip(op.outputs, made.outputs, strict=True):
         handle_data_util.copy_handle_data(source, target)
     return made
+
+
+def _find_function(graph: Any, name: str) -> Any:
+    """A function that an op of a graph calls, from the graph or one around it; None if no graph has it."""
+    while graph is not None:
+        function = graph._get_function(name)
+        if function is not None:
+            return function
+        graph = getattr(graph, "outer_graph", None)
+    return None
 
 
 def _last_name(op: Any) -> str:
