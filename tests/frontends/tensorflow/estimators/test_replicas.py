@@ -128,15 +128,26 @@ def test_the_second_device_has_replicas_of_its_own(
     )
 
 
-def test_shards_on_the_second_device_are_refused(regression: Any, tmp_path: Any) -> None:
+def test_a_model_may_be_spread_over_ipus_of_the_second_device(regression: Any, tmp_path: Any) -> None:
     options = ipu.config.IPUConfig()
-    options.auto_select_ipus = [1, 2]
+    options.auto_select_ipus = [1, 4]
     run_config = ipu.ipu_run_config.RunConfig(
-        ipu_run_config=ipu.ipu_run_config.IPURunConfig(num_shards=2, ordinal=1, ipu_options=options),
+        ipu_run_config=ipu.ipu_run_config.IPURunConfig(
+            iterations_per_loop=2, num_shards=2, num_replicas=2, ordinal=1, ipu_options=options
+        ),
         model_dir=str(tmp_path),
     )
-    with pytest.raises(NotImplementedError, match="set ordinal to 0"):
-        IPUEstimator(regression.model_fn(), config=run_config).train(regression.input_fn(), steps=1)
+    plain = regression.model_fn(ipu.optimizers.CrossReplicaOptimizer)
+
+    def model(features: Any, labels: Any, mode: str) -> Any:
+        with ipu.scopes.ipu_shard(1):
+            return plain(features, labels, mode)
+
+    estimator = IPUEstimator(model, config=run_config)
+    estimator.train(regression.input_fn(), steps=4)
+    np.testing.assert_allclose(
+        estimator.get_variable_value("model/w"), regression.trained(4, 2)[0], rtol=1e-5
+    )
 
 
 def test_a_program_may_configure_one_ipu_itself(regression: Any, tmp_path: Any) -> None:

@@ -41,3 +41,27 @@ def test_metrics_of_each_epoch_are_of_that_epoch_alone(on_ipus: Any, replicas: i
     for name in ("loss", "mae", *(key for key in fitted.history if key.startswith("precision"))):
         values = np.asarray(fitted.history[name])
         np.testing.assert_array_equal(values[1:], np.stack([values[0]] * 2))
+
+
+def test_a_models_own_way_to_compute_metrics_is_used_in_every_step(on_ipus: Any) -> None:
+    class Counting(keras.Model):
+        """Updates a metric of its own."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = keras.layers.Dense(1)
+            self.batches = KeepsItsCount()
+
+        def call(self, x: Any) -> Any:
+            return self.dense(x)
+
+        def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> Any:
+            self.batches.update_state(y, y_pred)
+            return {"batches": self.batches.result()}
+
+    x = np.ones((16, 1), np.float32)
+    with on_ipus(1).scope():
+        model = Counting()
+        model.compile("sgd", "mse", steps_per_execution=4)
+        fitted = model.fit(x, x, batch_size=4, epochs=1, verbose=0)
+    assert fitted.history["batches"] == [4]

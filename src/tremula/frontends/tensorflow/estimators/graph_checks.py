@@ -16,7 +16,7 @@ from tremula.frontends.tensorflow.replicas.analysis import (
     function_inputs,
     is_collective,
 )
-from tremula.frontends.tensorflow.replicas.collectives import COLLECTIVE_ATTRIBUTE, GATHER, INDEX
+from tremula.frontends.tensorflow.replicas.collectives import COLLECTIVE_ATTRIBUTE, COUNT, GATHER, INDEX
 
 
 def check_training(graph: Any, replicas: int) -> None:
@@ -86,7 +86,7 @@ def _outside(tensor: Any) -> Any:
 
 def _adds_over_replicas(graph: Any, known: Analysis) -> bool:
     for op in graph.get_operations():
-        if is_collective(op) and not attribute(op, COLLECTIVE_ATTRIBUTE).startswith((INDEX, GATHER)):
+        if is_collective(op) and not attribute(op, COLLECTIVE_ATTRIBUTE).startswith((INDEX, GATHER, COUNT)):
             return True
         if any(_adds_over_replicas(inner, known) for inner in known.graphs(op)):
             return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from tremula.frontends.tensorflow.estimators import graph_checks, inputs, update
 from tremula.frontends.tensorflow.estimators.run_config import IPURunConfig, RunConfig
 from tremula.frontends.tensorflow.feeds.infeed import IPUInfeedQueue
 from tremula.frontends.tensorflow.feeds.outfeed import IPUOutfeedMode, IPUOutfeedQueue
-from tremula.frontends.tensorflow.replicas import collectives, context
+from tremula.frontends.tensorflow.replicas import collectives
 
 CPU = "/device:CPU:0"
 
@@ -97,26 +97,8 @@ class ModelCall:
         return step() if count == 1 else loops.repeat(count, step)
 
     def compiled(self, program: Callable[[], Any]) -> Any:
-        """The results of a program of the device, in the graph of the session.
-
-        Raises:
-            NotImplementedError: the program is spread over IPUs of another device than the first.
-        """
-        with self._device(), scopes.ipu_scope(self.ipus.device):
+        """The results of a program of the device, in the graph of the session."""
+        with scopes.ipu_scope(self.ipus.device):
             results = compiler.compile(program)
         variable_placement.move_variable_initialization_to_cpu()
         return results
-
-    @contextlib.contextmanager
-    def _device(self) -> Iterator[None]:
-        # by itself, the compiler counts the IPUs of the first device
-        if self.ipus.ordinal == 0:
-            yield
-            return
-        if self.ipus.num_shards > 1:
-            raise NotImplementedError(
-                f"A model that is spread over IPUs of {self.ipus.device} is not there yet in Tremula. Put its IPUs "
-                "first in auto_select_ipus, and set ordinal to 0."
-            )
-        with context.program(self.ipus.num_replicas, self.ipus.ordinal, exact=True):
-            yield

@@ -19,7 +19,7 @@ from tremula.frontends.tensorflow.keras.user_errors import at_line
 from tremula.frontends.tensorflow.legacy.labels import expand_1d
 from tremula.frontends.tensorflow.pipeline import accumulate
 from tremula.frontends.tensorflow.pipeline.enums import GradientAccumulationReductionMethod as Method
-from tremula.frontends.tensorflow.stock_keras import NAME, internal
+from tremula.frontends.tensorflow.stock_keras import NAME, internal, keras
 
 _data_adapter = internal("engine.data_adapter")
 _TFOptimizer = internal("optimizers.optimizer_v1").TFOptimizer
@@ -214,7 +214,7 @@ def _loss(model: Any, batch: Batch) -> tuple[Any, Any, Any]:
 
 def _metrics(model: Any, batch: Batch, outputs: Any, shown: bool) -> Any:
     x, y, sample_weight = batch
-    if shown:
+    if shown or type(model).compute_metrics is not keras.Model.compute_metrics:
         return model.compute_metrics(x, y, outputs, sample_weight)
     # Keras' own method without its results: to read the variables of metrics takes time in each step
     model.compiled_metrics.update_state(y, outputs, sample_weight)

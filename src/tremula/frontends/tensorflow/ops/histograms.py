@@ -58,10 +58,10 @@ def histogram_update(hist: Any, inputs: Any, levels: Any, absolute_of_input: boo
         raise ValueError(f"hist must be of float32 type, not {hist.dtype.name}.")
     _check_types(inputs, levels)
     _check_ranks("histogram_update", hist, inputs, levels)
-    counts, bounds = static_size(hist, 0), static_size(levels, 0)
-    if counts != bounds + 1:
+    bins, bounds = static_size(hist, 0), static_size(levels, 0)
+    if bins != bounds + 1:
         raise ValueError(
-            f"hist and levels shapes are incompatible: {bounds} levels need {bounds + 1} counts, and hist has {counts}."
+            f"hist and levels shapes are incompatible: {bounds} levels need {bounds + 1} counts, and hist has {bins}."
         )
     return hist + counts(inputs, levels, absolute_of_input)
 

@@ -96,8 +96,8 @@ def total_replica_count() -> int:
 
 
 def alone() -> bool:
-    """Whether a program is being traced that has one replica and will have no more."""
-    return in_program() and replica_count() == 1
+    """Whether a program is being traced that has one replica, in one process, and will have no more."""
+    return in_program() and not decided_late() and total_replica_count() == 1
 
 
 def need_ipus(ipus: int) -> None:
