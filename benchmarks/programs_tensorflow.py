@@ -1,10 +1,14 @@
-"""Runs public TensorFlow 2 programs for IPUs, unchanged, on the installed package and tabulates the result.
+"""Runs public TensorFlow programs for IPUs, unchanged, on the installed package and tabulates the result.
 
-    python benchmarks/programs_tensorflow.py --mnist FOLDER [--examples FOLDER] [--labs FOLDER] [--page PAGE]
+    python benchmarks/programs_tensorflow.py --mnist FOLDER [--examples FOLDER] [--labs FOLDER] [--tutorials1 FOLDER]
+        [--cosmoflow30 FOLDER] [--cosmoflow25 FOLDER] [--page PAGE]
 
 --examples is the `tutorials` folder of a checkout of the vendor's examples, --labs a checkout of the workshop
-happidence1/IPU-Training, --mnist a folder with the four files of MNIST. Each program is copied to a scratch folder and
-runs there with a home of its own, data in place of downloads (program_aids/keras_data.py) and a time limit.
+happidence1/IPU-Training, --tutorials1 a checkout of the vendor's tutorials, branch sdk-release-2.5, for those of
+TensorFlow 1. The CosmoFlow folders are `ai_for_simulation/cosmoflow/tensorflow1` of tag v3.0.0 of the examples and
+`code_examples/tensorflow/cosmoflow` of tag v2.5.0. Programs for TensorFlow 1 get TREMULA_TENSORFLOW=1. --mnist is a
+folder with the four files of MNIST. Each program is copied to a scratch folder and runs there with a home of its own,
+data in place of downloads (program_aids/keras_data.py) and a time limit.
 """
 
 from __future__ import annotations
@@ -25,12 +29,16 @@ from dataclasses import dataclass
 from programs import ENDED, NOTES, stop
 
 HERE = pathlib.Path(__file__).resolve().parent
+#: checkouts whose programs are for TensorFlow 1
+TENSORFLOW_1 = ("tutorials1", "cosmoflow30", "cosmoflow25")
 HEAD = """# TensorFlow programs
 
 Written by `python benchmarks/programs_tensorflow.py`; the notes below the table are written by hand. The programs are
-the TensorFlow 2 ones of the vendor's public examples (`tutorials` of github graphcore/examples) and the Keras labs of
-github happidence1/IPU-Training. Their files are not changed. Data stands in place of what they would download: MNIST
-from files, random images for CIFAR-10 and random reviews for IMDB.
+the TensorFlow 2 ones of the vendor's public examples (`tutorials` of github graphcore/examples), the Keras labs of
+github happidence1/IPU-Training, the TensorFlow 1 ones of github graphcore/tutorials (branch sdk-release-2.5), and
+CosmoFlow (github graphcore/examples, tags v3.0.0 and v2.5.0). Programs for TensorFlow 1 run with
+`TREMULA_TENSORFLOW=1`. Long trainings are shortened by the programs' own arguments. Their files are not changed. Data
+stands in place of what they would download: MNIST from files, random images for CIFAR-10 and random reviews for IMDB.
 
 *Runs to the end* means exit code 0. It does not say that the numbers are right; the tests do that. Accuracies and times
 say nothing about an IPU.
@@ -45,7 +53,7 @@ class Program:
     """One program of the list.
 
     Attributes:
-        source: which checkout it is in: examples or labs.
+        source: which checkout it is in.
         script: its path there.
         arguments: as they are given.
         reason: why it does not run, if that is known.
@@ -93,6 +101,7 @@ def run(
             "TREMULA_MNIST": str(mnist),
             "TREMULA_STATE_DIR": str(scratch / "state"),
             "MPLBACKEND": "Agg",
+            "TREMULA_TENSORFLOW": "1" if program.source in TENSORFLOW_1 else "2",
             "TF_CPP_MIN_LOG_LEVEL": "2",
         }
         started = time.monotonic()
@@ -138,11 +147,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--examples", type=pathlib.Path, help="the examples' `tutorials` folder")
     parser.add_argument("--labs", type=pathlib.Path, help="checkout of the workshop")
+    for source in TENSORFLOW_1:
+        parser.add_argument(f"--{source}", type=pathlib.Path, help="programs for TensorFlow 1: see above")
     parser.add_argument("--only", default="", help="only programs whose path contains this")
     parser.add_argument("--logs", type=pathlib.Path, default=pathlib.Path("program-logs"))
     parser.add_argument("--page", type=pathlib.Path, help="write the table to this Markdown file")
     options = parser.parse_args(arguments)
-    folders = {"examples": options.examples, "labs": options.labs}
+    folders = {source: getattr(options, source) for source in ("examples", "labs", *TENSORFLOW_1)}
     options.logs.mkdir(parents=True, exist_ok=True)
     listed = tomllib.loads((HERE / "programs_tensorflow.toml").read_text())
     programs = [Program(source, **entry) for source, entries in listed.items() for entry in entries]
