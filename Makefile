@@ -22,7 +22,7 @@ MINUTES ?= 10
 SEED ?= 0
 TARGETS ?=
 
-.PHONY: help demo test test-tensorflow test-tensorflow-newest test-slow fuzz test-hosts test-oldest browser lint lock format conformance \
+.PHONY: help demo test test-tensorflow test-tensorflow-newest test-slow fuzz fuzz-tensorflow test-hosts test-oldest browser lint lock format conformance \
 	conformance-tensorflow clean
 .DEFAULT_GOAL := help
 
@@ -58,6 +58,10 @@ test-slow: $(VENV)/.dev $(TENSORFLOW)/.dev browser ## run the slow tests as well
 # Mutated files of every kind that is read, kills and interrupts, in child processes; a short form is part of `make test`.
 fuzz: $(VENV)/.dev ## try hostile files, kills, interrupts: make fuzz MINUTES=10 SEED=0 TARGETS=exports,profiles
 	$(BIN)/python -m fuzz --minutes $(MINUTES) --seed $(SEED) $(if $(TARGETS),--targets $(TARGETS))
+
+CASES ?= 200
+fuzz-tensorflow: $(TENSORFLOW)/.dev ## kill instances that train a TensorFlow model: make fuzz-tensorflow CASES=200 SEED=0
+	$(TENSORFLOW)/bin/python -m fuzz --targets tensorflow_kills --cases $(CASES) --seed $(SEED)
 
 # Hosts are network namespaces with an SSH server each; programs are started there by Open MPI.
 test-hosts: $(VENV)/.dev ## run poprun on several hosts (root; installs Open MPI and an SSH server)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fuzz.runner import Run
 from fuzz.tally import print_summary
-from fuzz.targets import TARGETS
+from fuzz.targets import ALL_TARGETS, TARGETS
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -22,13 +22,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--cases", type=int, help="stop after this many cases of each target")
     parser.add_argument("--seed", type=int, default=0, help="of the mutations (default 0)")
-    parser.add_argument("--targets", default=",".join(TARGETS), help=f"some of {', '.join(TARGETS)}")
+    parser.add_argument("--targets", default=",".join(TARGETS), help=f"some of {', '.join(ALL_TARGETS)}")
     parser.add_argument("--keep", type=Path, help="folder for the files of cases that ended a process")
     options = parser.parse_args(arguments)
     names = options.targets.split(",")
-    unknown = sorted(set(names) - set(TARGETS))
+    unknown = sorted(set(names) - set(ALL_TARGETS))
     if unknown:
-        parser.error(f"there is no target {', '.join(unknown)}; there are {', '.join(TARGETS)}")
+        parser.error(f"there is no target {', '.join(unknown)}; there are {', '.join(ALL_TARGETS)}")
     minutes = options.minutes if options.minutes or options.cases else 10.0
     runs = [Run(name, options.seed, options.keep) for name in names]
     interrupted = False

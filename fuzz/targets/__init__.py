@@ -24,12 +24,14 @@ _MODULES = {
     "kills": "kills",
     "interrupts": "interrupts",
 }
+#: targets that need more than the environment of the tests
+_ON_REQUEST = {"tensorflow_kills": "tensorflow_kills"}
 
 
 def _maker(name: str) -> Callable[[], Target | Events]:
     def made() -> Target | Events:
         target: Target | Events = getattr(
-            importlib.import_module(f"fuzz.targets.{_MODULES[name]}"), name.upper()
+            importlib.import_module(f"fuzz.targets.{(_MODULES | _ON_REQUEST)[name]}"), name.upper()
         )
         return target
 
@@ -37,12 +39,14 @@ def _maker(name: str) -> Callable[[], Target | Events]:
 
 
 TARGETS: dict[str, Callable[[], Target | Events]] = {name: _maker(name) for name in _MODULES}
+#: with those that run on request only
+ALL_TARGETS = TARGETS | {name: _maker(name) for name in _ON_REQUEST}
 
 
 def find(name: str) -> Target | Events:
     """A target by its name, or one from elsewhere by `module:NAME`."""
     module, colon, attribute = name.partition(":")
     if not colon:
-        return TARGETS[name]()
+        return ALL_TARGETS[name]()
     target: Target | Events = getattr(importlib.import_module(module), attribute)
     return target

@@ -129,7 +129,7 @@ def kill_holder(rng: random.Random) -> str:
     else:
         with _forked(lambda tell: _hold(ipus, tell)):
             time.sleep(rng.uniform(0, _HOLDING_SECONDS))
-    _take_all()
+    take_all()
     return "holders"
 
 
@@ -168,7 +168,7 @@ def kill_run(program: Path, place: Path, rng: random.Random) -> str:
         os.kill(worker, signal.SIGKILL)
         expected = 128 + signal.SIGKILL
     else:
-        os.kill(_instance(place / str(rng.randrange(2)), run), signal.SIGKILL)
+        os.kill(instance_process(place / str(rng.randrange(2)), run), signal.SIGKILL)
         expected = 128 + signal.SIGKILL
     code: int | None = None
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -178,7 +178,7 @@ def kill_run(program: Path, place: Path, rng: random.Random) -> str:
         raise LeftBehindError(f"{victim} killed: {'; '.join(left)}")
     said = (place / "output").read_text(errors="replace")[-200:]
     assert code == expected, f"{victim} killed: poprun ended with {code}: {said}"
-    _take_all()
+    take_all()
     return victim
 
 
@@ -190,7 +190,7 @@ def _worker(run: subprocess.Popen[bytes]) -> int:
     return int(found[0])
 
 
-def _instance(told: Path, run: subprocess.Popen[bytes]) -> int:
+def instance_process(told: Path, run: subprocess.Popen[bytes]) -> int:
     """The process of an instance, once it has attached."""
     while not told.exists():
         assert run.poll() is None, (told.parent / "output").read_text(errors="replace")[-300:]
@@ -198,7 +198,7 @@ def _instance(told: Path, run: subprocess.Popen[bytes]) -> int:
     return int(told.read_text())
 
 
-def _take_all() -> None:
+def take_all() -> None:
     """Take all IPUs of the system; an Error says who holds one."""
     from tremula.machine.attach import Attachment
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 from tensorflow.python import ipu
+
+import tremula
 
 FRONT_END = "tremula.frontends.tensorflow"
 SHIMS = ("tensorflow.python.ipu", "tensorflow.compiler.plugin", "keras.ipu", "ipu_tensorflow_addons")
@@ -50,3 +53,21 @@ def test_stock_version_is_kept() -> None:
 def test_what_is_not_there_yet_says_so_when_it_is_used() -> None:
     with pytest.raises(NotImplementedError, match="PopDistStrategy"):
         ipu.ipu_multi_worker_strategy.IPUMultiWorkerStrategy()
+
+
+def test_the_front_end_never_takes_the_interface_that_a_program_chose() -> None:
+    sources = Path(tremula.__file__).parents[1]
+    folders = (
+        "tremula/frontends/tensorflow",
+        "tensorflow_ipu",
+        "keras_ipu",
+        "tensorflow_plugin",
+        "ipu_tensorflow_addons",
+    )
+    found = [
+        path
+        for folder in folders
+        for path in (sources / folder).rglob("*.py")
+        if re.search(r"^\s*(import tensorflow as|from tensorflow import)", path.read_text(), re.MULTILINE)
+    ]
+    assert found == []

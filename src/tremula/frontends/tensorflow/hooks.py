@@ -41,8 +41,10 @@ class Hook:
 _HERE = "tremula.frontends.tensorflow"
 HOOKS = (
     Hook(
-        "tf.config.set_soft_device_placement, tensorflow.python.client.session.BaseSession.__init__",
-        "stock TensorFlow has no device IPU; with soft placement, its ops run on the CPU, also in sessions",
+        "tf.config.set_soft_device_placement, tensorflow.python.client.session.BaseSession: __init__, _extend_graph, "
+        "_do_run",
+        "stock TensorFlow has no device IPU; with soft placement, its ops run on the CPU, also in sessions; compiled "
+        "programs get their replicas before a session takes them over, and need the device when they run",
         f"{_HERE}.sessions",
     ),
     Hook(
