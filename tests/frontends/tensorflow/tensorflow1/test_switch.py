@@ -130,3 +130,14 @@ def test_without_the_switch_tensorflow_is_as_it_is(tmp_path: Path) -> None:
         "assert tf.executing_eagerly() and not hasattr(tf, 'placeholder')\n"
     )
     assert run(program, tmp_path)[0] == 0
+
+
+def test_exports_for_serving_need_eager_execution(tmp_path: Path) -> None:
+    program = (
+        "import tensorflow as tf; from tensorflow.python import ipu\n"
+        "ipu.serving.export_single_step(lambda x: x, 'model', 1)\n"
+    )
+    code, _, error = run(program, tmp_path, switch="1")
+    assert code == 1
+    assert "NotImplementedError: Models are exported for serving in programs with eager execution only" in error
+    assert not (tmp_path / "model").exists()

@@ -97,11 +97,17 @@ class Steps:
 
 
 def check_folder(export_dir: str | os.PathLike[str], purge: bool) -> None:
-    """Refuse a folder that is not empty, unless it may be emptied.
+    """Refuse a folder that is not empty, unless it may be emptied, and a process that cannot export.
 
     Raises:
         ValueError: it is not empty.
+        NotImplementedError: eager execution is turned off.
     """
+    if not tf.executing_eagerly():
+        raise NotImplementedError(
+            "Models are exported for serving in programs with eager execution only. Save the weights (tf.train.Saver), "
+            "and export the model in a program for TensorFlow 2."
+        )
     if not purge and os.path.isdir(export_dir) and os.listdir(export_dir):
         raise ValueError(
             f"The directory {os.fspath(export_dir)!r} is not empty. Choose another one, or set purge_export_dir=True."
