@@ -83,7 +83,7 @@ with strategy.scope():
     initial = tf.keras.initializers.Constant(0.5 + instance)
     model = tf.keras.Sequential([tf.keras.Input(({FEATURES},)),
                                  tf.keras.layers.Dense(1, use_bias=False, kernel_initializer=initial)])
-    model.compile(tf.keras.optimizers.SGD({RATE}), "mse", steps_per_execution=2)
+    model.compile(tf.keras.optimizers.SGD({RATE}), "mse", metrics=["mae"], steps_per_execution=2)
     dataset = tf.data.Dataset.from_tensor_slices((own_x.reshape(-1, {FEATURES}), own_y.reshape(-1, 1)))
     model.fit(dataset.batch(size, drop_remainder=True), verbose=0)
     save("keras", model.get_weights()[0])

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import tensorflow.compat.v2 as tf
-from tensorflow.python.ops import gen_resource_variable_ops
+from tensorflow.python.ops import gen_resource_variable_ops, resource_variable_ops
 
 from tremula.frontends.tensorflow.stock_keras import internal
 
@@ -31,5 +31,6 @@ def _plain(metric: Any) -> bool:
     kind = type(metric)
     inherited = kind.reset_state is _Metric.reset_state and kind.reset_states is _Metric.reset_states
     return inherited and all(
-        hasattr(variable, "handle") and variable.shape.rank == 0 for variable in metric.variables
+        isinstance(variable, resource_variable_ops.BaseResourceVariable) and variable.shape.rank == 0
+        for variable in metric.variables
     )
