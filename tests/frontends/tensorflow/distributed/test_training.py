@@ -103,6 +103,7 @@ with strategy.scope():
     strategy.run(train, args=(iter(dataset.batch(size, drop_remainder=True)), {STEPS}))
     save("loop", weights.numpy())
 
+model.evaluate(dataset.batch(size, drop_remainder=True), verbose=0)  # outside of the scope
 save("random", random_numbers(replicas))
 """
 )
