@@ -145,18 +145,23 @@ def _hold(ipus: int, tell: Callable[[object], None]) -> None:
     time.sleep(60)
 
 
-def kill_run(program: Path, place: Path, rng: random.Random) -> str:
-    """Kill poprun, its worker, or one of its two instances."""
-    mark = f"fuzz-{secrets.token_hex(8)}"
+def start_run(program: Path, place: Path, mark: str) -> subprocess.Popen[bytes]:
+    """Start two instances of a program; what they print is in the file `output`."""
     command = [sys.executable, "-m", "tremula.launch", "--num-instances", "2", "--num-replicas", "2"]
     with open(place / "output", "wb") as output:
-        run = subprocess.Popen(
+        return subprocess.Popen(
             [*command, sys.executable, str(program), str(place)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             env={**os.environ, "FUZZ_CASE": mark},
         )
+
+
+def kill_run(program: Path, place: Path, rng: random.Random) -> str:
+    """Kill poprun, its worker, or one of its two instances."""
+    mark = f"fuzz-{secrets.token_hex(8)}"
+    run = start_run(program, place, mark)
     victim = rng.choice(("poprun", "worker", "instances"))
     if victim == "poprun":
         time.sleep(rng.uniform(0, _LAUNCHING_SECONDS))

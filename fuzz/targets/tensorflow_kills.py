@@ -13,7 +13,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 
 from fuzz import processes
 from fuzz.target import Events, LeftBehindError
-from fuzz.targets.kills import instance_process, take_all
+from fuzz.targets.kills import instance_process, start_run, take_all
 
 #: from the start of an instance to its end at the latest
 _TRAINING_SECONDS = 10.0
@@ -87,15 +86,7 @@ def begin(folder: Path) -> Callable[[int, random.Random], str]:
 def kill_instance(program: Path, place: Path, rng: random.Random, tf: Any) -> str:
     """Kill one of two instances."""
     mark = f"fuzz-{secrets.token_hex(8)}"
-    command = [sys.executable, "-m", "tremula.launch", "--num-instances", "2", "--num-replicas", "2"]
-    with open(place / "output", "wb") as output:
-        run = subprocess.Popen(
-            [*command, sys.executable, str(program), str(place)],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            env={**os.environ, "FUZZ_CASE": mark},
-        )
+    run = start_run(program, place, mark)
     number = rng.randrange(2)
     victim = instance_process(place / str(number), run)
     time.sleep(rng.uniform(0, _TRAINING_SECONDS))

@@ -139,5 +139,7 @@ def test_exports_for_serving_need_eager_execution(tmp_path: Path) -> None:
     )
     code, _, error = run(program, tmp_path, switch="1")
     assert code == 1
-    assert "NotImplementedError: Models are exported for serving in programs with eager execution only" in error
+    assert (
+        "NotImplementedError: Models are exported for serving in programs with eager execution only" in error
+    )
     assert not (tmp_path / "model").exists()
