@@ -121,13 +121,14 @@ def name_program(name: str, ordinal: int = 0) -> None:
         meter.loaded(model=name)
 
 
-def wrapped(name: str, kind: str = KIND) -> Entry:
-    """Note a model or function that is to run on the device. At the end of the process it is reported if it never did.
+def wrapped(name: str, kind: str = KIND, never_ran: str = NEVER_RAN) -> Entry:
+    """Note a model or function that is to run on the device. At the end of the process it is reported if it never did,
+    in the words `never_ran`.
 
     The owner keeps the entry and calls `entry.executed(calls, samples, seconds)` after each run, or `ran` of it.
     """
     entry = ledger.wrapped(kind, name)
-    entry.never_ran = NEVER_RAN
+    entry.never_ran = never_ran
     return entry
 
 

@@ -23,6 +23,11 @@ WORDS = DeviceWords(
 )
 
 #: said at the end of a program of a model that never ran; the record of runs holds 200 characters
+#: how programs of sessions are called in the record of a process
+COMPILED_KIND = "ipu_compiler.compile"
+COMPILED_NEVER_RAN = (
+    "was compiled for an IPU but no session ran it; fetch what depends on its results with Session.run"
+)
 NEVER_RAN = (
     "was made in an IPUStrategy scope but never ran there: its numbers came from plain TensorFlow on the host; call "
     "its fit, evaluate or predict, or strategy.run, inside the scope"

@@ -143,3 +143,19 @@ def test_exports_for_serving_need_eager_execution(tmp_path: Path) -> None:
         "NotImplementedError: Models are exported for serving in programs with eager execution only" in error
     )
     assert not (tmp_path / "model").exists()
+
+
+def test_a_compiled_program_that_no_session_ran_is_reported(tmp_path: Path) -> None:
+    program = (
+        "import tensorflow as tf; from tensorflow.python import ipu\n"
+        "def my_net(x): return x + 1\n"
+        "with ipu.scopes.ipu_scope('/device:IPU:0'):\n"
+        "    out = ipu.ipu_compiler.compile(my_net, [tf.constant(1.0)])\n"
+    )
+    environment = os.environ.pop("TREMULA_SUMMARY", None)
+    try:
+        _, _, error = run(program, tmp_path, switch="1")
+    finally:
+        if environment is not None:
+            os.environ["TREMULA_SUMMARY"] = environment
+    assert "my_net was compiled for an IPU but no session ran it" in error

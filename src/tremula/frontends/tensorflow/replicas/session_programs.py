@@ -18,6 +18,7 @@ import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow import devices, executable_cache, random_seed
 from tremula.frontends.tensorflow.config import active
+from tremula.frontends.tensorflow.dialect import COMPILED_KIND, COMPILED_NEVER_RAN
 from tremula.frontends.tensorflow.replicas import context, instances
 from tremula.frontends.tensorflow.replicas.analysis import Analysis, is_compiled
 from tremula.frontends.tensorflow.replicas.lowering import build_function
@@ -56,7 +57,7 @@ class SessionProgram:
     def __init__(self, call: Any, concrete: Any, traced: context.Program, name: str) -> None:
         self.call = call
         self.ordinal = traced.ordinal
-        self.entry = devices.wrapped(name)
+        self.entry = devices.wrapped(name, COMPILED_KIND, COMPILED_NEVER_RAN)
         self._concrete = concrete
         self._ipus = traced.ipus
         self._infeeds = traced.infeeds
