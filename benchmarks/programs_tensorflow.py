@@ -94,7 +94,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix="program-", ignore_cleanup_errors=True) as folder:
         scratch = pathlib.Path(folder)
         script = pathlib.Path(program.script)
-        work = scratch / script.parent.name
+        work = scratch / (script.parent.name or "program")
         shutil.copytree((checkout / script).parent, work)
         environment = os.environ | {
             "HOME": str(scratch),
