@@ -230,7 +230,8 @@ def read_report(report: pathlib.Path, result: FileResult) -> FileResult:
 def reason_for(result: FileResult, method: str, reasons: dict[str, dict[str, str]]) -> str:
     """The known reason why a method fails, else the first line of its message."""
     message = result.failures[method]
-    for key in (f"{result.suite}/{result.name}", "messages"):
+    of_both = result.suite.partition(",")[0]  # reasons of a file hold for both branches
+    for key in (f"{result.suite}/{result.name}", f"{of_both}/{result.name}", "messages"):
         for part, reason in reasons.get(key, {}).items():
             if part in (message if key == "messages" else method):
                 return reason

@@ -159,3 +159,24 @@ def test_a_compiled_program_that_no_session_ran_is_reported(tmp_path: Path) -> N
         if environment is not None:
             os.environ["TREMULA_SUMMARY"] = environment
     assert "my_net was compiled for an IPU but no session ran it" in error
+
+
+@pytest.mark.parametrize(("switch", "kind"), [("1", "list"), ("2", "ndarray")])
+def test_the_only_output_of_a_pipeline_is_as_in_the_package_that_was_chosen(
+    switch: str, kind: str, tmp_path: Path
+) -> None:
+    program = (
+        "import tensorflow.compat.v1 as tf; from tensorflow.python import ipu\n"
+        "tf.disable_v2_behavior()\n"
+        "outfeed = ipu.ipu_outfeed_queue.IPUOutfeedQueue()\n"
+        "stages = [lambda x: x + 1, lambda x: x * 2]\n"
+        "def net(x): return ipu.pipelining_ops.pipeline(stages, 4, inputs=[x], outfeed_queue=outfeed)\n"
+        "with ipu.scopes.ipu_scope('/device:IPU:0'):\n"
+        "    run = ipu.ipu_compiler.compile(net, [tf.constant(1.0)])\n"
+        "results = outfeed.dequeue()\n"
+        "config = ipu.config.IPUConfig(); config.auto_select_ipus = 2; config.configure_ipu_system()\n"
+        "with tf.Session() as session:\n"
+        "    session.run(run); print(type(session.run(results)).__name__)\n"
+    )
+    code, out, error = run(program, tmp_path, switch=switch)
+    assert (code, out) == (0, f"{kind}\n"), error

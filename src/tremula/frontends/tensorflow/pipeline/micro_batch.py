@@ -15,6 +15,7 @@ from typing import Any
 import tensorflow.compat.v2 as tf
 
 from tremula import log
+from tremula.frontends.tensorflow import tensorflow1
 from tremula.frontends.tensorflow.feeds.infeed import body_arguments
 from tremula.frontends.tensorflow.ops import internal
 from tremula.frontends.tensorflow.pipeline import accumulate, facts, optimizer_kinds, stages
@@ -133,7 +134,9 @@ class MicroBatch:
         if self._arguments.accumulate_outfeed:
             self._accumulate_outputs(to_list(outputs))
         else:
-            queue.enqueue(outputs if isinstance(outputs, (dict, tf.Tensor)) else stages.as_arguments(outputs))
+            # with the package for TensorFlow 1, one output alone is a list too
+            as_it_is = dict if tensorflow1.switched_on() else (dict, tf.Tensor)
+            queue.enqueue(outputs if isinstance(outputs, as_it_is) else stages.as_arguments(outputs))
 
     def _backward(self, outputs: Any) -> tuple[OptimizerFunctionOutput, list[Any], Any]:
         """Gradients of all variables: pairs, and captured gradients if there are any."""

@@ -11,8 +11,7 @@ import sys
 from typing import Any
 
 from tremula import log
-from tremula.frontends.tensorflow.tensorflow1 import SWITCH
-from tremula.settings.environment import env
+from tremula.frontends.tensorflow.tensorflow1 import SWITCH, switched_on
 
 _NO_NAME = re.compile(r"module 'tensorflow(?:\._api\.v2)?\.?([\w.]*)' has no attribute '(\w+)'")
 #: what TensorFlow says to programs that build graphs and run sessions, in its own words
@@ -28,7 +27,7 @@ _watching = False
 
 def hint(error: BaseException) -> str:
     """What to say about `error` if the program is one for TensorFlow 1; else nothing."""
-    if env.get(SWITCH) == "1":
+    if switched_on():
         return ""
     text = str(error)
     if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("tensorflow.contrib"):
