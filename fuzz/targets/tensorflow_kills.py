@@ -121,4 +121,4 @@ def _check_newest(place: Path, tf: Any) -> bool:
     return True
 
 
-TENSORFLOW_KILLS = Events("tensorflow_kills", make, begin, batch=1000)
+TENSORFLOW_KILLS = Events("tensorflow_kills", make, begin, batch=4)
