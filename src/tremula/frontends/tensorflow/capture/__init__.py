@@ -1,0 +1,1 @@
+"""Traced graphs as a flat list of nodes, for the chip model."""
