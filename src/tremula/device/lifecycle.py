@@ -13,15 +13,14 @@ from tremula import log
 from tremula.device import counters
 from tremula.device.compile_lock import compile_lock
 from tremula.device.connection import DeviceConnection
+from tremula.device.look import look
 from tremula.device.metering import Array, CallMeter
-from tremula.device.profile import ProfileFile
 from tremula.device.progress import CompileProgress, ProgressBar
 from tremula.device.random_words import RandomWords
-from tremula.device.settings import DeviceSettings, DeviceWords, Line, allows_out_of_memory
+from tremula.device.settings import DeviceSettings, DeviceWords, Line
 from tremula.device.whole_call import WholeCall
 from tremula.errors import Error
 from tremula.execute.executable import Executable, TurnTimes
-from tremula.settings.environment import env
 from tremula.telemetry import ledger
 
 if TYPE_CHECKING:
@@ -157,23 +156,11 @@ class DeviceProgram(Generic[Program]):
     def _look(self, steps: CompileSteps[Program]) -> None:
         """Have the chip model look at the program, outside the lock; it may refuse one that would not fit."""
         self.modelled = None
-        profile = ProfileFile(self.settings)
-        if env.get("TREMULA_CHIP_MODEL") == "off":
-            profile.refuse_without_chip_model()
-            self.ledger.unprofiled(profile.problem)
-            return
         try:
-            self.modelled = steps.model(self.compiled)
-            self.modelled.look_at_compilation(
-                allow_out_of_memory=allows_out_of_memory(self.settings.engine_options),
-                profile=profile.write(self.modelled, steps.advise),
-            )
+            self.modelled = look(self.settings, lambda: steps.model(self.compiled), steps.advise, self.ledger)
         except Error:
-            self.program = self.modelled = None
+            self.program = None
             raise
-        finally:
-            self.ledger.unprofiled(profile.problem)
-        self.ledger.foreseen(self.modelled.brief())
 
     def attach(self, load: Callable[[], None]) -> None:
         """Take a device again and put the program and the host's state on it; `load` copies the latter."""

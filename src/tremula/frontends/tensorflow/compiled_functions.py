@@ -31,7 +31,11 @@ def install() -> None:
             return stock(self, *args, **kwargs)
         program = getattr(self, _PROGRAM, None)
         if program is None:
-            program = DeviceFunction(self.python_function, ordinal=device.device_index or 0)
+            program = DeviceFunction(
+                self.python_function,
+                ordinal=device.device_index or 0,
+                label=getattr(self.python_function, "__name__", "function"),
+            )
             setattr(self, _PROGRAM, program)
         return program(*args, **kwargs)
 

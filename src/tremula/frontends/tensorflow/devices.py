@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v2 as tf
 
@@ -24,6 +24,9 @@ from tremula.machine import device_ids, systems
 from tremula.machine.occupancy import current_occupancy
 from tremula.telemetry import ledger
 from tremula.telemetry.run_record import Entry
+
+if TYPE_CHECKING:
+    from tremula.device.chip_model import ModelledRun
 
 _CONNECTIONS = {
     "ALWAYS": Connection.ALWAYS,
@@ -106,12 +109,18 @@ def attached(ordinal: int = 0) -> bool:
 
 
 def count_run(
-    ordinal: int = 0, seconds: float = 0.0, samples: int = 0, sent: int = 0, fetched: int = 0
+    ordinal: int = 0, seconds: float = 0.0, samples: int = 0, modelled: ModelledRun | None = None
 ) -> None:
-    """Count a run for `gc-monitor` and its like: its time on the host, samples, and bytes to and from the device."""
+    """Count a run for `gc-monitor` and its like: its time on the host, samples, and modelled cycles if there are any."""
     meter = _held[ordinal].meter if ordinal < len(_held) else None
-    if meter is not None:
-        meter.called(seconds, samples=samples, sent=sent, fetched=fetched)
+    if meter is None:
+        return
+    found = None if modelled is None else modelled.known
+    if modelled is None or found is None:
+        meter.called(seconds, samples=samples)
+        return
+    cycles = float(modelled.cycles_per_call())
+    meter.called(seconds, samples=samples, cycles=cycles, modelled_seconds=cycles / found.chip.clock_hz)
 
 
 def name_program(name: str, ordinal: int = 0) -> None:
@@ -132,11 +141,17 @@ def wrapped(name: str, kind: str = KIND, never_ran: str = NEVER_RAN) -> Entry:
     return entry
 
 
-def ran(entry: Entry, ordinal: int = 0, seconds: float = 0.0, samples: int = 0) -> None:
+def ran(
+    entry: Entry,
+    ordinal: int = 0,
+    seconds: float = 0.0,
+    samples: int = 0,
+    modelled: ModelledRun | None = None,
+) -> None:
     """Count a run of a wrapped program in the record of this process and on its device."""
     entry.ipus = _held[ordinal].ipus_used if ordinal < len(_held) else 1
     entry.executed(1, samples, seconds)
-    count_run(ordinal, seconds, samples)
+    count_run(ordinal, seconds, samples, modelled)
 
 
 def _listed(ipus: Any) -> list[int]:

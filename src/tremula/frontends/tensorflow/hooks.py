@@ -64,6 +64,12 @@ HOOKS = (
         "enable_sharded_gradient_tape",
     ),
     Hook(
+        "tf.GradientTape.gradient, tensorflow.python.ops.gradients_util._GradientsHelper",
+        "ops that compute gradients are marked in the graph, for the chip model",
+        f"{_HERE}.pipeline.facts",
+        "mark_gradients",
+    ),
+    Hook(
         "names that TensorFlow 2.6 had",
         "functions that later releases moved to other modules are found where they were",
         f"{_HERE}.legacy.moved_names",
@@ -118,6 +124,13 @@ HOOKS = (
         "keras.layers.Layer.__init__, Node.__init__, Functional.__init__",
         "layers and calls of layers inside a PipelineStage scope know their stage, and functional models read them",
         f"{_HERE}.keras.stages",
+        with_strategy=True,
+    ),
+    Hook(
+        "keras.layers.Layer.__init__",
+        "layers know the line of the program that made them, for the chip model's reports",
+        f"{_HERE}.capture.layers",
+        "note_lines",
         with_strategy=True,
     ),
     Hook(

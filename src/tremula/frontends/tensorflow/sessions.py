@@ -98,7 +98,7 @@ def _run_programs_on_devices() -> None:
         results = stock(self, handle, target_list, fetch_list, feed_dict, options, run_metadata)
         seconds = perf_counter() - started
         for program in programs:
-            devices.ran(program.entry, program.ordinal, seconds / len(programs))
+            devices.ran(program.entry, program.ordinal, seconds / len(programs), modelled=program.modelled)
         return results
 
     session.BaseSession._do_run = do_run

@@ -124,7 +124,11 @@ class IPUExtendedV1(distribute_lib.StrategyExtendedV1):
         return known
 
     def _new_program(self, fn: Any) -> DeviceFunction:
-        return DeviceFunction(_python_function(fn) or fn, ordinal=self._container_strategy()._device_ordinal)
+        return DeviceFunction(
+            _python_function(fn) or fn,
+            ordinal=self._container_strategy()._device_ordinal,
+            label=getattr(fn, "__name__", "strategy.run"),
+        )
 
     def _reduce_to(self, reduce_op: Any, value: Any, destinations: Any, options: Any) -> Any:
         current = tf_device.DeviceSpec.from_string(device_util.current())

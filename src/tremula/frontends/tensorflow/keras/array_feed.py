@@ -14,6 +14,7 @@ from tensorflow.python.framework import composite_tensor, type_spec
 
 from tremula.frontends.tensorflow.feeds import checks
 from tremula.frontends.tensorflow.keras.user_errors import at_line
+from tremula.frontends.tensorflow.ops import facts
 from tremula.frontends.tensorflow.replicas import collectives, context
 
 
@@ -65,6 +66,7 @@ class ArrayFeed(composite_tensor.CompositeTensor):  # type: ignore[misc]
         taken = (
             self._gathered(number) if self._shuffle else [self._slice(part, number) for part in self._flat]
         )
+        facts.record(taken, feed="infeed")
         return tf.nest.pack_sequence_as(self._structure, taken)
 
     def _gathered(self, number: Any) -> list[Any]:

@@ -10,7 +10,7 @@ import functools
 import inspect
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v2 as tf
 
@@ -32,6 +32,9 @@ from tremula.frontends.tensorflow.keras.registry import KerasExtensions
 from tremula.frontends.tensorflow.keras.user_errors import at_line
 from tremula.frontends.tensorflow.replicas.variables import broadcast
 from tremula.frontends.tensorflow.stock_keras import internal
+
+if TYPE_CHECKING:
+    from tremula.device.chip_model import ModelledRun
 
 _training = internal("engine.training")
 _untracked = tf.__internal__.tracking.no_automatic_dependency_tracking
@@ -70,6 +73,8 @@ class KerasExtensionBase(KerasExtension, Configured, Exported, Options):
             self._functions: dict[Mode, Callable[[Any], Any]] = {}
             self._programs: dict[Any, Any] = {}
             self._outfeeds: dict[Mode, IPUOutfeedQueue] = {}
+            #: what the chip model found about each program that has run
+            self._modelled: dict[int, ModelledRun | None] = {}
 
     def _reset_compile_cache(self) -> None:
         self._reset_ipu_extension()
@@ -236,6 +241,8 @@ class KerasExtensionBase(KerasExtension, Configured, Exported, Options):
         one_by_one = self._gives_single_steps(mode) and isinstance(source, Execution)
         runnable = self._program(mode, replicas, steps, one_by_one)
         arguments = data, tf.constant(steps, tf.int32)
+        if id(runnable) not in self._modelled:
+            self._modelled[id(runnable)] = self._look(mode, runnable, arguments, replicas, steps)
         if not devices.require_device(ordinal):
             return _zeros(runnable.concrete(*arguments).structured_outputs)
         began = time.perf_counter()
@@ -251,8 +258,21 @@ class KerasExtensionBase(KerasExtension, Configured, Exported, Options):
                 self.train_tf_function = runnable._function(replicas)
         samples = source.samples if isinstance(source, Execution) else 1
         if self._ledger_entry is not None:
-            devices.ran(self._ledger_entry, ordinal, time.perf_counter() - began, samples)
+            seconds = time.perf_counter() - began
+            devices.ran(self._ledger_entry, ordinal, seconds, samples, self._modelled[id(runnable)])
         return _zeros(results) if active.use_synthetic_data("outfeed") else results
+
+    def _look(
+        self, mode: Mode, runnable: Any, arguments: Any, replicas: int, steps: int
+    ) -> ModelledRun | None:
+        """Answer questions about a program, and let the chip model look at it, before it first runs."""
+        from tremula.frontends.tensorflow.modelling.keras_subject import first_run
+
+        data = arguments[0]
+        specs = data.batch_spec if isinstance(data, ArrayFeed) else data.element_spec
+        self._register_for_report()
+        entry = self._ledger_entry
+        return first_run(self, mode, runnable.concrete(*arguments), specs, steps, replicas, entry)
 
     def _program(self, mode: Mode, replicas: int, steps: int, one_by_one: bool) -> Any:
         accumulation = pipeline_run.accumulation_steps(self, steps) if mode is Mode.FIT else 1

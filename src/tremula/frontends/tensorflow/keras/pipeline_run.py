@@ -143,7 +143,7 @@ def mark_backward_pass() -> None:
             name = name.rpartition("/")[0]
         if name:
             stage, ipus = forward[name].get_attr(_STAGE), sharding.get_sharding(forward[name]) or []
-            for key, value in facts._attributes(stage, ipus, "backward").items():
+            for key, value in facts._attributes(stage, ipus, facts.BACKWARD).items():
                 op._set_attr(key, value)
 
 

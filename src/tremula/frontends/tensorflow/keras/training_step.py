@@ -17,7 +17,7 @@ from tremula.frontends.tensorflow.gradient_capture import GradientCaptureContext
 from tremula.frontends.tensorflow.keras import pipeline_run
 from tremula.frontends.tensorflow.keras.user_errors import at_line
 from tremula.frontends.tensorflow.legacy.labels import expand_1d
-from tremula.frontends.tensorflow.pipeline import accumulate
+from tremula.frontends.tensorflow.pipeline import accumulate, facts
 from tremula.frontends.tensorflow.pipeline.enums import GradientAccumulationReductionMethod as Method
 from tremula.frontends.tensorflow.stock_keras import NAME, internal, keras
 
@@ -140,8 +140,9 @@ class Accumulation:
     def _combined(self, total: Any, gradient: Any, number: Any) -> Any:
         """An accumulator after one more gradient; only the rows that a sparse one has are touched."""
         if isinstance(gradient, tf.IndexedSlices) and self._method is not Method.RUNNING_MEAN:
-            rows = accumulate.scaled(gradient.values, self._method, number, self._count, total.dtype)
-            return tf.tensor_scatter_nd_add(total, gradient.indices[:, tf.newaxis], rows)
+            with facts.marked(facts.ACCUMULATE):
+                rows = accumulate.scaled(gradient.values, self._method, number, self._count, total.dtype)
+                return tf.tensor_scatter_nd_add(total, gradient.indices[:, tf.newaxis], rows)
         return accumulate.combined(total, accumulate.dense(gradient), self._method, number, self._count)
 
     def apply(self, totals: list[Any]) -> None:

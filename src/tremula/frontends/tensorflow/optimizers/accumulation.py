@@ -13,8 +13,8 @@ from tremula.frontends.tensorflow.optimizers.loop_state import current_loop
 from tremula.frontends.tensorflow.optimizers.mapping import CrossReplicaOptimizer
 from tremula.frontends.tensorflow.optimizers.wrapper import IpuOptimizer
 from tremula.frontends.tensorflow.pipeline import accumulate
+from tremula.frontends.tensorflow.pipeline import facts as pipeline_facts
 from tremula.frontends.tensorflow.pipeline.enums import GradientAccumulationReductionMethod as Method
-from tremula.frontends.tensorflow.pipeline.facts import ACCUMULATION
 
 
 class GradientAccumulationOptimizerV2(IpuOptimizer):
@@ -69,7 +69,7 @@ class GradientAccumulationOptimizerV2(IpuOptimizer):
             "offload_weight_update_variables": self._offload_weight_update_variables,
             "replicated_optimizer_state_sharding": self._replicated_optimizer_state_sharding,
         }
-        return facts.record(operation, **{ACCUMULATION: options})
+        return facts.record(operation, **{pipeline_facts.ACCUMULATION: options})
 
 
 class CrossReplicaGradientAccumulationOptimizerV2(IpuOptimizer):
@@ -216,10 +216,11 @@ def accumulate_and_apply(
                 continue
             kind = accumulate.accumulator_dtype(variable, dtype)
             state = loop.state(variable.shape, kind)
-            if method is Method.RUNNING_MEAN:
-                state.assign(accumulate.combined(state.read(), gradient, method, number, count))
-            else:
-                state.assign_add(accumulate.scaled(gradient, method, number, count, kind))
+            with pipeline_facts.marked(pipeline_facts.ACCUMULATE):
+                if method is Method.RUNNING_MEAN:
+                    state.assign(accumulate.combined(state.read(), gradient, method, number, count))
+                else:
+                    state.assign_add(accumulate.scaled(gradient, method, number, count, kind))
             states.append(state)
 
     def update() -> Any:
@@ -234,7 +235,10 @@ def accumulate_and_apply(
                 state.assign(tf.zeros_like(state.read()))
         return tf.constant(True)
 
-    return tf.cond(tf.equal(number, count - 1), update, lambda: tf.constant(False)).op
+    done = tf.cond(tf.equal(number, count - 1), update, lambda: tf.constant(False)).op
+    branch = done.inputs[0].op if done.type == "Identity" else done
+    facts.record(branch, **{pipeline_facts.UPDATE_EVERY: count})
+    return done
 
 
 def _check_iterations(count: int) -> list[Any]:

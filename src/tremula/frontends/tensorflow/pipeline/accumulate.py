@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow.compat.v2 as tf
 
+from tremula.frontends.tensorflow.pipeline import facts
 from tremula.frontends.tensorflow.pipeline.enums import GradientAccumulationReductionMethod as Method
 
 
@@ -47,8 +48,9 @@ def scaled(gradient: Any, method: Method, number: Any, count: Any, dtype: Any) -
 
 def combined(accumulator: Any, gradient: Any, method: Method, number: Any, count: Any) -> Any:
     """The accumulator after micro-batch `number` of `count`."""
-    addend = scaled(gradient, method, number, count, accumulator.dtype)
-    if method is Method.RUNNING_MEAN:
-        n = tf.cast(number, tf.float32)
-        accumulator = accumulator * tf.cast(n * (1.0 / (n + 1.0)), accumulator.dtype)
-    return accumulator + addend
+    with facts.marked(facts.ACCUMULATE):
+        addend = scaled(gradient, method, number, count, accumulator.dtype)
+        if method is Method.RUNNING_MEAN:
+            n = tf.cast(number, tf.float32)
+            accumulator = accumulator * tf.cast(n * (1.0 / (n + 1.0)), accumulator.dtype)
+        return accumulator + addend

@@ -4,7 +4,8 @@
 |---|---|---|
 | `_XlaSharding` | ops of forward and backward stages | the IPUs of the stage (`sharding.get_sharding`) |
 | `_tremula_stage` | ops of forward and backward stages | number of the stage, from 0 |
-| `_tremula_pass` | ops of forward and backward stages, ops of the weight update | `forward`, `backward` or `update` |
+| `_tremula_pass` | ops of stages, gradients, their accumulation, updates | `forward`, `backward`, `accumulate`, `update` |
+| `_tremula_update_every` | the branch of an accumulating optimizer | how many iterations make one update |
 | `_tremula_recomputation_checkpoint` | ops of `recomputation_checkpoint` | True |
 | `_tremula_pipeline` | the operation that `pipeline` gives | JSON: schedule, placement, options |
 | `_tremula_accumulation` | the operation of an accumulating optimizer | JSON: micro-batches, options |
@@ -13,18 +14,22 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import tensorflow.compat.v2 as tf
+from tensorflow.python.eager import backprop
 from tensorflow.python.framework import ops
+from tensorflow.python.ops import gradients_util
 
 from tremula.frontends.tensorflow import sharding
 from tremula.frontends.tensorflow.ops import facts
 
 STAGE, PASS, PIPELINE, ACCUMULATION, OWN_STATE = "stage", "pass", "pipeline", "accumulation", "own_state"
-CHECKPOINT = "recomputation_checkpoint"
+CHECKPOINT, UPDATE_EVERY = "recomputation_checkpoint", "update_every"
+FORWARD, BACKWARD, ACCUMULATE, UPDATE = "forward", "backward", "accumulate", "update"
 
 
 @contextmanager
@@ -35,19 +40,41 @@ def stage(number: int, ipus: list[int]) -> Iterator[list[Any]]:
     graph = tf.compat.v1.get_default_graph()
     before = len(graph.get_operations())
     made: list[Any] = []
-    with graph._attr_scope(_attributes(number, ipus, "forward")):
+    with graph._attr_scope(_attributes(number, ipus, FORWARD)):
         yield made
     made.extend(graph.get_operations()[before:])
     for op in made:
         _mark_gradient(op, number, ipus)
 
 
-@contextmanager
-def update() -> Iterator[None]:
+def update() -> AbstractContextManager[None]:
     """While the weight update is traced."""
-    graph = tf.compat.v1.get_default_graph()
-    with graph._attr_scope(facts.attributes({PASS: "update"})):
+    return marked(UPDATE)
+
+
+@contextmanager
+def marked(kind: str) -> Iterator[None]:
+    """While ops of this pass are traced."""
+    if tf.executing_eagerly():
         yield
+        return
+    with tf.compat.v1.get_default_graph()._attr_scope(facts.attributes({PASS: kind})):
+        yield
+
+
+def mark_gradients() -> None:
+    """Let ops that compute gradients carry the mark of the backward pass."""
+    backprop.GradientTape.gradient = _marking(backprop.GradientTape.gradient)
+    gradients_util._GradientsHelper = _marking(gradients_util._GradientsHelper)
+
+
+def _marking(stock: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(stock)
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        with marked(BACKWARD):
+            return stock(*args, **kwargs)
+
+    return compute
 
 
 def _attributes(number: int, ipus: list[int], direction: str) -> dict[str, Any]:
@@ -75,4 +102,4 @@ def _mark_gradient(op: Any, number: int, ipus: list[int]) -> None:
     except LookupError:
         return
     if gradient is not None and not isinstance(gradient, _StageGradient):
-        op._gradient_function = _StageGradient(gradient, _attributes(number, ipus, "backward"))
+        op._gradient_function = _StageGradient(gradient, _attributes(number, ipus, BACKWARD))

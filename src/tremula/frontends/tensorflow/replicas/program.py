@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow.compat.v2 as tf
 
@@ -16,6 +16,10 @@ from tremula.frontends.tensorflow.replicas.analysis import Analysis, is_compiled
 from tremula.frontends.tensorflow.replicas.lowering import Lowering
 from tremula.frontends.tensorflow.replicas.variables import ReplicaVariable, give_own_stream, local_variable
 from tremula.frontends.tensorflow.static_shape import static_sizes
+
+if TYPE_CHECKING:
+    from tremula.device.chip_model import ModelledRun
+    from tremula.telemetry.run_record import Entry
 
 #: types that the device does not compute with
 REFUSED_TYPES = (tf.float64,)
@@ -33,6 +37,7 @@ class DeviceFunction:
         replicas: how many replicas run it; by default as many as the device has room for, at each call.
         ordinal: the number of the device.
         autograph: whether Python loops and branches of `function` become those of the graph.
+        label: what it is called in reports of the chip model; None: whoever made it reports it.
 
     A call raises a TypeError if an argument or result is of a type that the device lacks.
     """
@@ -44,11 +49,15 @@ class DeviceFunction:
         replicas: int | None = None,
         ordinal: int = 0,
         autograph: bool = True,
+        label: str | None = None,
     ) -> None:
         self._python_function = function
         self._replicas = replicas
         self._ordinal = ordinal
         self._autograph = autograph
+        self._label = label
+        self._entry: Entry | None = None
+        self._modelled: ModelledRun | None = None
         self._functions: dict[tuple[int, int], Any] = {}
         self._seeded = random_seed.generation()
         self._replicated: dict[int, tuple[Any, Any]] = {}
@@ -67,12 +76,25 @@ class DeviceFunction:
             return self._run(*args, **kwargs)
         if executable_cache.wanted():
             executable_cache.program_ready(self.concrete(*args, **kwargs), self.replicas)
+        if self._label is not None and self._entry is None:
+            self._look(self._label, self.concrete(*args, **kwargs).graph)
         if not devices.require_device(self._ordinal):
             return _zeros(self.concrete(*args, **kwargs))
         started = perf_counter()
         results = self._run(*args, **kwargs)
-        devices.count_run(self._ordinal, perf_counter() - started)
+        seconds = perf_counter() - started
+        if self._entry is not None:
+            devices.ran(self._entry, self._ordinal, seconds, modelled=self._modelled)
+        else:
+            devices.count_run(self._ordinal, seconds)
         return results
+
+    def _look(self, label: str, graph: Any) -> None:
+        """Answer questions about it, and let the chip model look at it, before it first runs."""
+        from tremula.frontends.tensorflow.modelling.graph_subject import first_run
+
+        self._entry = devices.wrapped(label)
+        self._modelled = first_run(graph, label, self.replicas, self._entry)
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         replicas = self.replicas

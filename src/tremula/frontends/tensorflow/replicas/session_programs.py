@@ -12,7 +12,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow.compat.v2 as tf
 
@@ -23,6 +23,9 @@ from tremula.frontends.tensorflow.replicas import context, instances
 from tremula.frontends.tensorflow.replicas.analysis import Analysis, is_compiled
 from tremula.frontends.tensorflow.replicas.lowering import build_function
 from tremula.frontends.tensorflow.replicas.program import build_on_replicas
+
+if TYPE_CHECKING:
+    from tremula.device.chip_model import ModelledRun
 
 _lock = threading.RLock()
 _programs: weakref.WeakKeyDictionary[Any, list[SessionProgram]] = weakref.WeakKeyDictionary()
@@ -64,6 +67,10 @@ class SessionProgram:
         self._own_name = call.get_attr("f").name
         self._compiled = any(is_compiled(concrete.graph, each) for each in concrete.graph._functions)
         self._prepared = State(1, False, 1)
+        self._name = name
+        self._looked = False
+        #: what the chip model found, once the program has run
+        self.modelled: ModelledRun | None = None
         self._functions: dict[State, str] = {}
 
     @functools.cached_property
@@ -104,8 +111,17 @@ class SessionProgram:
         """
         replicas = self.wanted().replicas
         self._check_infeeds(replicas)
+        if not self._looked:
+            self._looked = True
+            self.modelled = self._look(replicas)
         if executable_cache.wanted():
             executable_cache.program_ready(self._concrete, replicas)
+
+    def _look(self, replicas: int) -> ModelledRun | None:
+        """Answer questions about it, and let the chip model look at it, before it first runs."""
+        from tremula.frontends.tensorflow.modelling.graph_subject import first_run
+
+        return first_run(self._concrete.graph, self._name, replicas, self.entry)
 
     def _function(self, state: State) -> str:
         replicas = state.replicas

@@ -1,0 +1,106 @@
+"""A traced program as the chip model's front door sees it: nodes with phases, loops, variables and feeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tremula.frontends.tensorflow.capture import gradients, loops, phases
+from tremula.frontends.tensorflow.capture.gradients import Trained
+from tremula.frontends.tensorflow.capture.layers import LayerTree
+from tremula.frontends.tensorflow.capture.loops import LoopCounts
+from tremula.frontends.tensorflow.capture.nodes import Node, Value, Variable
+from tremula.frontends.tensorflow.capture.reader import Reader, Surroundings, live
+from tremula.frontends.tensorflow.capture.variables import Variables
+
+
+@dataclass
+class Captured:
+    """One program."""
+
+    #: in the order in which a step runs them
+    nodes: list[Node]
+    variables: list[Variable]
+    #: what the host sends for a micro-batch, and what it gets
+    inputs: list[Value]
+    outputs: list[Value]
+    trained: list[Trained]
+    counts: LoopCounts
+    #: nodes with sizes that are not known before the program runs
+    unknown_sizes: list[Node] = field(default_factory=list)
+    #: what pipelines and accumulating optimizers noted for the device, by name
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def training(self) -> bool:
+        """Whether it updates weights."""
+        return bool(self.trained)
+
+
+def capture(graph: Any, *, model: Any = None, known: Mapping[int, Any] | None = None) -> Captured:
+    """Read a traced program; nothing runs.
+
+    Args:
+        graph: the graph of the traced function, as one replica runs it.
+        model: the Keras model that it runs, if it is one's.
+        known: values of arguments by their position, such as a number of steps.
+    """
+    layers, variables = LayerTree(model), Variables()
+    variables.of_graph(graph)
+    reader = Reader(layers, variables)
+    captures = {inner.ref(): outer for outer, inner in graph.captures}
+    inputs = [
+        _input(reader, variables, tensor, captures.get(tensor.ref()), (known or {}).get(place))
+        for place, tensor in enumerate(graph.inputs)
+    ]
+    results = reader.read(graph, inputs, Surroundings())
+    nodes = live(reader.nodes, results)
+    phases.assign(nodes, reader.marked)
+    counts = loops.find(nodes, variables.trainable)
+    phases.settle(nodes, counts)
+    trained = gradients.find(nodes, variables.trainable)
+    # a feed gives what it gives: how the host makes it is not the device's
+    nodes = _behind_feeds(nodes, results)
+    fed = [value for node in nodes if _is_feed(node) for value in node.outputs]
+    arguments = [value for value in inputs if value.variable is None and value.users and not fed]
+    given = [value for node in nodes if node.facts.get("feed") == "outfeed" for value in node.inputs]
+    used = set(nodes)
+    unknown = [node for node in reader.unknown_sizes if node in used and not _is_feed(node)]
+    return Captured(
+        nodes,
+        [each for each in variables.all if any(user in used for user in each.value.users)],
+        fed or arguments,
+        [value for value in given if value.variable is None] or results,
+        trained,
+        counts,
+        unknown,
+        reader.options,
+    )
+
+
+def _input(reader: Reader, variables: Variables, tensor: Any, captured: Any, known: Any) -> Value:
+    if captured is not None and tensor.dtype.name == "resource":
+        found = variables.capture(captured)
+        if found is not None:
+            return found
+    value = reader.value(tensor.op.name, tensor)
+    if known is not None:
+        value.constant = np.asarray(known)
+    return value
+
+
+def _is_feed(node: Node) -> bool:
+    return node.type == "IteratorGetNext" or node.facts.get("feed") == "infeed"
+
+
+def _behind_feeds(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
+    """The nodes without those that only make the elements of feeds on the host."""
+    for node in nodes:
+        if _is_feed(node):
+            for value in node.inputs:
+                value.users = [user for user in value.users if user is not node]
+            node.inputs = []
+    return live(nodes, results)

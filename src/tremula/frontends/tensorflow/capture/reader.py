@@ -1,0 +1,310 @@
+"""From a traced graph to nodes: functions, loops and branches are written in place.
+
+Nothing runs. Ops whose results nothing needs are left out, as the compiler leaves them out (`live`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow.compat.v2 as tf
+from tensorflow.python.framework import tensor_util
+
+from tremula.frontends.tensorflow.capture.attributes import Attributes, dtype_name, facts_of
+from tremula.frontends.tensorflow.capture.layers import LayerTree, scope_of
+from tremula.frontends.tensorflow.capture.nodes import Block, Node, Value
+from tremula.frontends.tensorflow.capture.tensor_lists import list_shape
+from tremula.frontends.tensorflow.capture.trips import Counters
+from tremula.frontends.tensorflow.capture.variables import Variables
+from tremula.frontends.tensorflow.pipeline import facts as pipeline_facts
+from tremula.frontends.tensorflow.replicas.analysis import (
+    BRANCHES,
+    CALLS,
+    LOOPS,
+    Analysis,
+    function_names,
+)
+from tremula.frontends.tensorflow.sharding import ATTRIBUTE as SHARDING
+from tremula.frontends.tensorflow.sharding import get_sharding
+from tremula.frontends.tensorflow.user_lines import line_of
+from tremula.program.op import Phase, SourceLine
+
+#: elements up to which the content of a value is kept
+_SMALL = 64
+_PHASES = {
+    pipeline_facts.FORWARD: Phase.FORWARD,
+    pipeline_facts.BACKWARD: Phase.BACKWARD,
+    pipeline_facts.ACCUMULATE: Phase.ACCUMULATE,
+    pipeline_facts.UPDATE: Phase.UPDATE,
+}
+#: ops whose content may be known before the program runs
+_FOLDED = frozenset(
+    {"Const", "Shape", "ShapeN", "Size", "Rank", "Range", "Pack", "ConcatV2", "Cast", "Fill", "StridedSlice"}
+)
+
+
+class Surroundings:
+    """What ops in the body of a function have from the op that runs it."""
+
+    __slots__ = ("block", "ipu", "loop", "phase", "stage")
+
+    def __init__(
+        self,
+        block: Block | None = None,
+        loop: str = "",
+        phase: Phase | None = None,
+        stage: int | None = None,
+        ipu: int | None = None,
+    ) -> None:
+        self.block, self.loop, self.phase, self.stage, self.ipu = block, loop, phase, stage, ipu
+
+
+class Reader:
+    """Reads one program.
+
+    Args:
+        layers: the layers of the user's model.
+        variables: the variables that graphs of the program capture.
+    """
+
+    def __init__(self, layers: LayerTree, variables: Variables) -> None:
+        self._layers, self._variables = layers, variables
+        self._analysis = Analysis()
+        self._taken: dict[str, int] = {}
+        self._lines: dict[Any, SourceLine | None] = {}
+        self.nodes: list[Node] = []
+        #: the phase that marks in the graph say; what has none gets it from what it depends on
+        self.marked: dict[Node, Phase] = {}
+        #: loops that were read, with their counts: by the block of the body
+        self.loops: list[Block] = []
+        #: what pipelines and accumulating optimizers noted for the device, by name
+        self.options: dict[str, Any] = {}
+        #: nodes with sizes that are not known before the program runs; 1 is taken for them
+        self.unknown_sizes: list[Node] = []
+
+    def read(self, graph: Any, inputs: Sequence[Value], around: Surroundings) -> list[Value]:
+        """The nodes of a graph are added; gives its outputs.
+
+        Args:
+            graph: the graph of a function.
+            inputs: the values of its inputs, captured ones included.
+            around: where it is run.
+        """
+        values: dict[Any, Value] = dict(zip((t.ref() for t in graph.inputs), inputs, strict=True))
+        for op in graph.get_operations():
+            if op.type == "Placeholder" and op.outputs[0].ref() in values:
+                continue
+            given = [values[tensor.ref()] for tensor in op.inputs]
+            for tensor, value in zip(op.outputs, self._results(op, given, around), strict=True):
+                values[tensor.ref()] = value
+        return [values[tensor.ref()] for tensor in graph.outputs]
+
+    def value(self, name: str, tensor: Any) -> Value:
+        """A new value for an input of the program."""
+        return Value(self._unique(name), _shape(tensor), dtype_name(tensor.dtype))
+
+    def _results(self, op: Any, given: list[Value], around: Surroundings) -> list[Value]:
+        kind = op.type
+        if kind == "VarHandleOp":
+            return [self._variables.by_name(op).value]
+        if kind in CALLS:
+            inner = self._inside(op, around, around.block, around.loop)
+            return self.read(self._graphs(op)[0], given, inner)
+        if kind in LOOPS:
+            return self._loop(op, given, around)
+        if kind in BRANCHES:
+            return self._branch(op, given, around)
+        return self._node(op, given, around).outputs
+
+    def _loop(self, op: Any, given: list[Value], around: Surroundings) -> list[Value]:
+        condition, body = self._graphs(op)
+        counters = Counters(condition, body, given)
+        trips = counters.trips()
+        block = Block(around.block, 1 if trips is None else trips, unknown_trips=trips is None)
+        self.loops.append(block)
+        outputs = self.read(body, given, self._inside(op, around, block, f"{op.name}/"))
+        if trips is None:
+            return outputs
+        return [
+            self._after_loop(value, counters.value_after(place, trips)) for place, value in enumerate(outputs)
+        ]
+
+    def _after_loop(self, value: Value, known: Any) -> Value:
+        if known is None:
+            return value
+        return Value(self._unique(f"{value.name}/after"), value.shape, value.dtype, constant=known)
+
+    def _branch(self, op: Any, given: list[Value], around: Surroundings) -> list[Value]:
+        found = facts_of(op.node_def.attr)
+        every = found.get(pipeline_facts.UPDATE_EVERY)
+        results: list[list[Value]] = []
+        name = self._unique(op.name)
+        for case, graph in enumerate(self._graphs(op)):
+            block = Block(around.block, branch=name, case=case)
+            if every is not None:
+                # an update after some iterations: the loops of the program count it
+                block = Block(around.block, update_every=int(every))
+            inner = self._inside(op, around, block, f"{op.name}/")
+            if every is not None and case == 0:
+                inner.phase = Phase.UPDATE
+            results.append(self.read(graph, given[1:], inner))
+        return results[0]
+
+    def _inside(self, op: Any, around: Surroundings, block: Block | None, loop: str) -> Surroundings:
+        attributes = op.node_def.attr
+        found = facts_of(attributes)
+        phase = _PHASES.get(found.get(pipeline_facts.PASS, ""), around.phase)
+        return Surroundings(
+            block, loop, phase, found.get(pipeline_facts.STAGE, around.stage), _ipu(op, attributes, around.ipu)
+        )
+
+    def _node(self, op: Any, given: list[Value], around: Surroundings) -> Node:
+        attributes = op.node_def.attr if op.type != "Const" else {}
+        found = facts_of(attributes)
+        for key in (pipeline_facts.PIPELINE, pipeline_facts.ACCUMULATION):
+            if key in found:
+                self.options.update(json.loads(found[key]))
+        name = self._unique(op.name)
+        scope, gradient = scope_of(op.name, around.loop)
+        module, line = self._layers.find(scope)
+        node = Node(
+            name,
+            op.type,
+            given,
+            [],
+            Attributes(attributes),
+            found,
+            module=module,
+            stage=found.get(pipeline_facts.STAGE, around.stage),
+            ipu=_ipu(op, attributes, around.ipu),
+            block=around.block,
+        )
+        phase = _PHASES.get(found.get(pipeline_facts.PASS, ""), around.phase)
+        if phase is not None:
+            self.marked[node] = phase
+        if op.type != "Const":
+            node.source = line or self._line(op, module, gradient or phase is Phase.BACKWARD)
+        for place, tensor in enumerate(op.outputs):
+            value = Value(
+                name if len(op.outputs) == 1 else f"{name}:{place}",
+                self._shape(op, node, tensor),
+                dtype_name(tensor.dtype) if tensor.dtype != tf.variant else _element_type(node),
+                node,
+                constant=_known(op, tensor, given),
+            )
+            node.outputs.append(value)
+        for value in given:
+            value.users.append(node)
+        self.nodes.append(node)
+        return node
+
+    def _line(self, op: Any, module: str, backward: bool) -> SourceLine | None:
+        """The line of an op; a gradient has that of the ops of its layer."""
+        if backward:
+            return self._lines.get(module)
+        line = line_of(op)
+        if line is not None:
+            self._lines.setdefault(module, line)
+        return line
+
+    def _shape(self, op: Any, node: Node, tensor: Any) -> tuple[int, ...]:
+        if tensor.dtype == tf.variant:
+            return list_shape(node)
+        sizes = tensor.shape.as_list() if tensor.shape.rank is not None else None
+        if sizes is None or None in sizes:
+            guessed = _like_input(node, tensor)
+            if guessed is not None:
+                return guessed
+            self.unknown_sizes.append(node)
+        return _shape(tensor)
+
+    def _graphs(self, op: Any) -> list[Any]:
+        """The graphs of the functions that an op runs: as they were traced, where that is known."""
+        return [_traced(op.graph, name) or self._analysis.graph(op, name) for name in function_names(op)]
+
+    def _unique(self, name: str) -> str:
+        count = self._taken.get(name, 0)
+        self._taken[name] = count + 1
+        return name if not count else f"{name}#{count}"
+
+
+def _traced(graph: Any, name: str) -> Any:
+    """The graph of a function in Python, which has the shapes that the program set; None if there is none."""
+    while graph is not None:
+        function = graph._get_function(name)
+        if function is not None:
+            return getattr(function, "graph", None)
+        graph = getattr(graph, "outer_graph", None)
+    return None
+
+
+def live(nodes: Iterable[Node], outputs: Iterable[Value]) -> list[Node]:
+    """The nodes that something depends on: results, variables, feeds."""
+    needed: set[Node] = set()
+    waiting = [value.node for value in outputs if value.node is not None]
+    listed = list(nodes)
+    waiting += [node for node in listed if has_effect(node)]
+    while waiting:
+        node = waiting.pop()
+        if node not in needed:
+            needed.add(node)
+            waiting += [value.node for value in node.inputs if value.node is not None]
+    return [node for node in listed if node in needed]
+
+
+def has_effect(node: Node) -> bool:
+    """Whether a node does something beside its results: it changes a variable, or gives values to the host."""
+    kind = node.type
+    if node.facts.get("feed") == "outfeed":
+        return True
+    if kind.startswith(("Assign", "Resource")) and not kind.startswith("ResourceGather"):
+        return any(value.variable is not None for value in node.inputs)
+    return kind in ("Assert", "Print", "PrintV2", "PyFunc", "EagerPyFunc") or kind.startswith("QueueEnqueue")
+
+
+def _ipu(op: Any, attributes: Any, otherwise: int | None) -> int | None:
+    if SHARDING not in attributes:
+        return otherwise
+    found = get_sharding(op)
+    return found[0] if found else otherwise
+
+
+def _shape(tensor: Any) -> tuple[int, ...]:
+    if tensor.shape.rank is None:
+        return ()
+    return tuple(1 if size is None else size for size in tensor.shape.as_list())
+
+
+def _like_input(node: Node, tensor: Any) -> tuple[int, ...] | None:
+    """The shape of an input that agrees with what is known of a result; None if there is none."""
+    if tensor.shape.rank is None:
+        return node.inputs[0].shape if len(node.inputs) == 1 else None
+    sizes = tensor.shape.as_list()
+    for value in node.inputs:
+        if len(value.shape) == len(sizes) and all(
+            size in (None, known) for size, known in zip(sizes, value.shape, strict=True)
+        ):
+            return value.shape
+    return None
+
+
+def _element_type(node: Node) -> str:
+    if "element_dtype" in node.attributes:
+        return str(node.attributes["element_dtype"])
+    return node.inputs[0].dtype if node.inputs else "int32"
+
+
+def _known(op: Any, tensor: Any, given: list[Value]) -> Any:
+    """The content of a small result, if it does not depend on data."""
+    if op.type == "Identity" and given[0].constant is not None:
+        return given[0].constant
+    if op.type not in _FOLDED or not (tensor.dtype.is_integer or op.type == "Const"):
+        return None
+    size = tensor.shape.num_elements()
+    if size is None or size > _SMALL or not tensor.dtype.is_numpy_compatible:
+        return None
+    value = tensor_util.constant_value(tensor)
+    return None if value is None else np.asarray(value)

@@ -1,0 +1,151 @@
+"""What happens before a program runs for the first time: questions about it are answered, the chip model looks at it.
+
+A fault of the chip model is reported and never stops the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tremula import log
+from tremula.device.look import look
+from tremula.device.settings import DeviceSettings
+from tremula.distributed import launch_environment
+from tremula.frontends.tensorflow.config import active
+from tremula.frontends.tensorflow.dialect import KIND
+from tremula.settings.environment import env
+from tremula.study import listeners
+from tremula.telemetry.run_record import Entry
+
+if TYPE_CHECKING:
+    from tremula.device.chip_model import ModelledRun
+    from tremula.frontends.tensorflow.capture.captured import Captured
+    from tremula.frontends.tensorflow.modelling.subject import TensorFlowSubject
+    from tremula.profile.model import Advice
+
+#: ops of a traced graph up to which a program is read when nothing asks for it
+_READ_AT_ONCE_OPS = 6000
+
+
+class FirstRun:
+    """One traced program that is about to run.
+
+    Args:
+        graph: as one replica runs it.
+        label: what it is called in the log and in reports.
+        entry: its entry in the record of this run.
+        replicas: of this process that run it.
+        subject: makes the subject for questions about it.
+        model: the Keras model that it runs, if it is one's.
+        known: values of arguments by position (`capture`).
+        samples: in a micro-batch; None: as the first input has them.
+        options: of the model's pipeline or accumulation, by name.
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        label: str,
+        entry: Entry,
+        replicas: int,
+        subject: Callable[[], TensorFlowSubject],
+        *,
+        model: Any = None,
+        known: dict[int, Any] | None = None,
+        options: dict[str, Any] | None = None,
+        prefetch_depth: int | None = None,
+    ) -> None:
+        self._graph, self._label, self._entry = graph, label, entry
+        self._replicas = replicas * max(1, launch_environment.instances() if active.process_count() > 1 else 1)
+        self._subject, self._model, self._known = subject, model, known or {}
+        self._options, self._prefetch_depth = options, prefetch_depth
+
+    def look(self) -> ModelledRun | None:
+        """Answer questions, then let the chip model look; what it found, if it did.
+
+        Raises:
+            Error: the program would not fit, and that was asked to be an error.
+        """
+        if listeners.is_asked():
+            self._answer()
+        if not self._wanted():
+            return None
+        try:
+            captured = self._captured()
+        except Exception as problem:
+            log.warn_once(
+                f"capture: {type(problem).__name__}",
+                f"The chip model cannot read {self._label} ({type(problem).__name__}: {problem}). The program's numbers "
+                "do not depend on it; please report it, or set TREMULA_CHIP_MODEL=off.",
+            )
+            return None
+        settings = DeviceSettings(
+            KIND, self._label, training=captured.training, engine_options=active.engine_options()
+        )
+        return look(settings, lambda: self._modelled(captured), self._advise, self._entry)
+
+    def _wanted(self) -> bool:
+        mode = env.get("TREMULA_CHIP_MODEL")
+        if mode == "off":
+            return False
+        if mode == "compile" or env.get("TREMULA_OUT_OF_MEMORY") == "error":
+            return True
+        if any(name.startswith("autoReport") for name in active.engine_options()):
+            return True
+        return _size(self._graph) <= _READ_AT_ONCE_OPS
+
+    def _answer(self) -> None:
+        subject = self._subject()
+        listener = listeners.listener()
+        if listener is not None:
+            listener(subject)
+            return
+        from tremula.advise.report import answer_program
+
+        answer_program(subject)
+
+    def _captured(self) -> Captured:
+        # imported here, because most of its cost is the rules, which programs without a chip model do not need
+        from tremula.frontends.tensorflow.capture.captured import capture
+
+        captured = capture(self._graph, model=self._model, known=self._known)
+        if self._options:
+            captured.options.update(self._options)
+        return captured
+
+    def _modelled(self, captured: Captured) -> ModelledRun:
+        from tremula.device.chip_model import ModelledRun
+        from tremula.frontends.tensorflow.modelling.deployment import deployment_of
+        from tremula.frontends.tensorflow.rules import placements
+        from tremula.frontends.tensorflow.rules.lower import lower
+        from tremula.frontends.tensorflow.rules.program import program_of
+        from tremula.program.loops import Loops
+
+        pipelined = any(node.stage is not None for node in captured.nodes)
+        places = placements.own(captured.nodes)
+        summary = placements.summary(places, pipelined=pipelined)
+        deployment = deployment_of(summary, captured.training, captured.options, self._prefetch_depth)
+        samples = next((value.shape[0] for value in captured.inputs if value.shape), 1)
+        counts = captured.counts
+        loops = Loops(counts.iterations, counts.accumulation, self._replicas)
+
+        def describe() -> Any:
+            lowered = lower(captured.nodes, deployment.lowering)
+            return program_of(captured, lowered, places, samples=samples, loops=loops)
+
+        compute = sum(1 for node in captured.nodes if node.type not in ("Const", "Identity", "ReadVariableOp"))
+        return ModelledRun(describe, deployment, replicas=self._replicas, ops=compute // 2)
+
+    def _advise(self) -> Sequence[Advice]:
+        from tremula.advise.recorded import recorded_advice
+
+        return recorded_advice(self._subject())
+
+
+def _size(graph: Any) -> int:
+    """About how many ops a graph has, with those of its functions."""
+    return len(graph.get_operations()) + sum(
+        len(function.graph.get_operations()) for function in graph._functions.values() if hasattr(function, "graph")
+    )
+
