@@ -117,9 +117,10 @@ def saved_program(path: str | PathLike[str]) -> Subject:
     Raises:
         Error: there is none, it is of another version, or it is damaged.
     """
+    from tremula.frontends.tensorflow.dialect.advice_code import KerasCode
     from tremula.frontends.torch.dialect.advice_code import TorchCode
 
-    return load_subject(Path(path), {TorchCode.front_end: TorchCode()})
+    return load_subject(Path(path), {each.front_end: each for each in (TorchCode(), KerasCode())})
 
 
 def save_program(model: Subject, path: str | PathLike[str]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from tremula.formatting import quoted
 from tremula.frontends.tensorflow.dialect.layer_calls import LayerCall, calls_of, stages_of
+from tremula.frontends.tensorflow.dialect.statements import call, cast_inputs, library_options, merged
 from tremula.program.variant import StageStart
 from tremula.schedule.deployment import Location
 
@@ -21,8 +22,15 @@ BEFORE_MODEL = "  # before the model is made"
 
 _STEPS = "gradient_accumulation_steps_per_replica"
 _METHOD = "gradient_accumulation_reduction_method"
-_LIBRARIES = ("convolutions", "matmuls")
-_CAST = "[tf.cast(x, tf.{dtype}) if {which} else x for i, x in enumerate(tf.nest.flatten(inputs))]"
+
+#: calls of layers with their paths, those inside nested models too
+_LAYER_CALLS = (
+    "def layer_calls(assignments, path=''):",
+    "    for call in assignments:",
+    "        yield path + call.layer.name, call",
+    "        if call.is_nested_model:",
+    "            yield from layer_calls(call.pipeline_stage_assignments, path + call.layer.name + '/')",
+)
 
 
 class KerasCode:
@@ -56,9 +64,9 @@ class KerasCode:
         self._calls = tuple(calls)
         self.half_precision: Lines = (
             f'tf.keras.mixed_precision.set_global_policy("mixed_float16"){BEFORE_MODEL}',
-            *_cast_inputs("float16", "x.dtype.is_floating"),
+            *cast_inputs("float16", "x.dtype.is_floating"),
         )
-        self.half_partials: Lines = _library_options("partialsType", "half")
+        self.half_partials: Lines = library_options("partialsType", "half")
         self.half_accumulators: Lines = self._options(
             single={"dtype": "tf.float16"}, pipeline={"gradient_accumulation_dtype": "tf.float16"}
         )
@@ -84,16 +92,13 @@ class KerasCode:
         """An assignment of all calls of layers; `PipelineStage` scopes, which say the same, as a comment."""
         names = ", ".join(map(quoted, (start.module for start in starts)))
         mapping = [0, *(start.ipu for start in starts)]
+        flat = self._calls and not any(call.nested for call in self._calls)
         return (
-            "def layer_calls(assignments, path=''):",
-            "    for call in assignments:",
-            "        yield path + call.layer.name, call",
-            "        if call.is_nested_model:",
-            "            yield from layer_calls(call.pipeline_stage_assignments, path + call.layer.name + '/')",
+            *(() if flat else _LAYER_CALLS),
             f"starts = [{names}]  # the first layer of each stage after stage 0",
             f"stages, stage = {name}.get_pipeline_stage_assignment(), 0",
-            "for path, call in layer_calls(stages):",
-            "    stage += path in starts[stage:stage + 1]",
+            "for call in stages:" if flat else "for path, call in layer_calls(stages):",
+            f"    stage += {'call.layer.name' if flat else 'path'} in starts[stage:stage + 1]",
             "    call.pipeline_stage = stage",
             f"{name}.set_pipeline_stage_assignment(stages)",
             *self._pipelining([f"device_mapping={mapping}"], {}, name),
@@ -140,7 +145,11 @@ class KerasCode:
         rounded = "  # hardware hands out powers of two" if selected != ipus else ""
         select = f"{name or 'config'}.auto_select_ipus = {selected}{rounded}"
         count = self.micro_batches(micro_batches, (needed + 1) // 2 if training else needed, training)
-        why = f"; modelled with {micro_batches}, which the schedule cannot take" if count > micro_batches else ""
+        why = (
+            f"; modelled with {micro_batches}, which the schedule cannot take"
+            if count > micro_batches
+            else ""
+        )
         if not training:
             return (select, f"steps_per_execution = {count}  # of compile{why}")
         return (
@@ -155,7 +164,8 @@ class KerasCode:
         if self._training is False:
             return (f"steps_per_execution = {count}  # of compile",)
         return (
-            f"steps_per_execution = {count} * {self._accumulated()}  # of compile: {count} weight updates",
+            *self._accumulated("model"),
+            f"steps_per_execution = {count} * accumulated  # of compile: {count} weight updates",
         )
 
     def accumulation(self, count: int) -> Lines:
@@ -204,7 +214,7 @@ class KerasCode:
         """Options of all IPUs, or of the stages on each."""
         ipus = set(self._mapping) or {0}
         if set(shares) >= ipus and len(set(shares.values())) == 1:
-            return _library_options("availableMemoryProportion", f"{next(iter(shares.values())):g}")
+            return library_options("availableMemoryProportion", f"{next(iter(shares.values())):g}")
         written = ", ".join(f'{ipu}: "{share:g}"' for ipu, share in sorted(shares.items()))
         flags = '{"availableMemoryProportion": shares[i]} if i in shares else None'
         return (
@@ -249,7 +259,7 @@ class KerasCode:
 
     def input_dtype(self, inputs: Sequence[int], dtype: str) -> Lines:
         """Inputs cast on the host; a model casts them on the device to the types of its own inputs."""
-        return _cast_inputs(dtype, f"i in {{{', '.join(map(str, inputs))}}}")
+        return cast_inputs(dtype, f"i in {{{', '.join(map(str, inputs))}}}")
 
     def _options(
         self,
@@ -262,17 +272,15 @@ class KerasCode:
         lines = self._pipelining(arguments, pipeline or {})
         if self._mapping or single is None:
             return lines
-        kept = _merged("model._gradient_accumulation_optimizer_kwargs", single)
-        call = ", ".join([*arguments, *self._method("model"), f"**{kept}"])
-        return (f"model.set_gradient_accumulation_options({call})", f"{lines[0]}  # for a pipeline")
+        kept = merged("model._gradient_accumulation_optimizer_kwargs", single)
+        given = (*arguments, *self._method("model"), *kept)
+        return (*call("model.set_gradient_accumulation_options", given), "# and for a pipeline:", *lines)
 
     def _pipelining(
         self, arguments: Sequence[str], options: Mapping[str, str], model: str = "model"
     ) -> Lines:
-        kept = _merged(f"{model}._pipelining_kwargs", options)
-        return (
-            f"{model}.set_pipelining_options({', '.join([*arguments, *self._method(model), f'**{kept}'])})",
-        )
+        kept = merged(f"{model}._pipelining_kwargs", options)
+        return call(f"{model}.set_pipelining_options", (*arguments, *self._method(model), *kept))
 
     def _method(self, model: str) -> tuple[str, ...]:
         """The reduction method, which each call sets: sum by default."""
@@ -280,32 +288,11 @@ class KerasCode:
             return (f"{_METHOD}={model}._{_METHOD}",)
         return () if self._reduction == "sum" else (f'{_METHOD}="{self._reduction}"',)
 
-    def _accumulated(self, model: str = "model") -> str:
-        """Micro-batches of a weight update, as an expression."""
-        return f"({model}._pipelining_{_STEPS} or {model}._{_STEPS} or 1)"
+    def _accumulated(self, model: str) -> Lines:
+        """Micro-batches of a weight update."""
+        pipelined = f"accumulated = {model}._pipelining_{_STEPS} or"
+        return (f"{pipelined} 1",) if self._mapping else (f"{pipelined} \\", f"    {model}._{_STEPS} or 1")
 
     def _weight_updates(self, model: str) -> Lines:
-        return (f"updates = max(1, steps_per_execution // {self._accumulated(model)})  # of an execution",)
-
-
-def _merged(attribute: str, options: Mapping[str, str]) -> str:
-    """Options that a model has, with others."""
-    if not options:
-        return attribute
-    return f"{{**{attribute}, {', '.join(f'{quoted(name)}: {value}' for name, value in options.items())}}}"
-
-
-def _library_options(name: str, value: str) -> Lines:
-    return tuple(
-        f'config.{each}.poplar_options = {{**config.{each}.poplar_options, "{name}": "{value}"}}'
-        for each in _LIBRARIES
-    )
-
-
-def _cast_inputs(dtype: str, which: str) -> Lines:
-    return (
-        "def shorter(inputs):",
-        f"    cast = {_CAST.format(dtype=dtype, which=which)}",
-        "    return tf.nest.pack_sequence_as(inputs, cast)",
-        "dataset = dataset.map(lambda inputs, *rest: (shorter(inputs), *rest))  # better where it is made",
-    )
+        updates = "updates = max(1, steps_per_execution // accumulated)  # of an execution"
+        return (*self._accumulated(model), updates)
