@@ -49,6 +49,12 @@ class ShownAsText:
         return f"<pre>{escape(plain(str(self)))}</pre>"
 
 
+def quoted(text: str) -> str:
+    """`text` as Python reads it back, whatever is in it."""
+    simple = text.isprintable() and not set(text) & {'"', "\\"}
+    return f'"{text}"' if simple else repr(text)
+
+
 def duration(seconds: float) -> str:
     """A time in the unit that fits."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tremula.ask.loading import load
 from tremula.cli.main import main
-from tremula.frontends.torch.factory import load, make, subject_of
+from tremula.frontends.torch.factory import make, subject_of
 from tremula.recording import write_profile
 from tremula.study.answer import ask
 from tremula.study.case import Study

@@ -32,9 +32,15 @@ class Lines:
         return tuple(f"{name}.cut({module!r}, {ipu})" for module, ipu in starts)
 
     def pipeline(
-        self, ipus: int, training: bool, micro_batches: int, needed: int, *, name: str = "options"
+        self, ipus: int, training: bool, micro_batches: int, needed: int, *, name: str | None, model: str
     ) -> tuple[str, ...]:
-        return (f"{name}.pipeline({micro_batches})",)
+        return (f"{name or 'options'}.pipeline({micro_batches})",)
+
+    def assignment(self, starts: list[StageStart]) -> list[tuple[str, int]]:
+        return []
+
+    def micro_batches(self, wanted: int, stages: int, training: bool) -> int:
+        return max(wanted, stages)
 
     def __getattr__(self, change: str) -> object:
         return lambda *values, **named: (f"options.{change}{values}",)

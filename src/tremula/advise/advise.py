@@ -140,7 +140,9 @@ class _Advising:
         self._count = 0
 
     def result(self) -> AdviceList:
-        changes = [change for rule in RULES for change in rule(self._study, self._case, self._found)]
+        proposed = [change for rule in RULES for change in rule(self._study, self._case, self._found)]
+        # without lines, the front end has no such setting
+        changes = [change for change in proposed if change.code or change.search is not None]
         # sorting keeps the order of rules among the quick and among the slow
         changes.sort(key=self._slow)
         together, stopped, number = None, False, 0

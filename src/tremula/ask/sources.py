@@ -11,6 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
+from tremula.ask.frameworks import is_keras, names_only_keras
+from tremula.ask.loading import load
 from tremula.errors import Error
 from tremula.estimate.explain import FIGURES, unknown_figure
 from tremula.program.file import is_program_file
@@ -80,20 +82,29 @@ def factory(
 
     Args:
         source: the function, or where it is: `file.py:function`, `package.module:function`. It returns
-            `(model, inputs)` or `(model, inputs, optimizer)`.
-        training: None: if there is an optimizer, or forward computes a loss.
+            `(model, inputs)` or `(model, inputs, optimizer)`; a Keras model may come alone.
+        training: None: if there is an optimizer, forward computes a loss, or a Keras model is compiled.
         optimizer: by name (sgd, adam ...); by default what the function returns.
         values: keep weights and inputs, to run the model; without, no memory is taken for weights.
 
     Raises:
         Error: there is no such function, or it returns something else.
     """
-    from tremula.frontends.torch.factory import load, make, subject_of
-
     function, name = load(source) if isinstance(source, str) else (source, source.__name__)
-    return subject_of(
-        make(function, values=values), name, training=training, optimizer=optimizer, values=values
+    if not names_only_keras(function):
+        from tremula.frontends.torch import factory as torch_factory
+
+        returned = torch_factory.call(function, values=values)
+        if not is_keras(returned):
+            made = torch_factory.made(returned)
+            return torch_factory.subject_of(made, name, training=training, optimizer=optimizer, values=values)
+    from tremula.frontends.tensorflow import factory as keras_factory
+
+    model = keras_factory.make(function, values=values)
+    found: Subject = keras_factory.subject_of(
+        model, name, training=training, optimizer=optimizer, values=values
     )
+    return found
 
 
 def subject(wrapped: Any, *args: Any, **kwargs: Any) -> Subject:
@@ -117,9 +128,10 @@ def saved_program(path: str | PathLike[str]) -> Subject:
     Raises:
         Error: there is none, it is of another version, or it is damaged.
     """
+    from tremula.frontends.tensorflow.dialect.advice_code import KerasCode
     from tremula.frontends.torch.dialect.advice_code import TorchCode
 
-    return load_subject(Path(path), {TorchCode.front_end: TorchCode()})
+    return load_subject(Path(path), {each.front_end: each for each in (TorchCode(), KerasCode())})
 
 
 def save_program(model: Subject, path: str | PathLike[str]) -> None:

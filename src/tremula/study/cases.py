@@ -16,7 +16,7 @@ from tremula.hardware.catalogue import target
 from tremula.hardware.system import System
 from tremula.machine.modelled_system import modelled_system
 from tremula.program.loops import Loops
-from tremula.program.stages import Mode, fewest_micro_batches
+from tremula.program.stages import Mode
 from tremula.program.variant import StageStart, Variant
 from tremula.schedule.deployment import Deployment
 from tremula.study.case import Case, Study, pipeline_over
@@ -98,8 +98,9 @@ def loops_for(study: Study, setting: Setting, replicas: int, stages: int) -> tup
     )
     field = "gradient_accumulation" if training else "device_iterations"
     what = "accumulation" if training else "device_iterations"
-    given, needed = getattr(loops, field), fewest_micro_batches(stages, training)
-    if given >= needed or getattr(setting, what) is not None:
+    given = getattr(loops, field)
+    needed = study.subject.dialect.micro_batches(given, stages, training)
+    if given == needed or getattr(setting, what) is not None:
         return loops, []
     note = (
         f"{what.replace('_', ' ')} raised from {given} to {needed}: as many micro-batches as a pipeline of "

@@ -12,9 +12,10 @@ Lines = tuple[str, ...]
 
 
 class Dialect(Protocol):
-    """Lines of code for a program that has `model`, `options`, `optimizer`, `inputs` and `batch_size`.
+    """Lines of code for a program that has `model`, `optimizer`, `batch_size`, and what else the front end names.
 
-    The lines work when they run before the model is put on the device.
+    The lines work when they run before the model is put on the device. No lines: the front end has no such setting, and
+    the change is not advised.
     """
 
     #: its name in files
@@ -34,10 +35,26 @@ class Dialect(Protocol):
     def stages(self, starts: Sequence[StageStart], *, name: str = "model", replace: bool = False) -> Lines:
         """Stages begin at these modules; `replace`: in place of those that the program has."""
 
+    def assignment(self, starts: Sequence[StageStart]) -> Sequence[tuple[str, int]]:
+        """The same as a list of layers with their stages; empty where programs have no such list."""
+
+    def micro_batches(self, wanted: int, stages: int, training: bool) -> int:
+        """The smallest number from `wanted` on that a program of so many forward stages can take."""
+
     def pipeline(
-        self, ipus: int, training: bool, micro_batches: int, needed: int, *, name: str = "options"
+        self,
+        ipus: int,
+        training: bool,
+        micro_batches: int,
+        needed: int,
+        *,
+        name: str | None = None,
+        model: str = "model",
     ) -> Lines:
-        """Run stages as a pipeline on `ipus` IPUs of all replicas, with at least `needed` micro-batches."""
+        """Run stages as a pipeline on `ipus` IPUs of all replicas, with at least `needed` micro-batches.
+
+        The program calls its settings `name` (None: as the other lines do), and the model `model`.
+        """
 
     def device_iterations(self, count: int) -> Lines:
         """Iterations of the device's loop per call."""

@@ -10,8 +10,9 @@ import pytest
 import torch
 from torch import nn
 
+from tremula.ask.loading import load
 from tremula.errors import Error
-from tremula.frontends.torch.factory import load, make, subject_of
+from tremula.frontends.torch.factory import make, subject_of
 from tremula.study.answer import ask
 
 FILE = """

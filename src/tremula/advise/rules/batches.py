@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 from tremula.advise.advice import CLOSE, Change, edited
 from tremula.estimate.estimate import Estimate
-from tremula.program.stages import fewest_micro_batches
 from tremula.study.case import Case, Study
 
 #: share of a step in which the device waits for the host from which more iterations are worth a try
@@ -95,10 +94,10 @@ def _why_larger(found: Estimate, *, shares_call: bool) -> str:
     return f"{room} The call from the host, {call:.0%} of a step, is paid for more samples."
 
 
-def fewest_turns(found: Estimate) -> int:
-    """Micro-batches that the program needs at least."""
-    pipelined = found.deployment.execution == "pipelined"
-    return fewest_micro_batches(found.program.forward_stages if pipelined else 1, found.training)
+def can_run(study: Study, found: Estimate, micro_batches: int) -> bool:
+    """Whether the program can run with so many micro-batches per update (training) or call."""
+    stages = found.program.forward_stages if found.deployment.execution == "pipelined" else 1
+    return study.subject.dialect.micro_batches(micro_batches, stages, found.training) == micro_batches
 
 
 def _sized(study: Study, found: Estimate, samples: int) -> Change:
@@ -106,7 +105,7 @@ def _sized(study: Study, found: Estimate, samples: int) -> Change:
     now, turns = found.samples, found.loops.gradient_accumulation
     larger = samples > now
     wanted = max(1, turns * now // samples)
-    keeps = found.training and turns * now % samples == 0 and wanted >= fewest_turns(found)
+    keeps = found.training and turns * now % samples == 0 and can_run(study, found, wanted)
     code = study.subject.dialect.micro_batch(samples)
     loops = {}
     cost = "Latency grows." if larger else "Ops are smaller and use the tiles less well."

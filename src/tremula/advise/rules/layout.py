@@ -10,14 +10,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tremula.advise.advice import Change
-from tremula.advise.rules.batches import fewest_turns
+from tremula.advise.rules.batches import can_run
 from tremula.errors import Error
 from tremula.estimate.estimate import Estimate
 from tremula.formatting import counted
 from tremula.hardware.catalogue import smallest_system
 from tremula.hardware.system import System
 from tremula.program.loops import Loops
-from tremula.program.stages import pipeline_stages
 from tremula.program.variant import StageStart
 from tremula.study.case import Case, Study
 from tremula.study.split.search import Budget, pipelined
@@ -43,7 +42,7 @@ def more_replicas(study: Study, case: Case, found: Estimate) -> Iterable[Change]
             break
         turns = found.loops.gradient_accumulation
         code = study.subject.dialect.replicas(replicas)
-        if found.training and turns % factor == 0 and turns // factor >= fewest_turns(found):
+        if found.training and turns % factor == 0 and can_run(study, found, turns // factor):
             turns //= factor
             code += study.subject.dialect.accumulation(turns)
             cost = "The global batch stays the same."
@@ -105,18 +104,21 @@ def _searched(study: Study, case: Case, found: Estimate, ipus: int) -> Change:
     rule = "pipeline" if found.deployment.ipus_per_replica == 1 else "other cuts"
 
     def search() -> Change:
-        def apply(case: Case, cuts: tuple[StageStart, ...] = ()) -> Case:
+        def apply(case: Case, cuts: tuple[StageStart, ...] | None = None) -> Case:
+            # a last stage may go back to the first IPU: one more than IPUs, as long as the cuts are not known
+            stages = ipus + 1 if cuts is None else len(cuts) + 1
             return replace(
                 case,
-                loops=_loops(case.loops, ipus, found.training),
+                loops=_loops(study, case.loops, stages, found.training),
                 system=system_with(case.system, case.loops.replicas * ipus),
                 deployment=pipelined(case.deployment, ipus, found.training),
-                cuts=cuts,
+                cuts=cuts or (),
             )
 
-        changed = apply(case)
-        split = study.split(changed, ipus, _BUDGET)
+        split = study.split(apply(case), ipus, _BUDGET)
         cuts = split.begins
+        changed = apply(case, cuts)
+        split = split.as_in(study.estimate(changed))
         return Change(
             rule=rule,
             title=f"Cut the model into {len(cuts) + 1} stages on {ipus} IPUs"
@@ -132,12 +134,13 @@ def _searched(study: Study, case: Case, found: Estimate, ipus: int) -> Change:
     return Change(rule=rule, title=f"A pipeline over {ipus} IPUs", sets=frozenset({"layout"}), search=search)
 
 
-def _loops(loops: Loops, ipus: int, training: bool) -> Loops:
-    """With as many micro-batches as a pipeline needs whose last stage goes back to the first IPU."""
-    needed = pipeline_stages(ipus + 1, training)
+def _loops(study: Study, loops: Loops, stages: int, training: bool) -> Loops:
+    """With as many micro-batches as a pipeline of so many stages needs."""
+    dialect = study.subject.dialect
     if training:
-        return replace(loops, gradient_accumulation=max(loops.gradient_accumulation, needed))
-    return replace(loops, device_iterations=max(loops.device_iterations, needed))
+        turns = dialect.micro_batches(loops.gradient_accumulation, stages, training)
+        return replace(loops, gradient_accumulation=turns)
+    return replace(loops, device_iterations=dialect.micro_batches(loops.device_iterations, stages, training))
 
 
 def _cost(before: Loops, after: Loops, training: bool) -> str:

@@ -19,7 +19,7 @@ from tremula.device.settings import Connection, DeviceSettings
 from tremula.errors import Error
 from tremula.frontends.tensorflow import flags
 from tremula.frontends.tensorflow.device_errors import as_tensorflow
-from tremula.frontends.tensorflow.dialect import KIND, NEVER_RAN, WORDS
+from tremula.frontends.tensorflow.dialect.device_words import KIND, NEVER_RAN, WORDS
 from tremula.machine import device_ids, systems
 from tremula.machine.occupancy import current_occupancy
 from tremula.telemetry import ledger

@@ -1,4 +1,4 @@
-"""A model from a factory, `file.py:function` or `package.module:function`.
+"""A model from a factory, a function that the user names.
 
 It takes no arguments and returns `(model, inputs)` or `(model, inputs, optimizer)`, inputs being those of one
 micro-batch. It runs on the meta device, so no memory is taken; where that does not work, on the host.
@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
-import importlib.util
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -33,8 +29,6 @@ from tremula.schedule.deployment import Deployment
 
 #: PopART's number for a loss that is a single value already
 _REDUCTION_NONE = 2
-#: functions that a file is searched for when none is named
-USUAL_NAMES = ("example", "model_and_inputs", "make_model", "factory")
 
 
 @dataclass(frozen=True)
@@ -48,74 +42,28 @@ class Made:
     optimizer: object | None
 
 
-def load(name: str) -> tuple[Callable[[], Any], str]:
-    """The factory called `name`, and a short name for what it makes."""
-    place, _, function = name.rpartition(":")
-    if not place or (len(place) == 1 and function.startswith(("\\", "/"))):  # no colon but that of a drive
-        place, function = name, ""
-    if place.endswith(".py") or Path(place).is_file():
-        module, short = _from_file(Path(place)), Path(place).stem
-    else:
-        module, short = _from_module(place), place.rpartition(".")[2]
-    if not function:
-        function = next((each for each in USUAL_NAMES if callable(getattr(module, each, None))), "")
-        if not function:
-            raise Error(
-                f"Say which function of {place} makes the model: {place}:function. It takes no arguments and returns "
-                "the model and example inputs of one micro-batch. (A whole program is asked about with "
-                f"`tremula estimate run {place}`.)"
-            )
-    found = module
-    for part in function.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
-        known = ", ".join(sorted(key for key, value in vars(module).items() if callable(value))[:12])
-        raise Error(f"{place} has no function called {function}; it has {known or 'none'}.")
-    return found, f"{short}:{function}"
-
-
-def _from_file(path: Path) -> Any:
-    if not path.is_file():
-        raise Error(f"There is no file {path}.")
-    spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
-    if spec is None or spec.loader is None:
-        raise Error(f"{path} is not a Python file: its name must end in .py.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)  # dataclasses and pickles look their module up
-    sys.path.insert(0, str(path.resolve().parent))
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.pop(0)
-    return module
-
-
-def _from_module(name: str) -> Any:
-    sys.path.insert(0, "")
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as problem:
-        if problem.name is None or not (name + ".").startswith(problem.name + "."):
-            raise
-        raise Error(
-            f"There is no module {name!r} (looked for in this folder and among installed packages), and no such file."
-        ) from None
-    finally:
-        sys.path.pop(0)
-
-
 def make(factory: Callable[[], Any], *, values: bool = False) -> Made:
     """What `factory` makes, on the meta device if that is possible and its `values` are not needed."""
+    return made(call(factory, values=values))
+
+
+def call(factory: Callable[[], Any], *, values: bool = False) -> Any:
+    """What `factory` returns, whatever that is."""
     try:
         with contextlib.nullcontext() if values else torch.device("meta"):
-            return _made(factory())
+            return factory()
     except (NotImplementedError, RuntimeError) as problem:
         if values or "meta" not in str(problem).lower():
             raise
-    return _made(factory())
+    return factory()
 
 
-def _made(returned: Any) -> Made:
+def made(returned: Any) -> Made:
+    """What a factory returned, checked.
+
+    Raises:
+        Error: it is no model with inputs.
+    """
     if not isinstance(returned, tuple | list) or not 2 <= len(returned) <= 3:
         raise Error(
             "The factory must return (model, inputs) or (model, inputs, optimizer), not "

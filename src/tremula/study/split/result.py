@@ -86,8 +86,11 @@ class Split:
         """Lines of code that cut the model, which the program calls `name`."""
         return self.dialect.stages(self.begins, name=name, replace=replace)
 
-    def options_lines(self, name: str = "options") -> tuple[str, ...]:
-        """Lines of code for the settings that go with the cuts, with the micro-batches that were modelled."""
+    def options_lines(self, name: str | None = None, *, model: str = "model") -> tuple[str, ...]:
+        """Lines of code for the settings that go with the cuts, with the micro-batches that were modelled.
+
+        The program calls its settings `name` (None: the usual name), and the model `model`.
+        """
         if not self.begins:
             return ()
         found = self.estimate
@@ -98,10 +101,12 @@ class Split:
             loops.gradient_accumulation if found.training else loops.device_iterations,
             pipeline_stages(1 + len(self.begins), found.training),
             name=name,
+            model=model,
         )
 
     def config(self) -> dict[str, Any]:
-        """Stages with their IPUs; and the layers on each IPU, where the model is one list of equal layers."""
+        """Stages with their IPUs; the layers on each IPU, where the model is one list of equal layers; and the stage of
+        each layer, where programs assign stages to all of them."""
         found = self.estimate
         turns = (
             {"gradient_accumulation_steps": found.loops.gradient_accumulation}
@@ -109,11 +114,13 @@ class Split:
             else {"inference_device_iterations": found.loops.device_iterations}
         )
         layers = layers_per_ipu(found)
+        assignment = self.dialect.assignment(self.begins)
         return {
             "ipus_per_replica": found.deployment.ipus_per_replica,
             "stages": [{"module": "", "ipu": 0}, *({"module": b.module, "ipu": b.ipu} for b in self.begins)],
             **turns,
             **({} if layers is None else {"layers_per_ipu": layers}),
+            **({"assignment": [list(each) for each in assignment]} if assignment else {}),
         }
 
     def chart(self, width: int = 48) -> str:

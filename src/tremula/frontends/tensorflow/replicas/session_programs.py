@@ -18,7 +18,7 @@ import tensorflow.compat.v2 as tf
 
 from tremula.frontends.tensorflow import devices, executable_cache, random_seed
 from tremula.frontends.tensorflow.config import active
-from tremula.frontends.tensorflow.dialect import COMPILED_KIND, COMPILED_NEVER_RAN
+from tremula.frontends.tensorflow.dialect.device_words import COMPILED_KIND, COMPILED_NEVER_RAN
 from tremula.frontends.tensorflow.replicas import context, instances
 from tremula.frontends.tensorflow.replicas.analysis import Analysis, is_compiled
 from tremula.frontends.tensorflow.replicas.lowering import build_function

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from tremula.frontends.torch.dialect.module_paths import access, quoted
+from tremula.formatting import quoted
+from tremula.frontends.torch.dialect.module_paths import access
+from tremula.program.stages import fewest_micro_batches
 from tremula.program.variant import StageStart
 from tremula.schedule.deployment import Location
 
@@ -22,7 +24,10 @@ _SETTERS = {"optimizer_state": "setOptimizerLocation", "accumulators": "setAccum
 
 
 class TorchCode:
-    """Lines for one model (see `Dialect`); without its module, submodules are written by their names alone."""
+    """Lines for one model (see `Dialect`); without its module, submodules are written by their names alone.
+
+    The program has `options` and `inputs`, those of one micro-batch.
+    """
 
     front_end = "torch"
     accumulation_setting = "poptorch.Options().Training.gradientAccumulation"
@@ -51,10 +56,26 @@ class TorchCode:
             lines.append(call if where.endswith(")") else f"{where} = {call}")
         return tuple(lines)
 
+    def assignment(self, starts: Sequence[StageStart]) -> list[tuple[str, int]]:
+        """Blocks say where stages begin; modules are not listed."""
+        return []
+
+    def micro_batches(self, wanted: int, stages: int, training: bool) -> int:
+        """Any number from that of all stages on."""
+        return max(wanted, fewest_micro_batches(stages, training))
+
     def pipeline(
-        self, ipus: int, training: bool, micro_batches: int, needed: int, *, name: str = "options"
+        self,
+        ipus: int,
+        training: bool,
+        micro_batches: int,
+        needed: int,
+        *,
+        name: str | None = None,
+        model: str = "model",
     ) -> Lines:
         """The options that go with blocks."""
+        name = name or "options"
         lines = [
             f"{name}.setExecutionStrategy(poptorch.PipelinedExecution(poptorch.AutoStage.AutoIncrement))"
         ]

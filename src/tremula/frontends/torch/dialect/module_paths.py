@@ -5,6 +5,8 @@ from __future__ import annotations
 import keyword
 from typing import TYPE_CHECKING
 
+from tremula.formatting import quoted
+
 if TYPE_CHECKING:
     import torch
 
@@ -40,12 +42,6 @@ def _container(owner: torch.nn.Module | None) -> str:
     if isinstance(owner, nn.ModuleDict):
         return "dict"
     return "list" if isinstance(owner, nn.ModuleList | nn.Sequential) else "attributes"
-
-
-def quoted(text: str) -> str:
-    """`text` as Python reads it back, whatever is in it."""
-    simple = text.isprintable() and not set(text) & {'"', "\\"}
-    return f'"{text}"' if simple else repr(text)
 
 
 def _is_name(part: str) -> bool:

@@ -1,0 +1,45 @@
+"""Python statements that changes of Keras programs are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+Lines = tuple[str, ...]
+
+#: calls are broken from this length on
+_WIDE = 100
+_CAST = "[tf.cast(x, tf.{dtype}) if {which} else x for i, x in enumerate(tf.nest.flatten(inputs))]"
+
+
+def call(function: str, arguments: Sequence[str]) -> Lines:
+    """A call, on one line if it is short."""
+    line = f"{function}({', '.join(arguments)})"
+    if len(line) <= _WIDE:
+        return (line,)
+    return (f"{function}(", *(f"    {each}," for each in arguments[:-1]), f"    {arguments[-1]})")
+
+
+def merged(attribute: str, options: Mapping[str, str]) -> Lines:
+    """Arguments of a call: the options that `attribute` holds, and others."""
+    if not options:
+        return (f"**{attribute}",)
+    *first, last = (f'"{name}": {value}' for name, value in options.items())
+    return (f"**{{**{attribute}", *first, f"{last}}}")
+
+
+def library_options(name: str, value: str) -> Lines:
+    """An option for convolutions and matrix products of the whole device."""
+    return tuple(
+        f'config.{each}.poplar_options = {{**config.{each}.poplar_options, "{name}": "{value}"}}'
+        for each in ("convolutions", "matmuls")
+    )
+
+
+def cast_inputs(dtype: str, which: str) -> Lines:
+    """Inputs `x` (number `i`) for which the expression `which` holds are cast on the host."""
+    return (
+        "def shorter(inputs):",
+        f"    cast = {_CAST.format(dtype=dtype, which=which)}",
+        "    return tf.nest.pack_sequence_as(inputs, cast)",
+        "dataset = dataset.map(lambda inputs, *rest: (shorter(inputs), *rest))  # better where it is made",
+    )
