@@ -42,9 +42,10 @@ _HERE = "tremula.frontends.tensorflow"
 HOOKS = (
     Hook(
         "tf.config.set_soft_device_placement, tensorflow.python.client.session.BaseSession: __init__, _extend_graph, "
-        "_do_run",
+        "_do_run; the environment variable TF_OVERRIDE_GLOBAL_THREADPOOL",
         "stock TensorFlow has no device IPU; with soft placement, its ops run on the CPU, also in sessions; compiled "
-        "programs get their replicas before a session takes them over, and need the device when they run",
+        "programs get their replicas before a session takes them over, and need the device when they run; a session "
+        "has the threads that its configuration asks for",
         f"{_HERE}.sessions",
     ),
     Hook(

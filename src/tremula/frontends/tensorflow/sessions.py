@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from time import perf_counter
 from typing import Any
 
@@ -28,10 +29,20 @@ _WAITING_THREADS = 16
 
 def install() -> None:
     """Ops whose device is an IPU are placed on the CPU, also in sessions; compiled programs run on the device."""
+    _give_sessions_threads()
     _place_softly()
     _give_sessions_soft_placement()
     _prepare_programs()
     _run_programs_on_devices()
+
+
+def _give_sessions_threads() -> None:
+    """Let each session have the threads that its configuration asks for.
+
+    Stock TensorFlow makes one pool for all when the first function of a process is built, with its default size. A
+    compiled program is a function, so that would be before the program can say how many threads its session has.
+    """
+    os.environ.setdefault("TF_OVERRIDE_GLOBAL_THREADPOOL", "1")
 
 
 def _give_sessions_soft_placement() -> None:
