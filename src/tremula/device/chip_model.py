@@ -59,7 +59,8 @@ class ModelledRun:
             if strict:
                 raise
             log.warn_once(
-                f"chip model: {problem}", f"The chip model cannot say what an IPU would do: {problem}"
+                f"chip model: {problem.message}",
+                f"The chip model cannot say what an IPU would do: {problem.message}",
             )
             return
         for line in found.summary().splitlines():

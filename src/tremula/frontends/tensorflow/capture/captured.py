@@ -17,6 +17,10 @@ from tremula.frontends.tensorflow.capture.reader import Reader, Surroundings, li
 from tremula.frontends.tensorflow.capture.variables import Variables
 
 
+#: the op that takes an element of a feed; all feeds become one of these
+_INFEED = "IteratorGetNext"
+
+
 @dataclass
 class Captured:
     """One program."""
@@ -33,6 +37,12 @@ class Captured:
     unknown_sizes: list[Node] = field(default_factory=list)
     #: what pipelines and accumulating optimizers noted for the device, by name
     options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> set[Value]:
+        """Values that stay in memory whatever else uses them: results, gradients and accumulators."""
+        gradients = {each.gradient for each in self.trained}
+        return {*self.outputs, *gradients, *(total for each in self.trained for total in each.totals)}
 
     @property
     def training(self) -> bool:
@@ -62,6 +72,7 @@ def capture(graph: Any, *, model: Any = None, known: Mapping[int, Any] | None = 
     counts = loops.find(nodes, variables.trainable)
     phases.settle(nodes, counts)
     trained = gradients.find(nodes, variables.trainable)
+    nodes = reader.composites.merge(nodes, [*results, *(each.gradient for each in trained)])
     # a feed gives what it gives: how the host makes it is not the device's
     nodes = _behind_feeds(nodes, results)
     fed = [value for node in nodes if _is_feed(node) for value in node.outputs]
@@ -93,7 +104,7 @@ def _input(reader: Reader, variables: Variables, tensor: Any, captured: Any, kno
 
 
 def _is_feed(node: Node) -> bool:
-    return node.type == "IteratorGetNext" or node.facts.get("feed") == "infeed"
+    return node.type == _INFEED or node.facts.get("feed") == "infeed"
 
 
 def _behind_feeds(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
@@ -102,5 +113,5 @@ def _behind_feeds(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]
         if _is_feed(node):
             for value in node.inputs:
                 value.users = [user for user in value.users if user is not node]
-            node.inputs = []
+            node.inputs, node.type = [], _INFEED
     return live(nodes, results)

@@ -14,6 +14,7 @@ import tensorflow.compat.v2 as tf
 from tensorflow.python.framework import tensor_util
 
 from tremula.frontends.tensorflow.capture.attributes import Attributes, dtype_name, facts_of
+from tremula.frontends.tensorflow.capture.composites import Composites
 from tremula.frontends.tensorflow.capture.layers import LayerTree, scope_of
 from tremula.frontends.tensorflow.capture.nodes import Block, Node, Value
 from tremula.frontends.tensorflow.capture.tensor_lists import list_shape
@@ -49,7 +50,7 @@ _FOLDED = frozenset(
 class Surroundings:
     """What ops in the body of a function have from the op that runs it."""
 
-    __slots__ = ("block", "ipu", "loop", "phase", "stage")
+    __slots__ = ("block", "composite", "ipu", "loop", "phase", "stage")
 
     def __init__(
         self,
@@ -58,8 +59,10 @@ class Surroundings:
         phase: Phase | None = None,
         stage: int | None = None,
         ipu: int | None = None,
+        composite: str | None = None,
     ) -> None:
         self.block, self.loop, self.phase, self.stage, self.ipu = block, loop, phase, stage, ipu
+        self.composite = composite
 
 
 class Reader:
@@ -80,6 +83,8 @@ class Reader:
         self.marked: dict[Node, Phase] = {}
         #: loops that were read, with their counts: by the block of the body
         self.loops: list[Block] = []
+        #: nodes that are parts of a layer of the device's libraries, with its description
+        self.composites = Composites()
         #: what pipelines and accumulating optimizers noted for the device, by name
         self.options: dict[str, Any] = {}
         #: nodes with sizes that are not known before the program runs; 1 is taken for them
@@ -158,7 +163,12 @@ class Reader:
         found = facts_of(attributes)
         phase = _PHASES.get(found.get(pipeline_facts.PASS, ""), around.phase)
         return Surroundings(
-            block, loop, phase, found.get(pipeline_facts.STAGE, around.stage), _ipu(op, attributes, around.ipu)
+            block,
+            loop,
+            phase,
+            found.get(pipeline_facts.STAGE, around.stage),
+            _ipu(op, attributes, around.ipu),
+            self.composites.of(op.name, found) or around.composite,
         )
 
     def _node(self, op: Any, given: list[Value], around: Surroundings) -> Node:
@@ -185,6 +195,9 @@ class Reader:
         phase = _PHASES.get(found.get(pipeline_facts.PASS, ""), around.phase)
         if phase is not None:
             self.marked[node] = phase
+        part_of = self.composites.of(op.name, found) or around.composite
+        if part_of is not None:
+            self.composites.add(node, part_of)
         if op.type != "Const":
             node.source = line or self._line(op, module, gradient or phase is Phase.BACKWARD)
         for place, tensor in enumerate(op.outputs):

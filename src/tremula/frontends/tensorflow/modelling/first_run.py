@@ -13,7 +13,7 @@ from tremula.device.look import look
 from tremula.device.settings import DeviceSettings
 from tremula.distributed import launch_environment
 from tremula.frontends.tensorflow.config import active
-from tremula.frontends.tensorflow.dialect import KIND
+from tremula.frontends.tensorflow.dialect.device_words import KIND
 from tremula.settings.environment import env
 from tremula.study import listeners
 from tremula.telemetry.run_record import Entry
@@ -131,7 +131,7 @@ class FirstRun:
         loops = Loops(counts.iterations, counts.accumulation, self._replicas)
 
         def describe() -> Any:
-            lowered = lower(captured.nodes, deployment.lowering)
+            lowered = lower(captured.nodes, deployment.lowering, captured.kept)
             return program_of(captured, lowered, places, samples=samples, loops=loops)
 
         compute = sum(1 for node in captured.nodes if node.type not in ("Const", "Identity", "ReadVariableOp"))

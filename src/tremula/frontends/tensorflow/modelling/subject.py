@@ -102,7 +102,7 @@ class TensorFlowSubject:
         """Where the program of `variant` can be cut."""
         captured = self._capture(variant)
         found = self._segments(captured)
-        lowered = lower(captured.nodes)
+        lowered = lower(captured.nodes, results=captured.kept)
         unknown: dict[str, dict[SourceLine, None]] = {}
         for node, each in lowered.items():
             if each.unknown:
@@ -124,7 +124,7 @@ class TensorFlowSubject:
             captured = self._capture(variant)
             self._programs[key] = program_of(
                 captured,
-                lower(captured.nodes, deployment.lowering),
+                lower(captured.nodes, deployment.lowering, captured.kept),
                 self._segments(captured).places,
                 samples=variant.micro_batch or self.micro_batch,
             )

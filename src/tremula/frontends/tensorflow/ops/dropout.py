@@ -50,7 +50,8 @@ def dropout(
         if seed.shape != [2]:
             raise ValueError(f"Expected the seed to have a shape [2], but got {seed.shape}.")
     keep = 1 - rate
-    output, _ = apply(x, keep, 1 / keep, noise_shape, seed, name)
+    with facts.composite("Dropout", rate=float(rate)):
+        output, _ = apply(x, keep, 1 / keep, noise_shape, seed, name)
     return facts.record(output, dropout_rate=float(rate), reference=bool(reference))
 
 

@@ -8,12 +8,16 @@ are gone as soon as they have run: nothing is kept for them.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import tensorflow.compat.v2 as tf
 from tensorflow.core.framework import attr_value_pb2
 
 PREFIX = "_tremula_"
+#: the fact that says of which layer an op is a part
+COMPOSITE = "composite"
 
 
 def record(outputs: Any, **values: Any) -> Any:
@@ -34,6 +38,25 @@ def record(outputs: Any, **values: Any) -> Any:
         for name, value in present.items():
             op._set_attr(name, value)
     return outputs
+
+
+@contextmanager
+def composite(kind: str, **values: Any) -> Iterator[None]:
+    """While the ops of a layer are traced that the device's libraries have as one op: a capture makes one node of them,
+    and one of their gradients.
+
+    Args:
+        kind: the type of the node, without `tremula.`.
+        values: its attributes.
+    """
+    if tf.executing_eagerly():
+        yield
+        return
+    graph = tf.compat.v1.get_default_graph()
+    with tf.name_scope(kind.lower()) as scope:
+        described = {"type": f"tremula.{kind}", "scope": scope, **values}
+        with graph._attr_scope(attributes({COMPOSITE: described})):
+            yield
 
 
 def attributes(values: dict[str, Any]) -> dict[str, Any]:

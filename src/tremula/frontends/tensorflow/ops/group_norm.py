@@ -11,6 +11,7 @@ from typing import Any
 
 import tensorflow.compat.v2 as tf
 
+from tremula.frontends.tensorflow.ops import facts
 from tremula.frontends.tensorflow.static_shape import static_size
 
 CHANNELS_FIRST, CHANNELS_LAST = "NCHW", "NHWC"
@@ -88,9 +89,11 @@ class Grouping:
         Returns:
             The output, and the mean and inverse standard deviation of each group, `[batch * groups]`.
         """
-        mean, inverse = self._moments(tf.cast(x, tf.float32))
-        output = self.apply(x, gamma, beta, mean, inverse)
-        return output, *(tf.cast(tf.reshape(value, [-1]), x.dtype) for value in (mean, inverse))
+        channels = static_size(x, 1 if self.data_format == CHANNELS_FIRST else -1)
+        with facts.composite("Norm", kind="group", groups=self.groups, channels=channels):
+            mean, inverse = self._moments(tf.cast(x, tf.float32))
+            output = self.apply(x, gamma, beta, mean, inverse)
+            return output, *(tf.cast(tf.reshape(value, [-1]), x.dtype) for value in (mean, inverse))
 
     def gradients(self, x: Any, gamma: Any, mean: Any, inverse: Any, backprop: Any) -> tuple[Any, Any, Any]:
         """The gradients for `x`, `gamma` and `beta`, given that of the output."""

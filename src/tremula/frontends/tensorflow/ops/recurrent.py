@@ -50,6 +50,21 @@ def lstm(
     Returns:
         The outputs `[time, batch, units]`, the last hidden state and the last cell state.
     """
+    with facts.composite("Lstm", **_sizes(inputs, h), **_plain(planning)):
+        outputs, h, c = _lstm(inputs, kernel, bias, h, c, seq_len, activation, recurrent_activation)
+    return facts.record(outputs, layer="lstm", **planning), h, c
+
+
+def _lstm(
+    inputs: Any,
+    kernel: Any,
+    bias: Any,
+    h: Any,
+    c: Any,
+    seq_len: Any,
+    activation: str,
+    recurrent_activation: str,
+) -> tuple[Any, Any, Any]:
     units = _units(h)
     outer, inner = activations.by_name(activation), activations.by_name(recurrent_activation)
     projected, recurrent = _project(inputs, kernel, units)
@@ -64,7 +79,7 @@ def lstm(
         return h, [h, c]
 
     outputs, (h, c) = _loop(step, [projected], [h, c], seq_len)
-    return facts.record(outputs, layer="lstm", **planning), h, c
+    return outputs, h, c
 
 
 def gru(
@@ -97,6 +112,25 @@ def gru(
     Returns:
         The outputs `[time, batch, units]` and the last state.
     """
+    kind = "Gru" if attention is None else "Augru"
+    with facts.composite(kind, **_sizes(inputs, h), **_plain(planning)):
+        outputs, h = _gru(
+            inputs, kernel, bias, h, seq_len, attention, reset_after, activation, recurrent_activation
+        )
+    return facts.record(outputs, layer=kind.lower(), reset_after=reset_after, **planning), h
+
+
+def _gru(
+    inputs: Any,
+    kernel: Any,
+    bias: Any,
+    h: Any,
+    seq_len: Any,
+    attention: Any,
+    reset_after: bool,
+    activation: str,
+    recurrent_activation: str,
+) -> tuple[Any, Any]:
     units = _units(h)
     outer, inner = activations.by_name(activation), activations.by_name(recurrent_activation)
     projected, recurrent = _project(inputs, kernel, units)
@@ -133,8 +167,21 @@ def gru(
 
     sequences = [projected] if attention is None else [projected, tf.cast(attention, inputs.dtype)]
     outputs, (h,) = _loop(step, sequences, [h], seq_len)
-    name = "gru" if attention is None else "augru"
-    return facts.record(outputs, layer=name, reset_after=reset_after, **planning), h
+    return outputs, h
+
+
+def _sizes(inputs: Any, h: Any) -> dict[str, int | None]:
+    """What the chip model has to know of a layer."""
+    return {
+        "steps": static_size(inputs, 0),
+        "batch": static_size(inputs, 1) or static_size(h, 0),
+        "inputs": static_size(inputs, -1),
+        "hidden": static_size(h, -1),
+    }
+
+
+def _plain(planning: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in planning.items() if value is not None}
 
 
 def _units(state: Any) -> int:
