@@ -8,8 +8,7 @@ The rules of this model, after what Poplar's libraries do with such views:
   first: the vertices of popops walk all operands of a tile alike;
 - operands of matrix products and convolutions are not: weights lie as the plan wants them from the start, and
   the plan's own cost contains the exchange and the transposition of activations on the way in. A copy that a
-  framework makes only to give a product contiguous operands is a view for the same reason (PopTorch's contiguous()
-  is one);
+  framework makes only to give a product contiguous operands is a view for the same reason;
 - an expanded operand is broadcast by the vertex where it can be, and never stored in full for it.
 
 Strides stand for the order of dimensions on the device.
