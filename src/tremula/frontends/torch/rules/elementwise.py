@@ -13,10 +13,9 @@ from torch import fx
 
 from tremula.frontends.torch.rules.call import Call
 from tremula.frontends.torch.rules.operand import Operand
-from tremula.frontends.torch.rules.rearrangement import rearranged, same_order
-from tremula.program.dtypes import FLOATS
+from tremula.lowering.elementwise import parsed, passes_over, power
 from tremula.program.lowered import Lowered
-from tremula.program.work import Cast, Elementwise, Random, Work
+from tremula.program.work import Elementwise, Random, Work
 
 _UNARY = """
     abs neg exp log sqrt rsqrt square reciprocal tanh sigmoid relu gelu silu erf sin cos tan asin acos atan sinh
@@ -53,33 +52,10 @@ _GRADIENTS = """
 """
 
 
-def _parsed(table: str) -> dict[str, tuple[str, ...]]:
-    """Entries `name: pass, pass` of a table; a name alone is a pass of that name."""
-    parsed: dict[str, tuple[str, ...]] = {}
-    name, continues = "", False
-    for word in table.split():
-        if word.endswith(":"):
-            name, continues = word[:-1], True
-            parsed[name] = ()
-        elif continues:
-            parsed[name] += (word.rstrip(","),)
-            continues = word.endswith(",")
-        else:
-            parsed[word] = (word,)
-    return parsed
-
-
 #: torch's name -> the passes over the data
-PASSES: dict[str, tuple[str, ...]] = {**_parsed(_UNARY), **_parsed(_SEVERAL), **_parsed(_GRADIENTS)}
+PASSES: dict[str, tuple[str, ...]] = {**parsed(_UNARY), **parsed(_SEVERAL), **parsed(_GRADIENTS)}
 
-_SEVERAL_NAMES = frozenset(_parsed(_SEVERAL))
-
-#: results of comparisons are bool whatever the operands are
-_TRUTH = frozenset({
-    "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf",
-    "isfinite",
-})  # fmt: skip
-
+_SEVERAL_NAMES = frozenset(parsed(_SEVERAL))
 
 #: on truth values the device has logical ops only
 _ON_TRUTHS = {
@@ -105,7 +81,7 @@ def passes_of(call: Call) -> tuple[str, ...]:
     if name in _ON_TRUTHS and call.output.dtype == "bool":
         return (_ON_TRUTHS[name],)
     if name == "pow":
-        return (_power(call.argument("exponent")),)
+        return (power(call.argument("exponent")),)
     if name == "div" and call.argument("rounding_mode") in ("floor", "trunc"):
         return (f"div+{call.argument('rounding_mode')}",)
     if name in ("addcmul", "addcdiv") and call.argument("value", 1) in (1, -1):
@@ -113,77 +89,15 @@ def passes_of(call: Call) -> tuple[str, ...]:
     return PASSES[name]
 
 
-def _power(exponent: object) -> str:
-    simple = {2: "square", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal", 3: "square+mul"}
-    return simple.get(exponent, "pow") if isinstance(exponent, int | float) else "pow"
-
-
 def element_passes(call: Call, passes: Iterable[str], operands: list[Operand], result: Operand) -> list[Work]:
     """The passes over the data, after what has to be cast or rearranged for them."""
-    works: list[Work] = []
-    numbers = [o for o in operands if o.elements > 0]
-    dtype = _computed_in(numbers, result)
-    for o in numbers:
-        if o.dtype != dtype and o.dtype in FLOATS and dtype in FLOATS and o.distinct > 1:
-            works.append(Cast(o.distinct, o.dtype, dtype))
-        if o.shape == result.shape and not same_order(o, result):
-            works.append(rearranged(o, result))
-    elements = result.elements
-    if len(numbers) == 1 and numbers[0].distinct < elements:
-        elements = numbers[0].distinct  # done before the expansion, which is a view
-    repeated = [o for o in numbers if o.distinct < elements]
-    operand_count = max(1, len(numbers))
-    broadcast: int | None = None
-    inner = False
-    if repeated:
-        widest = max(repeated, key=lambda o: o.distinct)
-        broadcast = widest.distinct
-        inner = broadcast > 1 and _runs_innermost(widest, result)
-        operand_count = max(2, operand_count)
-    elif len(numbers) == 1 and call.name in _SEVERAL_NAMES and not passes_are_unary(call):
-        broadcast, operand_count = 1, 2
-    for position, operation in enumerate(passes):
-        last = operation.rpartition("+")[2]
-        truth = last in _TRUTH
-        works.append(
-            Elementwise(
-                operation=operation,
-                elements=elements,
-                dtype=dtype,
-                operands=operand_count,
-                broadcast_elements=broadcast,
-                broadcast_inner=inner,
-                output_dtype="bool" if truth else result.dtype if result.dtype != dtype else None,
-                in_place=call.in_place or position > 0,
-            )
-        )
-    return works
+    scalar = call.name in _SEVERAL_NAMES and not passes_are_unary(call)
+    return passes_over(passes, operands, result, in_place=call.in_place, scalar=scalar)
 
 
 def passes_are_unary(call: Call) -> bool:
     """Whether a constant operand has become part of the function, as in x ** 2."""
-    return call.name == "pow" and _power(call.argument("exponent")) != "pow"
-
-
-def _computed_in(operands: list[Operand], result: Operand) -> str:
-    """The type in which the arithmetic is done: the result's, or for comparisons the operands'."""
-    if result.dtype in FLOATS:
-        return result.dtype
-    wide = [o.dtype for o in operands if o.dtype != "bool"]
-    for dtype in ("fp32", "fp16"):
-        if dtype in wide:
-            return dtype
-    return wide[0] if wide else result.dtype
-
-
-def _runs_innermost(operand: Operand, result: Operand) -> bool:
-    """Whether a repeated operand has the result's innermost dimension."""
-    for size, stride, whole in zip(
-        reversed(operand.shape), reversed(operand.strides), reversed(result.shape), strict=False
-    ):
-        if whole > 1:
-            return size == whole and stride != 0
-    return False
+    return call.name == "pow" and power(call.argument("exponent")) != "pow"
 
 
 def _dropout(call: Call) -> Lowered:

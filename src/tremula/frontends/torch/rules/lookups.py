@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from torch import fx
 
 from tremula.frontends.torch.rules.call import Call
 from tremula.frontends.torch.rules.operand import Operand
 from tremula.frontends.torch.rules.products import proportion
-from tremula.frontends.torch.rules.rearrangement import rearranged
+from tremula.lowering.lookups import Rows
+from tremula.lowering.rearrangement import rearranged
 from tremula.program.lowered import Lowered
 from tremula.program.work import Copy, Elementwise, Fill, Gather, Reduction, Scatter, Work
 
@@ -24,20 +24,12 @@ _REDUCES = {
 }  # fmt: skip
 
 
-class _Rows(NamedTuple):
-    """Which part of a table an op addresses."""
-
-    entries: int
-    width: int
-    number: int
-
-
 def embedding(call: Call) -> Lowered:
     """embedding: one row per index."""
     table, index = call.tensor("weight"), call.tensor("indices")
     if table is None or index is None:
         return call.unknown()
-    return call.lowered((_gather(call, table, _Rows(table.extent(0), table.inner(0), index.elements)),))
+    return call.lowered((_gather(call, table, Rows(table.extent(0), table.inner(0), index.elements)),))
 
 
 def embedding_bag(call: Call) -> Lowered:
@@ -45,7 +37,7 @@ def embedding_bag(call: Call) -> Lowered:
     table, index = call.tensor("weight"), call.tensor("indices")
     if table is None or index is None or not call.outputs:
         return call.unknown()
-    rows = _Rows(table.extent(0), table.inner(0), index.elements)
+    rows = Rows(table.extent(0), table.inner(0), index.elements)
     bags = max(1, call.output.elements // max(1, rows.width))
     reduce = Reduction(bags, math.ceil(rows.number / bags), rows.width, table.dtype)
     return call.lowered((_gather(call, table, rows), reduce))
@@ -57,7 +49,7 @@ def embedding_gradient(call: Call) -> Lowered:
     result = call.output
     if index is None:
         return call.unknown()
-    rows = _Rows(result.extent(0), result.inner(0), index.elements)
+    rows = Rows(result.extent(0), result.inner(0), index.elements)
     return call.lowered((Fill(result.elements, result.dtype), _scatter(call, gradient.dtype, rows, "add")))
 
 
@@ -67,7 +59,7 @@ def index_select(call: Call) -> Lowered:
     if index is None:
         return call.unknown()
     entries = table.extent(int(call.argument("dim", 0)))
-    rows = _Rows(entries, table.elements // max(1, entries), index.elements)
+    rows = Rows(entries, table.elements // max(1, entries), index.elements)
     return call.lowered((_gather(call, table, rows),))
 
 
@@ -120,7 +112,7 @@ def index_update(call: Call) -> Lowered:
     if index is None:
         return call.unknown()
     entries = table.extent(int(call.argument("dim", 0)))
-    rows = _Rows(entries, table.elements // max(1, entries), index.elements)
+    rows = Rows(entries, table.elements // max(1, entries), index.elements)
     operation = {"index_add": "add", "index_reduce": _REDUCES.get(str(call.argument("reduce")), "add")}
     return call.lowered((
         *_copied(call, table), _scatter(call, table.dtype, rows, operation.get(call.name, "set"))
@@ -138,12 +130,12 @@ def other_scatter(call: Call) -> Lowered:
     ))  # fmt: skip
 
 
-def _gather(call: Call, table: Operand, rows: _Rows) -> Gather:
-    return Gather(rows.entries, rows.width, rows.number, table.dtype, proportion(call))
+def _gather(call: Call, table: Operand, rows: Rows) -> Gather:
+    return rows.gather(table.dtype, proportion(call))
 
 
-def _scatter(call: Call, dtype: str, rows: _Rows, operation: str) -> Scatter:
-    return Scatter(rows.entries, rows.width, rows.number, dtype, operation, proportion(call))
+def _scatter(call: Call, dtype: str, rows: Rows, operation: str) -> Scatter:
+    return rows.scatter(dtype, operation, proportion(call))
 
 
 def _copied(call: Call, table: Operand) -> list[Work]:
@@ -154,7 +146,7 @@ def _copied(call: Call, table: Operand) -> list[Work]:
     return [rearranged(table, result) if table.shape == result.shape else Copy(result.elements, result.dtype)]
 
 
-def _by_element(call: Call, table: Operand, index: Operand) -> _Rows:
+def _by_element(call: Call, table: Operand, index: Operand) -> Rows:
     """Rows as wide as the dimensions along which the index is only repeated."""
     dim = int(call.argument("dim", 0)) % max(1, len(index.shape))
     width = 1
@@ -163,10 +155,10 @@ def _by_element(call: Call, table: Operand, index: Operand) -> _Rows:
             break
         width *= index.shape[d]
     width = max(1, width)
-    return _Rows(max(1, table.elements // width), width, max(0, index.elements // width))
+    return Rows(max(1, table.elements // width), width, max(0, index.elements // width))
 
 
-def _by_tensors(call: Call, table: Operand, indices: object) -> _Rows | None:
+def _by_tensors(call: Call, table: Operand, indices: object) -> Rows | None:
     """What index tensors (None where a dimension is taken whole) address."""
     if not isinstance(indices, Sequence):
         return None
@@ -181,10 +173,10 @@ def _by_tensors(call: Call, table: Operand, indices: object) -> _Rows | None:
     shapes = [(1,) * (rank - len(o.shape)) + o.shape for _, o in given]
     count = math.prod(max(extents) for extents in zip(*shapes, strict=True))
     entries = math.prod(table.shape[d] for d, _ in given)
-    return _Rows(entries, table.elements // max(1, entries), count)
+    return Rows(entries, table.elements // max(1, entries), count)
 
 
-def _addresses(call: Call, rows: _Rows) -> list[Work]:
+def _addresses(call: Call, rows: Rows) -> list[Work]:
     """Several index tensors are first made one: index * extent + next index."""
     indices = call.argument("indices")
     several = sum(isinstance(item, fx.Node) for item in indices) - 1

@@ -10,6 +10,7 @@ import math
 
 from tremula.frontends.torch.rules.call import Call
 from tremula.frontends.torch.rules.elementwise import element_passes
+from tremula.lowering.elementwise import one_hot
 from tremula.program.lowered import Lowered
 from tremula.program.work import Elementwise, Reduction, Work
 
@@ -46,7 +47,7 @@ def nll_loss(call: Call) -> Lowered:
     classes = source.extent(1 if len(source.shape) > 1 else 0)
     rows = source.elements // max(1, classes)
     works: list[Work] = [
-        _one_hot(source.elements, rows, source.dtype),
+        one_hot(source.elements, rows, source.dtype),
         Reduction(rows, classes, 1, source.dtype),
     ]
     if int(call.argument("reduction", 1)) != 0 and rows > 1:
@@ -60,11 +61,7 @@ def nll_loss_gradient(call: Call) -> Lowered:
     classes = source.extent(1 if len(source.shape) > 1 else 0)
     rows = source.elements // max(1, classes)
     kept = tuple(name for name in call.op.inputs if source.node is None or name != source.node.name)
-    return call.lowered((_one_hot(source.elements, rows, source.dtype),), reads=kept)
-
-
-def _one_hot(elements: int, rows: int, dtype: str) -> Elementwise:
-    return Elementwise("eq+mul", elements, dtype, operands=2, broadcast_elements=rows)
+    return call.lowered((one_hot(source.elements, rows, source.dtype),), reads=kept)
 
 
 def distances(call: Call) -> Lowered:

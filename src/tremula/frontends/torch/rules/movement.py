@@ -1,11 +1,10 @@
 """Ops that compute nothing: views, copies, constants written, changes of type, hints and calls of the host.
 
-When a view costs something at its consumer, and how pieces are counted, is in `layout`.
+When a view costs something at its consumer, and how pieces are counted, is in `lowering.rearrangement`.
 """
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import Any
 
@@ -15,9 +14,11 @@ from torch import fx
 from tremula.frontends.torch.ops import layout_copies
 from tremula.frontends.torch.rules.call import Call
 from tremula.frontends.torch.rules.products import proportion
-from tremula.frontends.torch.rules.rearrangement import rearranged
+from tremula.lowering import movement
+from tremula.lowering.movement import joined, padded, put_into_zeros
+from tremula.lowering.rearrangement import rearranged
 from tremula.program.lowered import Lowered
-from tremula.program.work import Cast, Copy, Elementwise, Fill, Gather, Reduction, Work
+from tremula.program.work import Cast, Copy, Elementwise, Fill, Gather, Work
 
 
 def view(call: Call) -> Lowered:
@@ -113,34 +114,18 @@ def concatenation(call: Call) -> Lowered:
     result = call.output
     stacked = call.name in ("stack", "vstack", "column_stack")
     dim = int(call.argument("dim", 0)) % max(1, len(result.shape))
-    pieces = [o for o in call.tensors() if o.elements]
-    inner = result.inner(dim)
-    run = min((inner * (1 if stacked else o.extent(dim)) for o in pieces), default=1)
-    return call.lowered((Copy(result.elements, result.dtype, contiguous=max(1, run)),), "copy")
+    return call.lowered((joined(call.tensors(), result, dim, stacked=stacked),), "copy")
 
 
 def pad(call: Call) -> Lowered:
     """Padding by a constant, by reflection or by replication."""
-    source, result = call.given(0), call.output
-    kept = min(source.elements, result.elements)
-    works: list[Work] = []
-    added = result.elements - kept
-    if added and call.name == "constant_pad_nd":
-        works.append(Fill(added, result.dtype))
-    elif added:
-        works.append(Copy(added, result.dtype, contiguous=1))
-    works.append(Copy(kept, result.dtype, contiguous=max(1, min(source.extent(-1), result.extent(-1)))))
-    return call.lowered(works, "copy")
+    by_constant = call.name == "constant_pad_nd"
+    return call.lowered(padded(call.given(0), call.output, by_constant=by_constant), "copy")
 
 
 def pad_gradient(call: Call) -> Lowered:
     """What was repeated into the border is added up again."""
-    gradient, result = call.given(0), call.output
-    border = max(0, gradient.elements - result.elements)
-    return call.lowered((
-        Copy(result.elements, result.dtype, contiguous=max(1, result.extent(-1))),
-        Elementwise("add", border, result.dtype, operands=2, in_place=True),
-    ))  # fmt: skip
+    return call.lowered(movement.pad_gradient(call.given(0), call.output))
 
 
 def piecewise(call: Call) -> Lowered:
@@ -177,10 +162,7 @@ def slice_gradient(call: Call) -> Lowered:
     run = result.inner(dim)
     if call.name == "slice_backward" and int(call.argument("step", 1)) == 1:
         run *= gradient.extent(dim)
-    return call.lowered((
-        Fill(result.elements, result.dtype),
-        Copy(gradient.elements, gradient.dtype, contiguous=max(1, run)),
-    ), "copy")  # fmt: skip
+    return call.lowered(put_into_zeros(gradient, result, run), "copy")
 
 
 def slice_update(call: Call) -> Lowered:
@@ -194,12 +176,7 @@ def slice_update(call: Call) -> Lowered:
 
 def overlapping_sum(call: Call) -> Lowered:
     """col2im and unfold_backward: every element of the result sums those that were made from it."""
-    source, result = call.given(0), call.output
-    depth = max(1, math.ceil(source.elements / max(1, result.elements)))
-    return call.lowered((
-        Copy(source.elements, source.dtype, contiguous=1),
-        Reduction(result.elements, depth, 1, source.dtype),
-    ))  # fmt: skip
+    return call.lowered(movement.overlapping_sum(call.given(0), call.output))
 
 
 def custom(call: Call) -> Lowered:

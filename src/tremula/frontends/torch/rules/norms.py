@@ -6,19 +6,17 @@ import math
 
 from tremula.frontends.torch.rules.call import Call
 from tremula.frontends.torch.rules.operand import Operand
+from tremula.lowering import norms as lowering
 from tremula.program.lowered import Lowered
-from tremula.program.work import Elementwise, Norm, Reduction, Softmax, Work
+from tremula.program.work import Elementwise, Norm, Reduction, Work
 
 
 def softmax(call: Call) -> Lowered:
     """_softmax, _log_softmax, _safe_softmax and their gradients."""
-    source = call.given(0)
-    columns = source.extent(int(call.argument("dim", -1)))
     return call.lowered((
-        Softmax(
-            rows=source.elements // max(1, columns),
-            columns=columns,
-            dtype=source.dtype,
+        lowering.softmax(
+            call.given(0),
+            int(call.argument("dim", -1)),
             logarithm="log_softmax" in call.name,
             gradient="backward" in call.name,
         ),
@@ -68,12 +66,11 @@ def _norm(
     call: Call, kind: str, source: Operand, reduced: int, parameters: int, training: bool = True
 ) -> Norm:
     scaled = call.tensor("weight") is not None or call.tensor("bias") is not None
-    return Norm(
-        kind=kind,
-        reduced=reduced,
-        statistics=source.elements // max(1, reduced),
-        parameters=parameters if scaled else 0,
-        dtype=source.dtype,
+    return lowering.norm(
+        kind,
+        source,
+        reduced,
+        parameters if scaled else 0,
         training=training,
         gradient="backward" in call.name,
     )

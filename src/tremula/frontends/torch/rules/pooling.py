@@ -1,8 +1,6 @@
 """Pooling, adaptive pooling and interpolation.
 
-An adaptive pool whose windows differ in size is taken as one of the largest window. Interpolation to the
-nearest point is a copy; linear interpolation blends two copied neighbours per dimension, cubic four; the
-gradients sum what each input point had contributed to.
+An adaptive pool whose windows differ in size is taken as one of the largest window.
 """
 
 from __future__ import annotations
@@ -12,8 +10,9 @@ from collections.abc import Sequence
 
 from tremula.frontends.torch.rules.call import Call
 from tremula.frontends.torch.rules.operand import Operand
+from tremula.lowering.interpolation import interpolation, interpolation_gradient
 from tremula.program.lowered import Lowered
-from tremula.program.work import Copy, Elementwise, Pool, Reduction, Work
+from tremula.program.work import Pool
 
 
 def _dims(name: str) -> int:
@@ -70,36 +69,13 @@ def _pool(
 
 def interpolate(call: Call) -> Lowered:
     """upsample_nearest, _linear, _bilinear, _trilinear and _bicubic, forward and gradient."""
+    neighbours = _neighbours(call.name)
     if "backward" in call.name:
-        return _interpolation_gradient(call)
-    result = call.output
-    neighbours = _neighbours(call.name)
-    copies: list[Work] = [Copy(result.elements, result.dtype, contiguous=1)] * neighbours
-    return call.lowered([*copies, *_blend(result, neighbours)], "copy" if neighbours == 1 else "compute")
-
-
-def _interpolation_gradient(call: Call) -> Lowered:
-    gradient, result = call.given(0), call.output
-    neighbours = _neighbours(call.name)
-    works: list[Work] = [
-        Elementwise("mul", gradient.elements, gradient.dtype, operands=2)
-        for _ in range(neighbours if neighbours > 1 else 0)
-    ]
-    works.append(Copy(gradient.elements * neighbours, gradient.dtype, contiguous=1))
-    per_point = math.ceil(gradient.elements * neighbours / max(1, result.elements))
-    works.append(Reduction(result.elements, max(1, per_point), 1, gradient.dtype))
-    return call.lowered(works)
+        return call.lowered(interpolation_gradient(call.given(0), call.output, neighbours))
+    return call.lowered(interpolation(call.output, neighbours), "copy" if neighbours == 1 else "compute")
 
 
 def _neighbours(name: str) -> int:
     if "nearest" in name:
         return 1
     return (4 if "cubic" in name else 2) ** (3 if "trilinear" in name else 1 if "_linear" in name else 2)
-
-
-def _blend(result: Operand, neighbours: int) -> list[Work]:
-    if neighbours == 1:
-        return []
-    first = Elementwise("mul", result.elements, result.dtype, operands=2)
-    more = Elementwise("mul+add", result.elements, result.dtype, operands=3, in_place=True)
-    return [first, *[more] * (neighbours - 1)]

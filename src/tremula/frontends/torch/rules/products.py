@@ -16,6 +16,7 @@ from torch import fx
 from tremula.frontends.torch.graphs.program import RECORD
 from tremula.frontends.torch.rules.call import Call
 from tremula.frontends.torch.rules.operand import Operand
+from tremula.lowering.products import bias, partials, serialised
 from tremula.program.lowered import Lowered
 from tremula.program.op import Phase
 from tremula.program.work import Copy, Elementwise, MatMul, Softmax, Work
@@ -67,11 +68,6 @@ def matmul(
     )
 
 
-def partials(dtype: str, wanted: str) -> str:
-    """The type of partial sums: only products of short numbers have a choice."""
-    return wanted if dtype in ("fp16", "fp8") else "fp32"
-
-
 def proportion(call: Call) -> float:
     """The share of memory for temporaries: the op's own if the user set one, else the IPU's."""
     own = call.facts.proportions.get(call.node)
@@ -81,20 +77,6 @@ def proportion(call: Call) -> float:
     if isinstance(group, dict) and isinstance(group.get("available_memory_proportion"), float):
         return float(group["available_memory_proportion"])
     return call.settings.proportion(call.op.placement.ipu)
-
-
-def bias(result: Operand, added: Operand, operation: str = "add") -> Elementwise:
-    """What is added to a product's result, in place; channels lie innermost on the device."""
-    repeated = added.distinct < result.elements
-    return Elementwise(
-        operation=operation,
-        elements=result.elements,
-        dtype=result.dtype,
-        operands=2,
-        broadcast_elements=added.distinct if repeated else None,
-        broadcast_inner=repeated and added.distinct > 1,
-        in_place=True,
-    )
 
 
 def role_of(call: Call, left: Operand, right: Operand) -> str:
@@ -166,22 +148,7 @@ def _serialised(call: Call, work: MatMul) -> list[Work]:
     if not isinstance(settings, dict):
         return [work]
     factor, cut = int(settings.get("factor", 0)), _CUT[work.role].get(str(settings.get("mode")))
-    if cut is None or factor < 2:
-        return [work]
-    part = replace(work, **{cut: max(1, math.ceil(getattr(work, cut) / factor))})
-    if cut != "inner":
-        return [part] * factor
-    sums = Elementwise(
-        operation="scaled_add",
-        elements=work.rows * work.columns * work.groups,
-        dtype="fp32" if settings.get("keep_precision") else work.dtype,
-        operands=2,
-        in_place=True,
-    )
-    works: list[Work] = [part]
-    for _ in range(factor - 1):
-        works += [part, sums]
-    return works
+    return serialised(work, cut, factor, "fp32" if settings.get("keep_precision") else None)
 
 
 def attention(call: Call) -> Lowered:

@@ -6,7 +6,8 @@ An LSTM is recorded so; GRU and simple RNN layers arrive as their steps, and are
 from __future__ import annotations
 
 from tremula.frontends.torch.rules.call import Call
-from tremula.frontends.torch.rules.products import partials, proportion
+from tremula.frontends.torch.rules.products import proportion
+from tremula.lowering.products import partials
 from tremula.program.lowered import Lowered
 from tremula.program.work import Recurrent
 

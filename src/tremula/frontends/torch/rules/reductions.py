@@ -1,8 +1,4 @@
-"""Sums, extrema, norms, scans and sorts along dimensions.
-
-A reduction over several dimensions is seen as (outer, reduced, inner): inner is what lies behind the last
-reduced dimension, outer all other kept dimensions. A mean is a sum, for popops scales the result on the way.
-"""
+"""Sums, extrema, norms, scans and sorts along dimensions."""
 
 from __future__ import annotations
 
@@ -12,10 +8,11 @@ from collections.abc import Sequence
 from tremula.frontends.torch.rules.call import Call
 from tremula.frontends.torch.rules.elementwise import element_passes
 from tremula.frontends.torch.rules.operand import Operand
+from tremula.lowering.reductions import shaped
 from tremula.program.dtypes import FLOATS
 from tremula.program.lowered import Lowered
 from tremula.program.op import Phase
-from tremula.program.work import Cast, Elementwise, Reduction, Scan, Softmax, Sort, Work
+from tremula.program.work import Cast, Elementwise, Scan, Softmax, Sort, Work
 
 _OPERATIONS = {
     "sum": "add", "nansum": "add", "mean": "add", "nanmean": "add", "prod": "mul", "amax": "max", "amin": "min",
@@ -34,29 +31,6 @@ def reduced_dims(call: Call, source: Operand) -> tuple[int, ...]:
         return tuple(range(rank))
     listed = dims if isinstance(dims, Sequence) else (dims,)
     return tuple(sorted({int(d) % rank for d in listed}))
-
-
-def shaped(
-    source: Operand,
-    dims: Sequence[int],
-    operation: str,
-    output_dtype: str | None = None,
-    dtype: str | None = None,
-) -> Reduction:
-    """The reduction of `dims` of a tensor."""
-    if not source.shape:
-        return Reduction(1, 1, 1, dtype or source.dtype, operation, output_dtype)
-    last = max(dims, default=0)
-    reduced = math.prod(source.shape[d] for d in dims)
-    inner = math.prod(source.shape[last + 1 :])
-    return Reduction(
-        outer=source.elements // max(1, reduced * inner),
-        reduced=reduced,
-        inner=inner,
-        dtype=dtype or source.dtype,
-        operation=operation,
-        output_dtype=output_dtype,
-    )
 
 
 def reduction(call: Call) -> Lowered:

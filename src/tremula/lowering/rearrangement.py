@@ -7,20 +7,22 @@ The rules of this model, after what Poplar's libraries do with such views:
 - an operand of an element-wise op whose dimensions are in another order than the result's is rearranged
   first: the vertices of popops walk all operands of a tile alike;
 - operands of matrix products and convolutions are not: weights lie as the plan wants them from the start, and
-  the plan's own cost contains the exchange and the transposition of activations on the way in. A copy that torch
-  makes only to give a product contiguous operands is a view for the same reason (PopTorch's contiguous() is one);
+  the plan's own cost contains the exchange and the transposition of activations on the way in. A copy that a
+  framework makes only to give a product contiguous operands is a view for the same reason;
 - an expanded operand is broadcast by the vertex where it can be, and never stored in full for it.
 
-Strides of the captured tensors stand for the order of dimensions on the device.
+Strides stand for the order of dimensions on the device.
 """
 
 from __future__ import annotations
 
-from tremula.frontends.torch.rules.operand import Operand
+from typing import Any
+
+from tremula.lowering.operand import Operand
 from tremula.program.work import Copy
 
 
-def same_order(one: Operand, other: Operand) -> bool:
+def same_order(one: Operand[Any], other: Operand[Any]) -> bool:
     """Whether two tensors of one shape have their dimensions in the same order in memory."""
     if one.strides == other.strides or len(one.shape) < 2:
         return True
@@ -32,7 +34,7 @@ def same_order(one: Operand, other: Operand) -> bool:
     return by_one == by_other
 
 
-def run_length(source: Operand, target: Operand) -> int:
+def run_length(source: Operand[Any], target: Operand[Any]) -> int:
     """Elements that lie together in both tensors, which have the same shape."""
     dims = [d for d, n in enumerate(target.shape) if n > 1]
     dims.sort(key=lambda d: (target.strides[d], -d))
@@ -44,7 +46,7 @@ def run_length(source: Operand, target: Operand) -> int:
     return run
 
 
-def rearranged(source: Operand, target: Operand) -> Copy:
+def rearranged(source: Operand[Any], target: Operand[Any]) -> Copy:
     """The copy of `source` into the order of `target`."""
     run = run_length(source, target)
     in_place = run == source.elements or (source.distinct == source.elements and same_order(source, target))
