@@ -111,7 +111,7 @@ def attached(ordinal: int = 0) -> bool:
 def count_run(
     ordinal: int = 0, seconds: float = 0.0, samples: int = 0, modelled: ModelledRun | None = None
 ) -> None:
-    """Count a run for `gc-monitor` and its like: its time on the host, samples, and modelled cycles if there are any."""
+    """Count a run for `gc-monitor` and its like: its time on the host, samples, and modelled cycles."""
     meter = _held[ordinal].meter if ordinal < len(_held) else None
     if meter is None:
         return

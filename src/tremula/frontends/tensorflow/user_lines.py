@@ -43,6 +43,6 @@ def _is_users(file: str) -> bool:
     here = os.path.dirname(os.path.dirname(os.path.abspath(tremula.__file__))) + os.sep
     ours = tuple(f"{here}{name}{os.sep}" for name in ("tremula", "tensorflow_ipu", "keras_ipu", "popdist"))
     library = os.path.dirname(os.__file__) + os.sep
-    if file.startswith("<") or file.startswith((*stock_folders(), *ours)) or "__autograph_generated" in file:
+    if file.startswith(("<", *stock_folders(), *ours)) or "__autograph_generated" in file:
         return False
     return not file.startswith(library) or "site-packages" in file

@@ -16,7 +16,6 @@ from tremula.frontends.tensorflow.capture.nodes import Node, Value, Variable
 from tremula.frontends.tensorflow.capture.reader import Reader, Surroundings, live
 from tremula.frontends.tensorflow.capture.variables import Variables
 
-
 #: the op that takes an element of a feed; all feeds become one of these
 _INFEED = "IteratorGetNext"
 

@@ -66,7 +66,10 @@ class Composites:
         described = dict(self._described[scope])
         first = group[0]
         inputs = dict.fromkeys(
-            value for node in group for value in node.inputs if value.node not in members and value.constant is None
+            value
+            for node in group
+            for value in node.inputs
+            if value.node not in members and value.constant is None
         )
         outputs = [
             value
@@ -110,7 +113,7 @@ def _outermost(group: Sequence[Node]) -> Any:
 def _sorted(nodes: Sequence[Node], position: Mapping[Node, int]) -> list[Node]:
     """Nodes after what they depend on, otherwise in the order that they had."""
     wanted = set(nodes)
-    missing = {node: 0 for node in nodes}
+    missing = dict.fromkeys(nodes, 0)
     users: dict[Node, list[Node]] = {}
     for node in nodes:
         for maker in {value.node for value in node.inputs if value.node in wanted}:

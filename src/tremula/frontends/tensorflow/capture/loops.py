@@ -43,7 +43,9 @@ class LoopCounts:
     def inner(self, block: Block | None) -> list[Block]:
         """The loops and branches of the model that are around a block, the outermost first."""
         outer = {*self.device_blocks, self.accumulation_block}
-        return [each for each in reversed(list(around(block))) if each not in outer and each.update_every is None]
+        return [
+            each for each in reversed(list(around(block))) if each not in outer and each.update_every is None
+        ]
 
 
 def around(block: Block | None) -> Iterator[Block]:

@@ -39,7 +39,9 @@ def settle(nodes: Sequence[Node], counts: LoopCounts) -> None:
         inside = counts.in_accumulation(node.block)
         if node.phase is Phase.UPDATE and inside and _is_of_one_micro_batch(node):
             node.phase = Phase.BACKWARD
-        elif node.phase in (Phase.FORWARD, Phase.BACKWARD) and not inside and not counts.is_outside(node.block):
+        elif (
+            node.phase in (Phase.FORWARD, Phase.BACKWARD) and not inside and not counts.is_outside(node.block)
+        ):
             node.phase = Phase.UPDATE
 
 

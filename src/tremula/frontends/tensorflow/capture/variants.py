@@ -53,10 +53,9 @@ def with_sent_types(captured: Captured, sent: Sequence[str | None]) -> None:
         captured: the program.
         sent: numpy's names of types, by input; None: as it is.
     """
-    fed = [value for value in captured.inputs]
-    if len(sent) != len(fed):
-        raise Error(f"The program has {len(fed)} inputs, and {len(sent)} types are given.")
-    for value, name in zip(fed, sent, strict=True):
+    if len(sent) != len(captured.inputs):
+        raise Error(f"The program has {len(captured.inputs)} inputs, and {len(sent)} types are given.")
+    for value, name in zip(captured.inputs, sent, strict=True):
         if name is None or ON_DEVICE[name] == value.dtype:
             continue
         wanted, value.dtype = value.dtype, ON_DEVICE[name]
@@ -76,7 +75,18 @@ def _narrow(value: Value) -> None:
 def _cast(value: Value, dtype: str, like: Node) -> Node:
     name = f"{value.name}/cast to {dtype}"
     node = Node(
-        name, "Cast", [value], [], {}, {}, like.phase, like.module, like.source, like.stage, like.ipu, like.block
+        name,
+        "Cast",
+        [value],
+        [],
+        {},
+        {},
+        like.phase,
+        like.module,
+        like.source,
+        like.stage,
+        like.ipu,
+        like.block,
     )
     node.outputs.append(Value(name, value.shape, dtype, node))
     return node

@@ -57,7 +57,9 @@ class FirstRun:
         prefetch_depth: int | None = None,
     ) -> None:
         self._graph, self._label, self._entry = graph, label, entry
-        self._replicas = replicas * max(1, launch_environment.instances() if active.process_count() > 1 else 1)
+        self._replicas = replicas * max(
+            1, launch_environment.instances() if active.process_count() > 1 else 1
+        )
         self._subject, self._model, self._known = subject, model, known or {}
         self._options, self._prefetch_depth = options, prefetch_depth
 
@@ -76,8 +78,8 @@ class FirstRun:
         except Exception as problem:
             log.warn_once(
                 f"capture: {type(problem).__name__}",
-                f"The chip model cannot read {self._label} ({type(problem).__name__}: {problem}). The program's numbers "
-                "do not depend on it; please report it, or set TREMULA_CHIP_MODEL=off.",
+                f"The chip model cannot read {self._label} ({type(problem).__name__}: {problem}). The program's "
+                "numbers do not depend on it; please report it, or set TREMULA_CHIP_MODEL=off.",
             )
             return None
         settings = DeviceSettings(
@@ -134,7 +136,9 @@ class FirstRun:
             lowered = lower(captured.nodes, deployment.lowering, captured.kept)
             return program_of(captured, lowered, places, samples=samples, loops=loops)
 
-        compute = sum(1 for node in captured.nodes if node.type not in ("Const", "Identity", "ReadVariableOp"))
+        compute = sum(
+            1 for node in captured.nodes if node.type not in ("Const", "Identity", "ReadVariableOp")
+        )
         return ModelledRun(describe, deployment, replicas=self._replicas, ops=compute // 2)
 
     def _advise(self) -> Sequence[Advice]:
@@ -146,6 +150,7 @@ class FirstRun:
 def _size(graph: Any) -> int:
     """About how many ops a graph has, with those of its functions."""
     return len(graph.get_operations()) + sum(
-        len(function.graph.get_operations()) for function in graph._functions.values() if hasattr(function, "graph")
+        len(function.graph.get_operations())
+        for function in graph._functions.values()
+        if hasattr(function, "graph")
     )
-

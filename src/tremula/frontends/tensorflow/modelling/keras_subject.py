@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import tensorflow.compat.v2 as tf
 
 from tremula.errors import Error
-from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.capture.captured import Captured, capture
 from tremula.frontends.tensorflow.capture.layers import LayerTree
+from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.keras import pipeline_run
 from tremula.frontends.tensorflow.keras.programs import Mode
 from tremula.frontends.tensorflow.keras.step_graph import trace_step
-from tremula.frontends.tensorflow.modelling.subject import Parts, TensorFlowSubject
 from tremula.frontends.tensorflow.modelling.first_run import FirstRun
+from tremula.frontends.tensorflow.modelling.subject import Parts, TensorFlowSubject
 from tremula.program.loops import Loops
 from tremula.telemetry.run_record import Entry
 

@@ -1,7 +1,7 @@
-"""A TensorFlow program that can be asked about: captured from its traced graph, in other sizes and precisions on demand.
+"""A TensorFlow program that can be asked about: read from its traced graph, in other sizes and precisions on demand.
 
-A program of a session or of `strategy.run` is captured in the size that it was traced for. A Keras model is traced again
-for another micro-batch. Precision and types of inputs are changed in the captured program.
+A program of a session or of `strategy.run` is read in the size that it was traced for. A Keras model is traced again for
+another micro-batch. Precision and types of inputs are changed in the captured program.
 """
 
 from __future__ import annotations
@@ -34,7 +34,16 @@ if TYPE_CHECKING:
     from tremula.distributed.host_run import HostRun, ReadingSpeed
 
 _SEVERAL_RESULTS = ("LSTM", "GRU", "RNN", "MultiHeadAttention")
-_ONE_PRODUCT = ("Dense", "SerialDense", "Conv1D", "Conv2D", "Conv3D", "Embedding", "DepthwiseConv2D", "EinsumDense")
+_ONE_PRODUCT = (
+    "Dense",
+    "SerialDense",
+    "Conv1D",
+    "Conv2D",
+    "Conv3D",
+    "Embedding",
+    "DepthwiseConv2D",
+    "EinsumDense",
+)
 
 
 @dataclass(frozen=True)
@@ -72,13 +81,14 @@ class TensorFlowSubject:
         own = self._capture(Variant())
         self.training = own.training
         self.optimizer = parts.optimizer if own.training else ""
+        self.accumulator_dtype = _accumulator_dtype(own)
         self.precision = _precision(own)
         self.parameters = sum(
             each.value.elements
             for each in own.variables
             if each.role is Role.PARAMETER and each.dtype in ("fp32", "fp16") and each.value.users
         )
-        self.inputs = tuple(
+        self.inputs: Sequence[InputType] = tuple(
             InputType(
                 value.shape, ON_HOST.get(value.dtype, "float32"), value.elements * ITEM_BYTES[value.dtype]
             )
@@ -89,14 +99,6 @@ class TensorFlowSubject:
     def dialect(self) -> Dialect:
         """How changes are written for Keras users."""
         return KerasCode()
-
-    @property
-    def accumulator_dtype(self) -> str | None:
-        """The type of gradient accumulators; None in inference."""
-        if not self.training:
-            return None
-        first = self._capture(Variant()).trained[0]
-        return self._accumulators or ON_HOST.get(first.accumulator_dtype or first.variable.dtype, "float32")
 
     def captured(self, variant: Variant) -> CapturedVariant:
         """Where the program of `variant` can be cut."""
@@ -143,6 +145,7 @@ class TensorFlowSubject:
         other = copy.copy(self)
         other._captures, other._programs = {}, {}
         other._sent, other._accumulators = tuple(sent) if any(sent) else (), accumulators
+        other.accumulator_dtype = accumulators or self.accumulator_dtype
         return other
 
     def gives_one_tensor(self, module: str) -> bool:
@@ -164,7 +167,8 @@ class TensorFlowSubject:
     def loader_speed(self, seconds: float) -> ReadingSpeed:
         """How fast the program's data can be read on this host."""
         raise Error(
-            "The data of a TensorFlow program are measured with ipu.dataset_benchmark; give the rate with --loader-rate."
+            "The data of a TensorFlow program are not read on their own: ipu.dataset_benchmark measures them; give the "
+            "rate with --loader-rate."
         )
 
     def _segments(self, captured: Captured) -> placements.Segments:
@@ -187,6 +191,14 @@ class TensorFlowSubject:
                 captured.trained = [replace(each, accumulator_dtype=wanted) for each in captured.trained]
             self._captures[key] = captured
         return self._captures[key]
+
+
+def _accumulator_dtype(captured: Captured) -> str | None:
+    """The type of gradient accumulators; None in inference."""
+    if not captured.training:
+        return None
+    first = captured.trained[0]
+    return ON_HOST.get(first.accumulator_dtype or first.variable.dtype, "float32")
 
 
 def _precision(captured: Captured) -> str:

@@ -41,20 +41,20 @@ def record(outputs: Any, **values: Any) -> Any:
 
 
 @contextmanager
-def composite(kind: str, **values: Any) -> Iterator[None]:
+def composite(layer: str, **values: Any) -> Iterator[None]:
     """While the ops of a layer are traced that the device's libraries have as one op: a capture makes one node of them,
     and one of their gradients.
 
     Args:
-        kind: the type of the node, without `tremula.`.
+        layer: the type of the node, without `tremula.`.
         values: its attributes.
     """
     if tf.executing_eagerly():
         yield
         return
     graph = tf.compat.v1.get_default_graph()
-    with tf.name_scope(kind.lower()) as scope:
-        described = {"type": f"tremula.{kind}", "scope": scope, **values}
+    with tf.name_scope(layer.lower()) as scope:
+        described = {"type": f"tremula.{layer}", "scope": scope, **values}
         with graph._attr_scope(attributes({COMPOSITE: described})):
             yield
 

@@ -4,7 +4,7 @@
 |---|---|---|
 | `_XlaSharding` | ops of forward and backward stages | the IPUs of the stage (`sharding.get_sharding`) |
 | `_tremula_stage` | ops of forward and backward stages | number of the stage, from 0 |
-| `_tremula_pass` | ops of stages, gradients, their accumulation, updates | `forward`, `backward`, `accumulate`, `update` |
+| `_tremula_pass` | ops of stages, gradients, accumulation, update | `forward`, `backward`, `accumulate` or `update` |
 | `_tremula_update_every` | the branch of an accumulating optimizer | how many iterations make one update |
 | `_tremula_recomputation_checkpoint` | ops of `recomputation_checkpoint` | True |
 | `_tremula_pipeline` | the operation that `pipeline` gives | JSON: schedule, placement, options |

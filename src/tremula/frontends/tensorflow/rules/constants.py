@@ -45,9 +45,13 @@ def constants_of(nodes: Iterable[Node]) -> set[Node]:
     for node in nodes:
         if node.type in _STATIC:
             found.add(node)
-        elif node.type in _VARYING or node.type.startswith(_VARYING_PREFIXES) or not node.outputs:
-            continue
-        elif "_tremula_collective" in node.attributes or "collective" in node.facts:
+        elif (
+            node.type in _VARYING
+            or node.type.startswith(_VARYING_PREFIXES)
+            or not node.outputs
+            or "_tremula_collective" in node.attributes
+            or "collective" in node.facts
+        ):
             continue
         elif node.inputs and all(known(value) for value in node.inputs):
             found.add(node)

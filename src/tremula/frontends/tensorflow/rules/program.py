@@ -14,8 +14,8 @@ from tremula.frontends.tensorflow.capture.nodes import Node, Value, Variable
 from tremula.frontends.tensorflow.rules.control import control_tree
 from tremula.frontends.tensorflow.rules.placements import Places
 from tremula.program.homes import place
-from tremula.program.lowered import Lowered
 from tremula.program.loops import Loops
+from tremula.program.lowered import Lowered
 from tremula.program.op import NO_ATTRIBUTES, Op, Phase
 from tremula.program.program import Program
 from tremula.program.tensor import Role, Tensor
@@ -178,32 +178,37 @@ class _Building:
         """One op for each trained variable that adds its gradient to an accumulator."""
         carried = []
         for each, parameter, gradient in zip(self._captured.trained, trained, gradients, strict=True):
-            owner = self._tensors[parameter]
-            number, tensor = len(self._ops), len(self._tensors)
+            owner, accumulator = self._tensors[parameter], len(self._tensors)
             dtype = each.accumulator_dtype or owner.dtype
-            name = f"accumulator of {owner.name}"
             self._tensors.append(
                 Tensor(
-                    name, owner.shape, dtype, Role.ACCUMULATOR, tensor, scope=owner.scope, module=owner.module,
+                    name=f"accumulator of {owner.name}",
+                    shape=owner.shape,
+                    dtype=dtype,
+                    role=Role.ACCUMULATOR,
+                    storage=accumulator,
+                    scope=owner.scope,
+                    module=owner.module,
                     owner=parameter,
-                )  # fmt: skip
+                )
             )
-            work = Elementwise(
-                "scaled_add", owner.elements, dtype, operands=2, in_place=True,
-                output_dtype=None,
-            )  # fmt: skip
             self._ops.append(
                 Op(
-                    f"accumulate {owner.name}", "Accumulate", Phase.ACCUMULATE, (work,), (tensor, gradient), (),
-                    scope=owner.scope, module=owner.module, owner=parameter,
-                )  # fmt: skip
+                    name=f"accumulate {owner.name}",
+                    kind="Accumulate",
+                    phase=Phase.ACCUMULATE,
+                    works=(Elementwise("scaled_add", owner.elements, dtype, operands=2, in_place=True),),
+                    inputs=(accumulator, gradient),
+                    scope=owner.scope,
+                    module=owner.module,
+                    owner=parameter,
+                )
             )
             self._blocks.append([])
-            del number
-            carried.append(tensor)
-            self._instead[self._tensors[gradient].storage] = tensor
+            carried.append(accumulator)
+            self._instead[self._tensors[gradient].storage] = accumulator
             for total in each.totals:
-                self._names[total.name] = self._numbers[total] = tensor
+                self._names[total.name] = self._numbers[total] = accumulator
         return carried
 
     def _drop_folded(self) -> None:
@@ -238,10 +243,10 @@ def _owners(captured: Captured) -> dict[Variable, Variable]:
             for each in met:
                 if each.value.elements == owner.value.elements:
                     owners.setdefault(each, owners[owner])
-    for each in captured.trained:
-        for total in each.totals:
+    for one in captured.trained:
+        for total in one.totals:
             if total.variable is not None:
-                owners[total.variable] = each.variable
+                owners[total.variable] = one.variable
     return owners
 
 
