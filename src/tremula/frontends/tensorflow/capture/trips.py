@@ -100,4 +100,4 @@ def _behind(tensor: Any) -> Any:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if value is not None and np.size(value) == 1 else None
+    return float(np.asarray(value).item()) if value is not None and np.size(value) == 1 else None
