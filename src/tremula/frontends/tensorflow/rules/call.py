@@ -27,6 +27,8 @@ class GraphFacts:
     operands: dict[Value, Operand] = field(default_factory=dict)
     #: nodes that depend on no input, variable or random draw
     constants: set[Node] = field(default_factory=set)
+    #: nodes from which nothing follows
+    dead: set[Node] = field(default_factory=set)
     #: results of the program, which stay in memory
     kept: set[Value] = field(default_factory=set)
     #: nodes whose work another node does as well (`patterns`), and that node
@@ -39,6 +41,10 @@ class GraphFacts:
         if value.node is not None:
             return value.node in self.constants
         return value.variable is None and value.constant is not None
+
+    def users(self, value: Value) -> list[Node]:
+        """The nodes that read a value, without those that are left out or take only its shape."""
+        return [user for user in value.users if user not in self.dead and user not in self.constants]
 
     def operand(self, value: Value) -> Operand:
         """`value` as planners see it: with the strides that a view gave it, else dense."""

@@ -20,10 +20,10 @@ _STATIC = frozenset(_STATIC_TEXT.split())
 
 #: results that vary, or that matter for what they do to something else
 _VARYING_TEXT = """
-    ReadVariableOp VarHandleOp IteratorGetNext IteratorGetNextSync IteratorGetNextAsOptional OptionalGetValue Placeholder
-    PlaceholderWithDefault PyFunc PyFuncStateless EagerPyFunc RngReadAndSkip RngSkip Multinomial TruncatedNormal
-    ParameterizedTruncatedNormal AnonymousSeedGenerator Timestamp TensorListReserve EmptyTensorList TensorArrayV3
-    QueueDequeueV2 QueueDequeueManyV2 ResourceGather ResourceGatherNd VarIsInitializedOp
+    ReadVariableOp VarHandleOp IteratorGetNext IteratorGetNextSync IteratorGetNextAsOptional OptionalGetValue
+    Placeholder PlaceholderWithDefault PyFunc PyFuncStateless EagerPyFunc RngReadAndSkip RngSkip Multinomial
+    TruncatedNormal ParameterizedTruncatedNormal AnonymousSeedGenerator Timestamp TensorListReserve EmptyTensorList
+    TensorArrayV3 QueueDequeueV2 QueueDequeueManyV2 ResourceGather ResourceGatherNd VarIsInitializedOp
     DestroyResourceOp MutexLock Assert Print PrintV2 NoOp
 """
 _VARYING = frozenset(_VARYING_TEXT.split())
@@ -43,16 +43,14 @@ def constants_of(nodes: Iterable[Node]) -> set[Node]:
         return value.variable is None and value.constant is not None
 
     for node in nodes:
-        if node.type in _STATIC:
-            found.add(node)
-        elif (
-            node.type in _VARYING
-            or node.type.startswith(_VARYING_PREFIXES)
-            or not node.outputs
-            or "_tremula_collective" in node.attributes
-            or "collective" in node.facts
-        ):
-            continue
-        elif node.inputs and all(known(value) for value in node.inputs):
+        computed = node.inputs and not _varies(node) and all(known(value) for value in node.inputs)
+        if computed or node.type in _STATIC:
             found.add(node)
     return found
+
+
+def _varies(node: Node) -> bool:
+    """Whether the same inputs may give other results: each replica has its own of a collective's."""
+    if node.type in _VARYING or node.type.startswith(_VARYING_PREFIXES) or not node.outputs:
+        return True
+    return "_tremula_collective" in node.attributes or "collective" in node.facts

@@ -1,14 +1,16 @@
 """Convolutions and their gradients: TensorFlow's attributes to the geometry of `lowering.convolutions`.
 
 Filters are (field..., input channels of a group, output channels), those of depthwise convolutions (field..., channels,
-multiplier). A gradient with respect to the input that is part of the forward pass is a transposed convolution.
+multiplier). A gradient with respect to the input that is part of the forward pass is a transposed convolution. Zeros
+that a program puts around the input of a convolution alone become its padding, as XLA simplifies it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tremula.frontends.tensorflow.rules.call import Call, Operand
+from tremula.frontends.tensorflow.capture.nodes import Node
+from tremula.frontends.tensorflow.rules.call import Call, GraphFacts, Operand
 from tremula.lowering.convolutions import Geometry, bias_gradient
 from tremula.program.lowered import Lowered
 
@@ -23,6 +25,27 @@ def channels_first(call: Call) -> bool:
 def spatial(values: Sequence[int], first: bool) -> Ints:
     """Of one number for each dimension, those of the field."""
     return tuple(values[2:]) if first else tuple(values[1:-1])
+
+
+#: which input of a convolution is its field
+_READS_FIELD = {
+    "Conv2D": 0, "Conv3D": 0, "DepthwiseConv2dNative": 0, "Conv2DBackpropFilter": 0, "Conv3DBackpropFilterV2": 0,
+    "DepthwiseConv2dNativeBackpropFilter": 0,
+}  # fmt: skip
+
+
+def is_folded(pad: Node, facts: GraphFacts) -> bool:
+    """Whether a node puts zeros around fields of convolutions alone, which then do it themselves."""
+    value = pad.output
+    users = facts.users(value)
+    if pad.type != "Pad" or pad.inputs[1].constant is None or not users or value in facts.kept:
+        return False
+    if not all(_READS_FIELD.get(user.type) == 0 and user.inputs[0] is value for user in users):
+        return False
+    amounts = pad.inputs[1].constant
+    first = str(users[0].attribute("data_format", "NHWC")).startswith("NC")
+    others = (amounts[0], amounts[1]) if first else (amounts[0], amounts[-1])
+    return not any(int(n) for pair in others for n in pair)
 
 
 def convolution(call: Call) -> Lowered:
@@ -63,9 +86,19 @@ def _geometry(call: Call, x: Operand, y: Operand, weight: Ints) -> Geometry:
         groups = max(1, channels // max(1, inner))
         outer = weight[-1] // groups
     field, made = spatial(x.shape, first), spatial(y.shape, first)
+    folded = ((0, 0),) * dims
+    pad = x.node.node if x.node is not None else None
+    if pad is not None and pad.type == "Pad" and is_folded(pad, call.facts):
+        amounts = pad.inputs[1].constant
+        if amounts is not None:
+            folded = tuple(
+                (int(before), int(after)) for before, after in (amounts[2:] if first else amounts[1:-1])
+            )
+            field = tuple(n - before - after for n, (before, after) in zip(field, folded, strict=True))
     kernel = weight[:dims]
     stride = _listed(call, "strides", dims, first)
     dilation = _listed(call, "dilations", dims, first)
+    padding = _padding(call, spatial(x.shape, first), made, kernel, stride, dilation, first)
     return Geometry(
         batch=x.shape[0],
         groups=groups,
@@ -75,7 +108,10 @@ def _geometry(call: Call, x: Operand, y: Operand, weight: Ints) -> Geometry:
         y=made,
         kernel=kernel,
         stride=stride,
-        padding=_padding(call, field, made, kernel, stride, dilation, first),
+        padding=tuple(
+            (before + more, after + most)
+            for (before, after), (more, most) in zip(padding, folded, strict=True)
+        ),
         dilation=dilation,
         dtype=x.dtype,
         partials=call.partials(x.dtype, convolution=True),

@@ -54,7 +54,9 @@ class Passes:
         #: assignments whose value is made in the variable's own memory
         self._made_in_place: set[Node] = set()
         for node in reversed(nodes):
-            if node not in facts.constants and node not in facts.absorbed and node not in facts.patterns:
+            if not any(
+                node in told for told in (facts.constants, facts.dead, facts.absorbed, facts.patterns)
+            ):
                 self._add(node)
         for node in nodes:
             self._write_in_place(node)
@@ -70,7 +72,8 @@ class Passes:
         if node is not one.last:
             self._place(call)
             return call.lowered((), "fused", reads=(), stored=False, fused_into=one.last.name)
-        return _Lowering(one, call, settings).lowered(self._place(call))
+        self._place(call)
+        return _Lowering(one, call, settings).lowered()
 
     def _place(self, call: Call) -> None:
         """Results lie as the first operand of their shape does."""
@@ -100,7 +103,7 @@ class Passes:
         one: Pass | None = None
         if made in self._facts.kept:
             return None
-        for user, kept in _users(made, self._facts.kept):
+        for user, kept in _users(made, self._facts):
             found = self._pass_of.get(user)
             if kept or found is None or (one is not None and found is not one):
                 return None
@@ -154,13 +157,13 @@ def _same_place(one: Node, other: Node) -> bool:
     )
 
 
-def _users(value: Value, kept: set[Value]) -> Iterator[tuple[Node, bool]]:
+def _users(value: Value, facts: GraphFacts) -> Iterator[tuple[Node, bool]]:
     """Users of a value behind identities, and whether the identity is a result of the program."""
-    for user in value.users:
+    for user in facts.users(value):
         if user.type in ALIASES and len(user.outputs) == 1:
             made = user.outputs[0]
-            yield from _users(made, kept)
-            if made in kept:
+            yield from _users(made, facts)
+            if made in facts.kept:
                 yield user, True
         else:
             yield user, False
@@ -182,7 +185,7 @@ class _Lowering:
         self._facts = call.facts
         self._calls = [Call(node, settings, call.facts) for node in reversed(one.nodes)]
 
-    def lowered(self, _: None) -> Lowered:
+    def lowered(self) -> Lowered:
         """What becomes of the last node."""
         call, node = self._call, self._call.node
         if node.type in updates.ASSIGNMENTS and len(self._calls) == 1 and not updates.ASSIGNMENTS[node.type]:

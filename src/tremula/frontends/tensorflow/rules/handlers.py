@@ -40,9 +40,9 @@ _RULES: list[tuple[Handler, str]] = [
         NoOp Placeholder VarHandleOp VarIsInitializedOp VariableV2 IteratorGetNext IteratorGetNextSync OptionalGetValue
         OptionalHasValue IteratorGetNextAsOptional QueueDequeueV2 QueueDequeueManyV2 FIFOQueueV2 Assert
         DestroyResourceOp TensorArrayCloseV3 RngReadAndSkip RngSkip StatelessRandomGetKeyCounter
-        StatelessRandomGetKeyCounterAlg StatelessRandomGetAlg AnonymousSeedGenerator ControlTrigger LoopCond Merge Switch
-        BroadcastGradientArgs ConcatOffset StopOutsideCompilation MutexV2 DeleteIterator OneShotIterator IteratorV2
-        AnonymousIteratorV2 AnonymousIteratorV3 MakeIterator EmptyTensorMap AssignPrevention
+        StatelessRandomGetKeyCounterAlg StatelessRandomGetAlg AnonymousSeedGenerator ControlTrigger LoopCond Merge
+        Switch BroadcastGradientArgs ConcatOffset MutexV2 DeleteIterator OneShotIterator IteratorV2
+        AnonymousIteratorV2 AnonymousIteratorV3 MakeIterator EmptyTensorMap
      """),
     (movement.stream_out, "QueueEnqueueV2 QueueEnqueueManyV2"),
     (movement.on_host, """
@@ -116,9 +116,9 @@ _RULES: list[tuple[Handler, str]] = [
     (lookups.gather, "Gather GatherV2 ResourceGather"),
     (lookups.gather_nd, "GatherNd ResourceGatherNd"),
     (lookups.scatter_into_variable, """
-        ResourceScatterAdd ResourceScatterSub ResourceScatterMul ResourceScatterDiv ResourceScatterMax ResourceScatterMin
-        ResourceScatterUpdate ResourceScatterNdAdd ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterNdMax
-        ResourceScatterNdMin ScatterAdd ScatterSub ScatterUpdate
+        ResourceScatterAdd ResourceScatterSub ResourceScatterMul ResourceScatterDiv ResourceScatterMax
+        ResourceScatterMin ResourceScatterUpdate ResourceScatterNdAdd ResourceScatterNdSub ResourceScatterNdUpdate
+        ResourceScatterNdMax ResourceScatterNdMin ScatterAdd ScatterSub ScatterUpdate
      """),
     (lookups.scatter_nd, "ScatterNd"),
     (lookups.scatter_into_copy, """

@@ -11,6 +11,7 @@ from tremula.frontends.tensorflow.rules.call import Call, GraphFacts
 from tremula.frontends.tensorflow.rules.constants import constants_of
 from tremula.frontends.tensorflow.rules.fusion import Passes
 from tremula.frontends.tensorflow.rules.handlers import rule_for
+from tremula.frontends.tensorflow.rules.liveness import dead_nodes
 from tremula.frontends.tensorflow.rules.patterns import note_patterns
 from tremula.program.lowered import Lowered, LoweringSettings
 from tremula.program.op import SourceLine
@@ -19,16 +20,22 @@ _PLAIN = LoweringSettings()
 
 
 def lower(
-    nodes: Sequence[Node], settings: LoweringSettings = _PLAIN, results: Collection[Value] = ()
+    nodes: Sequence[Node],
+    settings: LoweringSettings = _PLAIN,
+    results: Collection[Value] | None = None,
 ) -> dict[Node, Lowered]:
     """What becomes of each of `nodes`.
 
     Args:
         nodes: the program, in the order in which it runs.
         settings: what the user's options say about work.
-        results: values that the program gives back. They stay in memory, whatever else uses them.
+        results: values that the program gives back, and those that a loop carries to its next round. They stay in
+            memory whatever else uses them, and what neither they nor an effect needs is left out. None: they are not
+            known, and nothing is left out.
     """
-    facts = GraphFacts(constants=constants_of(nodes), kept=set(results))
+    facts = GraphFacts(constants=constants_of(nodes), kept=set(results or ()))
+    if results is not None:
+        facts.dead = dead_nodes(nodes, results)
     note_patterns(nodes, facts)
     passes = Passes(nodes, facts)
     return {node: _lowered(node, settings, facts, passes) for node in nodes}
@@ -38,6 +45,8 @@ def _lowered(node: Node, settings: LoweringSettings, facts: GraphFacts, passes: 
     call = Call(node, settings, facts)
     if node in facts.constants:
         return movement.constant(call)
+    if node in facts.dead:
+        return call.lowered((), "hint", reads=(), stored=False)
     product = facts.absorbed.get(node)
     if product is not None:
         return call.lowered((), "fused", reads=(), stored=False, fused_into=product.name)

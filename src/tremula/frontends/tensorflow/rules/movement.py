@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tremula.frontends.tensorflow.rules.call import Call
+from tremula.frontends.tensorflow.rules.convolutions import is_folded
 from tremula.lowering.movement import joined, pad_gradient, padded, put_into_zeros
 from tremula.lowering.operand import dense_strides
 from tremula.program.lowered import Lowered
@@ -60,7 +61,9 @@ def concatenation(call: Call) -> Lowered:
 
 
 def pad(call: Call) -> Lowered:
-    """Pad, PadV2 and MirrorPad."""
+    """Pad, PadV2 and MirrorPad; a convolution pads its field itself."""
+    if is_folded(call.node, call.facts):
+        return call.view(dense_strides(call.node.output.shape))
     return call.lowered(padded(call.given(0), call.output, by_constant=call.type != "MirrorPad"), "copy")
 
 
@@ -97,11 +100,10 @@ def piecewise(call: Call) -> Lowered:
     """Reverse, ReverseSequence and Roll: pieces from the innermost dimension that is touched inwards."""
     source, result = call.given(0), call.output
     rank = max(1, len(source.shape))
-    touched = (0,)
+    named = call.known_ints(2 if call.type == "Roll" else 1)
     if call.type == "ReverseSequence":
-        touched = (int(call.attribute("seq_dim", 0)),)
-    else:
-        touched = call.known_ints(2 if call.type == "Roll" else 1) or (rank - 1,)
+        named = (int(call.attribute("seq_dim", 0)),)
+    touched = named or (rank - 1,)
     run = source.inner(max(d % rank for d in touched))
     return call.lowered((Copy(result.elements, result.dtype, contiguous=max(1, run)),), "copy")
 

@@ -1,7 +1,7 @@
 """Softmax, normalisations and losses of logits, which popnn has as ops of their own.
 
 Keras writes layer normalisation as a batch normalisation of (1, rows, width, 1): its statistics belong to rows that lie
-together, so it is a layer norm here too.
+together, so it is a layer norm here too. Its scale and shift of one and zero are no parameters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def softmax(call: Call) -> Lowered:
 
 
 def batch_norm(call: Call) -> Lowered:
-    """FusedBatchNorm and its gradient, in all versions."""
+    """FusedBatchNorm and its gradient, in all versions; with a factor of its own it keeps the running statistics."""
     gradient = "Grad" in call.type
     source = call.given(1 if gradient else 0)
     first = channels_first(call)
@@ -32,8 +32,17 @@ def batch_norm(call: Call) -> Lowered:
     by_rows = first and len(source.shape) == 4 and source.shape[0] == 1 and source.shape[3] == 1
     kind = "layer" if by_rows and source.shape[1] > 1 else "batch"
     reduced = source.elements // max(1, channels)
+    scale = call.node.inputs[2 if gradient else 1]
+    works: list[Work] = []
+    if training and not gradient and float(call.attribute("exponential_avg_factor", 1.0)) != 1.0:
+        works += [
+            Elementwise("axpby", running.elements, running.dtype, operands=2, in_place=True)
+            for running in (call.given(3), call.given(4))
+        ]
+    parameters = 0 if call.facts.is_constant(scale) else channels
     call.facts.place(call.node.output, source.strides)
-    return call.lowered((norm(kind, source, reduced, channels, training=training, gradient=gradient),))
+    works.insert(0, norm(kind, source, reduced, parameters, training=training, gradient=gradient))
+    return call.lowered(works)
 
 
 def cross_entropy(call: Call) -> Lowered:
@@ -53,7 +62,7 @@ def cross_entropy(call: Call) -> Lowered:
         Reduction(rows, columns, 1, logits.dtype),
     ]
     gradient = call.node.outputs[1] if len(call.node.outputs) > 1 else None
-    if gradient is not None and (gradient.users or gradient in call.facts.kept):
+    if gradient is not None and (call.facts.users(gradient) or gradient in call.facts.kept):
         operation = "exp+eq+sub" if sparse else "exp+sub"
         works.append(
             Elementwise(

@@ -19,7 +19,7 @@ _SOFTMAX = frozenset({"Softmax", "tremula.Softmax"})
 def note_patterns(nodes: Iterable[Node], facts: GraphFacts) -> None:
     """Note every pattern in `facts`."""
     for node in nodes:
-        if node.type == "Sub" and len(node.inputs) == 2:
+        if node.type == "Sub" and node not in facts.dead and node not in facts.constants:
             _softmax_gradient(node, facts)
 
 
@@ -47,9 +47,10 @@ def _softmax_gradient(difference: Node, facts: GraphFacts) -> None:
 
 
 def _only_user(value: Value, kind: str, facts: GraphFacts) -> Node | None:
-    if len(value.users) != 1 or value in facts.kept or value.users[0].type != kind:
+    users = facts.users(value)
+    if len(users) != 1 or value in facts.kept or users[0].type != kind:
         return None
-    return value.users[0]
+    return users[0]
 
 
 def _maker(value: Value, kind: str) -> Node | None:

@@ -1,8 +1,9 @@
 """Matrix products and einsum.
 
-The role follows from the phase: in the backward pass a product with a transposed left operand sums over rows and gives
-the gradient of weights (input^T x gradient); any other gives the gradient of an input. Where the gradient is on the left,
-as for a layer whose weights are transposed, rows and columns change places: the device's libraries have the input there.
+The role follows from the phase: in the backward pass a product with a transposed left operand sums over rows: it gives
+the gradient of weights (input^T x gradient); any other gives the gradient of an input. Where the gradient is on the
+left, as for a layer whose weights are transposed, rows and columns change places: the device's libraries have the input
+there.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ def _pair(call: Call, named: list[tuple[str, ...]], out: tuple[str, ...], extent
 
 
 def _gradient_of_right(call: Call, other: int) -> bool:
-    """Whether the operand that is no gradient was on the left of the forward product, so its partner's gradient is made."""
+    """Whether the operand that is no gradient was on the left of the forward product: this is the right one's."""
     source = call.node.inputs[other]
     forward = [
         user
@@ -167,7 +168,7 @@ def _gradient_of_right(call: Call, other: int) -> bool:
 def add_bias(call: Call) -> Lowered:
     """BiasAdd: in place on the result of a product, which nothing else reads."""
     source = call.node.inputs[0]
-    alone = len(source.users) == 1 and source not in call.facts.kept and source.variable is None
+    alone = len(call.facts.users(source)) == 1 and source not in call.facts.kept and source.variable is None
     call.facts.place(call.node.output, call.given(0).strides)
     shares = (source.name,) if alone else None
     return call.lowered((bias(call.output, call.given(1)),), shares=shares)

@@ -27,7 +27,8 @@ _NAMES_TEXT = """
     StatelessRandomUniformFullIntV2 StatelessRandomNormal StatelessRandomNormalV2 StatelessTruncatedNormal
     StatelessTruncatedNormalV2 StatelessParameterizedTruncatedNormal StatelessRandomGammaV2 StatelessRandomGammaV3
     StatelessRandomPoisson StatelessRandomBinomial StatelessShuffle StatefulUniform StatefulUniformInt
-    StatefulUniformFullInt StatefulStandardNormal StatefulStandardNormalV2 StatefulTruncatedNormal StatefulRandomBinomial
+    StatefulUniformFullInt StatefulStandardNormal StatefulStandardNormalV2 StatefulTruncatedNormal
+    StatefulRandomBinomial
 """
 NAMES = frozenset(_NAMES_TEXT.split())
 

@@ -126,6 +126,9 @@ def _rows_of(call: Call, variable: Operand) -> tuple[Rows, int]:
 def copied(call: Call) -> Lowered:
     """A value that no pass makes is copied into the variable."""
     variable, value = call.given(0), call.given(1)
+    maker = call.node.inputs[1].node
+    if maker is not None and maker.type.startswith("FusedBatchNorm"):
+        return call.lowered((), "view", reads=())  # running statistics, which the norm changes in place
     if value.shape != variable.shape:
         return call.lowered((rearranged(value, value),), "copy", reads=(call.node.inputs[1].name,))
     return call.lowered((rearranged(value, variable),), "copy", reads=(call.node.inputs[1].name,))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tremula.frontends.tensorflow.capture.nodes import Value
-from tremula.frontends.tensorflow.rules.call import Call
+from tremula.frontends.tensorflow.rules.call import Call, GraphFacts
 from tremula.lowering.lookups import Rows
 from tremula.lowering.operand import dense_strides
 from tremula.lowering.strides import reshaped
@@ -56,7 +56,7 @@ def reshape(call: Call) -> Lowered:
     strides = reshaped(source, shape)
     if strides is not None:
         return call.view(strides)
-    if source.distinct < source.elements or feeds_products_only(call.node.output):
+    if source.distinct < source.elements or feeds_products_only(call.node.output, call.facts):
         return call.view(dense_strides(shape))  # what is repeated is repeated by the consumer
     run = 1
     for extent, stride in zip(reversed(source.shape), reversed(source.strides), strict=True):
@@ -66,14 +66,19 @@ def reshape(call: Call) -> Lowered:
     return call.lowered((Copy(source.elements, source.dtype, contiguous=run),), "copy")
 
 
-def feeds_products_only(value: Value, depth: int = 8) -> bool:
+def feeds_products_only(value: Value, facts: GraphFacts, depth: int = 8) -> bool:
     """Whether all uses of a value, behind views, are as an operand of a product."""
-    if not value.users or depth == 0:
+    users = facts.users(value)
+    if not users or depth == 0:
         return False
-    for user in value.users:
+    for user in users:
         if user.type in _PRODUCTS:
             continue
-        if user.type not in _LOOKS or not user.outputs or not feeds_products_only(user.output, depth - 1):
+        if (
+            user.type not in _LOOKS
+            or not user.outputs
+            or not feeds_products_only(user.output, facts, depth - 1)
+        ):
             return False
     return True
 
