@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+from tremula import ask
 from tremula.advise.advise import advise
 from tremula.advise.rules import batches, layout
+from tremula.frontends.tensorflow.dialect.advice_code import KerasCode
 from tremula.frontends.torch.dialect.advice_code import Lines, TorchCode
 from tremula.program.loops import Loops
 from tremula.program.variant import StageStart
@@ -72,3 +75,15 @@ def test_stages_are_listed_layer_by_layer_where_the_front_end_has_a_list(coarse:
     split = answer(coarse, Setting(stages=2)).split
     assert split is not None
     assert split.config()["assignment"] == [[split.begins[0].module, 1]]
+
+
+def test_a_saved_program_of_keras_is_read_with_lines_of_keras(coarse: Study, tmp_path: Path) -> None:
+    coarse.subject.dialect = KerasCode()  # type: ignore[misc]
+    ask.save_program(coarse.subject, tmp_path / "net.program")
+    saved = ask.saved_program(tmp_path / "net.program")
+    split = answer(Study(saved), Setting(stages=2)).split
+    assert split is not None
+    assert "model.set_pipeline_stage_assignment(stages)" in split.lines()
+    # grouped stages of both directions, rounded up
+    assert split.estimate.loops.gradient_accumulation == 8
+    assert "config.auto_select_ipus = 2" in split.options_lines()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 _KERAS = {"tensorflow", "keras", "tf_keras"}
-_TORCH = {"torch", "poptorch"}
+_TORCH = {"torch"}
 
 
 def names_only_keras(function: Callable[[], Any]) -> bool:

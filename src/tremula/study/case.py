@@ -16,7 +16,7 @@ from tremula.plan.planner import Planner
 from tremula.program.loops import Loops
 from tremula.program.op import Phase
 from tremula.program.program import Program
-from tremula.program.stages import Mode, StageSummary, fewest_micro_batches
+from tremula.program.stages import Mode, StageSummary
 from tremula.program.variant import CapturedVariant, StageStart, Variant
 from tremula.program.work import Convolution, Gather, MatMul, Recurrent, Scatter, SparseMatMul, Work
 from tremula.schedule.deployment import Deployment
@@ -114,7 +114,7 @@ class Study:
         subject = self.subject_of(case)
         captured = subject.captured(case.variant)
         stage_of, ipu_of_stage = self._stages(captured, case.cuts)
-        _check_loops(len(ipu_of_stage), case, self.subject.training)
+        _check_loops(len(ipu_of_stage), case, self.subject)
         captured_program = subject.program(case.variant, case.deployment)
         key = (id(captured_program), tuple(sorted(case.deployment.proportions.items())))
         if key not in self._layouts:
@@ -184,11 +184,12 @@ def pipeline_over(ipu_of_stage: Sequence[int]) -> StageSummary:
     )
 
 
-def _check_loops(forward_stages: int, case: Case, training: bool) -> None:
+def _check_loops(forward_stages: int, case: Case, subject: Subject) -> None:
     """Refuse a pipeline with fewer micro-batches than stages."""
     if case.deployment.execution != "pipelined":
         return
-    stages = fewest_micro_batches(forward_stages, training)
+    training = subject.training
+    stages = subject.dialect.micro_batches(1, forward_stages, training)
     given = case.loops.gradient_accumulation if training else case.loops.device_iterations
     if given < stages:
         what = "gradient accumulation" if training else "device iterations"

@@ -96,6 +96,21 @@ def test_a_pipeline_takes_multiples_of_its_stages() -> None:
     )
 
 
+def test_the_schedule_of_the_program_says_which_multiples() -> None:
+    schedules = ipu.pipelining_ops.PipelineSchedule
+    for schedule, taken in ((schedules.Interleaved, 6), (schedules.Sequential, 5), (schedules.Grouped, 8)):
+        written = pipelined()
+        written.model.set_pipelining_options(pipeline_schedule=schedule)
+        assert written.code().micro_batches(5, 2, True) == taken
+
+
+def test_one_stage_needs_no_lines() -> None:
+    written = pipelined()
+    assert written.code().stages(()) == ()
+    written.run(written.code().stages((), replace=True))
+    assert not written.model._is_pipelined()
+
+
 def test_a_pipeline_of_inference_fills_an_execution() -> None:
     written = Written()
     written.run(written.code(False).stages(TWO) + written.code(False).pipeline(3, False, 6, 2))

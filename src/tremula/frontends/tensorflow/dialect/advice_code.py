@@ -11,7 +11,13 @@ from typing import Any, Literal
 
 from tremula.formatting import quoted
 from tremula.frontends.tensorflow.dialect.layer_calls import LayerCall, calls_of, stages_of
-from tremula.frontends.tensorflow.dialect.statements import call, cast_inputs, library_options, merged
+from tremula.frontends.tensorflow.dialect.statements import (
+    LAYER_CALLS,
+    call,
+    cast_inputs,
+    library_options,
+    merged,
+)
 from tremula.program.variant import StageStart
 from tremula.schedule.deployment import Location
 
@@ -22,15 +28,6 @@ BEFORE_MODEL = "  # before the model is made"
 
 _STEPS = "gradient_accumulation_steps_per_replica"
 _METHOD = "gradient_accumulation_reduction_method"
-
-#: calls of layers with their paths, those inside nested models too
-_LAYER_CALLS = (
-    "def layer_calls(assignments, path=''):",
-    "    for call in assignments:",
-    "        yield path + call.layer.name, call",
-    "        if call.is_nested_model:",
-    "            yield from layer_calls(call.pipeline_stage_assignments, path + call.layer.name + '/')",
-)
 
 
 class KerasCode:
@@ -43,6 +40,7 @@ class KerasCode:
     Args:
         training: whether the model is trained.
         mapping: the IPU of each stage of a pipelined model; empty: it is not pipelined.
+        schedule: of its pipeline: grouped, interleaved or sequential.
         reduction: how the model combines gradients: sum, mean or running_mean.
         calls: the calls of its layers, for stages as a list.
     """
@@ -57,11 +55,12 @@ class KerasCode:
         *,
         training: bool | None = None,
         mapping: Sequence[int] = (),
+        schedule: str = "grouped",
         reduction: str | None = None,
         calls: Sequence[LayerCall] = (),
     ) -> None:
         self._training, self._mapping, self._reduction = training, tuple(mapping), reduction
-        self._calls = tuple(calls)
+        self._schedule, self._calls = schedule, tuple(calls)
         self.half_precision: Lines = (
             f'tf.keras.mixed_precision.set_global_policy("mixed_float16"){BEFORE_MODEL}',
             *cast_inputs("float16", "x.dtype.is_floating"),
@@ -81,20 +80,24 @@ class KerasCode:
         if model._is_pipelined():
             stages = model._get_pipeline_maximum_pipeline_stage() + 1
             mapping = model._pipelining_device_mapping or range(stages)
+        schedule = model._pipelining_kwargs.get("pipeline_schedule")
         return cls(
             training=training,
             mapping=mapping,
+            schedule="grouped" if schedule is None else schedule.name.lower(),
             reduction=model._gradient_accumulation_reduction_method.name.lower(),
             calls=calls_of(model.get_pipeline_stage_assignment()),
         )
 
     def stages(self, starts: Sequence[StageStart], *, name: str = "model", replace: bool = False) -> Lines:
         """An assignment of all calls of layers; `PipelineStage` scopes, which say the same, as a comment."""
+        if not starts:
+            return (f"{name}.reset_pipeline_stage_assignment()",) if replace else ()
         names = ", ".join(map(quoted, (start.module for start in starts)))
         mapping = [0, *(start.ipu for start in starts)]
         flat = self._calls and not any(call.nested for call in self._calls)
         return (
-            *(() if flat else _LAYER_CALLS),
+            *(() if flat else LAYER_CALLS),
             f"starts = [{names}]  # the first layer of each stage after stage 0",
             f"stages, stage = {name}.get_pipeline_stage_assignment(), 0",
             "for call in stages:" if flat else "for path, call in layer_calls(stages):",
@@ -109,7 +112,7 @@ class KerasCode:
         """The stages of a functional model as scopes around the calls of its layers."""
         by_stage: dict[int, list[str]] = {}
         for path, stage in self.assignment(starts):
-            by_stage.setdefault(stage, []).append(path)
+            by_stage.setdefault(stage, []).append(path if path.isprintable() else quoted(path))
         if not by_stage:
             return ()
         return (
@@ -124,10 +127,10 @@ class KerasCode:
         return stages_of(self._calls, starts)
 
     def micro_batches(self, wanted: int, stages: int, training: bool) -> int:
-        """The schedule Grouped takes multiples of the stages of both directions."""
-        if stages <= 1:
+        """Grouped stages take multiples of those of both directions, interleaved ones of the forward stages."""
+        if stages <= 1 or self._schedule == "sequential":
             return wanted
-        group = 2 * stages if training else stages
+        group = 2 * stages if training and self._schedule == "grouped" else stages
         return -(-wanted // group) * group
 
     def pipeline(
@@ -203,11 +206,10 @@ class KerasCode:
             "    call = layer.call",
             "    mark = ipu.pipelining_ops.recomputation_checkpoint",
             "    layer.call = lambda *args, **kwargs: mark(call(*args, **kwargs))",
+            *LAYER_CALLS,
+            "layers = {path: call.layer for path, call in layer_calls(model.get_pipeline_stage_assignment())}",
             f"for path in [{names}]:",
-            "    layer = model",
-            "    for part in path.split('/'):",
-            "        layer = layer.get_layer(part)",
-            "    keep_result(layer)",
+            "    keep_result(layers[path])",
         )
 
     def memory_proportions(self, shares: Mapping[int, float]) -> Lines:

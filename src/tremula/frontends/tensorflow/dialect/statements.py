@@ -10,6 +10,15 @@ Lines = tuple[str, ...]
 _WIDE = 100
 _CAST = "[tf.cast(x, tf.{dtype}) if {which} else x for i, x in enumerate(tf.nest.flatten(inputs))]"
 
+#: calls of layers with their paths, those inside nested models too
+LAYER_CALLS = (
+    "def layer_calls(assignments, path=''):",
+    "    for call in assignments:",
+    "        yield path + call.layer.name, call",
+    "        if call.is_nested_model:",
+    "            yield from layer_calls(call.pipeline_stage_assignments, path + call.layer.name + '/')",
+)
+
 
 def call(function: str, arguments: Sequence[str]) -> Lines:
     """A call, on one line if it is short."""
