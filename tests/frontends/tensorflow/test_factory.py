@@ -29,8 +29,8 @@ class Asked:
 @pytest.fixture(autouse=True)
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """Subjects of Keras models are captured elsewhere; here it matters what they are made of."""
-    module = types.ModuleType("tremula.frontends.tensorflow.subject")
-    module.KerasSubject = Asked  # type: ignore[attr-defined]
+    module = types.ModuleType("tremula.frontends.tensorflow.modelling.keras_subject")
+    module.subject_of_factory = Asked  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
 

@@ -92,7 +92,7 @@ def subject_of(
     Raises:
         Error: it is to be trained and has no loss, or its inputs are not known.
     """
-    from tremula.frontends.tensorflow.subject import KerasSubject  # type: ignore[import-not-found]
+    from tremula.frontends.tensorflow.modelling.keras_subject import subject_of_factory
 
     model = made.model
     loss = getattr(model, "loss", None) or None
@@ -104,7 +104,7 @@ def subject_of(
             f"{name} cannot be trained: its Keras model has no loss. Call model.compile(optimizer, loss) in the "
             "factory, or ask about inference (--inference)."
         )
-    return KerasSubject(
+    return subject_of_factory(
         model,
         name=name,
         training=training,

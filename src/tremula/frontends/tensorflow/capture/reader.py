@@ -6,7 +6,7 @@ Nothing runs. Ops whose results nothing needs are left out, as the compiler leav
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,7 @@ class Reader:
             around: where it is run.
         """
         values: dict[Any, Value] = dict(zip((t.ref() for t in graph.inputs), inputs, strict=True))
-        for op in graph.get_operations():
+        for op in _in_order(graph):
             if op.type == "Placeholder" and op.outputs[0].ref() in values:
                 continue
             given = [values[tensor.ref()] for tensor in op.inputs]
@@ -242,6 +242,26 @@ class Reader:
         count = self._taken.get(name, 0)
         self._taken[name] = count + 1
         return name if not count else f"{name}#{count}"
+
+
+def _in_order(graph: Any) -> Iterator[Any]:
+    """The ops of a graph, each after those that it takes tensors from.
+
+    That is the order in which they were made, but for loops: their gradients add inputs to them later.
+    """
+    done: set[Any] = set()
+    for op in graph.get_operations():
+        waiting = [op]
+        while waiting:
+            current = waiting[-1]
+            missing = [tensor.op for tensor in current.inputs if tensor.op not in done]
+            if missing and current not in done:
+                waiting.extend(missing)
+                continue
+            waiting.pop()
+            if current not in done:
+                done.add(current)
+                yield current
 
 
 def _traced(graph: Any, name: str) -> Any:

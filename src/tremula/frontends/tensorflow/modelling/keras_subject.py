@@ -67,6 +67,71 @@ def subject_of_model(
     )
 
 
+def subject_of_factory(
+    model: Any,
+    *,
+    name: str,
+    training: bool,
+    loss: Any,
+    optimizer: Any,
+    batch_size: int,
+    inputs: Any = None,
+    targets: Any = None,
+) -> TensorFlowSubject:
+    """A model that a function of the user's made.
+
+    Args:
+        model: the model.
+        name: for reports.
+        training: whether it is trained.
+        loss: what it is trained with.
+        optimizer: an optimizer or the name of one; None in inference.
+        batch_size: samples of a micro-batch.
+        inputs: of one micro-batch; None: as the model's own inputs say.
+        targets: what the loss compares with; None: one for each output, of the kind that the loss takes.
+
+    Raises:
+        Error: the model cannot be traced.
+    """
+    given = _specs(model.inputs, batch_size) if inputs is None else _specs(inputs, batch_size)
+    if not model.built:
+        model(tf.nest.map_structure(lambda spec: tf.zeros(spec.shape, spec.dtype), given))
+    if not training:
+        return subject_of_model(model, Mode.PREDICT, (given,), name=name)
+    if getattr(model, "optimizer", None) is None or optimizer is not model.optimizer:
+        model.compile(optimizer=optimizer, loss=loss)
+    wanted = _targets(model, loss, given) if targets is None else _specs(targets, batch_size)
+    return subject_of_model(model, Mode.FIT, (given, wanted), name=name)
+
+
+def _specs(tensors: Any, batch_size: int) -> Any:
+    """The types of a batch."""
+
+    def one(tensor: Any) -> Any:
+        value = tensor if hasattr(tensor, "dtype") else tf.convert_to_tensor(tensor)
+        sizes = tf.TensorShape(value.shape).as_list()
+        return tf.TensorSpec([batch_size, *sizes[1:]], tf.dtypes.as_dtype(value.dtype))
+
+    if isinstance(tensors, list) and len(tensors) == 1:
+        return one(tensors[0])
+    return tf.nest.map_structure(one, tensors)
+
+
+def _targets(model: Any, loss: Any, given: Any) -> Any:
+    """Targets like the outputs of a model; for sparse losses the number of a class."""
+    outputs = model.compute_output_signature(given) if not hasattr(model, "outputs") else model.outputs
+    batch = tf.nest.flatten(given)[0].shape[0]
+    listed = outputs if isinstance(outputs, list) else tf.nest.flatten(outputs)
+    losses = tf.nest.flatten(loss) if isinstance(loss, (list, tuple, dict)) else [loss] * len(listed)
+    found = []
+    for output, each in zip(listed, losses, strict=True):
+        sizes = [batch, *output.shape.as_list()[1:]]
+        name = each if isinstance(each, str) else getattr(each, "name", getattr(each, "__name__", ""))
+        sparse = "sparse" in str(name).lower()
+        found.append(tf.TensorSpec(sizes[:-1], tf.int32) if sparse else tf.TensorSpec(sizes, tf.float32))
+    return found[0] if len(found) == 1 else found
+
+
 def first_run(
     model: Any, mode: Mode, concrete: Any, specs: Any, steps: int, replicas: int, entry: Entry
 ) -> ModelledRun | None:
