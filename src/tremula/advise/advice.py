@@ -35,7 +35,7 @@ class Change:
     rule: str
     title: str
     why: str = ""
-    #: lines of Python for a program that has `model`, `options`, `optimizer`, `inputs` and `batch_size`
+    #: lines of Python, for a program as the dialect of its front end describes it
     code: tuple[str, ...] = ()
     #: what it costs or risks
     cost: str = ""

@@ -308,3 +308,53 @@ def test_names_are_written_as_python_reads_them() -> None:
     names: dict[str, Any] = {}
     exec(line, names)  # noqa: S102 - what is told must run
     assert names["starts"] == ['a "b"']
+
+
+#: changes that set different things
+CHANGES: dict[str, Callable[[KerasCode], tuple[str, ...]]] = {
+    "pipeline": lambda code: code.stages(TWO) + code.pipeline(2, True, 4, 3),
+    "iterations": lambda code: code.device_iterations(3),
+    "half": lambda code: code.half_precision,
+    "partials": lambda code: code.half_partials,
+    "accumulators": lambda code: code.half_accumulators,
+    "state": lambda code: code.location("optimizer_state", Location(on_chip=False)),
+    "proportions": lambda code: code.memory_proportions({0: 0.2}),
+    "prefetching": lambda code: code.prefetch(5),
+    "recomputation": lambda code: code.recomputation("norms"),
+    "overlap": lambda code: code.overlap(32, accumulation_loop=True, sum_results=True),
+    "results": lambda code: code.last_results,
+}
+
+
+def settings(written: Written) -> dict[str, Any]:
+    """All that lines can set."""
+    model = written.model
+    names = ("_pipelining", "_gradient", "_infeed", "_asynchronous")
+    options = {key: value for key, value in vars(model).items() if key.startswith(names)}
+    variables = {key: written.names[key] for key in ("batch_size", "steps_per_execution")}
+    # a pipeline reads its own accumulators
+    if model._is_pipelined():
+        options.pop("_gradient_accumulation_optimizer_kwargs")
+    types = [spec.dtype for spec in written.names["dataset"].element_spec]
+    policy = model.get_layer("first").compute_dtype
+    return {
+        **options,
+        **variables,
+        "types": types,
+        "policy": policy,
+        "stages": written.stages(),
+        "config": written.config.to_dict(),
+    }
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations(CHANGES, 2)))
+def test_two_changes_have_the_same_effect_in_any_order(one: str, other: str, known: bool) -> None:
+    found = []
+    for order in ((one, other), (other, one)):
+        code = Written().code() if known else KerasCode()
+        written = Written().run(sum((CHANGES[name](code) for name in order), ()))
+        found.append(settings(written))
+        tf.keras.mixed_precision.set_global_policy("float32")
+    assert found[0] == found[1]
+    written.fit()
