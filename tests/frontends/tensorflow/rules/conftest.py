@@ -39,7 +39,7 @@ class Graph:
         made.constant = array
         return made
 
-    def __call__(self, kind, *inputs, shape=None, dtype=None, shapes=None, facts=None, **attributes):
+    def __call__(self, kind, /, *inputs, shape=None, dtype=None, shapes=None, facts=None, **attributes):
         """A node; the value that it makes, several of them, or the node itself if it makes none."""
         node = Node(
             name=f"{kind}_{len(self.nodes)}",
