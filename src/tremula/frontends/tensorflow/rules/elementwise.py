@@ -23,6 +23,17 @@ _UNARY = """
     Digamma: log+div+div+add+mul+add+mul+add+mul+add+select
     BesselI0e: abs+mul+add+mul+add+mul+add+mul+add+rsqrt+select
     BesselI1e: abs+mul+add+mul+add+mul+add+mul+add+rsqrt+select
+    BesselI0: abs+mul+add+mul+add+mul+add+exp+mul+select  BesselI1: abs+mul+add+mul+add+mul+add+exp+mul+select
+    BesselJ0: square+mul+add+mul+add+mul+add+cos+select  BesselJ1: square+mul+add+mul+add+mul+add+sin+select
+    BesselK0: log+mul+add+mul+add+mul+add+exp+select  BesselK1: log+mul+add+mul+add+mul+add+exp+select
+    BesselK0e: log+mul+add+mul+add+mul+add+select  BesselK1e: log+mul+add+mul+add+mul+add+select
+    BesselY0: log+mul+add+mul+add+mul+add+sin+select  BesselY1: log+mul+add+mul+add+mul+add+cos+select
+    Dawsn: square+mul+add+mul+add+mul+add+div+select  Expint: log+mul+add+mul+add+mul+add+exp+select
+    FresnelCos: square+mul+add+mul+add+sin+cos+select  FresnelSin: square+mul+add+mul+add+sin+cos+select
+    Spence: log+mul+add+mul+add+mul+add+div+select  ToBool: ne  DataFormatDimMap: add+remainder
+    RGBToHSV: max+min+sub+div+sub+mul+add+select+select+select
+    HSVToRGB: mul+floor+sub+mul+sub+mul+select+select+select
+    AdjustHue: max+min+sub+div+add+mul+sub+select+select+select  AdjustSaturation: max+min+sub+div+mul+clamp+mul+sub+add
     ComplexAbs: square+square+add+sqrt  Angle: atan2  Bucketize: compare+add
     FakeQuantWithMinMaxArgs: clamp+sub+mul+round+mul+add  FakeQuantWithMinMaxVars: clamp+sub+mul+round+mul+add
 """
@@ -45,6 +56,7 @@ _GRADIENTS = """
     LeakyReluGrad: leaky_relu_gradient  SoftplusGrad: softplus_gradient  SoftsignGrad: abs+add+square+div
     SigmoidGrad: sigmoid_gradient  TanhGrad: tanh_gradient  SqrtGrad: mul+div  RsqrtGrad: square+mul+mul+mul
     ReciprocalGrad: square+mul+neg  InvGrad: square+mul+neg  IgammaGradA: log+mul+sub+exp+mul+add+mul+add+div
+    FakeQuantWithMinMaxVarsPerChannel: clamp+sub+mul+round+mul+add  RandomGammaGrad: log+mul+sub+exp+mul+add+div
     FakeQuantWithMinMaxArgsGradient: compare+compare+logical_and+select
 """
 

@@ -15,6 +15,7 @@ from tremula.frontends.tensorflow.rules import (
     products,
     random_draws,
     reductions,
+    sequences,
     updates,
     views,
 )
@@ -63,9 +64,9 @@ _RULES: list[tuple[Handler, str]] = [
      """),
     (movement.triangle, """
         MatrixBandPart BatchMatrixBandPart MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3 MatrixDiag MatrixDiagV2
-        MatrixDiagV3 Diag
+        MatrixDiagV3 Diag BatchMatrixDiag BatchMatrixSetDiag
      """),
-    (movement.diagonal, "MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 DiagPart"),
+    (movement.diagonal, "MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 DiagPart BatchMatrixDiagPart"),
     (movement.where, "Where"),
     (lists.reserve, "TensorListReserve EmptyTensorList TensorListResize TensorArrayV3"),
     (lists.write, "TensorListSetItem TensorListPushBack TensorListPushBackBatch TensorArrayWriteV3"),
@@ -80,12 +81,19 @@ _RULES: list[tuple[Handler, str]] = [
     (products.einsum, "Einsum XlaEinsum"),
     (products.add_bias, "BiasAdd BiasAddV1"),
     (products.cross, "Cross"),
+    (products.sparse_product, "SparseTensorDenseMatMul"),
+    (sequences.labelling_loss, "CTCLoss CTCLossV2"),
+    (sequences.greedy_decoder, "CTCGreedyDecoder"),
+    (sequences.beam_decoder, "CTCBeamSearchDecoder"),
+    (sequences.block, " ".join(sequences.BLOCKS)),
     (convolutions.convolution, "Conv2D Conv3D DepthwiseConv2dNative"),
     (convolutions.input_gradient, """
-        Conv2DBackpropInput Conv3DBackpropInput Conv3DBackpropInputV2 DepthwiseConv2dNativeBackpropInput
+        Conv2DBackpropInput Conv2DBackpropInputV2 Conv3DBackpropInput Conv3DBackpropInputV2
+        DepthwiseConv2dNativeBackpropInput
      """),
     (convolutions.filter_gradient, """
-        Conv2DBackpropFilter Conv3DBackpropFilter Conv3DBackpropFilterV2 DepthwiseConv2dNativeBackpropFilter
+        Conv2DBackpropFilter Conv2DBackpropFilterV2 Conv3DBackpropFilter Conv3DBackpropFilterV2
+        DepthwiseConv2dNativeBackpropFilter
      """),
     (convolutions.gradient_of_bias, "BiasAddGrad"),
     (norms.softmax, "Softmax LogSoftmax tremula.Softmax"),
@@ -99,6 +107,7 @@ _RULES: list[tuple[Handler, str]] = [
         MaxPoolGrad MaxPoolGradV2 MaxPool3DGrad AvgPoolGrad AvgPool3DGrad MaxPoolGradWithArgmax MaxPoolGradGrad
         MaxPoolGradGradV2 MaxPool3DGradGrad
      """),
+    (pooling.fractional_pool, "FractionalMaxPool FractionalAvgPool FractionalMaxPoolGrad FractionalAvgPoolGrad"),
     (pooling.resize, """
         ResizeNearestNeighbor ResizeBilinear ResizeBicubic ResizeArea CropAndResize ScaleAndTranslate
      """),
@@ -110,8 +119,10 @@ _RULES: list[tuple[Handler, str]] = [
     (reductions.reduction, " ".join(reductions.OPERATIONS)),
     (reductions.half_of_squares, "L2Loss"),
     (reductions.scan, "Cumsum Cumprod CumulativeLogsumexp"),
-    (reductions.sort, "TopK TopKV2 InTopK InTopKV2 NthElement XlaSort XlaVariadicSort"),
+    (reductions.sort, "TopK TopKV2 InTopK InTopKV2 NthElement ApproxTopK XlaSort XlaVariadicSort"),
     (reductions.unique, "Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2"),
+    (reductions.searched, "LowerBound UpperBound"),
+    (reductions.contrast, "AdjustContrast AdjustContrastv2"),
     (reductions.counts, "Bincount DenseBincount HistogramFixedWidth"),
     (lookups.gather, "Gather GatherV2 ResourceGather"),
     (lookups.gather_nd, "GatherNd ResourceGatherNd"),
@@ -119,6 +130,7 @@ _RULES: list[tuple[Handler, str]] = [
         ResourceScatterAdd ResourceScatterSub ResourceScatterMul ResourceScatterDiv ResourceScatterMax
         ResourceScatterMin ResourceScatterUpdate ResourceScatterNdAdd ResourceScatterNdSub ResourceScatterNdUpdate
         ResourceScatterNdMax ResourceScatterNdMin ScatterAdd ScatterSub ScatterUpdate
+        ScatterMul ScatterDiv ScatterMax ScatterMin ScatterNdAdd ScatterNdSub ScatterNdUpdate
      """),
     (lookups.scatter_nd, "ScatterNd"),
     (lookups.scatter_into_copy, """

@@ -53,7 +53,10 @@ def _lowered(node: Node, settings: LoweringSettings, facts: GraphFacts, passes: 
     if node in facts.patterns:
         work, read = facts.patterns[node]
         return call.lowered((work,), reads=tuple(value.name for value in read))
-    return passes.lower(node, settings) or rule_for(node.type)(call)
+    try:
+        return passes.lower(node, settings) or rule_for(node.type)(call)
+    except (IndexError, ValueError, ZeroDivisionError):
+        return call.unknown()  # shapes that its rule does not expect, as of a node whose shape was not known
 
 
 @dataclass(frozen=True)

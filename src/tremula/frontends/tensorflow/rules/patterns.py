@@ -19,7 +19,12 @@ _SOFTMAX = frozenset({"Softmax", "tremula.Softmax"})
 def note_patterns(nodes: Iterable[Node], facts: GraphFacts) -> None:
     """Note every pattern in `facts`."""
     for node in nodes:
-        if node.type == "Sub" and node not in facts.dead and node not in facts.constants:
+        if (
+            node.type == "Sub"
+            and len(node.inputs) == 2
+            and node not in facts.dead
+            and node not in facts.constants
+        ):
             _softmax_gradient(node, facts)
 
 

@@ -44,6 +44,21 @@ def _pool(call: Call, source: Operand, gradient: bool) -> Lowered:
     ))  # fmt: skip
 
 
+def fractional_pool(call: Call) -> Lowered:
+    """FractionalMaxPool and FractionalAvgPool: windows of the two sizes next to the ratio, taken as the larger."""
+    gradient = call.type.endswith("Grad")
+    source = call.output if gradient else call.given(0)
+    pooled = call.given(2 if "Max" in call.type else 1) if gradient else call.output
+    if len(source.shape) != 4 or len(pooled.shape) != 4:
+        return call.unknown()
+    kernel = tuple(-(-n // max(1, m)) for n, m in zip(source.shape[1:3], pooled.shape[1:3], strict=True))
+    stride = tuple(max(1, n // max(1, m)) for n, m in zip(source.shape[1:3], pooled.shape[1:3], strict=True))
+    kind = "max" if "Max" in call.type else "average"
+    field = source.shape[1:3]
+    work = Pool(kind, source.shape[0], source.shape[3], field, kernel, stride, source.dtype, gradient)
+    return call.lowered((work,))
+
+
 def resize(call: Call) -> Lowered:
     """ResizeNearestNeighbor, ResizeBilinear, ResizeBicubic and CropAndResize."""
     neighbours = _neighbours(call)

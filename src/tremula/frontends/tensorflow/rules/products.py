@@ -17,7 +17,7 @@ from tremula.lowering.products import bias, serialised
 from tremula.lowering.reductions import shaped
 from tremula.program.lowered import Lowered
 from tremula.program.op import Phase
-from tremula.program.work import Elementwise, MatMul, Work
+from tremula.program.work import Elementwise, MatMul, SparseMatMul, Work
 
 _VIEWS_TEXT = """
     Identity IdentityN StopGradient Reshape Transpose Squeeze ExpandDims Cast ReadVariableOp StridedSlice Slice
@@ -172,6 +172,26 @@ def add_bias(call: Call) -> Lowered:
     call.facts.place(call.node.output, call.given(0).strides)
     shares = (source.name,) if alone else None
     return call.lowered((bias(call.output, call.given(1)),), shares=shares)
+
+
+def sparse_product(call: Call) -> Lowered:
+    """SparseTensorDenseMatMul: (places, values, shape, dense); the pattern is data."""
+    places, dense = call.given(0), call.given(3)
+    rows, columns = call.output.shape[-2:]
+    inner = dense.elements // max(1, columns)
+    filled = places.extent(0) / max(1, rows * inner)
+    work = SparseMatMul(
+        rows,
+        inner,
+        columns,
+        min(1.0, filled),
+        1,
+        dense.dtype,
+        call.partials(dense.dtype),
+        True,
+        call.proportion,
+    )
+    return call.lowered((work,))
 
 
 def cross(call: Call) -> Lowered:

@@ -6,6 +6,7 @@ import math
 
 from tremula.frontends.tensorflow.rules.call import Call, Operand
 from tremula.lowering.reductions import shaped
+from tremula.lowering.strides import reshaped
 from tremula.program.lowered import Lowered
 from tremula.program.work import Elementwise, Reduction, Scan, Softmax, Sort, Work
 
@@ -48,8 +49,6 @@ def reduction(call: Call) -> Lowered:
 
 
 def _unreduced(call: Call, source: Operand) -> Lowered:
-    from tremula.lowering.strides import reshaped
-
     strides = reshaped(source, call.node.output.shape)
     return call.view(strides) if strides is not None else call.view()
 
@@ -107,4 +106,24 @@ def counts(call: Call) -> Lowered:
     return call.lowered((
         Elementwise("eq", pairs, source.dtype, 2, source.elements, output_dtype="bool"),
         Reduction(1, source.elements, bins, "int32"),
+    ))  # fmt: skip
+
+
+def searched(call: Call) -> Lowered:
+    """LowerBound and UpperBound: each value compared with all boundaries of its row, and the hits counted."""
+    boundaries, values = call.given(0), call.given(1)
+    pairs = values.elements * boundaries.extent(-1)
+    return call.lowered((
+        Elementwise("gt", pairs, values.dtype, 2, values.elements, output_dtype="bool"),
+        Reduction(values.elements, boundaries.extent(-1), 1, "int32"),
+    ))  # fmt: skip
+
+
+def contrast(call: Call) -> Lowered:
+    """AdjustContrastv2: the distance from the mean of each channel, scaled."""
+    source = call.given(0)
+    channels = max(1, source.extent(-1))
+    return call.lowered((
+        Reduction(1, source.elements // channels, channels, source.dtype),
+        Elementwise("sub+mul+add", source.elements, source.dtype, 2, channels, broadcast_inner=True),
     ))  # fmt: skip
