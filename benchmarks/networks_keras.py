@@ -17,7 +17,7 @@ from tensorflow.keras.losses import MeanSquaredError, SparseCategoricalCrossentr
 from tensorflow.keras.optimizers import legacy as optimizers
 from tensorflow.python import ipu
 
-from ipu_tensorflow_addons.keras.layers import LSTM
+from ipu_tensorflow_addons.keras.layers import LSTM, Dropout, Embedding, LayerNormalization
 
 #: model, samples of a micro-batch, loss, optimizer
 Made = tuple[tf.keras.Model, int, Any, Any]
@@ -84,24 +84,24 @@ class Attention(layers.Layer):
 def bert() -> Made:
     """BERT-base on 128 tokens that finds where an answer starts and ends."""
     hidden, length = 768, 128
-    tokens = tf.keras.Input((length,), dtype=tf.int32, name="tokens")
-    mask = tf.keras.Input((1, 1, length), name="mask")
-    segments = tf.keras.Input((length,), dtype=tf.int32, name="segments")
-    words = Positions(name="positions")(layers.Embedding(30_522, hidden, name="words")(tokens))
-    x = layers.Add()([words, layers.Embedding(2, hidden, name="segment")(segments)])
-    x = layers.Dropout(0.1)(_layer_norm(x))
+    tokens = tf.keras.Input((length,), 2, dtype=tf.int32, name="tokens")
+    mask = tf.keras.Input((1, 1, length), 2, name="mask")
+    segments = tf.keras.Input((length,), 2, dtype=tf.int32, name="segments")
+    words = Positions(name="positions")(Embedding(30_522, hidden, name="words")(tokens))
+    x = layers.Add()([words, Embedding(2, hidden, name="segment")(segments)])
+    x = Dropout(0.1)(_layer_norm(x))
     for _ in range(12):
         y = Attention(hidden, 12)(x, mask)
-        x = _layer_norm(layers.Add()([x, layers.Dropout(0.1)(y)]))
+        x = _layer_norm(layers.Add()([x, Dropout(0.1)(y)]))
         y = layers.Dense(4 * hidden, activation=ipu.nn_ops.gelu)(x)
-        x = _layer_norm(layers.Add()([x, layers.Dropout(0.1)(layers.Dense(hidden)(y))]))
+        x = _layer_norm(layers.Add()([x, Dropout(0.1)(layers.Dense(hidden)(y))]))
     starts, ends = tf.unstack(layers.Dense(2, name="head")(x), axis=-1)
     model = tf.keras.Model([tokens, mask, segments], [starts, ends])
     return model, 2, [_cross_entropy(), _cross_entropy()], _adam()
 
 
 def _layer_norm(x: Any) -> Any:
-    return layers.LayerNormalization(epsilon=1e-5)(x)
+    return LayerNormalization(epsilon=1e-5)(x)
 
 
 def unet() -> Made:
@@ -143,7 +143,7 @@ def cosmoflow() -> Made:
 def lstm() -> Made:
     """An LSTM on texts of 80 words; two classes from its last state."""
     inputs = tf.keras.Input((80,), dtype=tf.int32)
-    outputs = layers.Dense(2)(LSTM(128)(layers.Embedding(20_000, 128)(inputs)))
+    outputs = layers.Dense(2)(LSTM(128)(Embedding(20_000, 128)(inputs)))
     return tf.keras.Model(inputs, outputs), 32, _cross_entropy(), _adam()
 
 

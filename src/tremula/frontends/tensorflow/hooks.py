@@ -71,6 +71,12 @@ HOOKS = (
         "mark_gradients",
     ),
     Hook(
+        "tf.compat.v1.train.Optimizer.apply_gradients",
+        "ops that change weights are marked in the graph, for the chip model",
+        f"{_HERE}.pipeline.facts",
+        "mark_updates",
+    ),
+    Hook(
         "names that TensorFlow 2.6 had",
         "functions that later releases moved to other modules are found where they were",
         f"{_HERE}.legacy.moved_names",
@@ -125,6 +131,13 @@ HOOKS = (
         "keras.layers.Layer.__init__, Node.__init__, Functional.__init__",
         "layers and calls of layers inside a PipelineStage scope know their stage, and functional models read them",
         f"{_HERE}.keras.stages",
+        with_strategy=True,
+    ),
+    Hook(
+        "keras.optimizers.Optimizer.apply_gradients, keras.optimizers.legacy.Optimizer.apply_gradients",
+        "ops that change weights are marked in the graph, for the chip model",
+        f"{_HERE}.pipeline.facts",
+        "mark_keras_updates",
         with_strategy=True,
     ),
     Hook(

@@ -11,9 +11,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tremula.errors import Error
 from tremula.frontends.tensorflow.capture.nodes import Node, Value
 from tremula.frontends.tensorflow.ops.facts import COMPOSITE
 from tremula.program.op import Phase
+
+
+#: layers whose gradient needs nothing of the forward pass but a seed or indices
+_FORGETFUL = frozenset({"tremula.Dropout", "tremula.Embedding"})
 
 
 class Composites:
@@ -52,30 +57,56 @@ class Composites:
         if not groups:
             return list(nodes)
         kept = set(results)
+        places = {node: place for place, node in enumerate(nodes)}
+        for group in groups.values():
+            _take_between(group, nodes, places)
         inside = {node for group in groups.values() for node in group}
-        position = {node: place for place, node in enumerate(nodes)}
+        position = dict(places)
         merged = [node for node in nodes if node not in inside]
-        for (scope, phase), group in groups.items():
-            made = self._merged(scope, phase, group, kept)
+        forward: dict[str, Node] = {}
+        for (scope, phase), group in sorted(groups.items(), key=lambda each: each[0][1] is not Phase.FORWARD):
+            other = groups.get((scope, Phase.BACKWARD if phase is Phase.FORWARD else Phase.FORWARD), [])
+            made = self._merged(scope, phase, group, {*group, *other}, kept, forward.get(scope))
+            forward.setdefault(scope, made)
             position[made] = position[group[-1]]
             merged.append(made)
         return _sorted(merged, position)
 
-    def _merged(self, scope: str, phase: Phase, group: Sequence[Node], kept: set[Value]) -> Node:
-        members = set(group)
+    def _merged(
+        self,
+        scope: str,
+        phase: Phase,
+        group: Sequence[Node],
+        layer: set[Node],
+        kept: set[Value],
+        forward: Node | None,
+    ) -> Node:
+        """One node for the parts of a layer in one phase; what parts of the same layer exchange is not seen outside.
+
+        Args:
+            scope: of the layer.
+            phase: forward or backward.
+            group: the parts.
+            layer: the parts of both phases.
+            kept: results of the program.
+            forward: the node of the forward phase, for a gradient.
+        """
         described = dict(self._described[scope])
         first = group[0]
         inputs = dict.fromkeys(
             value
             for node in group
             for value in node.inputs
-            if value.node not in members and value.constant is None
+            if value.constant is None and value.node not in layer and value.node is not forward
         )
+        if forward is not None and described["type"] not in _FORGETFUL:
+            inputs.update(dict.fromkeys(value for value in forward.inputs if value.variable is None))
+            inputs.update(dict.fromkeys(forward.outputs))
         outputs = [
             value
             for node in group
             for value in node.outputs
-            if value in kept or any(user not in members for user in value.users)
+            if value in kept or any(user not in layer for user in value.users)
         ]
         made = Node(
             f"{scope}{phase.value}",
@@ -94,8 +125,27 @@ class Composites:
         for value in outputs:
             value.node = made
         for value in inputs:
-            value.users = [*(user for user in value.users if user not in members), made]
+            value.users = [*(user for user in value.users if user not in layer), made]
         return made
+
+
+def _take_between(group: list[Node], nodes: Sequence[Node], places: Mapping[Node, int]) -> None:
+    """Add what lies between two parts of a layer: sums of gradients, which are outside of its scope."""
+    members = set(group)
+    window = nodes[places[group[0]] : places[group[-1]] + 1]
+    after: set[Node] = set()
+    for node in window:
+        if node not in members and any(
+            value.node in members or value.node in after for value in node.inputs if value.node is not None
+        ):
+            after.add(node)
+    before: set[Node] = set()
+    for node in reversed(window):
+        if node in members or node in before:
+            before.update(value.node for value in node.inputs if value.node is not None)
+    between = (after & before) - members
+    if between:
+        group[:] = [node for node in window if node in members or node in between]
 
 
 def _outermost(group: Sequence[Node]) -> Any:
@@ -124,10 +174,13 @@ def _sorted(nodes: Sequence[Node], position: Mapping[Node, int]) -> list[Node]:
     heapq.heapify(ready)
     ordered = []
     while ready:
-        _, _, node = heapq.heappop(ready)
+        *_, node = heapq.heappop(ready)
         ordered.append(node)
         for user in users.get(node, ()):
             missing[user] -= 1
             if not missing[user]:
                 heapq.heappush(ready, (position[user], id(user), user))
+    if len(ordered) < len(nodes):
+        stuck = next(node for node in nodes if missing[node])
+        raise Error(f"the order of its ops is not clear: {stuck.name} depends on itself")
     return ordered

@@ -12,6 +12,8 @@ from tremula.frontends.tensorflow.capture.loops import LoopCounts
 from tremula.frontends.tensorflow.capture.nodes import Node
 from tremula.program.op import Phase
 
+#: ops that make room for results; the gradient of a loop makes some for its forward pass to fill
+_EMPTY = frozenset({"EmptyTensorList", "TensorListReserve"})
 _PHASES = tuple(Phase)
 _ORDER = {phase: place for place, phase in enumerate(Phase)}
 
@@ -19,7 +21,7 @@ _ORDER = {phase: place for place, phase in enumerate(Phase)}
 def assign(nodes: Sequence[Node], marked: Mapping[Node, Phase]) -> None:
     """Set the phases of nodes, in the order in which they run."""
     for node in nodes:
-        phase = marked.get(node)
+        phase = marked.get(node) if node.type not in _EMPTY else Phase.FORWARD
         if phase is None:
             before = max(
                 (_ORDER[value.node.phase] for value in node.inputs if value.node is not None), default=0
@@ -52,7 +54,7 @@ def _is_of_one_micro_batch(node: Node) -> bool:
 
 def _pull_to_update(nodes: Sequence[Node], marked: Mapping[Node, Phase]) -> None:
     for node in reversed(nodes):
-        if node.phase is Phase.FORWARD and node not in marked and node.outputs:
+        if node.phase is Phase.FORWARD and node.outputs and (node not in marked or node.type in _EMPTY):
             users = [user for value in node.outputs for user in value.users]
             first = min((_ORDER[user.phase] for user in users), default=0)
             constant_of_gradients = not node.inputs and first == _ORDER[Phase.BACKWARD]

@@ -45,6 +45,8 @@ _PHASES = {
 _FOLDED = frozenset(
     {"Const", "Shape", "ShapeN", "Size", "Rank", "Range", "Pack", "ConcatV2", "Cast", "Fill", "StridedSlice"}
 )
+#: arithmetic on sizes and exponents
+_ARITHMETIC = {"Sub": np.subtract, "AddV2": np.add, "Mul": np.multiply}
 
 
 class Surroundings:
@@ -334,6 +336,8 @@ def _known(op: Any, tensor: Any, given: list[Value]) -> Any:
     """The content of a small result, if it does not depend on data."""
     if op.type == "Identity" and given[0].constant is not None:
         return given[0].constant
+    if op.type in _ARITHMETIC and all(value.constant is not None for value in given):
+        return _ARITHMETIC[op.type](given[0].constant, given[1].constant)
     if op.type not in _FOLDED or not (tensor.dtype.is_integer or op.type == "Const"):
         return None
     size = tensor.shape.num_elements()

@@ -10,6 +10,7 @@ from tremula.errors import Error
 from tremula.frontends.tensorflow.capture.captured import Captured, capture
 from tremula.frontends.tensorflow.capture.layers import LayerTree
 from tremula.frontends.tensorflow.config import active
+from tremula.frontends.tensorflow.dialect.advice_code import KerasCode
 from tremula.frontends.tensorflow.keras import pipeline_run
 from tremula.frontends.tensorflow.keras.programs import Mode
 from tremula.frontends.tensorflow.keras.step_graph import trace_step
@@ -60,6 +61,7 @@ def subject_of_model(
             loops=Loops(max(1, steps // accumulation), accumulation, replicas),
             micro_batch=int(batch),
             layers=layers,
+            dialect=_dialect(model, mode is Mode.FIT),
             optimizer=_described(getattr(model, "optimizer", None)) if mode is Mode.FIT else "",
             options=model_options(model),
             prefetch_depth=getattr(model, "_infeed_kwargs", {}).get("prefetch_depth"),
@@ -164,6 +166,16 @@ def first_run(
         options=model_options(model),
         prefetch_depth=getattr(model, "_infeed_kwargs", {}).get("prefetch_depth"),
     ).look()
+
+
+def _dialect(model: Any, training: bool) -> KerasCode:
+    """How changes are written for a model; one whose layers have no assignment gets general lines."""
+    if not hasattr(model, "_is_pipelined"):
+        return KerasCode(training=training)
+    try:
+        return KerasCode.of(model, training)
+    except (RuntimeError, ValueError, NotImplementedError, AttributeError):
+        return KerasCode(training=training)
 
 
 def model_options(model: Any) -> dict[str, Any]:

@@ -59,6 +59,8 @@ class Parts:
     micro_batch: int
     #: the layers of its Keras model, if it has one
     layers: LayerTree
+    #: how changes are written
+    dialect: Dialect = field(default_factory=KerasCode)
     #: with its constants, as text; empty in inference
     optimizer: str = ""
     #: of its pipeline and its accumulating optimizer, by name
@@ -98,7 +100,7 @@ class TensorFlowSubject:
     @property
     def dialect(self) -> Dialect:
         """How changes are written for Keras users."""
-        return KerasCode()
+        return self.parts.dialect
 
     def captured(self, variant: Variant) -> CapturedVariant:
         """Where the program of `variant` can be cut."""

@@ -26,7 +26,8 @@ def gelu(x: Any, approximate: bool = True, name: str | None = None) -> Any:
         name: of the op.
     """
     x = tf.convert_to_tensor(x)
-    return _in_float(lambda y: tf.nn.gelu(y, approximate=approximate, name=name), x)
+    with facts.composite("Gelu"):
+        return _in_float(lambda y: tf.nn.gelu(y, approximate=approximate, name=name), x)
 
 
 def swish(x: Any, name: str | None = None) -> Any:

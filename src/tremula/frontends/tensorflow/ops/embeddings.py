@@ -43,7 +43,13 @@ def embedding_lookup(
         raise ValueError(
             f"The serialization_factor ({factor}) must divide the size of the 0th dimension of params ({rows})."
         )
-    with tf.name_scope(name or "embedding_lookup"):
+    sizes = {
+        "entries": rows,
+        "width": params.shape[1:].num_elements(),
+        "lookups": ids.shape.num_elements(),
+        "serialization_factor": factor,
+    }
+    with tf.name_scope(name or "embedding_lookup"), facts.composite("Embedding", **sizes):
         table = tf.reshape(params, [rows, -1])
         flat = tf.reshape(ids, [-1])
         if factor == 1:

@@ -40,6 +40,7 @@ def record(outputs: Any, **values: Any) -> Any:
     return outputs
 
 
+@tf.autograph.experimental.do_not_convert
 @contextmanager
 def composite(layer: str, **values: Any) -> Iterator[None]:
     """While the ops of a layer are traced that the device's libraries have as one op: a capture makes one node of them,

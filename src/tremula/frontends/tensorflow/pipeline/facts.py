@@ -23,6 +23,7 @@ import tensorflow.compat.v2 as tf
 from tensorflow.python.eager import backprop
 from tensorflow.python.framework import ops
 from tensorflow.python.ops import gradients_util
+from tensorflow.python.training import optimizer
 
 from tremula.frontends.tensorflow import sharding
 from tremula.frontends.tensorflow.ops import facts
@@ -64,14 +65,28 @@ def marked(kind: str) -> Iterator[None]:
 
 def mark_gradients() -> None:
     """Let ops that compute gradients carry the mark of the backward pass."""
-    backprop.GradientTape.gradient = _marking(backprop.GradientTape.gradient)
-    gradients_util._GradientsHelper = _marking(gradients_util._GradientsHelper)
+    backprop.GradientTape.gradient = _marking(backprop.GradientTape.gradient, BACKWARD)
+    gradients_util._GradientsHelper = _marking(gradients_util._GradientsHelper, BACKWARD)
 
 
-def _marking(stock: Callable[..., Any]) -> Callable[..., Any]:
+def mark_updates() -> None:
+    """Let ops that an optimizer of TensorFlow 1 makes to change weights carry the mark of the update."""
+    optimizer.Optimizer.apply_gradients = _marking(optimizer.Optimizer.apply_gradients, UPDATE)
+
+
+def mark_keras_updates() -> None:
+    """The same for optimizers of Keras."""
+    from tremula.frontends.tensorflow.stock_keras import keras  # programs without Keras do not load it
+
+    kinds = keras.optimizers
+    for kind in {kinds.Optimizer, kinds.legacy.Optimizer, getattr(kinds, "experimental", kinds).Optimizer}:
+        kind.apply_gradients = _marking(kind.apply_gradients, UPDATE)
+
+
+def _marking(stock: Callable[..., Any], kind: str) -> Callable[..., Any]:
     @functools.wraps(stock)
     def compute(*args: Any, **kwargs: Any) -> Any:
-        with marked(BACKWARD):
+        with marked(kind):
             return stock(*args, **kwargs)
 
     return compute

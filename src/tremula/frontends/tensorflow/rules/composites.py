@@ -5,7 +5,7 @@ from __future__ import annotations
 from tremula.frontends.tensorflow.rules.call import Call
 from tremula.lowering.norms import norm as norm_of
 from tremula.program.lowered import Lowered
-from tremula.program.work import Elementwise, Random, Recurrent
+from tremula.program.work import Elementwise, Fill, Gather, Random, Recurrent, Scatter
 
 #: the node's type -> the kind of work; an AUGRU is a GRU whose update gate is scaled by attention
 _RECURRENT = {"tremula.Lstm": "lstm", "tremula.Gru": "gru", "tremula.Augru": "gru"}
@@ -32,6 +32,24 @@ def recurrent(call: Call) -> Lowered:
                 "mul", gates, dtype, 2, broadcast_elements=sizes["steps"] * sizes["batch"], in_place=True
             )
         )
+    return call.lowered(works)
+
+
+def embedding(call: Call) -> Lowered:
+    """tremula.Embedding: rows of a table; its gradient adds the gradients of rows into a table of zeros."""
+    entries, width, lookups = (int(call.attribute(name, None) or 1) for name in ("entries", "width", "lookups"))
+    parts = max(1, int(call.attribute("serialization_factor", 1)))
+    dtype, share = call.output.dtype, call.proportion
+    works: list[Gather | Scatter | Fill] = []
+    for _ in range(parts):
+        rows = max(1, entries // parts)
+        if call.backward:
+            works += [
+                Fill(rows * width, dtype),
+                Scatter(rows, width, lookups, dtype, "add", share),
+            ]
+        else:
+            works.append(Gather(rows, width, lookups, dtype, share))
     return call.lowered(works)
 
 

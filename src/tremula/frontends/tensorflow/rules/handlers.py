@@ -147,6 +147,7 @@ _RULES: list[tuple[Handler, str]] = [
     (lookups.one_hot, "OneHot"),
     (lookups.stitch, "DynamicStitch ParallelDynamicStitch"),
     (composites.recurrent, "tremula.Lstm tremula.Gru tremula.Augru"),
+    (composites.embedding, "tremula.Embedding"),
     (composites.norm, "tremula.Norm"),
     (composites.dropout, "tremula.Dropout"),
     (composites.gelu, "tremula.Gelu"),
