@@ -120,8 +120,8 @@ class Call:
         return self.node.attributes.get(name, default)
 
     def options(self) -> Mapping[str, Any]:
-        """The options that the user gave to this op, if any."""
-        for name in ("options", "multi_conv"):
+        """The options that the user gave to this op, if any; a layer may have others for its gradient."""
+        for name in (("options_bwd",) if self.backward else ()) + ("options", "multi_conv_options"):
             found = self.node.facts.get(name)
             if isinstance(found, str):
                 try:
