@@ -51,6 +51,20 @@ def test_identities_and_shapes_do_not_cut_a_chain(graph):
     assert graph.of(made).works == (Elementwise("exp+tanh", 128),)
 
 
+def test_a_chain_goes_on_behind_one_of_several_identities(graph):
+    first = graph("Exp", graph.input(8, 16), shape=(8, 16))
+    given, _ = graph("IdentityN", first, graph.input(4), shapes=[(8, 16), (4,)])
+    made = graph("Tanh", given, shape=(8, 16))
+    assert graph.of(made).works == (Elementwise("exp+tanh", 128),)
+
+
+def test_an_identity_that_is_a_result_keeps_its_input_in_memory(graph):
+    first = graph("Exp", graph.input(8, 16), shape=(8, 16))
+    given = graph("Identity", first, shape=(8, 16))
+    last = graph("Tanh", given, shape=(8, 16))
+    assert graph.of(first, results=[given, last]).kind == "compute"
+
+
 def other_phase(graph):
     graph.phase = Phase.BACKWARD
 

@@ -100,6 +100,12 @@ def test_a_sparse_update_touches_rows(graph, update):
     assert {work.elements for work in works if isinstance(work, Elementwise)} == {64 * 32}
 
 
+def test_accumulation_is_a_scaled_addition(graph, update):
+    graph.phase = Phase.ACCUMULATE
+    node = graph("AssignAddVariableOp", graph.variable(64, 32), update)
+    assert graph.lower()[node].works == (Elementwise("scaled_add", 2048, operands=2, in_place=True),)
+
+
 def test_a_counter_is_one_element(graph):
     node = graph("AssignAddVariableOp", graph.variable(dtype="int32"), graph.const(1))
     (work,) = graph.lower()[node].works

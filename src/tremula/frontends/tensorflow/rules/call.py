@@ -191,9 +191,8 @@ class Call:
 
     def unknown(self) -> Lowered:
         """What no planner knows is costed by what it reads and writes."""
-        read = [
-            o for o, value in zip(self.inputs, self.node.inputs, strict=True) if value.name in self.reads()
-        ]
+        names = set(self.reads())
+        read = [self.facts.operand(value) for value in self.node.inputs if value.name in names]
         dtypes = [o.dtype for o in (*self.outputs, *read)]
         work = Unknown(
             operation=self.type,

@@ -16,13 +16,14 @@ from dataclasses import dataclass, field
 
 from tremula.frontends.tensorflow.capture.nodes import Node, Value
 from tremula.frontends.tensorflow.rules import updates
+from tremula.frontends.tensorflow.rules.aliases import behind_aliases, users_behind_aliases
 from tremula.frontends.tensorflow.rules.call import Call, GraphFacts, Operand
 from tremula.frontends.tensorflow.rules.elementwise import CAST, SEVERAL, is_elementwise, operations_of
-from tremula.frontends.tensorflow.rules.views import ALIASES
 from tremula.lowering.elementwise import TRUTH, computed_in, passes_over, runs_innermost
 from tremula.lowering.rearrangement import rearranged, same_order
 from tremula.lowering.strides import like
 from tremula.program.lowered import Lowered, LoweringSettings
+from tremula.program.op import Phase
 from tremula.program.work import Cast, Elementwise, Work
 
 #: tensors of more than one element that a generated vertex reads
@@ -103,9 +104,9 @@ class Passes:
         one: Pass | None = None
         if made in self._facts.kept:
             return None
-        for user, kept in _users(made, self._facts):
-            found = self._pass_of.get(user)
-            if kept or found is None or (one is not None and found is not one):
+        for user in users_behind_aliases(made, self._facts):
+            found = None if user is None else self._pass_of.get(user)
+            if found is None or (one is not None and found is not one):
                 return None
             one = found
         if one is None or one.elements != made.elements or not _same_place(node, one.last):
@@ -157,25 +158,6 @@ def _same_place(one: Node, other: Node) -> bool:
     )
 
 
-def _users(value: Value, facts: GraphFacts) -> Iterator[tuple[Node, bool]]:
-    """Users of a value behind identities, and whether the identity is a result of the program."""
-    for user in facts.users(value):
-        if user.type in ALIASES and len(user.outputs) == 1:
-            made = user.outputs[0]
-            yield from _users(made, facts)
-            if made in facts.kept:
-                yield user, True
-        else:
-            yield user, False
-
-
-def behind_aliases(value: Value) -> Value:
-    """The value behind identities and reads of variables."""
-    while value.node is not None and value.node.type in ALIASES and len(value.node.inputs) == 1:
-        value = value.node.inputs[0]
-    return value
-
-
 class _Lowering:
     """The work of one pass."""
 
@@ -224,6 +206,8 @@ class _Lowering:
             if source.dtype == result.dtype and not ends:
                 return []
             return [Cast(source.distinct, source.dtype, result.dtype)]
+        if names == ("add",) and call.node.phase is Phase.ACCUMULATE:
+            names = ("scaled_add",)
         in_place = ends or self._pass.into is not None
         if len(self._calls) == 1:
             numbers = [o for o in operands if not self._is_number(o)]

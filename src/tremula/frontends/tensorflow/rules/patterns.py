@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tremula.frontends.tensorflow.capture.nodes import Node, Value
+from tremula.frontends.tensorflow.rules.aliases import behind_aliases
 from tremula.frontends.tensorflow.rules.call import GraphFacts
-from tremula.frontends.tensorflow.rules.fusion import behind_aliases
 from tremula.lowering.norms import softmax
 
 _SOFTMAX = frozenset({"Softmax", "tremula.Softmax"})
