@@ -35,12 +35,14 @@ def _input(node: Node, position: int) -> Value:
     return node.inputs[min(position, len(node.inputs) - 1)]
 
 
-def behind_aliases(value: Value) -> Value:
-    """The value behind identities and reads of variables."""
-    while value.node is not None and value.node.type in ALIASES and value.node.inputs:
+def behind_aliases(value: Value, facts: GraphFacts) -> Value:
+    """The value behind identities, reads of variables and repetitions."""
+    while True:
+        value = facts.repeated.get(value, value)
         node = value.node
+        if node is None or node.type not in ALIASES or not node.inputs:
+            return value
         value = _input(node, node.outputs.index(value) if len(node.outputs) > 1 else 0)
-    return value
 
 
 def users_behind_aliases(value: Value, facts: GraphFacts) -> Iterator[Node | None]:

@@ -111,8 +111,8 @@ class Passes:
             one = found
         if one is None or one.elements != made.elements or not _same_place(node, one.last):
             return None
-        if _written_only(one.last, made):
-            return None
+        if updates.is_dense_update(one.last) and behind_aliases(one.last.inputs[0], self._facts) is made:
+            return None  # it is what is updated, not the gradient
         grown = {*one.inputs, *self._large(node)} - {made}
         if len(one.nodes) >= MOST_NODES or len(grown) > MOST_INPUTS:
             return None
@@ -121,14 +121,14 @@ class Passes:
     def _large(self, node: Node) -> Iterator[Value]:
         for value in node.inputs:
             if value.elements > 1:
-                yield behind_aliases(value)
+                yield behind_aliases(value, self._facts)
 
     def _write_in_place(self, node: Node) -> None:
         """An assignment of what a pass made from the variable itself: the pass writes the variable."""
         if node.type not in ("AssignVariableOp", "Assign") or len(node.inputs) < 2:
             return
         one = self._pass_of.get(node)
-        made = behind_aliases(node.inputs[1])
+        made = behind_aliases(node.inputs[1], self._facts)
         if one is None or len(one.nodes) > 1 or made.node is None or made.elements < 2:
             return
         maker = self._pass_of.get(made.node)
@@ -141,11 +141,6 @@ class Passes:
 
 def _ends_pass(node: Node) -> bool:
     return node.type in updates.ASSIGNMENTS or updates.is_dense_update(node)
-
-
-def _written_only(last: Node, made: Value) -> bool:
-    """Whether `made` is what an optimizer's op takes as variable or state, not as its gradient."""
-    return updates.is_dense_update(last) and any(behind_aliases(v) is made for v in last.inputs[:1])
 
 
 def _same_place(one: Node, other: Node) -> bool:
@@ -187,7 +182,7 @@ class _Lowering:
         operands: dict[Value, Operand] = {}
         for each in self._calls:
             for value in _read_by(each.node):
-                source = behind_aliases(value)
+                source = behind_aliases(value, self._facts)
                 if source.node is not None and source.node in inside:
                     continue
                 names[value.name] = None
