@@ -146,6 +146,7 @@ _RULES: list[tuple[Handler, str]] = [
         SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN SparseSegmentSumWithNumSegments
         SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments
      """),
+    (lookups.inverted, "InvertPermutation"),
     (lookups.filled_sparse, "SparseToDense"),
     (lookups.one_hot, "OneHot"),
     (lookups.stitch, "DynamicStitch ParallelDynamicStitch"),
