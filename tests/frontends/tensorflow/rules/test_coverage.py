@@ -17,7 +17,8 @@ TRACED = """
     Conv2DBackpropFilter Conv2DBackpropInput Conv3D Conv3DBackpropFilterV2 Conv3DBackpropInputV2
     DestroyResourceOp DisableCopyOnRead DivNoNan DynamicStitch Einsum EmptyTensorList EnsureShape Equal Erf
     Exp ExpandDims FIFOQueueV2 Fill FloorDiv FloorMod FusedBatchNormGradV3 FusedBatchNormV3 GatherV2 Greater
-    GreaterEqual Identity IdentityN IsFinite IsNan InvertPermutation IteratorGetNext IteratorV2 L2Loss LeakyRelu LeakyReluGrad
+    GreaterEqual Identity IdentityN IsFinite IsNan InvertPermutation IteratorGetNext
+    IteratorV2 L2Loss LeakyRelu LeakyReluGrad
     Less Log Log1p LogicalAnd LogicalNot LogicalOr MatMul Max MaxPool MaxPool3D MaxPool3DGrad MaxPoolGrad
     Maximum Mean MergeV2Checkpoints Minimum Mul Neg NoOp NotEqual OneHot OptionalGetValue Pack Pad
     Placeholder PlaceholderWithDefault Pow Prod PyFunc QueueDequeueV2 QueueEnqueueV2 QueueSizeV2
