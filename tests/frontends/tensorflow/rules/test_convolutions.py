@@ -134,10 +134,14 @@ def test_options_of_the_user(graph):
     attributes = {"shape": (1, 6, 6, 16), "padding": "VALID", "strides": [1, 1, 1, 1]}
     plain = graph("Conv2D", x, w, **attributes)
     own = graph("Conv2D", x, w, **attributes, facts={"options": '{"availableMemoryProportion": "0.2"}'})
+    group = graph(
+        "Conv2D", x, w, **attributes, facts={"multi_conv": 3, "multi_conv_options": {"partialsType": "half"}}
+    )
     lowered = graph.lower(partials="fp16", convolution_partials="fp32", proportions={0: 0.4})
     work: Convolution = lowered[plain.node].works[0]
     assert (work.dtype, work.partials, work.proportion) == ("fp16", "fp32", 0.4)
     assert lowered[own.node].works[0].proportion == 0.2
+    assert lowered[group.node].works[0].partials == "fp16"
 
 
 def test_the_gradient_of_a_bias(graph):

@@ -1,6 +1,10 @@
 """Element-wise chains: one pass over the data, in the name of the last node."""
 
+from collections import Counter
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tremula.frontends.tensorflow.capture.nodes import Block
 from tremula.frontends.tensorflow.rules.fusion import MOST_INPUTS
@@ -49,6 +53,20 @@ def test_identities_and_shapes_do_not_cut_a_chain(graph):
     graph("Shape", first, shape=(2,), dtype="int32")
     made = graph("Tanh", graph("Identity", first, shape=(8, 16)), shape=(8, 16))
     assert graph.of(made).works == (Elementwise("exp+tanh", 128),)
+
+
+def test_a_chain_goes_on_behind_one_of_several_identities(graph):
+    first = graph("Exp", graph.input(8, 16), shape=(8, 16))
+    given, _ = graph("IdentityN", first, graph.input(4), shapes=[(8, 16), (4,)])
+    made = graph("Tanh", given, shape=(8, 16))
+    assert graph.of(made).works == (Elementwise("exp+tanh", 128),)
+
+
+def test_an_identity_that_is_a_result_keeps_its_input_in_memory(graph):
+    first = graph("Exp", graph.input(8, 16), shape=(8, 16))
+    given = graph("Identity", first, shape=(8, 16))
+    last = graph("Tanh", given, shape=(8, 16))
+    assert graph.of(first, results=[given, last]).kind == "compute"
 
 
 def other_phase(graph):
@@ -143,3 +161,53 @@ def test_a_sum_of_several_is_one_pass(graph):
 def test_powers(graph, exponent, operation):
     made = graph("Pow", graph.input(8, 16), graph.const(exponent), shape=(8, 16))
     assert graph.of(made).works[0].operation == operation
+
+
+@st.composite
+def programs(draw):
+    """Steps of a random program: what is done to which of the values made so far."""
+    kinds = st.sampled_from(
+        ["Exp", "Tanh", "AddV2", "Mul", "Identity", "MatMul", "Transpose", "Sum", "assign"]
+    )
+    steps = draw(st.lists(st.tuples(kinds, st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=25))
+    return steps, draw(st.integers(0, 9))
+
+
+@given(programs())
+def test_no_pass_loses_work_or_reads_what_was_never_stored(new_graph, drawn):
+    steps, kept = drawn
+    graph = new_graph()
+    values = [graph.input(8, 8)]
+    for kind, one, other in steps:
+        x, y = (values[-1 - number % len(values)] for number in (one, other))
+        if kind == "assign":
+            graph("AssignAddVariableOp", graph.variable(8, 8), x)
+            continue
+        if kind == "Sum":
+            graph("Sum", x, graph.const([0]), shape=(8,))
+            continue
+        inputs = {"AddV2": (x, y), "Mul": (x, y), "MatMul": (x, y), "Transpose": (x, graph.const([1, 0]))}
+        values.append(graph(kind, *inputs.get(kind, (x,)), shape=(8, 8)))
+    results = [values[-1 - kept % len(values)]]
+    lowered = graph.lower(results)
+    stored = {}
+    for node, each in lowered.items():
+        assert len(each.shares) == len(node.outputs)
+        for value, shared in zip(node.outputs, each.shares, strict=True):
+            stored[value.name] = each.stored if shared is None else stored.get(shared, True)
+    assert all(stored.get(name, True) for each in lowered.values() for name in each.reads)
+    assert all(stored[value.name] for value in results)
+    done = Counter(
+        name
+        for each in lowered.values()
+        for work in each.works
+        if isinstance(work, Elementwise)
+        for name in work.operation.split("+")
+    )
+    names = {"Exp": "exp", "Tanh": "tanh", "AddV2": "add", "Mul": "mul", "AssignAddVariableOp": "add"}
+    wanted = Counter(
+        names[node.type]
+        for node in graph.nodes
+        if node.type in names and not (lowered[node].kind == "hint" and not lowered[node].stored)
+    )
+    assert done == wanted

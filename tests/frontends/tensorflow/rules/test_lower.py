@@ -5,7 +5,7 @@ import sys
 from tremula.frontends.tensorflow.rules.elementwise import PASSES
 from tremula.frontends.tensorflow.rules.handlers import HANDLERS
 from tremula.frontends.tensorflow.rules.lower import unknown_work
-from tremula.frontends.tensorflow.rules.updates import _RULES
+from tremula.frontends.tensorflow.rules.updates import RULES
 from tremula.plan import elementwise_vertices
 from tremula.program.work import Unknown
 
@@ -28,7 +28,7 @@ def test_every_node_gets_something(graph):
 
 def test_names_of_passes_are_in_the_cycle_table():
     names = {name for passes in PASSES.values() for name in passes}
-    names |= {each.operation for rule in _RULES.values() for each in rule}
+    names |= {each.operation for rule in RULES.values() for each in rule}
     assert {name: unknown for name in names if (unknown := elementwise_vertices.resolve(name)[1])} == {}
 
 

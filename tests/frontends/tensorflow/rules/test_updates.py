@@ -100,6 +100,34 @@ def test_a_sparse_update_touches_rows(graph, update):
     assert {work.elements for work in works if isinstance(work, Elementwise)} == {64 * 32}
 
 
+def test_the_same_number_is_computed_once(graph):
+    """Keras computes the corrected learning rate for each variable anew."""
+    graph.phase = Phase.UPDATE
+    step, written = graph.variable(), graph.variable()
+
+    def corrected():
+        power = graph("Pow", graph.const(0.9), graph.read(step), shape=())
+        return graph("Sqrt", power, shape=())
+
+    first, again = corrected(), corrected()
+    weights = [graph.variable(8, 8) for _ in range(2)]
+    for w, rate in zip(weights, (first, again), strict=True):
+        graph("AssignSubVariableOp", w, graph("Mul", graph.read(w), rate, shape=(8, 8)))
+    graph("AssignAddVariableOp", step, graph.const(1.0))
+    later = corrected()
+    graph("AssignVariableOp", written, later)
+    lowered = graph.lower()
+    assert lowered[first.node].works == (Elementwise("pow+sqrt", 1, operands=1),)
+    assert (lowered[again.node].kind, lowered[again.node].shares) == ("view", (first.name,))
+    assert lowered[later.node].kind == "fused", "the variable was written in between"
+
+
+def test_accumulation_is_a_scaled_addition(graph, update):
+    graph.phase = Phase.ACCUMULATE
+    node = graph("AssignAddVariableOp", graph.variable(64, 32), update)
+    assert graph.lower()[node].works == (Elementwise("scaled_add", 2048, operands=2, in_place=True),)
+
+
 def test_a_counter_is_one_element(graph):
     node = graph("AssignAddVariableOp", graph.variable(dtype="int32"), graph.const(1))
     (work,) = graph.lower()[node].works

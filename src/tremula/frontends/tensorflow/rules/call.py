@@ -29,6 +29,9 @@ class GraphFacts:
     constants: set[Node] = field(default_factory=set)
     #: nodes from which nothing follows
     dead: set[Node] = field(default_factory=set)
+    #: values that are computed again, and the values that they are the same as
+    repeated: dict[Value, Value] = field(default_factory=dict)
+    repeats: dict[Value, list[Value]] = field(default_factory=dict)
     #: results of the program, which stay in memory
     kept: set[Value] = field(default_factory=set)
     #: nodes whose work another node does as well (`patterns`), and that node
@@ -42,9 +45,31 @@ class GraphFacts:
             return value.node in self.constants
         return value.variable is None and value.constant is not None
 
+    def repeat(self, node: Node, first: Node) -> None:
+        """Note that `node` computes what `first` did."""
+        made, original = node.outputs[0], first.outputs[0]
+        self.repeated[made] = original
+        self.repeats.setdefault(original, []).append(made)
+        if made in self.kept:
+            self.kept.add(original)
+
     def users(self, value: Value) -> list[Node]:
-        """The nodes that read a value, without those that are left out or take only its shape."""
-        return [user for user in value.users if user not in self.dead and user not in self.constants]
+        """The nodes that read a value or its repetitions, without those that are left out or take only its shape."""
+        found = [user for user in value.users if not self._is_left_out(user)]
+        for again in self.repeats.get(value, ()):
+            found += [user for user in again.users if not self._is_left_out(user)]
+        return found
+
+    def is_settled(self, node: Node) -> bool:
+        """Whether what becomes of a node is known before passes are put together."""
+        return self._is_left_out(node) or node in self.absorbed or node in self.patterns
+
+    def _is_left_out(self, node: Node) -> bool:
+        return (
+            node in self.dead
+            or node in self.constants
+            or (len(node.outputs) == 1 and node.outputs[0] in self.repeated)
+        )
 
     def operand(self, value: Value) -> Operand:
         """`value` as planners see it: with the strides that a view gave it, else dense."""
@@ -120,8 +145,8 @@ class Call:
         return self.node.attributes.get(name, default)
 
     def options(self) -> Mapping[str, Any]:
-        """The options that the user gave to this op, if any."""
-        for name in ("options", "multi_conv"):
+        """The options that the user gave to this op, if any; a layer may have others for its gradient."""
+        for name in (("options_bwd",) if self.backward else ()) + ("options", "multi_conv_options"):
             found = self.node.facts.get(name)
             if isinstance(found, str):
                 try:
@@ -191,9 +216,8 @@ class Call:
 
     def unknown(self) -> Lowered:
         """What no planner knows is costed by what it reads and writes."""
-        read = [
-            o for o, value in zip(self.inputs, self.node.inputs, strict=True) if value.name in self.reads()
-        ]
+        names = set(self.reads())
+        read = [self.facts.operand(value) for value in self.node.inputs if value.name in names]
         dtypes = [o.dtype for o in (*self.outputs, *read)]
         work = Unknown(
             operation=self.type,

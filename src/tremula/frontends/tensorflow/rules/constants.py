@@ -16,7 +16,7 @@ _STATIC_TEXT = """
     OnesLike TensorListLength TensorListElementShape TensorArraySizeV3 Empty ImmutableConst StatelessRandomGetAlg
     VariableShape
 """
-_STATIC = frozenset(_STATIC_TEXT.split())
+STATIC = frozenset(_STATIC_TEXT.split())
 
 #: results that vary, or that matter for what they do to something else
 _VARYING_TEXT = """
@@ -44,7 +44,7 @@ def constants_of(nodes: Iterable[Node]) -> set[Node]:
 
     for node in nodes:
         computed = node.inputs and not _varies(node) and all(known(value) for value in node.inputs)
-        if computed or node.type in _STATIC:
+        if computed or node.type in STATIC:
             found.add(node)
     return found
 

@@ -16,13 +16,14 @@ from dataclasses import dataclass, field
 
 from tremula.frontends.tensorflow.capture.nodes import Node, Value
 from tremula.frontends.tensorflow.rules import updates
+from tremula.frontends.tensorflow.rules.aliases import behind_aliases, users_behind_aliases
 from tremula.frontends.tensorflow.rules.call import Call, GraphFacts, Operand
 from tremula.frontends.tensorflow.rules.elementwise import CAST, SEVERAL, is_elementwise, operations_of
-from tremula.frontends.tensorflow.rules.views import ALIASES
 from tremula.lowering.elementwise import TRUTH, computed_in, passes_over, runs_innermost
 from tremula.lowering.rearrangement import rearranged, same_order
 from tremula.lowering.strides import like
 from tremula.program.lowered import Lowered, LoweringSettings
+from tremula.program.op import Phase
 from tremula.program.work import Cast, Elementwise, Work
 
 #: tensors of more than one element that a generated vertex reads
@@ -103,15 +104,15 @@ class Passes:
         one: Pass | None = None
         if made in self._facts.kept:
             return None
-        for user, kept in _users(made, self._facts):
-            found = self._pass_of.get(user)
-            if kept or found is None or (one is not None and found is not one):
+        for user in users_behind_aliases(made, self._facts):
+            found = None if user is None else self._pass_of.get(user)
+            if found is None or (one is not None and found is not one):
                 return None
             one = found
         if one is None or one.elements != made.elements or not _same_place(node, one.last):
             return None
-        if _written_only(one.last, made):
-            return None
+        if updates.is_dense_update(one.last) and behind_aliases(one.last.inputs[0], self._facts) is made:
+            return None  # it is what is updated, not the gradient
         grown = {*one.inputs, *self._large(node)} - {made}
         if len(one.nodes) >= MOST_NODES or len(grown) > MOST_INPUTS:
             return None
@@ -120,14 +121,14 @@ class Passes:
     def _large(self, node: Node) -> Iterator[Value]:
         for value in node.inputs:
             if value.elements > 1:
-                yield behind_aliases(value)
+                yield behind_aliases(value, self._facts)
 
     def _write_in_place(self, node: Node) -> None:
         """An assignment of what a pass made from the variable itself: the pass writes the variable."""
         if node.type not in ("AssignVariableOp", "Assign") or len(node.inputs) < 2:
             return
         one = self._pass_of.get(node)
-        made = behind_aliases(node.inputs[1])
+        made = behind_aliases(node.inputs[1], self._facts)
         if one is None or len(one.nodes) > 1 or made.node is None or made.elements < 2:
             return
         maker = self._pass_of.get(made.node)
@@ -142,11 +143,6 @@ def _ends_pass(node: Node) -> bool:
     return node.type in updates.ASSIGNMENTS or updates.is_dense_update(node)
 
 
-def _written_only(last: Node, made: Value) -> bool:
-    """Whether `made` is what an optimizer's op takes as variable or state, not as its gradient."""
-    return updates.is_dense_update(last) and any(behind_aliases(v) is made for v in last.inputs[:1])
-
-
 def _same_place(one: Node, other: Node) -> bool:
     return (
         one.phase is other.phase
@@ -155,25 +151,6 @@ def _same_place(one: Node, other: Node) -> bool:
         and one.ipu == other.ipu
         and one.outside_loop == other.outside_loop
     )
-
-
-def _users(value: Value, facts: GraphFacts) -> Iterator[tuple[Node, bool]]:
-    """Users of a value behind identities, and whether the identity is a result of the program."""
-    for user in facts.users(value):
-        if user.type in ALIASES and len(user.outputs) == 1:
-            made = user.outputs[0]
-            yield from _users(made, facts)
-            if made in facts.kept:
-                yield user, True
-        else:
-            yield user, False
-
-
-def behind_aliases(value: Value) -> Value:
-    """The value behind identities and reads of variables."""
-    while value.node is not None and value.node.type in ALIASES and len(value.node.inputs) == 1:
-        value = value.node.inputs[0]
-    return value
 
 
 class _Lowering:
@@ -205,7 +182,7 @@ class _Lowering:
         operands: dict[Value, Operand] = {}
         for each in self._calls:
             for value in _read_by(each.node):
-                source = behind_aliases(value)
+                source = behind_aliases(value, self._facts)
                 if source.node is not None and source.node in inside:
                     continue
                 names[value.name] = None
@@ -224,6 +201,8 @@ class _Lowering:
             if source.dtype == result.dtype and not ends:
                 return []
             return [Cast(source.distinct, source.dtype, result.dtype)]
+        if names == ("add",) and call.node.phase is Phase.ACCUMULATE:
+            names = ("scaled_add",)
         in_place = ends or self._pass.into is not None
         if len(self._calls) == 1:
             numbers = [o for o in operands if not self._is_number(o)]

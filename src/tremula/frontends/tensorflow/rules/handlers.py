@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tremula.frontends.tensorflow.rules import (
+    aliases,
     composites,
     convolutions,
     lists,
@@ -25,7 +26,7 @@ from tremula.program.lowered import Lowered
 Handler = Callable[[Call], Lowered]
 
 _RULES: list[tuple[Handler, str]] = [
-    (views.alias, " ".join(views.ALIASES)),
+    (aliases.alias, " ".join(aliases.ALIASES)),
     (views.reshape, "Reshape Squeeze ExpandDims"),
     (views.transpose, "Transpose ConjugateTranspose"),
     (views.expand, "BroadcastTo"),
@@ -41,9 +42,10 @@ _RULES: list[tuple[Handler, str]] = [
         NoOp Placeholder VarHandleOp VarIsInitializedOp VariableV2 IteratorGetNext IteratorGetNextSync OptionalGetValue
         OptionalHasValue IteratorGetNextAsOptional QueueDequeueV2 QueueDequeueManyV2 FIFOQueueV2 Assert
         DestroyResourceOp TensorArrayCloseV3 RngReadAndSkip RngSkip StatelessRandomGetKeyCounter
-        StatelessRandomGetKeyCounterAlg StatelessRandomGetAlg AnonymousSeedGenerator ControlTrigger LoopCond Merge
-        Switch BroadcastGradientArgs ConcatOffset MutexV2 DeleteIterator OneShotIterator IteratorV2
+        StatelessRandomGetKeyCounterAlg StatelessRandomGetAlg AnonymousSeedGenerator ControlTrigger LoopCond
+        BroadcastGradientArgs ConcatOffset MutexV2 DeleteIterator OneShotIterator IteratorV2
         AnonymousIteratorV2 AnonymousIteratorV3 MakeIterator EmptyTensorMap
+        QueueSizeV2 DisableCopyOnRead OptionalFromValue OptionalNone
      """),
     (movement.stream_out, "QueueEnqueueV2 QueueEnqueueManyV2"),
     (movement.on_host, """
@@ -144,6 +146,8 @@ _RULES: list[tuple[Handler, str]] = [
         SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN SparseSegmentSumWithNumSegments
         SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments
      """),
+    (lookups.inverted, "InvertPermutation"),
+    (lookups.filled_sparse, "SparseToDense"),
     (lookups.one_hot, "OneHot"),
     (lookups.stitch, "DynamicStitch ParallelDynamicStitch"),
     (composites.recurrent, "tremula.Lstm tremula.Gru tremula.Augru"),

@@ -123,6 +123,22 @@ def sparse_segments(call: Call) -> Lowered:
     ))  # fmt: skip
 
 
+def inverted(call: Call) -> Lowered:
+    """InvertPermutation: every position goes where the permutation says."""
+    result = call.output
+    rows = Rows(max(1, result.elements), 1, result.elements)
+    return call.lowered((rows.scatter(result.dtype, "set", call.proportion),))
+
+
+def filled_sparse(call: Call) -> Lowered:
+    """SparseToDense (places, shape, values, default): the default everywhere, then the values."""
+    result, values = call.output, call.given(2)
+    rows = Rows(max(1, result.elements), 1, values.elements)
+    return call.lowered((
+        Fill(result.elements, result.dtype), rows.scatter(result.dtype, "set", call.proportion)
+    ))  # fmt: skip
+
+
 def one_hot(call: Call) -> Lowered:
     """OneHot: every class compared with the index of its row."""
     index, result = call.given(0), call.output

@@ -9,6 +9,7 @@ from tremula.frontends.tensorflow.capture.nodes import Node, Value
 from tremula.frontends.tensorflow.rules import movement
 from tremula.frontends.tensorflow.rules.call import Call, GraphFacts
 from tremula.frontends.tensorflow.rules.constants import constants_of
+from tremula.frontends.tensorflow.rules.duplicates import note_duplicates
 from tremula.frontends.tensorflow.rules.fusion import Passes
 from tremula.frontends.tensorflow.rules.handlers import rule_for
 from tremula.frontends.tensorflow.rules.liveness import dead_nodes
@@ -36,6 +37,7 @@ def lower(
     facts = GraphFacts(constants=constants_of(nodes), kept=set(results or ()))
     if results is not None:
         facts.dead = dead_nodes(nodes, results)
+    note_duplicates(nodes, facts)
     note_patterns(nodes, facts)
     passes = Passes(nodes, facts)
     return {node: _lowered(node, settings, facts, passes) for node in nodes}
@@ -47,6 +49,8 @@ def _lowered(node: Node, settings: LoweringSettings, facts: GraphFacts, passes: 
         return movement.constant(call)
     if node in facts.dead:
         return call.lowered((), "hint", reads=(), stored=False)
+    if len(node.outputs) == 1 and node.outputs[0] in facts.repeated:
+        return call.lowered((), "view", reads=(), shares=(facts.repeated[node.outputs[0]].name,))
     product = facts.absorbed.get(node)
     if product is not None:
         return call.lowered((), "fused", reads=(), stored=False, fused_into=product.name)

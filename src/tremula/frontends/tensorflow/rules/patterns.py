@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tremula.frontends.tensorflow.capture.nodes import Node, Value
+from tremula.frontends.tensorflow.rules.aliases import behind_aliases
 from tremula.frontends.tensorflow.rules.call import GraphFacts
-from tremula.frontends.tensorflow.rules.fusion import behind_aliases
 from tremula.lowering.norms import softmax
 
 _SOFTMAX = frozenset({"Softmax", "tremula.Softmax"})
@@ -38,11 +38,11 @@ def _softmax_gradient(difference: Node, facts: GraphFacts) -> None:
     if weighted is None or _only_user(weighted.output, "Sum", facts) is not summing:
         return
     probabilities = _other(product, difference.output)
-    if probabilities is None or not _is_softmax(probabilities):
+    if probabilities is None or not _is_softmax(probabilities, facts):
         return
-    if {behind_aliases(v) for v in weighted.inputs} != {
-        behind_aliases(gradient),
-        behind_aliases(probabilities),
+    if {behind_aliases(v, facts) for v in weighted.inputs} != {
+        behind_aliases(gradient, facts),
+        behind_aliases(probabilities, facts),
     }:
         return
     work = softmax(facts.operand(probabilities), gradient=True)
@@ -67,6 +67,6 @@ def _other(node: Node, known: Value) -> Value | None:
     return others[0] if len(others) == 1 else None
 
 
-def _is_softmax(value: Value) -> bool:
-    source = behind_aliases(value)
+def _is_softmax(value: Value, facts: GraphFacts) -> bool:
+    source = behind_aliases(value, facts)
     return source.node is not None and source.node.type in _SOFTMAX

@@ -40,7 +40,7 @@ def _passes(text: str) -> tuple[_Pass, ...]:
 
 
 #: first the passes over the state, then that over the variable
-_RULES = {
+RULES = {
     name: _passes(text)
     for name, text in {
         "GradientDescent": "mul+sub/2",
@@ -71,7 +71,7 @@ _NESTEROV = {
 
 _DENSE, _SPARSE = "ResourceApply", "ResourceSparseApply"
 
-NAMES = frozenset(prefix + name for prefix in (_DENSE, _SPARSE, "Apply", "SparseApply") for name in _RULES)
+NAMES = frozenset(prefix + name for prefix in (_DENSE, _SPARSE, "Apply", "SparseApply") for name in RULES)
 
 
 def rule_of(node: Node) -> tuple[_Pass, ...]:
@@ -79,7 +79,7 @@ def rule_of(node: Node) -> tuple[_Pass, ...]:
     name = node.type.removeprefix("Resource").removeprefix("Sparse").removeprefix("Apply")
     if node.attribute("use_nesterov", False) and name in _NESTEROV:
         return _NESTEROV[name]
-    return _RULES[name]
+    return RULES[name]
 
 
 def is_dense_update(node: Node) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tremula.frontends.tensorflow.capture.nodes import Value
+from tremula.frontends.tensorflow.rules.aliases import ALIASES
 from tremula.frontends.tensorflow.rules.call import Call, GraphFacts
 from tremula.lowering.lookups import Rows
 from tremula.lowering.operand import dense_strides
@@ -17,13 +18,6 @@ from tremula.program.lowered import Lowered
 from tremula.program.work import Copy
 
 Ints = tuple[int, ...]
-
-#: nodes that give their inputs on as they are
-_ALIASES_TEXT = """
-    Identity IdentityN StopGradient PreventGradient Snapshot EnsureShape CheckNumerics CheckNumericsV2 ReadVariableOp
-    PlaceholderWithDefault Enter Exit NextIteration RefIdentity DeepCopy CopyHost
-"""
-ALIASES = frozenset(_ALIASES_TEXT.split())
 
 #: nodes that only look at their input in another way
 _LOOKS = ALIASES | {"Reshape", "Squeeze", "ExpandDims", "Transpose", "ConjugateTranspose"}
@@ -34,20 +28,6 @@ _PRODUCTS_TEXT = """
     Conv2DBackpropFilter Conv3DBackpropFilterV2 DepthwiseConv2dNative
 """
 _PRODUCTS = frozenset(_PRODUCTS_TEXT.split())
-
-
-def alias(call: Call) -> Lowered:
-    """Identity and its like: each result is the input of the same position."""
-    inputs = call.node.inputs
-    if not inputs:
-        return call.lowered((), "hint", reads=())
-    shares = []
-    for number, value in enumerate(call.node.outputs):
-        source = inputs[min(number, len(inputs) - 1)]
-        shares.append(source.name)
-        if source.shape == value.shape:
-            call.facts.place(value, call.facts.operand(source).strides)
-    return call.lowered((), "view", reads=(), shares=tuple(shares))
 
 
 def reshape(call: Call) -> Lowered:
