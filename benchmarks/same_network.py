@@ -116,7 +116,10 @@ def _cycles(found: Estimate) -> float:
 def _largest(found: Estimate, count: int) -> list[str]:
     costs = [(cost.cycles, op) for cost, op in zip(found.costs.costs, found.program.ops, strict=True)]
     costs.sort(key=lambda each: -each[0])
-    return [f"{cycles:12,.0f}  {op.phase.value:10} {op.kind:32} {op.module or op.name}" for cycles, op in costs[:count]]
+    return [
+        f"{cycles:12,.0f}  {op.phase.value:10} {op.kind:32} {op.module or op.name}"
+        for cycles, op in costs[:count]
+    ]
 
 
 def main() -> int:

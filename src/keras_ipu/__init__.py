@@ -5,6 +5,7 @@ import importlib as _importlib
 from tremula.frontends.tensorflow import hooks as _hooks
 
 _hooks.apply(with_strategy=True)
+_importlib.import_module("tensorflow_ipu._questions")
 
 from tremula.frontends.tensorflow.keras.assignments import (  # noqa: E402
     FunctionalLayerPipelineStageAssignment,

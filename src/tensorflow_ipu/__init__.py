@@ -5,6 +5,7 @@ import importlib as _importlib
 from tremula.frontends.tensorflow import hooks as _hooks
 
 _hooks.apply()
+_importlib.import_module("tensorflow_ipu._questions")
 
 #: attributes of this package -> the module that each is, or is in
 _MODULES = {

@@ -16,7 +16,6 @@ from tremula.frontends.tensorflow.capture.nodes import Node, Value
 from tremula.frontends.tensorflow.ops.facts import COMPOSITE
 from tremula.program.op import Phase
 
-
 #: layers whose gradient needs nothing of the forward pass but a seed or indices
 _FORGETFUL = frozenset({"tremula.Dropout", "tremula.Embedding"})
 

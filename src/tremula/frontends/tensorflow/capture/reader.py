@@ -277,7 +277,7 @@ def _traced(graph: Any, name: str) -> Any:
 
 
 def live(nodes: Iterable[Node], outputs: Iterable[Value]) -> list[Node]:
-    """The nodes that something depends on: results, variables, feeds."""
+    """The nodes that something depends on: results, variables, feeds. Values forget their other users."""
     needed: set[Node] = set()
     waiting = [value.node for value in outputs if value.node is not None]
     listed = list(nodes)
@@ -287,6 +287,8 @@ def live(nodes: Iterable[Node], outputs: Iterable[Value]) -> list[Node]:
         if node not in needed:
             needed.add(node)
             waiting += [value.node for value in node.inputs if value.node is not None]
+    for value in {value for node in listed for value in (*node.inputs, *node.outputs)}:
+        value.users = [user for user in value.users if user in needed]
     return [node for node in listed if node in needed]
 
 
@@ -336,8 +338,9 @@ def _known(op: Any, tensor: Any, given: list[Value]) -> Any:
     """The content of a small result, if it does not depend on data."""
     if op.type == "Identity" and given[0].constant is not None:
         return given[0].constant
-    if op.type in _ARITHMETIC and all(value.constant is not None for value in given):
-        return _ARITHMETIC[op.type](given[0].constant, given[1].constant)
+    if op.type in _ARITHMETIC:
+        one, other = given[0].constant, given[1].constant
+        return None if one is None or other is None else _ARITHMETIC[op.type](one, other)
     if op.type not in _FOLDED or not (tensor.dtype.is_integer or op.type == "Const"):
         return None
     size = tensor.shape.num_elements()

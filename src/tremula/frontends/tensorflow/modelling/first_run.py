@@ -14,8 +14,8 @@ from tremula.device.settings import DeviceSettings
 from tremula.distributed import launch_environment
 from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.dialect.device_words import KIND
+from tremula.frontends.tensorflow.modelling import questions
 from tremula.settings.environment import env
-from tremula.study import listeners
 from tremula.telemetry.run_record import Entry
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ class FirstRun:
         Raises:
             Error: the program would not fit, and that was asked to be an error.
         """
-        if listeners.is_asked():
-            self._answer()
+        questions.current().answer(self._subject)
         if not self._wanted():
             return None
         try:
@@ -97,19 +96,9 @@ class FirstRun:
             return True
         return _size(self._graph) <= _READ_AT_ONCE_OPS
 
-    def _answer(self) -> None:
-        subject = self._subject()
-        listener = listeners.listener()
-        if listener is not None:
-            listener(subject)
-            return
-        from tremula.advise.report import answer_program
-
-        answer_program(subject)
-
     def _captured(self) -> Captured:
         # imported here, because most of its cost is the rules, which programs without a chip model do not need
-        from tremula.frontends.tensorflow.capture.captured import capture
+        from tremula.frontends.tensorflow.capture.capture import capture
 
         captured = capture(self._graph, model=self._model, known=self._known)
         if self._options:
@@ -142,9 +131,7 @@ class FirstRun:
         return ModelledRun(describe, deployment, replicas=self._replicas, ops=compute // 2)
 
     def _advise(self) -> Sequence[Advice]:
-        from tremula.advise.recorded import recorded_advice
-
-        return recorded_advice(self._subject())
+        return questions.current().advise(self._subject)
 
 
 def _size(graph: Any) -> int:

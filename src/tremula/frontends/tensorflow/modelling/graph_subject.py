@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tremula.errors import Error
-from tremula.frontends.tensorflow.capture.captured import Captured, capture
+from tremula.frontends.tensorflow.capture.capture import capture
+from tremula.frontends.tensorflow.capture.captured import Captured
 from tremula.frontends.tensorflow.capture.layers import LayerTree
 from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.modelling.first_run import FirstRun

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import tensorflow.compat.v2 as tf
 
 from tremula.errors import Error
-from tremula.frontends.tensorflow.capture.captured import Captured, capture
+from tremula.frontends.tensorflow.capture.capture import capture
+from tremula.frontends.tensorflow.capture.captured import Captured
 from tremula.frontends.tensorflow.capture.layers import LayerTree
 from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.dialect.advice_code import KerasCode

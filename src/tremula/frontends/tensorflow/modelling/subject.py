@@ -1,7 +1,7 @@
 """A TensorFlow program that can be asked about: read from its traced graph, in other sizes and precisions on demand.
 
-A program of a session or of `strategy.run` is read in the size that it was traced for. A Keras model is traced again for
-another micro-batch. Precision and types of inputs are changed in the captured program.
+A program of a session or of `strategy.run` is read in the size that it was traced for. A Keras model is traced again
+for another micro-batch. Precision and types of inputs are changed in the captured program.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from tremula.program.stages import StageSummary
 from tremula.program.tensor import Role
 from tremula.program.variant import CapturedVariant, InputType, UnknownOp, Variant
 from tremula.schedule.deployment import Deployment
-from tremula.study.dialect import Dialect
 
 if TYPE_CHECKING:
     from tremula.distributed.host_run import HostRun, ReadingSpeed
@@ -60,7 +59,7 @@ class Parts:
     #: the layers of its Keras model, if it has one
     layers: LayerTree
     #: how changes are written
-    dialect: Dialect = field(default_factory=KerasCode)
+    dialect: KerasCode = field(default_factory=KerasCode)
     #: with its constants, as text; empty in inference
     optimizer: str = ""
     #: of its pipeline and its accumulating optimizer, by name
@@ -98,7 +97,7 @@ class TensorFlowSubject:
         )
 
     @property
-    def dialect(self) -> Dialect:
+    def dialect(self) -> KerasCode:
         """How changes are written for Keras users."""
         return self.parts.dialect
 

@@ -37,7 +37,9 @@ def recurrent(call: Call) -> Lowered:
 
 def embedding(call: Call) -> Lowered:
     """tremula.Embedding: rows of a table; its gradient adds the gradients of rows into a table of zeros."""
-    entries, width, lookups = (int(call.attribute(name, None) or 1) for name in ("entries", "width", "lookups"))
+    entries, width, lookups = (
+        int(call.attribute(name, None) or 1) for name in ("entries", "width", "lookups")
+    )
     parts = max(1, int(call.attribute("serialization_factor", 1)))
     dtype, share = call.output.dtype, call.proportion
     works: list[Gather | Scatter | Fill] = []

@@ -9,6 +9,8 @@ import tensorflow.compat.v2 as tf
 from tremula.frontends.tensorflow.ops import dropout
 from tremula.frontends.tensorflow.stock_keras import internal, keras
 
+_control_flow = internal("utils.control_flow_util")
+
 
 class Dropout(keras.layers.Layer):
     """Sets a part of its input to zero in training and scales the rest up.
@@ -43,7 +45,7 @@ class Dropout(keras.layers.Layer):
                 name=self.name,
             )
 
-        return internal("utils.control_flow_util").smart_cond(training, dropped, lambda: tf.identity(inputs))
+        return _control_flow.smart_cond(training, dropped, lambda: tf.identity(inputs))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """The shape of the input."""

@@ -16,6 +16,8 @@ from tremula.frontends.tensorflow.stock_keras import internal, keras
 ACCEPTED_ACTIVATIONS = ("tanh", "relu", "softmax", "sigmoid", "hard_sigmoid")
 ACCEPTED_RECURRENT_ACTIVATIONS = ("tanh", "softmax", "sigmoid", "hard_sigmoid")
 
+_control_flow = internal("utils.control_flow_util")
+
 
 class RecurrentLayer(IPULayer):
     """What the two layers share: their weights, states and options.
@@ -259,7 +261,7 @@ class RecurrentLayer(IPULayer):
             )
             return inputs * mask
 
-        return internal("utils.control_flow_util").smart_cond(training, dropped, lambda: tf.identity(inputs))
+        return _control_flow.smart_cond(training, dropped, lambda: tf.identity(inputs))
 
     def _combined_kernel(self) -> Any:
         return tf.concat([self.kernel, self.recurrent_kernel], 0)

@@ -1,0 +1,85 @@
+"""Reading a traced graph: the way from a function of TensorFlow to a captured program. Nothing runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tremula.frontends.tensorflow.capture import gradients, loops, phases
+from tremula.frontends.tensorflow.capture.captured import Captured
+from tremula.frontends.tensorflow.capture.layers import LayerTree
+from tremula.frontends.tensorflow.capture.nodes import Node, Value
+from tremula.frontends.tensorflow.capture.reader import Reader, Surroundings, live
+from tremula.frontends.tensorflow.capture.variables import Variables
+
+#: the op that takes an element of a feed; all feeds become one of these
+_INFEED = "IteratorGetNext"
+
+
+def capture(graph: Any, *, model: Any = None, known: Mapping[int, Any] | None = None) -> Captured:
+    """Read a traced program; nothing runs.
+
+    Args:
+        graph: the graph of the traced function, as one replica runs it.
+        model: the Keras model that it runs, if it is one's.
+        known: values of arguments by their position, such as a number of steps.
+    """
+    layers, variables = LayerTree(model), Variables()
+    variables.of_graph(graph)
+    reader = Reader(layers, variables)
+    captures = {inner.ref(): outer for outer, inner in graph.captures}
+    inputs = [
+        _input(reader, variables, tensor, captures.get(tensor.ref()), (known or {}).get(place))
+        for place, tensor in enumerate(graph.inputs)
+    ]
+    results = reader.read(graph, inputs, Surroundings())
+    nodes = live(reader.nodes, results)
+    phases.assign(nodes, reader.marked)
+    counts = loops.find(nodes, variables.trainable)
+    phases.settle(nodes, counts)
+    trained = gradients.find(nodes, variables.trainable)
+    nodes = reader.composites.merge(nodes, [*results, *(each.gradient for each in trained)])
+    # a feed gives what it gives: how the host makes it is not the device's
+    nodes = _behind_feeds(nodes, results)
+    fed = [value for node in nodes if _is_feed(node) for value in node.outputs]
+    arguments = [value for value in inputs if value.variable is None and value.users and not fed]
+    given = [value for node in nodes if node.facts.get("feed") == "outfeed" for value in node.inputs]
+    used = set(nodes)
+    unknown = [node for node in reader.unknown_sizes if node in used and not _is_feed(node)]
+    return Captured(
+        nodes,
+        [each for each in variables.all if any(user in used for user in each.value.users)],
+        fed or arguments,
+        [value for value in given if value.variable is None] or results,
+        trained,
+        counts,
+        unknown,
+        reader.options,
+    )
+
+
+def _input(reader: Reader, variables: Variables, tensor: Any, captured: Any, known: Any) -> Value:
+    if captured is not None and tensor.dtype.name == "resource":
+        found = variables.capture(captured)
+        if found is not None:
+            return found
+    value = reader.value(tensor.op.name, tensor)
+    if known is not None:
+        value.constant = np.asarray(known)
+    return value
+
+
+def _is_feed(node: Node) -> bool:
+    return node.type == _INFEED or node.facts.get("feed") == "infeed"
+
+
+def _behind_feeds(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
+    """The nodes without those that only make the elements of feeds on the host."""
+    for node in nodes:
+        if _is_feed(node):
+            for value in node.inputs:
+                value.users = [user for user in value.users if user is not node]
+            node.inputs, node.type = [], _INFEED
+    return live(nodes, results)
