@@ -23,12 +23,14 @@ class Trained:
         gradient: of a micro-batch.
         totals: values that are accumulators after a micro-batch; the update reads them.
         accumulator_dtype: the type of the accumulator, if the program has one.
+        states: variables of the optimizer that belong to it.
     """
 
     variable: Variable
     gradient: Value
     totals: tuple[Value, ...] = ()
     accumulator_dtype: str | None = None
+    states: tuple[Variable, ...] = ()
 
 
 def find(nodes: Sequence[Node], trainable: set[Variable]) -> list[Trained]:
@@ -38,29 +40,59 @@ def find(nodes: Sequence[Node], trainable: set[Variable]) -> list[Trained]:
     for node in nodes:
         if node.phase is Phase.ACCUMULATE and node.inputs and node.inputs[0].variable is not None:
             stored[node.inputs[0].variable] = node
+    updates = [node for node in nodes if node.phase is Phase.UPDATE and node.type != "ReadVariableOp"]
+    #: state of the optimizer: what changes it, since the update of a weight may read it afterwards
+    written: dict[Variable, list[Node]] = {}
+    for node in updates:
+        target = node.inputs[0].variable if node.inputs else None
+        if target is not None and target not in trainable:
+            written.setdefault(target, []).append(node)
     trained: dict[Variable, Trained] = {}
-    for node in nodes:
-        if node.phase is not Phase.UPDATE or node.type == "ReadVariableOp":
-            continue
+    for node in updates:
         for value in node.inputs:
             variable = value.variable
             if variable in trainable and variable not in trained and variable is not None:
-                found = _gradient(node, variable, stored)
+                found = _gradient(node, variable, stored, written)
                 if found is not None:
+                    found.states = _states(node, variable, written)
                     trained[variable] = found
     return list(trained.values())
 
 
-def _gradient(update: Node, variable: Variable, stored: dict[Variable, Node]) -> Trained | None:
+def _states(update: Node, variable: Variable, written: dict[Variable, list[Node]]) -> tuple[Variable, ...]:
+    """The variables of a variable's size that its update reads, also through others of them."""
+    waiting = list(update.inputs)
+    seen: set[Value] = set()
+    found: dict[Variable, None] = {}
+    while waiting:
+        value = waiting.pop()
+        if value in seen or value is variable.value or value.elements != variable.value.elements:
+            continue
+        seen.add(value)
+        if value.variable is not None:
+            found[value.variable] = None
+            waiting.extend(each for writer in written.get(value.variable, ()) for each in writer.inputs[1:])
+        elif value.node is not None and value.node.phase is Phase.UPDATE:
+            waiting.extend(value.node.inputs)
+    return tuple(found)
+
+
+def _gradient(
+    update: Node, variable: Variable, stored: dict[Variable, Node], written: dict[Variable, list[Node]]
+) -> Trained | None:
     for same_size in (True, False):
-        found = _nearest(update, variable, stored, same_size)
+        found = _nearest(update, variable, stored, written, same_size)
         if found is not None:
             return found
     return None
 
 
 def _nearest(
-    update: Node, variable: Variable, stored: dict[Variable, Node], same_size: bool
+    update: Node,
+    variable: Variable,
+    stored: dict[Variable, Node],
+    written: dict[Variable, list[Node]],
+    same_size: bool,
 ) -> Trained | None:
     waiting = deque(value for value in update.inputs if value is not variable.value)
     seen: set[Value] = set()
@@ -75,6 +107,8 @@ def _nearest(
                 return Trained(variable, added, (value,), value.dtype)
         node = value.node
         if node is None:
+            if value.variable is not None:
+                waiting.extend(each for writer in written.get(value.variable, ()) for each in writer.inputs[1:])
             continue
         if node.phase is Phase.ACCUMULATE:
             added = _added(node, variable)

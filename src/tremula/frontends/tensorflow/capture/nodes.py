@@ -18,7 +18,7 @@ from tremula.program.op import Phase, SourceLine
 from tremula.program.tensor import Role
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Variable:
     """A variable of the program; each replica has one."""
 
@@ -35,8 +35,11 @@ class Variable:
     def __post_init__(self) -> None:
         self.value = Value(self.name, self.shape, self.dtype, variable=self)
 
+    def __repr__(self) -> str:
+        return f"<Variable {self.name} {self.dtype}{list(self.shape)}>"
 
-@dataclass(eq=False, slots=True)
+
+@dataclass(eq=False, repr=False, slots=True)
 class Value:
     """A tensor. A resource handle of a variable is the variable's own value."""
 
@@ -57,8 +60,11 @@ class Value:
     def __post_init__(self) -> None:
         self.elements = math.prod(self.shape)
 
+    def __repr__(self) -> str:
+        return f"<Value {self.name} {self.dtype}{list(self.shape)}>"
 
-@dataclass(eq=False, slots=True)
+
+@dataclass(eq=False, repr=False, slots=True)
 class Block:
     """The body of a loop, or one case of a branch, that nodes are in."""
 
@@ -75,7 +81,7 @@ class Block:
     update_every: int | None = None
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Node:
     """One op of the traced graph."""
 
@@ -99,6 +105,9 @@ class Node:
     block: Block | None = None
     #: whether it runs once before or after the loop of the device, not in each iteration
     outside_loop: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Node {self.name} {self.type} of the {self.phase.value} phase>"
 
     @property
     def output(self) -> Value:

@@ -45,6 +45,8 @@ _PHASES = {
 _FOLDED = frozenset(
     {"Const", "Shape", "ShapeN", "Size", "Rank", "Range", "Pack", "ConcatV2", "Cast", "Fill", "StridedSlice"}
 )
+#: ops with a result that has no meaning on the device: what a kernel of the host keeps for its gradient
+_OF_NO_SIZE = frozenset({"FusedBatchNormV3"})
 #: arithmetic on sizes and exponents
 _ARITHMETIC = {"Sub": np.subtract, "AddV2": np.add, "Mul": np.multiply}
 
@@ -233,7 +235,8 @@ class Reader:
             guessed = _like_input(node, tensor)
             if guessed is not None:
                 return guessed
-            self.unknown_sizes.append(node)
+            if op.type not in _OF_NO_SIZE:
+                self.unknown_sizes.append(node)
         return _shape(tensor)
 
     def _graphs(self, op: Any) -> list[Any]:

@@ -232,17 +232,10 @@ def _role(variable: Variable, captured: Captured) -> Role:
 
 def _owners(captured: Captured) -> dict[Variable, Variable]:
     """The trained variable that each variable of the update belongs to: its own state, and itself."""
-    trained = {each.variable for each in captured.trained}
-    owners = {variable: variable for variable in trained}
-    for node in captured.nodes:
-        if node.phase is not Phase.UPDATE:
-            continue
-        met = [value.variable for value in node.inputs if value.variable is not None]
-        owner = next((each for each in met if each in owners), None)
-        if owner is not None:
-            for each in met:
-                if each.value.elements == owner.value.elements:
-                    owners.setdefault(each, owners[owner])
+    owners = {each.variable: each.variable for each in captured.trained}
+    for each in captured.trained:
+        for state in each.states:
+            owners.setdefault(state, each.variable)
     for one in captured.trained:
         for total in one.totals:
             if total.variable is not None:
