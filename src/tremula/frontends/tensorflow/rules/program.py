@@ -60,6 +60,8 @@ class _Building:
         captured = self._captured
         for variable in captured.variables:
             self._add_variable(variable)
+        for variable in captured.variables:
+            self._give_owner(variable)
         for value in captured.inputs:
             self._add(value, Role.INPUT)
         trained = [self._numbers[each.variable.value] for each in captured.trained]
@@ -95,9 +97,12 @@ class _Building:
         tensor = self._tensors[number]
         tensor.module = _module(variable)
         tensor.scope = tuple(tensor.module.split("/")) if tensor.module else ()
-        owner = self._owners.get(variable)
+
+    def _give_owner(self, variable: Variable) -> None:
+        """Let state of the optimizer know the weights that it belongs to."""
+        tensor, owner = self._tensors[self._numbers[variable.value]], self._owners.get(variable)
         if owner is not None and tensor.role in (Role.STATE, Role.ACCUMULATOR):
-            tensor.owner = self._numbers.get(owner.value, -1)
+            tensor.owner = self._numbers[owner.value]
             tensor.name = f"state of {owner.name}" if tensor.role is Role.STATE else tensor.name
 
     def _add(self, value: Value, role: Role, producer: int = -1, node: Node | None = None) -> int:
