@@ -40,6 +40,8 @@ def make(factory: Callable[[], Any], *, values: bool = False) -> Made:
     Raises:
         Error: it returns something else.
     """
+    # layers without a name are called the same whenever the model is made
+    keras.backend.reset_uids()
     try:
         with IPUStrategy().scope():
             returned = factory()

@@ -72,7 +72,11 @@ def test_each_op_belongs_to_its_phase() -> None:
     found = captured(made())
     forward, backward, update = (types(found, each) for each in (Phase.FORWARD, Phase.BACKWARD, Phase.UPDATE))
     assert (forward["Conv2D"], forward["MatMul"], forward["FusedBatchNormV3"]) == (1, 2, 1)
-    assert (backward["Conv2DBackpropFilter"], backward["MatMul"], backward["FusedBatchNormGradV3"]) == (1, 4, 1)
+    assert (backward["Conv2DBackpropFilter"], backward["MatMul"], backward["FusedBatchNormGradV3"]) == (
+        1,
+        4,
+        1,
+    )
     assert update["ResourceApplyAdam"] == 8
     assert not {"ResourceApplyAdam", "Conv2DBackpropFilter"} & forward.keys()
     assert not found.unknown_sizes
@@ -96,7 +100,9 @@ def test_nodes_know_their_layer_and_the_line_that_made_it() -> None:
     found = captured(made())
     line = convolutional.__code__.co_firstlineno
     for phase in (Phase.FORWARD, Phase.BACKWARD):
-        products = [n for n in found.nodes if n.phase is phase and n.type in ("MatMul", "Conv2DBackpropFilter")]
+        products = [
+            n for n in found.nodes if n.phase is phase and n.type in ("MatMul", "Conv2DBackpropFilter")
+        ]
         assert {node.module for node in products} <= {"convolution", "hidden", "classes"}
         for node in products:
             assert node.source is not None
@@ -112,7 +118,9 @@ def test_variables_have_roles_and_state_has_an_owner(generation: str) -> None:
     assert roles[Role.PARAMETER] == 8
     assert roles[Role.STATE] == 16
     assert roles[Role.ACCUMULATOR] == 8
-    parameters = {number: tensor for number, tensor in enumerate(found.tensors) if tensor.role is Role.PARAMETER}
+    parameters = {
+        number: tensor for number, tensor in enumerate(found.tensors) if tensor.role is Role.PARAMETER
+    }
     for tensor in found.tensors:
         if tensor.role in (Role.STATE, Role.ACCUMULATOR):
             assert tensor.shape == parameters[tensor.owner].shape
@@ -134,7 +142,10 @@ def test_optimizers_of_both_generations_train_all_weights(optimizer: str, genera
     found = captured(made(optimizer=getattr(kinds, name)(0.1)))
     assert len(found.trained) == 8
     update = [op for op in program(found).ops if op.phase is Phase.UPDATE]
-    assert sum(any(work.elements >= 2304 for work in op.works if hasattr(work, "elements")) for op in update) >= 1
+    assert (
+        sum(any(work.elements >= 2304 for work in op.works if hasattr(work, "elements")) for op in update)
+        >= 1
+    )
 
 
 def test_clipped_gradients_are_found_behind_the_clipping() -> None:

@@ -49,7 +49,11 @@ def modelled(model: Any) -> Any:
 
 def test_a_program_is_looked_at_with_its_own_loops() -> None:
     found = modelled(fitted(accumulation=2, steps=8))
-    assert (found.loops.device_iterations, found.loops.gradient_accumulation, found.loops.replicas) == (4, 2, 1)
+    assert (found.loops.device_iterations, found.loops.gradient_accumulation, found.loops.replicas) == (
+        4,
+        2,
+        1,
+    )
     assert found.samples == 2
     assert found.training
 
@@ -94,6 +98,7 @@ def test_a_fault_of_the_capture_stops_nothing(
         raise ZeroDivisionError("of this test")
 
     monkeypatch.setattr(reader.Reader, "read", fail)
+    monkeypatch.setenv("TREMULA_TEST_FAULTS", "expected")
     assert fitted().history.history["loss"]
     assert "ZeroDivisionError: of this test" in capfd.readouterr().err
 

@@ -108,7 +108,9 @@ def _nearest(
         node = value.node
         if node is None:
             if value.variable is not None:
-                waiting.extend(each for writer in written.get(value.variable, ()) for each in writer.inputs[1:])
+                waiting.extend(
+                    each for writer in written.get(value.variable, ()) for each in writer.inputs[1:]
+                )
             continue
         if node.phase is Phase.ACCUMULATE:
             added = _added(node, variable)
