@@ -1,8 +1,7 @@
-"""Advice, applied: the lines that are told are run in real Keras programs, which then train, and the estimate changes as
-it was told.
+"""Advice, applied: the lines that are told run in real Keras programs, which then train, and the estimate changes as told.
 
-Told and found differ in how they are made: advice comes from one step that is traced alone, with settings changed by the
-study; the figures here come from the whole program that the changed Keras model compiles in `fit`.
+Told and found differ in how they are made: advice comes from one step that is traced alone, with settings changed by
+the study; the figures here come from the whole program that the changed Keras model compiles in `fit`.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def test_a_saved_program_is_asked_about_without_tensorflow(folder: Path) -> None
         "--no-advice",
         cwd=folder,
         PYTHONPATH=f"{folder}{os.pathsep}" + os.environ.get("PYTHONPATH", ""),
-    )  # noqa: E501
+    )
     assert again.returncode == 0, again.stderr
     figures = [
         [line for line in each.stdout.splitlines() if line.startswith(("bow", "mk2"))]

@@ -1,9 +1,8 @@
-"""The same network in Keras and in PyTorch is the same to the chip model; benchmarks/same_network.py has larger ones."""
+"""The same network in Keras and in PyTorch is the same to the chip model (benchmarks/same_network.py has more)."""
 
 from __future__ import annotations
 
 import pytest
-
 from benchmarks.same_network import GOAL, compare
 
 
