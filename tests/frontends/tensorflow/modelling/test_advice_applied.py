@@ -1,4 +1,4 @@
-"""Advice, applied: the lines that are told run in real Keras programs, which then train, and the estimate changes as told.
+"""Advice, applied: the lines that are told run in real Keras programs, which then train; the estimate changes as told.
 
 Told and found differ in how they are made: advice comes from one step that is traced alone, with settings changed by
 the study; the figures here come from the whole program that the changed Keras model compiles in `fit`.
