@@ -141,7 +141,12 @@ def test_profile_runs_a_program_and_writes_what_the_chip_would_do(folder: Path) 
     assert list((folder / "out").rglob("profile.pop"))
 
 
-def test_scale_says_how_a_program_grows(folder: Path) -> None:
-    done = tremula("scale", "run", "train.py", "--no-measure", cwd=folder)
+def test_scale_says_how_a_program_grows_and_trains_it_in_two_processes(folder: Path) -> None:
+    done = tremula("scale", "run", "train.py", cwd=folder)
     assert done.returncode == 0, done.stderr
+    (study,) = folder.rglob("scale.json")
+    runs = {run["instances"]: run for run in json.loads(study.read_text())["study"]["measured"]["runs"]}
+    assert runs[2]["equivalent"]
+    assert runs[2]["spread"] == 0.0
+    assert 0.0 < runs[2]["deviation"] < 1e-4
     assert list(folder.rglob("scale.html"))

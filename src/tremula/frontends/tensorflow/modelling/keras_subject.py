@@ -22,6 +22,7 @@ from tremula.telemetry.run_record import Entry
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import ModelledRun
+    from tremula.distributed.host_run import HostRun
 
 
 def subject_of_model(
@@ -55,6 +56,12 @@ def subject_of_model(
     def read(micro_batch: int | None) -> Captured:
         return capture(trace_step(model, mode, specs, micro_batch), model=model)
 
+    def train(random: bool, instance: int, instances: int, steps: int) -> HostRun | None:
+        # imported here, because it loads what joins processes
+        from tremula.frontends.tensorflow.measured.equivalence import train_together
+
+        return train_together(model, specs, accumulation, random, instance, instances, steps)
+
     return TensorFlowSubject(
         Parts(
             name=name or model.name,
@@ -66,6 +73,7 @@ def subject_of_model(
             optimizer=_described(getattr(model, "optimizer", None)) if mode is Mode.FIT else "",
             options=model_options(model),
             prefetch_depth=getattr(model, "_infeed_kwargs", {}).get("prefetch_depth"),
+            train=train,
         )
     )
 

@@ -65,6 +65,8 @@ class Parts:
     #: of its pipeline and its accumulating optimizer, by name
     options: Mapping[str, Any] = field(default_factory=dict)
     prefetch_depth: int | None = None
+    #: trains the program for real, with other processes: whether it draws random numbers, this process, all, steps
+    train: Callable[[bool, int, int, int], HostRun | None] | None = None
 
 
 class TensorFlowSubject:
@@ -160,10 +162,18 @@ class TensorFlowSubject:
 
     def train_together(self, instance: int, instances: int, steps: int) -> HostRun | None:
         """Train in this process and the others, for real."""
-        raise Error(
-            "Instances of a TensorFlow program are not measured by this command: run the program itself with "
-            "`poprun --num-instances N --num-replicas N`, and add --no-measure here."
-        )
+        if not self.training:
+            raise Error(
+                "The program's first model is not trained: replicas that only infer share nothing, so there is nothing "
+                "to compare."
+            )
+        if self.parts.train is None:
+            raise Error(
+                "Only Keras models are measured: run this program itself with `poprun --num-instances N "
+                "--num-replicas N`, and add --no-measure here."
+            )
+        random = any(_draws(node.type) for node in self._capture(Variant()).nodes)
+        return self.parts.train(random, instance, instances, steps)
 
     def loader_speed(self, seconds: float) -> ReadingSpeed:
         """How fast the program's data can be read on this host."""
@@ -192,6 +202,11 @@ class TensorFlowSubject:
                 captured.trained = [replace(each, accumulator_dtype=wanted) for each in captured.trained]
             self._captures[key] = captured
         return self._captures[key]
+
+
+def _draws(kind: str) -> bool:
+    """Whether an op draws random numbers."""
+    return "Random" in kind or kind == "tremula.Dropout" or kind.startswith(("Stateful", "Multinomial"))
 
 
 def _accumulator_dtype(captured: Captured) -> str | None:

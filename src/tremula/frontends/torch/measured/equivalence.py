@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from tremula.distributed import collectives
-from tremula.distributed.host_run import HostRun
+from tremula.distributed.host_run import HostRun, Outcome
 from tremula.distributed.instances import Instances, sync_timeout
 from tremula.errors import Error
 from tremula.frontends.torch.capture.state import StateSlots
@@ -212,38 +212,20 @@ def compared(
     steps: int,
 ) -> HostRun:
     """The verdict: what the processes came to, and how far their gradient is from that of one."""
-    notes, deviation = [], None
-    if subject.loops.replicas > 1:
-        notes.append(
-            f"each process stands for one of the program's replicas, not for its {subject.loops.replicas}"
-        )
-    if together.random:
-        notes.append("forward draws random numbers, other ones in each replica: only processes are compared")
-    elif summed is not None and alone is not None:
-        size = _distance(alone, None)
-        if alike:
-            notes.append(
-                "all micro-batches are the same, so a sum of gradients cannot be told from one of them"
-            )
-        elif not math.isfinite(size) or size == 0.0:
-            notes.append(f"the gradient is {'not finite' if size else '0'}, so there is nothing to compare")
-        else:
-            deviation = _distance(summed, alone) / size
-    tolerance = TOLERANCES.get(together.dtype, max(TOLERANCES.values()))
-    verdict = None if deviation is None else deviation <= tolerance
-    if together.spread != 0.0:
-        verdict = False
-    return HostRun(
-        instances=instances,
-        steps=steps,
-        samples_per_step=subject.micro_batch * subject.loops.gradient_accumulation * instances,
+    size = difference = None
+    if not together.random and summed is not None and alone is not None:
+        size, difference = _distance(alone, None), _distance(summed, alone)
+    outcome = Outcome(
         seconds_per_step=together.seconds_per_step,
         spread=together.spread,
-        deviation=deviation,
-        tolerance=tolerance,
-        equivalent=verdict,
-        note="; ".join(notes),
+        random=together.random,
+        alike=alike,
+        size=size,
+        difference=difference,
+        tolerance=TOLERANCES.get(together.dtype, max(TOLERANCES.values())),
     )
+    samples = subject.micro_batch * subject.loops.gradient_accumulation * instances
+    return outcome.judged(instances, steps, samples, replicas=subject.loops.replicas)
 
 
 def _distance(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor] | None) -> float:

@@ -1,0 +1,1 @@
+"""Measured on this host: TensorFlow programs in several processes."""
