@@ -120,6 +120,8 @@ def count_run(
         meter.called(seconds, samples=samples)
         return
     cycles = float(modelled.cycles_per_call())
+    if flags.flag("log_cycle_count") >= 0:
+        log.layer("tremula").info("Modelled cycles of this run: %d", cycles)
     meter.called(seconds, samples=samples, cycles=cycles, modelled_seconds=cycles / found.chip.clock_hz)
 
 

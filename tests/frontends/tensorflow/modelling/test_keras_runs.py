@@ -91,6 +91,26 @@ def test_engine_options_ask_for_a_profile(tmp_path: Path, configured: Any) -> No
         assert any("hidden" in each.name for each in found.ops)
 
 
+def test_the_older_configuration_asks_for_a_profile(tmp_path: Path) -> None:
+    older = ipu.utils.create_ipu_config(profiling=True, report_directory=str(tmp_path))
+    ipu.utils.configure_ipu_system(ipu.utils.auto_select_ipus(older, 1))
+    fitted()
+    assert (tmp_path / "training" / "profile.pop").exists()
+
+
+def test_a_flag_asks_for_the_cycles_of_each_run(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TF_POPLAR_FLAGS", "--log_cycle_count=0")
+    log.set_level("tremula", "INFO")
+    try:
+        model = fitted()
+    finally:
+        log.set_level("tremula", "WARN")
+    (run,) = model._modelled.values()
+    assert f"Modelled cycles of this run: {run.cycles_per_call()}" in capfd.readouterr().err
+
+
 def test_a_fault_of_the_capture_stops_nothing(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

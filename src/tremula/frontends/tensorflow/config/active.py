@@ -183,4 +183,15 @@ def use_synthetic_data(category: str | None = None) -> bool:
 
 def engine_options() -> dict[str, str]:
     """Poplar's options that hold: those of the environment replace the program's."""
-    return {**option("compilation_poplar_options", {}), **env.get("POPLAR_ENGINE_OPTIONS")}
+    own = option("compilation_poplar_options", {})
+    return {**_report_options(), **own, **env.get("POPLAR_ENGINE_OPTIONS")}
+
+
+def _report_options() -> dict[str, str]:
+    """What the older configuration says about reports, as options of the engine."""
+    trace = None if _configured is None else getattr(_configured.options, "profiling", None)
+    if trace is None or not (
+        trace.enable_ipu_trace_events or trace.enable_poplar_reports_text or trace.enable_poplar_reports_cbor
+    ):
+        return {}
+    return {"autoReport.all": "true", "autoReport.directory": trace.report_directory or "."}

@@ -12,6 +12,7 @@ from tremula import log
 from tremula.device.look import look
 from tremula.device.settings import DeviceSettings
 from tremula.distributed import launch_environment
+from tremula.frontends.tensorflow import flags
 from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.dialect.device_words import KIND
 from tremula.frontends.tensorflow.modelling import questions
@@ -84,7 +85,10 @@ class FirstRun:
         settings = DeviceSettings(
             KIND, self._label, training=captured.training, engine_options=active.engine_options()
         )
-        return look(settings, lambda: self._modelled(captured), self._advise, self._entry)
+        found = look(settings, lambda: self._modelled(captured), self._advise, self._entry)
+        if found is not None and flags.flag("log_cycle_count") >= 0:
+            found.estimate  # noqa: B018 - runs are to be logged with their cycles
+        return found
 
     def _wanted(self) -> bool:
         mode = env.get("TREMULA_CHIP_MODEL")
@@ -92,7 +96,9 @@ class FirstRun:
             return False
         if mode == "compile" or env.get("TREMULA_OUT_OF_MEMORY") == "error":
             return True
-        if any(name.startswith("autoReport") for name in active.engine_options()):
+        if flags.flag("log_cycle_count") >= 0 or any(
+            name.startswith("autoReport") for name in active.engine_options()
+        ):
             return True
         return _size(self._graph) <= _READ_AT_ONCE_OPS
 
