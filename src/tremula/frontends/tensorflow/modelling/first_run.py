@@ -75,6 +75,7 @@ class FirstRun:
             return None
         try:
             captured = self._captured()
+            modelled = self._modelled(captured)
         except Exception as problem:
             log.warn_once(
                 f"capture: {type(problem).__name__}",
@@ -85,7 +86,7 @@ class FirstRun:
         settings = DeviceSettings(
             KIND, self._label, training=captured.training, engine_options=active.engine_options()
         )
-        found = look(settings, lambda: self._modelled(captured), self._advise, self._entry)
+        found = look(settings, lambda: modelled, self._advise, self._entry)
         if found is not None and flags.flag("log_cycle_count") >= 0:
             found.estimate  # noqa: B018 - runs are to be logged with their cycles
         return found
