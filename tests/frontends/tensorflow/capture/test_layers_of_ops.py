@@ -10,6 +10,7 @@ import tensorflow as tf
 from tensorflow.keras import layers
 
 from ipu_tensorflow_addons.keras.layers import Embedding
+from ipu_tensorflow_addons.keras.optimizers import LAMBIpuOptimizer
 from tremula import ask
 from tremula.frontends.tensorflow.capture.capture import capture
 from tremula.frontends.tensorflow.capture.captured import Captured
@@ -78,6 +79,26 @@ def test_the_gradient_of_a_transpose_has_a_known_order() -> None:
     backward = [node for node in of_type(found, "Transpose") if node.phase is Phase.BACKWARD]
     orders = [node.inputs[1].constant for node in backward]
     assert any(order is not None and np.array_equal(order, [0, 3, 1, 2]) for order in orders)
+
+
+def test_ops_of_an_update_lie_with_the_weights_that_it_changes() -> None:
+    def build() -> Any:
+        inputs = tf.keras.Input((8,), 4)
+        model = tf.keras.Model(inputs, layers.Dense(24)(layers.Dense(16)(inputs)))
+        model.compile(LAMBIpuOptimizer(0.1, weight_decay_rate=0.01), "mse")
+        return model
+
+    program = ask.factory(build, training=True).program(Variant(), Deployment())
+    owners: dict[int, set[int]] = {}
+    for op in program.ops:
+        if op.phase is Phase.UPDATE and op.works:
+            sizes = {program.tensors[made].elements for made in op.outputs}
+            owners.setdefault(op.owner, set()).update(sizes)
+    # what belongs to no weight are numbers that all of them share
+    assert owners.pop(-1, {1}) == {1}
+    kernels = {each for each in program.trained if len(program.tensors[each].shape) == 2}
+    assert set(owners) == set(program.trained)
+    assert all(owners[each] <= {1, program.tensors[each].elements} for each in kernels)
 
 
 def lookup() -> Any:
