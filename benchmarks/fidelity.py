@@ -8,6 +8,10 @@ says what a case file looks like. Printed are predicted and published value of e
 and 90th percentile of the absolute error: of rows whose values were used to fit constants, and of all rows
 predicted by constants that were fitted without them. A case that cannot be predicted is listed with the reason;
 then the exit status is 1. A file that is wrong gives 2.
+
+Rows whose published program is a TensorFlow program are predicted from one where TensorFlow is installed, and from the
+torch version as well: `tf/torch` is the ratio of both. Elsewhere the torch version is all there is, and the column
+`front end` says so.
 """
 
 from __future__ import annotations
@@ -74,7 +78,12 @@ def predict(cases: Sequence[Case], *, printing: bool = False) -> list[Row]:
         print(f"{_HEAD}\n{'-' * len(_HEAD)}")
     for case in cases:
         other = without.get(case.id)
-        row = Row(evaluator.predict(case), other.predict(case) if other is not None else None)
+        found = evaluator.predict(case)
+        row = Row(
+            found,
+            other.predict(case) if other is not None else None,
+            evaluator.predict(case, "torch") if found.front_end == "tensorflow" else None,
+        )
         rows.append(row)
         if printing:
             print(table_line(row), flush=True)
@@ -111,13 +120,18 @@ def _case_as_json(row: Row) -> dict[str, Any]:
     }
     if row.without is not None:
         found["predicted_without_its_fold"] = row.without.predicted
+    if row.prediction.front_end:
+        found["front_end"] = row.prediction.front_end_words
+    if row.torch is not None:
+        found["predicted_by_torch"] = row.torch.predicted
     if row.prediction.error is not None:
         found["error"] = row.prediction.error
     return found
 
 
 _HEAD = (
-    f"{'case':34} {'category':12} {'published':>12} {'predicted':>12} {'unit':10} {'ratio':>6} {'fold':>6}"
+    f"{'case':34} {'category':12} {'published':>12} {'predicted':>12} {'unit':10} {'ratio':>6} {'fold':>6} "
+    f"{'front end':21} {'tf/torch':>8}"
 )
 
 
@@ -129,7 +143,9 @@ def table_line(row: Row) -> str:
         return f"{start} not predicted: {found.error}"
     ratio = f"{found.ratio:6.2f}" if found.ratio is not None else f"{'-':>6}"
     fold = "" if row.without is None or row.without.ratio is None else f"{row.without.ratio:6.2f}"
-    return f"{start} {found.predicted:12.6g} {case.unit:10} {ratio} {fold:>6}".rstrip()
+    both = "" if row.front_ends_ratio is None else f"{row.front_ends_ratio:8.3f}"
+    front_end = f"{found.front_end_words:21} {both:>8}"
+    return f"{start} {found.predicted:12.6g} {case.unit:10} {ratio} {fold:>6} {front_end}".rstrip()
 
 
 def summary_table(table: Sequence[Summary]) -> str:

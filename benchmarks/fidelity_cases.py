@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .fidelity_kinds import CATEGORIES, KINDS, PRECISIONS, Kind
+from .fidelity_kinds import CATEGORIES, FRONT_ENDS, KINDS, PRECISIONS, Kind
 from .fidelity_units import UNITS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -45,6 +45,8 @@ class Case:
     notes: str = ""
     #: whether the row may be used to fit constants
     fit: bool = False
+    #: what the published program is written in, of what whole models are written in here
+    front_end: str = FRONT_ENDS[0]
 
     @property
     def dtype(self) -> str:
@@ -62,7 +64,7 @@ _REQUIRED = ("id", "kind", "chip", "metric", "published", "unit", "source")
 _TYPES: dict[str, tuple[type, ...]] = {
     "id": (str,), "kind": (str,), "chip": (str,), "metric": (str,), "published": (int, float), "unit": (str,),
     "source": (str,), "category": (str,), "system": (str,), "precision": (str,), "parameters": (dict,),
-    "quality": (int,), "notes": (str,), "fit": (bool,),
+    "quality": (int,), "notes": (str,), "fit": (bool,), "front_end": (str,),
 }  # fmt: skip
 
 
@@ -181,6 +183,9 @@ def _problems(table: Mapping[str, Any]) -> list[str]:
     problems += _choice("unit", table["unit"], UNITS)
     problems += _choice("precision", table.get("precision", "fp32"), PRECISIONS)
     problems += _choice("category", table.get("category", kind.category), CATEGORIES)
+    problems += _choice("front_end", table.get("front_end", FRONT_ENDS[0]), FRONT_ENDS)
+    if "front_end" in table and not kind.whole_model:
+        problems.append(f"front_end is for whole models; kind {kind.name} has none")
     if not problems and UNITS[table["unit"]].dimension not in kind.metrics[table["metric"]]:
         fitting = [name for name, unit in UNITS.items() if unit.dimension in kind.metrics[table["metric"]]]
         problems.append(

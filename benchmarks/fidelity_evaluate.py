@@ -1,7 +1,13 @@
-"""Predictions for cases: one evaluator per set of constants, with a planner per chip that remembers its plans."""
+"""Predictions for cases: one evaluator per set of constants, with a planner per chip that remembers its plans.
+
+A case whose published program is a TensorFlow program is predicted from one where TensorFlow is installed, and from the
+torch version elsewhere.
+"""
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -12,7 +18,7 @@ from tremula.plan.planner import Planner
 from tremula.schedule.constants import FITTED_SCHEDULE, ScheduleConstants
 
 from .fidelity_cases import Case
-from .fidelity_kinds import KINDS
+from .fidelity_kinds import FRONT_ENDS, KINDS
 from .fidelity_ops import predict_op, predict_vertex
 from .fidelity_plans import SharingPlanner
 from .fidelity_units import in_unit
@@ -27,6 +33,8 @@ class Prediction:
     case: Case
     predicted: float | None
     error: str | None = None
+    #: what the program was written in; empty: there is none
+    front_end: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -34,6 +42,12 @@ class Prediction:
         if self.predicted is None or self.case.published == 0:
             return None
         return self.predicted / self.case.published
+
+    @property
+    def front_end_words(self) -> str:
+        """What the program was written in, and why it is not what was published."""
+        instead = self.front_end and self.front_end != self.case.front_end
+        return f"{self.front_end} (no {self.case.front_end})" if instead else self.front_end
 
 
 class Evaluator:
@@ -57,26 +71,43 @@ class Evaluator:
         found: T = self._kept[key]
         return found
 
-    def predict(self, case: Case) -> Prediction:
-        """The prediction for `case`, or why there is none."""
+    def predict(self, case: Case, front_end: str | None = None) -> Prediction:
+        """The prediction for `case`, or why there is none.
+
+        Args:
+            case: what is predicted.
+            front_end: what a whole model is written in; None: as the case says, if that is installed, else torch.
+        """
+        used = ""
+        if KINDS[case.kind].whole_model:
+            used = front_end or (case.front_end if installed(case.front_end) else FRONT_ENDS[0])
         try:
-            value = _predictor(case.kind)(case, self)
+            value = _predictor(case.kind, used)(case, self)
         except Exception as error:  # one case that fails must not lose the others
             return Prediction(
-                case, None, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+                case,
+                None,
+                f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
+                used,
             )
-        return Prediction(case, in_unit(value, case.unit))
+        return Prediction(case, in_unit(value, case.unit), front_end=used)
 
 
-def _predictor(kind: str) -> Callable[[Case, Evaluator], float]:
+@functools.cache
+def installed(front_end: str) -> bool:
+    """Whether programs can be written in it here."""
+    return importlib.util.find_spec(front_end) is not None
+
+
+def _predictor(kind: str, front_end: str) -> Callable[[Case, Evaluator], float]:
     if kind == "vertex":
         return predict_vertex
     if KINDS[kind].work is not None:
         return predict_op
-    if kind in ("model", "scaling", "memory"):
+    if front_end:
         from .fidelity_models import predict_model
 
-        return predict_model
+        return functools.partial(predict_model, front_end=front_end)
     from .fidelity_transfers import predict_transfer
 
     return predict_transfer

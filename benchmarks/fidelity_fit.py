@@ -43,7 +43,8 @@ class Predictions:
     """Ratios of the fitted cases for any values of the constants, each computed once."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
-        self.cases = [case for case in cases if case.fit]
+        # from torch, so that constants do not depend on what is installed
+        self.cases = [dataclasses.replace(case, front_end="torch") for case in cases if case.fit]
         self._known: dict[tuple[str, tuple[float, ...]], float | None] = {}
         self._evaluators: dict[tuple[float, ...], Evaluator] = {}
         self._moved_by: dict[str, tuple[str, ...]] = {}

@@ -41,6 +41,8 @@ PRECISIONS: dict[str, tuple[str, str]] = {
     "fp8": ("fp8", "fp16"),
     "fp8.16": ("fp8", "fp16"),
 }
+#: what whole models may be written for; the first one has all of them
+FRONT_ENDS = ("torch", "tensorflow")
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,11 @@ class Kind:
     open_parameters: bool = False
     #: the planner's description, for kinds of one op
     work: type | None = None
+
+    @property
+    def whole_model(self) -> bool:
+        """Whether its cases are programs that a front end captures."""
+        return "model" in self.parameters
 
 
 def _whole(value: Any) -> bool:

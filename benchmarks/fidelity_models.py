@@ -1,14 +1,15 @@
 """Predictions for whole models: capture, estimate, and a metric read off the estimate.
 
 Programs are captured once per recipe and flattened once per recipe and precision; what changes with replicas,
-accumulation, chip or constants is the estimate alone.
+accumulation, chip or constants is the estimate alone. All models are written in torch; those of published TensorFlow
+programs are written in Keras too (`front_end`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tremula.estimate.energy import power_watts
 from tremula.estimate.estimate import Estimate, estimate
@@ -44,15 +45,16 @@ class Setting:
     deployment: Deployment
     loops: Loops
     fp8: bool
+    front_end: str = "torch"
 
 
-def predict_model(case: Case, evaluator: Evaluator) -> float:
+def predict_model(case: Case, evaluator: Evaluator, front_end: str = "torch") -> float:
     """The metric of a case of a whole model, in base units."""
     if case.kind == "scaling":
-        return _scaling(case, evaluator)
+        return _scaling(case, evaluator, front_end)
     if case.metric == "max_batch_fit":
-        return _largest_batch(case, evaluator)
-    found = model_estimate(case, evaluator)
+        return _largest_batch(case, evaluator, front_end)
+    found = model_estimate(case, evaluator, front_end)
     items = case.parameters.get("items_per_sample", 1.0)
     return _metric(case.metric, found, items, case.parameters.get("calls_in_flight", 1))
 
@@ -94,7 +96,7 @@ def _power(metric: str, found: Estimate, update_seconds: float) -> float:
     return power if metric == "power" else power * update_seconds
 
 
-def _scaling(case: Case, evaluator: Evaluator) -> float:
+def _scaling(case: Case, evaluator: Evaluator, front_end: str) -> float:
     """Throughput over that of the base; the base differs in what its table says.
 
     Where the figure is of a run of `base.seconds` of which `base.fixed_seconds` pass on the host whatever the
@@ -104,36 +106,39 @@ def _scaling(case: Case, evaluator: Evaluator) -> float:
     base = dict(case.parameters.get("base", {}))
     seconds, fixed = base.pop("seconds", 1.0), base.pop("fixed_seconds", 0.0)
     smaller = replace(case, system=base.pop("system", case.system), parameters={**given, **base})
-    larger = model_estimate(replace(case, parameters=given), evaluator)
-    faster = larger.throughput / model_estimate(smaller, evaluator).throughput
+    larger = model_estimate(replace(case, parameters=given), evaluator, front_end)
+    faster = larger.throughput / model_estimate(smaller, evaluator, front_end).throughput
     return float(seconds / ((seconds - fixed) / faster + fixed))
 
 
-def _largest_batch(case: Case, evaluator: Evaluator) -> float:
+def _largest_batch(case: Case, evaluator: Evaluator, front_end: str) -> float:
     """The largest of `batches` that fits; 0 if none does."""
     fitting = 0
     for batch in sorted(case.parameters.get("batches", (1, 2, 4, 8, 16, 32, 64))):
-        found = model_estimate(replace(case, parameters={**case.parameters, "batch": batch}), evaluator)
+        tried = replace(case, parameters={**case.parameters, "batch": batch})
+        found = model_estimate(tried, evaluator, front_end)
         if found.memory.fits:
             fitting = max(fitting, batch)
     return float(fitting)
 
 
-def model_estimate(case: Case, evaluator: Evaluator) -> Estimate:
-    """What the chip model says about the model of `case`."""
-    setting = setting_of(case)
+def model_estimate(case: Case, evaluator: Evaluator, front_end: str = "torch") -> Estimate:
+    """What the chip model says about the model of `case`, written in `front_end`."""
+    setting = setting_of(case, front_end)
     system = system_of(case, setting.loops.replicas * setting.deployment.ipus_per_replica)
     # two publications of one configuration share an estimate
-    key = (setting.recipe, setting.loops, repr(setting.deployment), system.name, system.chip, setting.fp8)
+    key = (
+        setting.recipe, setting.loops, repr(setting.deployment), system.name, system.chip, setting.fp8, front_end
+    )  # fmt: skip
     return evaluator.remembered(key, lambda: _estimate(setting, system, evaluator))
 
 
 def _estimate(setting: Setting, system: System, evaluator: Evaluator) -> Estimate:
-    program = replace(_flat(setting), loops=setting.loops)
+    flat = _flat(setting)
     planner = _planner(evaluator, system, setting)
     return estimate(
-        program,
-        setting.deployment,
+        replace(flat.program, loops=setting.loops),
+        replace(setting.deployment, checkpoints=flat.checkpoints),
         system,
         constants=evaluator.constants,
         schedule=evaluator.schedule,
@@ -141,17 +146,34 @@ def _estimate(setting: Setting, system: System, evaluator: Evaluator) -> Estimat
     )
 
 
+class Flat(NamedTuple):
+    """A flat program, and the tensors that it keeps by name; the torch version marks them itself."""
+
+    program: Program
+    checkpoints: frozenset[str] = frozenset()
+
+
 #: flat programs by recipe and by what their works depend on
-_flat_programs: dict[tuple[Recipe, str, tuple[tuple[int, float], ...]], Program] = {}
+_flat_programs: dict[tuple[str, Recipe, str, tuple[tuple[int, float], ...]], Flat] = {}
 
 
-def _flat(setting: Setting) -> Program:
-    deployment = setting.deployment
-    key = (setting.recipe, deployment.partials, tuple(sorted(deployment.proportions.items())))
-    capture = captured(setting.recipe)
-    program = capture.with_loops(setting.loops)  # refuses a pipeline with too few micro-batches
+def _flat(setting: Setting) -> Flat:
+    deployment, recipe = setting.deployment, setting.recipe
+    proportions = tuple(sorted(deployment.proportions.items()))
+    key = (setting.front_end, recipe, deployment.partials, proportions)
+    # both refuse a pipeline with too few micro-batches
+    if setting.front_end == "tensorflow":
+        from .models_keras.capturing import captured as captured_keras
+
+        keras = captured_keras(recipe)
+        keras.check(setting.loops)
+        if key not in _flat_programs:
+            program = keras.program(deployment)
+            _flat_programs[key] = Flat(program, keras.checkpoints(program))
+        return _flat_programs[key]
+    torch_program = captured(recipe).with_loops(setting.loops)
     if key not in _flat_programs:
-        _flat_programs[key] = program_of(program, deployment.lowering, setting.recipe.batch)
+        _flat_programs[key] = Flat(program_of(torch_program, deployment.lowering, recipe.batch))
     return _flat_programs[key]
 
 
@@ -168,7 +190,7 @@ def _planner(evaluator: Evaluator, system: System, setting: Setting) -> Planner:
     return evaluator.remembered((chip, kind), lambda: kind(chip, evaluator.constants))
 
 
-def setting_of(case: Case) -> Setting:
+def setting_of(case: Case, front_end: str = "torch") -> Setting:
     """What `case` says about its model, with defaults filled in."""
     given: Mapping[str, Any] = case.parameters
     training = bool(given.get("training", False))
@@ -198,20 +220,17 @@ def setting_of(case: Case) -> Setting:
     if execution == "pipelined" and not training:
         # an inference pipeline is fed by the turns of the device's loop
         loops = replace(loops, device_iterations=max(loops.device_iterations, 1 + len(stages)))
-    return Setting(recipe, _deployment(case, recipe, execution), loops, fp8)
+    return Setting(recipe, _deployment(case, recipe, execution, front_end), loops, fp8, front_end)
 
 
-def _deployment(case: Case, recipe: Recipe, execution: str) -> Deployment:
+def _deployment(case: Case, recipe: Recipe, execution: str, front_end: str) -> Deployment:
     given = case.parameters
     proportion = given.get("proportion", 0.6)
     if isinstance(proportion, list):
         proportions = {-1: float(proportion[-1]), **{ipu: float(each) for ipu, each in enumerate(proportion)}}
     else:
         proportions = {-1: float(proportion)}
-    ipus = int(given.get("ipus_per_replica", 0))
-    if not ipus:
-        rule = captured(recipe).rule
-        ipus = rule.summary().ipus_per_replica if isinstance(rule, BlockRule) else 1
+    ipus = int(given.get("ipus_per_replica", 0)) or _ipus(recipe, front_end)
     places: dict[str, Any] = {
         name: _LOCATIONS[given[name]]
         for name in ("weights", "optimizer_state", "accumulators", "activations")
@@ -232,6 +251,16 @@ def _deployment(case: Case, recipe: Recipe, execution: str) -> Deployment:
         **places,
         **options,
     )
+
+
+def _ipus(recipe: Recipe, front_end: str) -> int:
+    """IPUs of one replica."""
+    if front_end == "tensorflow":
+        from .models_keras.capturing import captured as captured_keras
+
+        return captured_keras(recipe).ipus
+    rule = captured(recipe).rule
+    return rule.summary().ipus_per_replica if isinstance(rule, BlockRule) else 1
 
 
 def _frozen(value: Any) -> Any:

@@ -170,24 +170,30 @@ def _cases(rows: Sequence[Row]) -> str:
     lines = [
         "## All rows",
         "",
-        "`fold` is predicted / published with constants that were fitted without the row.",
+        "`fold` is predicted / published with constants that were fitted without the row. `front end` is what the",
+        "program of a whole model is written in. Published TensorFlow programs are written in TensorFlow and in torch:",
+        "`tf / torch` is the ratio of both predictions.",
     ]
     for category, name in _CATEGORY_WORDS.items():
         own = [row for row in rows if row.category == category]
         if not own:
             continue
         lines += ["", f"### {name[0].upper()}{name[1:]}", ""]
+        models = any(row.prediction.front_end for row in own)
         lines += [
-            "| row | published | predicted | unit | ratio | fold | quality | source |",
-            "|---|---:|---:|---|---:|---:|---:|---|",
+            f"| row | published | predicted | unit | ratio | fold |{' front end | tf / torch |' * models} "
+            "quality | source |",
+            f"|---|---:|---:|---|---:|---:|{'---|---:|' * models}---:|---|",
         ]
         for row in own:
             case, found = row.prediction.case, row.prediction
             predicted = "" if found.predicted is None else f"{found.predicted:.5g}"
             ratio = "" if found.ratio is None else f"{found.ratio:.2f}"
             fold = "" if row.without is None or row.without.ratio is None else f"{row.without.ratio:.2f}"
+            both = "" if row.front_ends_ratio is None else f"{row.front_ends_ratio:.3f}"
+            front_end = f" {found.front_end_words} | {both} |" * models
             lines.append(
-                f"| `{case.id}` | {case.published:.5g} | {predicted} | {case.unit} | {ratio} | {fold} | "
+                f"| `{case.id}` | {case.published:.5g} | {predicted} | {case.unit} | {ratio} | {fold} |{front_end} "
                 f"{case.quality} | {case.source} |"
             )
     lines += [

@@ -22,6 +22,15 @@ class Row:
     prediction: Prediction
     #: with constants fitted without this row; None for rows that are never fitted
     without: Prediction | None = None
+    #: from the torch version, of rows that are predicted from a TensorFlow program
+    torch: Prediction | None = None
+
+    @property
+    def front_ends_ratio(self) -> float | None:
+        """The prediction from the TensorFlow program over that from the torch version; None: there are not both."""
+        if self.torch is None or not self.torch.predicted or self.prediction.predicted is None:
+            return None
+        return self.prediction.predicted / self.torch.predicted
 
     @property
     def category(self) -> str:

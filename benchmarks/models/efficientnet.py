@@ -35,7 +35,7 @@ STAGES = (
 )
 
 
-def _rounded(channels: float, divisor: int = 8) -> int:
+def rounded(channels: float, divisor: int = 8) -> int:
     whole = max(divisor, int(channels + divisor / 2) // divisor * divisor)
     return whole + divisor if whole < 0.9 * channels else whole
 
@@ -105,7 +105,7 @@ class EfficientNet(nn.Module):
         super().__init__()
         width, depth, size = VARIANTS[variant]
         self.image, self.eight_bit_input = image or size, eight_bit_input
-        channels = _rounded(32 * width)
+        channels = rounded(32 * width)
         self.stem = nn.Conv2d(3, channels, 3, 2, 1, bias=False)
         self.stem_norm = norm_of(norm, channels, 4)
         stages = []
@@ -115,7 +115,7 @@ class EfficientNet(nn.Module):
                 blocks.append(
                     MobileBlock(
                         channels,
-                        _rounded(out * width),
+                        rounded(out * width),
                         1 if factor == 1 else expansion,
                         stride if number == 0 else 1,
                         kernel,
@@ -123,10 +123,10 @@ class EfficientNet(nn.Module):
                         norm,
                     )
                 )
-                channels = _rounded(out * width)
+                channels = rounded(out * width)
             stages.append(nn.Sequential(*blocks))
         self.blocks = nn.Sequential(*stages)
-        last = _rounded(1280 * width)
+        last = rounded(1280 * width)
         self.top = nn.Conv2d(channels, last, 1, bias=False)
         self.top_norm = norm_of(norm, last, 4)
         self.dropout = nn.Dropout(0.2)

@@ -25,6 +25,19 @@ source = "a test"
 parameters = { rows = 256, inner = 256, columns = 256 }
 """
 
+MODEL = """
+[[case]]
+id = "mine"
+kind = "model"
+chip = "mk2"
+metric = "throughput"
+published = 100
+unit = "items/s"
+source = "a test"
+front_end = "tensorflow"
+parameters = { model = "keras_mnist", batch = 4 }
+"""
+
 
 @pytest.fixture
 def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -71,6 +84,39 @@ def test_a_bad_case_is_refused_with_what_would_be_right(
     path.write_text(GEMM.replace(old, new))
     with pytest.raises(cases.CaseError, match=f"(?s)cases.toml: case 'mine'.*{said}"):
         cases.load(path)
+
+
+def test_a_case_says_what_its_published_program_is_written_in(benchmark: Any, tmp_path: Path) -> None:
+    cases = benchmark("fidelity_cases")
+    path = tmp_path / "cases.toml"
+    path.write_text(MODEL)
+    assert [case.front_end for case in cases.load(path)] == ["tensorflow"]
+    path.write_text(MODEL.replace('front_end = "tensorflow"\n', ""))
+    assert [case.front_end for case in cases.load(path)] == ["torch"]
+    path.write_text(MODEL.replace('"tensorflow"', '"jax"'))
+    with pytest.raises(cases.CaseError, match="unknown front_end 'jax'; there are torch, tensorflow"):
+        cases.load(path)
+    path.write_text(MODEL.replace('"tensorflow"', "true"))
+    with pytest.raises(cases.CaseError, match="front_end = True is not of type str"):
+        cases.load(path)
+    path.write_text(GEMM.replace('id = "mine"', 'id = "mine"\nfront_end = "torch"'))
+    with pytest.raises(cases.CaseError, match="front_end is for whole models; kind gemm has none"):
+        cases.load(path)
+
+
+def test_without_tensorflow_the_torch_version_is_predicted_and_said(
+    benchmark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(benchmark("fidelity_evaluate"), "installed", lambda front_end: front_end == "torch")
+    path, out, page = (tmp_path / name for name in ("cases.toml", "out.json", "page.md"))
+    path.write_text(MODEL + MODEL.replace('"mine"', '"plain"').replace('"tensorflow"', '"torch"'))
+    assert benchmark("fidelity").main(["--cases", str(path), "--json", str(out), "--page", str(page)]) == 0
+    instead, own = json.loads(out.read_text())["cases"]
+    assert (instead["front_end"], own["front_end"]) == ("torch (no tensorflow)", "torch")
+    assert instead["predicted"] == own["predicted"]
+    assert "predicted_by_torch" not in instead
+    assert "torch (no tensorflow)" in capsys.readouterr().out
+    assert "| torch (no tensorflow) |  |" in page.read_text()
 
 
 def test_templates_and_defaults_merge_parameters_key_by_key(benchmark: Any) -> None:

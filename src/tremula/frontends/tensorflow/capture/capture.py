@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tremula.frontends.tensorflow.capture import gradients, loops, phases
+from tremula.frontends.tensorflow.capture import gradient_layers, gradients, loops, phases
 from tremula.frontends.tensorflow.capture.captured import Captured
 from tremula.frontends.tensorflow.capture.layers import LayerTree
 from tremula.frontends.tensorflow.capture.nodes import Node, Value
@@ -41,6 +41,7 @@ def capture(graph: Any, *, model: Any = None, known: Mapping[int, Any] | None = 
     phases.settle(nodes, counts)
     trained = gradients.find(nodes, variables.trainable)
     nodes = reader.composites.merge(nodes, [*results, *(each.gradient for each in trained)])
+    gradient_layers.assign(nodes)
     # a feed gives what it gives: how the host makes it is not the device's
     nodes = _behind_feeds(nodes, results)
     fed = [value for node in nodes if _is_feed(node) for value in node.outputs]

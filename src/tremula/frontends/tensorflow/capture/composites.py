@@ -116,7 +116,7 @@ class Composites:
             {},
             phase,
             first.module,
-            first.source,
+            next((node.source for node in group if node.source is not None), None),
             first.stage,
             first.ipu,
             _outermost(group),

@@ -47,6 +47,7 @@ class LayerTree:
     def __init__(self, model: Any = None) -> None:
         self._root = model
         self._children: dict[int, dict[str, Any]] = {}
+        self._assignable: dict[str, str] = {}
 
     def find(self, scope: list[str]) -> tuple[str, SourceLine | None]:
         """The path of the layer that a scope lies in, and the line that made it; the scope itself without a model."""
@@ -76,6 +77,11 @@ class LayerTree:
         """The layer at which a pipeline stage can begin, for something inside of it: models are looked into, other
         layers are one piece. Without a model, the outermost scope.
         """
+        if path not in self._assignable:
+            self._assignable[path] = self._begins_at(path)
+        return self._assignable[path]
+
+    def _begins_at(self, path: str) -> str:
         if self._root is None:
             return path.partition("/")[0]
         kept: list[str] = []

@@ -54,7 +54,7 @@ _ARITHMETIC = {"Sub": np.subtract, "AddV2": np.add, "Mul": np.multiply}
 class Surroundings:
     """What ops in the body of a function have from the op that runs it."""
 
-    __slots__ = ("block", "composite", "ipu", "loop", "phase", "stage")
+    __slots__ = ("block", "composite", "ipu", "layer", "loop", "phase", "stage")
 
     def __init__(
         self,
@@ -64,9 +64,12 @@ class Surroundings:
         stage: int | None = None,
         ipu: int | None = None,
         composite: str | None = None,
+        layer: tuple[str, SourceLine | None] = ("", None),
     ) -> None:
         self.block, self.loop, self.phase, self.stage, self.ipu = block, loop, phase, stage, ipu
         self.composite = composite
+        #: the layer that calls the function, and its line: ops of the function may have no scope of their own
+        self.layer = layer
 
 
 class Reader:
@@ -173,7 +176,21 @@ class Reader:
             found.get(pipeline_facts.STAGE, around.stage),
             _ipu(op, attributes, around.ipu),
             self.composites.of(op.name, found) or around.composite,
+            self._caller(op, around),
         )
+
+    def _caller(self, op: Any, around: Surroundings) -> tuple[str, SourceLine | None]:
+        """The layer that runs a function. The gradient of a function takes what the function kept for it."""
+        for each in (op, *(tensor.op for tensor in op.inputs if tensor.op.type in CALLS)):
+            found = self._layers.find(scope_of(each.name, around.loop)[0])
+            if found[0]:
+                return found
+        return around.layer
+
+    def _layer(self, scope: list[str], around: Surroundings) -> tuple[str, SourceLine | None]:
+        """The layer that a scope lies in, and its line; for a scope in none, that of the op around."""
+        module, line = self._layers.find(scope)
+        return (module, line) if module else around.layer
 
     def _node(self, op: Any, given: list[Value], around: Surroundings) -> Node:
         attributes = op.node_def.attr if op.type != "Const" else {}
@@ -183,7 +200,7 @@ class Reader:
                 self.options.update(json.loads(found[key]))
         name = self._unique(op.name)
         scope, gradient = scope_of(op.name, around.loop)
-        module, line = self._layers.find(scope)
+        module, line = self._layer(scope, around)
         node = Node(
             name,
             op.type,
@@ -341,6 +358,8 @@ def _known(op: Any, tensor: Any, given: list[Value]) -> Any:
     """The content of a small result, if it does not depend on data."""
     if op.type == "Identity" and given[0].constant is not None:
         return given[0].constant
+    if op.type == "InvertPermutation" and given[0].constant is not None:
+        return np.argsort(given[0].constant)  # the gradient of a transpose turns back with it
     if op.type in _ARITHMETIC:
         one, other = given[0].constant, given[1].constant
         return None if one is None or other is None else _ARITHMETIC[op.type](one, other)

@@ -148,6 +148,9 @@ class TensorFlowSubject:
         other = copy.copy(self)
         other._captures, other._programs = {}, {}
         other._sent, other._accumulators = tuple(sent) if any(sent) else (), accumulators
+        if not other._sent and not self._sent:
+            # other accumulators change no node: what is captured already serves both
+            other._captures = {key: other._accumulating(found) for key, found in self._captures.items()}
         other.accumulator_dtype = accumulators or self.accumulator_dtype
         return other
 
@@ -197,11 +200,17 @@ class TensorFlowSubject:
                 raise Error("A program in half precision cannot be modelled in single precision.")
             if self._sent:
                 variants.with_sent_types(captured, self._sent)
-            if self._accumulators is not None:
-                wanted = "fp16" if self._accumulators == "float16" else "fp32"
-                captured.trained = [replace(each, accumulator_dtype=wanted) for each in captured.trained]
-            self._captures[key] = captured
+            self._captures[key] = self._accumulating(captured)
         return self._captures[key]
+
+    def _accumulating(self, captured: Captured) -> Captured:
+        """A program with accumulators of the type that was asked for."""
+        if self._accumulators is None:
+            return captured
+        wanted = "fp16" if self._accumulators == "float16" else "fp32"
+        return replace(
+            captured, trained=[replace(each, accumulator_dtype=wanted) for each in captured.trained]
+        )
 
 
 def _draws(kind: str) -> bool:

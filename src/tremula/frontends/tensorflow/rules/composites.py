@@ -41,7 +41,11 @@ def embedding(call: Call) -> Lowered:
         int(call.attribute(name, None) or 1) for name in ("entries", "width", "lookups")
     )
     parts = max(1, int(call.attribute("serialization_factor", 1)))
-    dtype, share = call.output.dtype, call.proportion
+    # indices that the gradient reads may be among the results
+    rows_of = next(
+        (value for value in call.node.outputs if value.dtype in ("fp32", "fp16")), call.node.output
+    )
+    dtype, share = rows_of.dtype, call.proportion
     works: list[Gather | Scatter | Fill] = []
     for _ in range(parts):
         rows = max(1, entries // parts)

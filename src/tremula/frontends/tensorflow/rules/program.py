@@ -55,6 +55,8 @@ class _Building:
         self._instead: dict[int, int] = {}
         self._blocks: list[list[Any]] = []
         self._owners = _owners(captured)
+        #: what an update makes of one variable or its gradient, with the number of that variable
+        self._made_of: dict[Value, int] = {}
 
     def result(self, samples: int, loops: Loops | None) -> Program:
         captured = self._captured
@@ -73,6 +75,11 @@ class _Building:
                 late.append(node)
         gradients = [self._number(each.gradient) for each in captured.trained]
         carried = self._add_accumulation(trained, gradients)
+        self._made_of = {
+            value: owner
+            for each, owner in zip(captured.trained, trained, strict=True)
+            for value in (each.gradient, *each.totals)
+        }
         for node in late:
             self._add_node(node)
         place(self._ops, self._tensors)
@@ -170,14 +177,21 @@ class _Building:
         self._blocks.append(self._captured.counts.inner(node.block))
 
     def _owner_of(self, node: Node) -> int:
+        """The variable that an op of the update works for; -1: for several, or for none."""
         if node.phase is not Phase.UPDATE:
             return -1
+        found = -1
         for value in node.inputs:
-            if value.variable is not None:
-                owner = self._owners.get(value.variable)
-                if owner is not None:
-                    return self._numbers[owner.value]
-        return -1
+            if value.variable is not None and (owner := self._owners.get(value.variable)) is not None:
+                found = self._numbers[owner.value]
+                break
+        else:
+            owners = {self._made_of[value] for value in node.inputs if value in self._made_of}
+            if len(owners) == 1:
+                found = owners.pop()
+        if found >= 0:
+            self._made_of.update(dict.fromkeys(node.outputs, found))
+        return found
 
     def _add_accumulation(self, trained: list[int], gradients: list[int]) -> list[int]:
         """One op for each trained variable that adds its gradient to an accumulator."""
