@@ -45,7 +45,7 @@ def capture(graph: Any, *, model: Any = None, known: Mapping[int, Any] | None = 
     nodes = _behind_feeds(nodes, results)
     fed = [value for node in nodes if _is_feed(node) for value in node.outputs]
     arguments = [value for value in inputs if value.variable is None and value.users and not fed]
-    given = [value for node in nodes if node.facts.get("feed") == "outfeed" for value in node.inputs]
+    given = [value for node in nodes if node.facts.get("feed") == "outfeed" for value in _sent(node)]
     used = set(nodes)
     unknown = [node for node in reader.unknown_sizes if node in used and not _is_feed(node)]
     return Captured(
@@ -69,6 +69,11 @@ def _input(reader: Reader, variables: Variables, tensor: Any, captured: Any, kno
     if known is not None:
         value.constant = np.asarray(known)
     return value
+
+
+def _sent(node: Node) -> list[Value]:
+    """What an op of an outfeed gives to the host: all but the handle of the queue."""
+    return node.inputs[1:] if node.type.startswith("QueueEnqueue") else node.inputs
 
 
 def _is_feed(node: Node) -> bool:

@@ -21,6 +21,7 @@ from tremula.frontends.tensorflow.capture.tensor_lists import list_shape
 from tremula.frontends.tensorflow.capture.trips import Counters
 from tremula.frontends.tensorflow.capture.variables import Variables
 from tremula.frontends.tensorflow.pipeline import facts as pipeline_facts
+from tremula.frontends.tensorflow.pipeline.checks import ALL_DEVICES
 from tremula.frontends.tensorflow.replicas.analysis import (
     BRANCHES,
     CALLS,
@@ -79,7 +80,9 @@ class Reader:
         self._layers, self._variables = layers, variables
         self._analysis = Analysis()
         self._taken: dict[str, int] = {}
-        self._lines: dict[Any, SourceLine | None] = {}
+        self._lines: dict[str, SourceLine] = {}
+        #: names of ops: a scope with such a name is the op's own, such as that of the shape of a reshape
+        self._named: set[str] = set()
         self.nodes: list[Node] = []
         #: the phase that marks in the graph say; what has none gets it from what it depends on
         self.marked: dict[Node, Phase] = {}
@@ -101,7 +104,9 @@ class Reader:
             around: where it is run.
         """
         values: dict[Any, Value] = dict(zip((t.ref() for t in graph.inputs), inputs, strict=True))
-        for op in _in_order(graph):
+        ordered = list(_in_order(graph))
+        self._named.update(op.name.removeprefix(around.loop) for op in ordered)
+        for op in ordered:
             if op.type == "Placeholder" and op.outputs[0].ref() in values:
                 continue
             given = [values[tensor.ref()] for tensor in op.inputs]
@@ -181,6 +186,8 @@ class Reader:
                 self.options.update(json.loads(found[key]))
         name = self._unique(op.name)
         scope, gradient = scope_of(op.name, around.loop)
+        while scope and "/".join(scope) in self._named:
+            scope.pop()
         module, line = self._layers.find(scope)
         node = Node(
             name,
@@ -217,8 +224,10 @@ class Reader:
         return node
 
     def _line(self, op: Any, module: str, backward: bool) -> SourceLine | None:
-        """The line of an op; a gradient has that of the ops of its layer."""
+        """The line of an op; a gradient has that of the ops of its layer, or of the layer around it."""
         if backward:
+            while module and module not in self._lines:
+                module = module.rpartition("/")[0]
             return self._lines.get(module)
         line = line_of(op)
         if line is not None:
@@ -306,7 +315,9 @@ def _ipu(op: Any, attributes: Any, otherwise: int | None) -> int | None:
     if SHARDING not in attributes:
         return otherwise
     found = get_sharding(op)
-    return found[0] if found else otherwise
+    if not found:
+        return otherwise
+    return None if found[0] == ALL_DEVICES else found[0]
 
 
 def _shape(tensor: Any) -> tuple[int, ...]:
