@@ -67,7 +67,8 @@ class Composites:
             other = groups.get((scope, Phase.BACKWARD if phase is Phase.FORWARD else Phase.FORWARD), [])
             made = self._merged(scope, phase, group, {*group, *other}, kept, forward.get(scope))
             forward.setdefault(scope, made)
-            position[made] = position[group[-1]]
+            # as soon as what it needs is there: parts that only its gradient uses may come much later
+            position[made] = position[group[0]]
             merged.append(made)
         return _sorted(merged, position)
 

@@ -41,6 +41,7 @@ class Counters:
     def __init__(self, condition: Any, body: Any, start: Sequence[Value]) -> None:
         self._condition, self._body, self._start = condition, body, start
         self._places = {tensor.ref(): place for place, tensor in enumerate(condition.inputs)}
+        self._in_body = {tensor.ref(): place for place, tensor in enumerate(body.inputs)}
 
     def trips(self) -> int | None:
         """How often the body runs; None if that is not known."""
@@ -90,7 +91,10 @@ class Counters:
 
     def _known(self, tensor: Any) -> float | None:
         """A bound: a constant, or a loop variable that no iteration changes."""
-        place = self._place(tensor)
+        return self._fixed(self._place(tensor), tensor)
+
+    def _fixed(self, place: int | None, tensor: Any) -> float | None:
+        """What a tensor is in all iterations: at `place` of the loop variables, or a constant."""
         if place is None:
             return _number(tensor_util.constant_value(tensor))
         return self._first(place) if _source(self._body, place) is self._body.inputs[place] else None
@@ -105,7 +109,7 @@ class Counters:
         one, other = (_behind(each) for each in made.op.inputs)
         for counter, added in ((one, other), (other, one)):
             if counter is self._body.inputs[place]:
-                return _number(tensor_util.constant_value(added))
+                return self._fixed(self._in_body.get(added.ref()), added)
         return None
 
 
