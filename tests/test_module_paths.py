@@ -12,7 +12,8 @@ def test_a_path_is_split_and_shortened_at_its_own_separator(dot):
     assert first_parts(path, 3) == dot.join(["encoder", "layers", "3"])
     assert around(path) == first_parts(path, 3)
     assert shared(path, dot.join(["encoder", "layers", "4"])) == dot.join(["encoder", "layers"])
-    assert is_inside(path, first_parts(path, 1)) and is_inside(path, path)
+    assert is_inside(path, first_parts(path, 1))
+    assert is_inside(path, path)
 
 
 def test_names_with_dots_stay_whole_between_slashes():
@@ -20,8 +21,11 @@ def test_names_with_dots_stay_whole_between_slashes():
 
 
 def test_a_longer_name_is_no_part_of_a_shorter_one():
-    assert not is_inside("dense_1/kernel", "dense") and not is_inside("layers.10", "layers.1")
+    assert not is_inside("dense_1/kernel", "dense")
+    assert not is_inside("layers.10", "layers.1")
 
 
 def test_outside_of_modules_there_are_no_parts():
-    assert parts("") == [] and around("encoder") == "" and shared("", "encoder/dense") == ""
+    assert parts("") == []
+    assert around("encoder") == ""
+    assert shared("", "encoder/dense") == ""

@@ -10,6 +10,7 @@ from tremula.frontends.tensorflow.capture.capture import capture
 from tremula.frontends.tensorflow.capture.captured import Captured
 from tremula.frontends.tensorflow.capture.layers import LayerTree
 from tremula.frontends.tensorflow.config import active
+from tremula.frontends.tensorflow.dialect.session_code import SessionCode
 from tremula.frontends.tensorflow.modelling import guesses
 from tremula.frontends.tensorflow.modelling.first_run import FirstRun
 from tremula.frontends.tensorflow.modelling.subject import Parts, TensorFlowSubject
@@ -50,6 +51,7 @@ def subject_of_graph(graph: Any, name: str, *, replicas: int = 1, known: Any = N
             loops=Loops(counts.iterations, counts.accumulation, replicas),
             micro_batch=samples,
             layers=LayerTree(None),
+            dialect=SessionCode(training=first.training, options=first.options, ipus=_ipus(first)),
             optimizer=_optimizer(first),
             options=first.options,
         )
@@ -73,6 +75,11 @@ def first_run(
         return subject_of_graph(graph, name, replicas=replicas * active.process_count(), known=known)
 
     return FirstRun(graph, name, entry, replicas, subject, known=known).look()
+
+
+def _ipus(captured: Captured) -> int:
+    """IPUs of one replica."""
+    return active.ipus_for_shards(1 + max((node.ipu or 0 for node in captured.nodes), default=0))
 
 
 def _optimizer(captured: Captured) -> str:
