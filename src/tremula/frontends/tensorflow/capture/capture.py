@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -26,12 +28,17 @@ def capture(graph: Any, *, model: Any = None, known: Mapping[int, Any] | None = 
         model: the Keras model that it runs, if it is one's.
         known: values of arguments by their position, such as a number of steps.
     """
-    layers, variables = LayerTree(model), Variables()
+    with _no_collection():
+        return _captured(graph, LayerTree(model), known or {})
+
+
+def _captured(graph: Any, layers: LayerTree, known: Mapping[int, Any]) -> Captured:
+    variables = Variables()
     variables.of_graph(graph)
     reader = Reader(layers, variables)
     captures = {inner.ref(): outer for outer, inner in graph.captures}
     inputs = [
-        _input(reader, variables, tensor, captures.get(tensor.ref()), (known or {}).get(place))
+        _input(reader, variables, tensor, captures.get(tensor.ref()), known.get(place))
         for place, tensor in enumerate(graph.inputs)
     ]
     results = reader.read(graph, inputs, Surroundings())
@@ -58,6 +65,18 @@ def capture(graph: Any, *, model: Any = None, known: Mapping[int, Any] | None = 
         unknown,
         reader.options,
     )
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """While a program is read: what is made stays, and the collector would look at all of it again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _input(reader: Reader, variables: Variables, tensor: Any, captured: Any, known: Any) -> Value:

@@ -39,7 +39,16 @@ class Composites:
             for prefix in ("gradient_tape/", "gradients/"):
                 _, found, below = name.partition(prefix)
                 if found:
-                    return next((scope for scope in self._described if below.startswith(scope)), None)
+                    return self._around(below)
+        return None
+
+    def _around(self, name: str) -> str | None:
+        """The scope of the outermost layer that a name lies below."""
+        end = name.find("/")
+        while end >= 0:
+            if name[: end + 1] in self._described:
+                return name[: end + 1]
+            end = name.find("/", end + 1)
         return None
 
     def add(self, node: Node, scope: str) -> None:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tremula.frontends.tensorflow.capture.nodes import Node, Value, Variable
+from tremula.frontends.tensorflow.capture.nodes import Node, Value, Variable, has_effect
 from tremula.program.op import Phase
 
 
@@ -38,6 +38,13 @@ def find(nodes: Sequence[Node], trainable: set[Variable]) -> list[Trained]:
     for node in nodes:
         if node.phase is Phase.ACCUMULATE and node.inputs and node.inputs[0].variable is not None:
             stored[node.inputs[0].variable] = node
+    #: what the update writes: state of an optimizer whose arithmetic is written out
+    writers: dict[Variable, Node] = {}
+    for node in nodes:
+        if node.phase is Phase.UPDATE and has_effect(node):
+            for value in node.inputs:
+                if value.variable is not None:
+                    writers.setdefault(value.variable, node)
     trained: dict[Variable, Trained] = {}
     for node in nodes:
         if node.phase is not Phase.UPDATE or node.type == "ReadVariableOp":
@@ -45,22 +52,28 @@ def find(nodes: Sequence[Node], trainable: set[Variable]) -> list[Trained]:
         for value in node.inputs:
             variable = value.variable
             if variable in trainable and variable not in trained and variable is not None:
-                found = _gradient(node, variable, stored)
+                found = _gradient(node, variable, stored, writers)
                 if found is not None:
                     trained[variable] = found
     return list(trained.values())
 
 
-def _gradient(update: Node, variable: Variable, stored: dict[Variable, Node]) -> Trained | None:
+def _gradient(
+    update: Node, variable: Variable, stored: dict[Variable, Node], writers: dict[Variable, Node]
+) -> Trained | None:
     for same_size in (True, False):
-        found = _nearest(update, variable, stored, same_size)
+        found = _nearest(update, variable, stored, writers, same_size)
         if found is not None:
             return found
     return None
 
 
 def _nearest(
-    update: Node, variable: Variable, stored: dict[Variable, Node], same_size: bool
+    update: Node,
+    variable: Variable,
+    stored: dict[Variable, Node],
+    writers: dict[Variable, Node],
+    same_size: bool,
 ) -> Trained | None:
     waiting = deque(value for value in update.inputs if value is not variable.value)
     seen: set[Value] = set()
@@ -73,6 +86,8 @@ def _nearest(
             added = _added(stored[value.variable], variable)
             if added is not None:
                 return Trained(variable, added, (value,), value.dtype)
+        if value.variable is not None and value.variable in writers:
+            waiting.extend(each for each in writers[value.variable].inputs if each is not variable.value)
         node = value.node
         if node is None:
             continue

@@ -16,7 +16,7 @@ from tensorflow.python.framework import tensor_util
 from tremula.frontends.tensorflow.capture.attributes import Attributes, dtype_name, facts_of
 from tremula.frontends.tensorflow.capture.composites import Composites
 from tremula.frontends.tensorflow.capture.layers import LayerTree, scope_of
-from tremula.frontends.tensorflow.capture.nodes import Block, Node, Value
+from tremula.frontends.tensorflow.capture.nodes import Block, Node, Value, has_effect
 from tremula.frontends.tensorflow.capture.tensor_lists import list_shape
 from tremula.frontends.tensorflow.capture.trips import Counters
 from tremula.frontends.tensorflow.capture.variables import Variables
@@ -299,16 +299,6 @@ def live(nodes: Iterable[Node], outputs: Iterable[Value]) -> list[Node]:
     for value in {value for node in listed for value in (*node.inputs, *node.outputs)}:
         value.users = [user for user in value.users if user in needed]
     return [node for node in listed if node in needed]
-
-
-def has_effect(node: Node) -> bool:
-    """Whether a node does something beside its results: it changes a variable, or gives values to the host."""
-    kind = node.type
-    if node.facts.get("feed") == "outfeed":
-        return True
-    if kind.startswith(("Assign", "Resource")) and not kind.startswith("ResourceGather"):
-        return any(value.variable is not None for value in node.inputs)
-    return kind in ("Assert", "Print", "PrintV2", "PyFunc", "EagerPyFunc") or kind.startswith("QueueEnqueue")
 
 
 def _ipu(op: Any, attributes: Any, otherwise: int | None) -> int | None:
