@@ -43,9 +43,7 @@ _PHASES = {
     pipeline_facts.UPDATE: Phase.UPDATE,
 }
 #: ops whose content may be known before the program runs
-_FOLDED = frozenset(
-    {"Const", "Shape", "ShapeN", "Size", "Rank", "Range", "Pack", "ConcatV2", "Cast", "Fill", "StridedSlice"}
-)
+_FOLDED = frozenset({"Const", "Shape", "ShapeN", "Size", "Rank", "Range", "Pack", "ConcatV2", "Cast", "Fill"})
 #: arithmetic on sizes and exponents
 _ARITHMETIC = {"Sub": np.subtract, "AddV2": np.add, "Mul": np.multiply}
 
@@ -163,7 +161,27 @@ class Reader:
             if every is not None and case == 0:
                 inner.phase = Phase.UPDATE
             results.append(self.read(graph, given[1:], inner))
-        return results[0]
+        if every is not None:
+            return results[0]
+        return [self._end_of_branch(name, cases, around) for cases in zip(*results, strict=True)]
+
+    def _end_of_branch(self, branch: str, cases: Sequence[Value], around: Surroundings) -> Value:
+        """A result of a branch: that of any of its cases."""
+        first = cases[0]
+        if all(case is first for case in cases) or any(case.variable is not None for case in cases):
+            return first
+        # a case that keeps nothing for the gradient says nothing about the result
+        listed = sorted(cases, key=lambda case: case.node is not None and case.node.type == "OptionalNone")
+        name = self._unique(f"{branch}/end")
+        node = Node(name, "Merge", listed, [], {}, {}, module=_module(listed), block=around.block)
+        node.stage, node.ipu = around.stage, around.ipu
+        if around.phase is not None:
+            self.marked[node] = around.phase
+        node.outputs.append(Value(name, listed[0].shape, listed[0].dtype, node))
+        for value in listed:
+            value.users.append(node)
+        self.nodes.append(node)
+        return node.output
 
     def _inside(self, op: Any, around: Surroundings, block: Block | None, loop: str) -> Surroundings:
         attributes = op.node_def.attr
@@ -301,6 +319,11 @@ def live(nodes: Iterable[Node], outputs: Iterable[Value]) -> list[Node]:
     return [node for node in listed if node in needed]
 
 
+def _module(values: Sequence[Value]) -> str:
+    """The layer of the first of some values that an op makes."""
+    return next((value.node.module for value in values if value.node is not None), "")
+
+
 def _ipu(op: Any, attributes: Any, otherwise: int | None) -> int | None:
     if SHARDING not in attributes:
         return otherwise
@@ -339,6 +362,8 @@ def _known(op: Any, tensor: Any, given: list[Value]) -> Any:
     """The content of a small result, if it does not depend on data."""
     if op.type == "Identity" and given[0].constant is not None:
         return given[0].constant
+    if op.type == "StridedSlice":
+        return _sliced(op, [value.constant for value in given])
     if op.type in _ARITHMETIC:
         one, other = given[0].constant, given[1].constant
         return None if one is None or other is None else _ARITHMETIC[op.type](one, other)
@@ -349,3 +374,17 @@ def _known(op: Any, tensor: Any, given: list[Value]) -> Any:
         return None
     value = tensor_util.constant_value(tensor)
     return None if value is None else np.asarray(value)
+
+
+def _sliced(op: Any, known: Sequence[Any]) -> Any:
+    """A slice of a known list, such as one size of a shape."""
+    values, begin, end, strides = known
+    if any(each is None for each in known) or values.ndim != 1 or begin.size != 1:
+        return None
+    if op.get_attr("ellipsis_mask") or op.get_attr("new_axis_mask"):
+        return None
+    first = None if op.get_attr("begin_mask") & 1 else int(begin.item())
+    if op.get_attr("shrink_axis_mask") & 1:
+        return values[first or 0]
+    last = None if op.get_attr("end_mask") & 1 else int(end.item())
+    return values[first : last : int(strides.item())]
