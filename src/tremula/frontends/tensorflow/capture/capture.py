@@ -12,8 +12,9 @@ import numpy as np
 from tremula.frontends.tensorflow.capture import gradients, loops, phases
 from tremula.frontends.tensorflow.capture.captured import Captured
 from tremula.frontends.tensorflow.capture.layers import LayerTree
+from tremula.frontends.tensorflow.capture.live import live
 from tremula.frontends.tensorflow.capture.nodes import Node, Value
-from tremula.frontends.tensorflow.capture.reader import Reader, Surroundings, live
+from tremula.frontends.tensorflow.capture.reader import Reader, Surroundings
 from tremula.frontends.tensorflow.capture.variables import Variables
 
 #: the op that takes an element of a feed; all feeds become one of these

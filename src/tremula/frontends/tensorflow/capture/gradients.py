@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tremula.frontends.tensorflow.capture.nodes import Node, Value, Variable, has_effect
+from tremula.frontends.tensorflow.capture.live import has_effect
+from tremula.frontends.tensorflow.capture.nodes import Node, Value, Variable
 from tremula.program.op import Phase
 
 

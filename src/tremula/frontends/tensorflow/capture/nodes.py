@@ -110,16 +110,6 @@ class Node:
         return self.attributes.get(name, default)
 
 
-def has_effect(node: Node) -> bool:
-    """Whether a node does something beside its results: it changes a variable, or gives values to the host."""
-    kind = node.type
-    if node.facts.get("feed") == "outfeed":
-        return True
-    if kind.startswith(("Assign", "Resource")) and not kind.startswith("ResourceGather"):
-        return any(value.variable is not None for value in node.inputs)
-    return kind in ("Assert", "Print", "PrintV2", "PyFunc", "EagerPyFunc") or kind.startswith("QueueEnqueue")
-
-
 def constant(values: Any) -> NDArray[Any]:
     """Known content of a value."""
     return np.asarray(values)

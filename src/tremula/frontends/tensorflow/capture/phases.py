@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tremula.frontends.tensorflow.capture.live import has_effect
 from tremula.frontends.tensorflow.capture.loops import LoopCounts
-from tremula.frontends.tensorflow.capture.nodes import Node, Value, has_effect
+from tremula.frontends.tensorflow.capture.nodes import Node, Value
 from tremula.program.op import Phase
 
 #: ops that make room for results; the gradient of a loop makes some for its forward pass to fill

@@ -1,22 +1,21 @@
 """From a traced graph to nodes: functions, loops and branches are written in place.
 
-Nothing runs. Ops whose results nothing needs are left out, as the compiler leaves them out (`live`).
+Nothing runs. Ops whose results nothing needs are left out, as the compiler leaves them out (`live.py`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import tensorflow.compat.v2 as tf
-from tensorflow.python.framework import tensor_util
 
 from tremula.frontends.tensorflow.capture.attributes import Attributes, dtype_name, facts_of
 from tremula.frontends.tensorflow.capture.composites import Composites
+from tremula.frontends.tensorflow.capture.contents import known_content
 from tremula.frontends.tensorflow.capture.layers import LayerTree, scope_of
-from tremula.frontends.tensorflow.capture.nodes import Block, Node, Value, has_effect
+from tremula.frontends.tensorflow.capture.nodes import Block, Node, Value
 from tremula.frontends.tensorflow.capture.tensor_lists import list_shape
 from tremula.frontends.tensorflow.capture.trips import Counters
 from tremula.frontends.tensorflow.capture.variables import Variables
@@ -34,18 +33,12 @@ from tremula.frontends.tensorflow.sharding import get_sharding
 from tremula.frontends.tensorflow.user_lines import line_of
 from tremula.program.op import Phase, SourceLine
 
-#: elements up to which the content of a value is kept
-_SMALL = 64
 _PHASES = {
     pipeline_facts.FORWARD: Phase.FORWARD,
     pipeline_facts.BACKWARD: Phase.BACKWARD,
     pipeline_facts.ACCUMULATE: Phase.ACCUMULATE,
     pipeline_facts.UPDATE: Phase.UPDATE,
 }
-#: ops whose content may be known before the program runs
-_FOLDED = frozenset({"Const", "Shape", "ShapeN", "Size", "Rank", "Range", "Pack", "ConcatV2", "Cast", "Fill"})
-#: arithmetic on sizes and exponents
-_ARITHMETIC = {"Sub": np.subtract, "AddV2": np.add, "Mul": np.multiply}
 
 
 class Surroundings:
@@ -233,7 +226,7 @@ class Reader:
                 self._shape(op, node, tensor),
                 dtype_name(tensor.dtype) if tensor.dtype != tf.variant else _element_type(node),
                 node,
-                constant=_known(op, tensor, given),
+                constant=known_content(op, tensor, given),
             )
             node.outputs.append(value)
         for value in given:
@@ -303,22 +296,6 @@ def _traced(graph: Any, name: str) -> Any:
     return None
 
 
-def live(nodes: Iterable[Node], outputs: Iterable[Value]) -> list[Node]:
-    """The nodes that something depends on: results, variables, feeds. Values forget their other users."""
-    needed: set[Node] = set()
-    waiting = [value.node for value in outputs if value.node is not None]
-    listed = list(nodes)
-    waiting += [node for node in listed if has_effect(node)]
-    while waiting:
-        node = waiting.pop()
-        if node not in needed:
-            needed.add(node)
-            waiting += [value.node for value in node.inputs if value.node is not None]
-    for value in {value for node in listed for value in (*node.inputs, *node.outputs)}:
-        value.users = [user for user in value.users if user in needed]
-    return [node for node in listed if node in needed]
-
-
 def _module(values: Sequence[Value]) -> str:
     """The layer of the first of some values that an op makes."""
     return next((value.node.module for value in values if value.node is not None), "")
@@ -356,35 +333,3 @@ def _element_type(node: Node) -> str:
     if "element_dtype" in node.attributes:
         return str(node.attributes["element_dtype"])
     return node.inputs[0].dtype if node.inputs else "int32"
-
-
-def _known(op: Any, tensor: Any, given: list[Value]) -> Any:
-    """The content of a small result, if it does not depend on data."""
-    if op.type == "Identity" and given[0].constant is not None:
-        return given[0].constant
-    if op.type == "StridedSlice":
-        return _sliced(op, [value.constant for value in given])
-    if op.type in _ARITHMETIC:
-        one, other = given[0].constant, given[1].constant
-        return None if one is None or other is None else _ARITHMETIC[op.type](one, other)
-    if op.type not in _FOLDED or not (tensor.dtype.is_integer or op.type == "Const"):
-        return None
-    size = tensor.shape.num_elements()
-    if size is None or size > _SMALL or not tensor.dtype.is_numpy_compatible:
-        return None
-    value = tensor_util.constant_value(tensor)
-    return None if value is None else np.asarray(value)
-
-
-def _sliced(op: Any, known: Sequence[Any]) -> Any:
-    """A slice of a known list, such as one size of a shape."""
-    values, begin, end, strides = known
-    if any(each is None for each in known) or values.ndim != 1 or begin.size != 1:
-        return None
-    if op.get_attr("ellipsis_mask") or op.get_attr("new_axis_mask"):
-        return None
-    first = None if op.get_attr("begin_mask") & 1 else int(begin.item())
-    if op.get_attr("shrink_axis_mask") & 1:
-        return values[first or 0]
-    last = None if op.get_attr("end_mask") & 1 else int(end.item())
-    return values[first : last : int(strides.item())]
