@@ -50,7 +50,7 @@ class Estimated:
         batch = f"{setting['micro_batch']} x {setting['accumulation']} x {setting['device_iterations']}"
         ipus = f"{setting['replicas']} x {setting['stages']} {setting['execution']}"
         looks = self.found["operations"]
-        unknown = sum(each["count"] for each in looks if each["kind"] == "unknown") if looks else 0
+        unknown = sum(each["count"] for each in looks if each["kind"] in ("unknown", "unsupported"))
         kind = "training" if self.found["training"] else "inference"
         return (
             f"| `{name}` | {kind} | fits: {answer['fits']} | {1e3 * step:.3f} ms | {batch}; {ipus} | {unknown} "

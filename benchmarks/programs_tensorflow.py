@@ -167,7 +167,11 @@ def estimate_all(
     for number, program, checkout in chosen:
         name = f"{program.script} {program.arguments}".strip()
         with prepared(program, checkout, mnist) as (work, environment):
-            *_, command = program.commands()
+            *before, command = program.commands()
+            for each in before:  # leaves what the program loads
+                subprocess.run(
+                    each, cwd=work, env=environment, capture_output=True, timeout=program.limit, check=False
+                )
             # the interpreter, the script that brings data, and what follows
             at = len(_launcher(program.poprun))
             asked = [
