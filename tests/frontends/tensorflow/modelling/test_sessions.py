@@ -214,3 +214,15 @@ def test_advice_speaks_of_no_model() -> None:
     assert not any("model." in line for line in lines)
     for each in advice.advice:
         compile("\n".join(each.code), "advice", "exec")
+
+
+def test_a_batch_norm_has_no_unknown_sizes(capfd: Any) -> None:
+    def computation() -> Any:
+        x, ones = v1.random.uniform([2, 4, 4, 8]), v1.get_variable("ones", [8], use_resource=True)
+        normed = v1.nn.fused_batch_norm(x, ones, ones)[0]
+        return v1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(normed**2))
+
+    subject = session_program(lambda: computation)
+    assert subject.training
+    assert not read(subject).unknown_sizes
+    assert "not known" not in capfd.readouterr().err

@@ -40,6 +40,9 @@ _PHASES = {
     pipeline_facts.UPDATE: Phase.UPDATE,
 }
 
+#: the place of the result of a batch norm that holds nothing
+_RESERVED = 5
+
 
 class Surroundings:
     """What ops in the body of a function have from the op that runs it."""
@@ -253,7 +256,9 @@ class Reader:
             guessed = _like_input(node, tensor)
             if guessed is not None:
                 return guessed
-            self.unknown_sizes.append(node)
+            # room that a kernel of GPUs may want for its gradient: there is none on the device
+            if op.type != "FusedBatchNormV3" or tensor.value_index != _RESERVED:
+                self.unknown_sizes.append(node)
         return _shape(tensor)
 
     def _graphs(self, op: Any) -> list[Any]:
