@@ -1,14 +1,15 @@
 """Runs public TensorFlow programs for IPUs, unchanged, on the installed package and tabulates the result.
 
     python benchmarks/programs_tensorflow.py --mnist FOLDER [--examples FOLDER] [--labs FOLDER] [--tutorials1 FOLDER]
-        [--cosmoflow30 FOLDER] [--cosmoflow25 FOLDER] [--page PAGE]
+        [--cosmoflow30 FOLDER] [--cosmoflow25 FOLDER] [--page PAGE] [--estimate]
 
 --examples is the `tutorials` folder of a checkout of the vendor's examples, --labs a checkout of the workshop
 happidence1/IPU-Training, --tutorials1 a checkout of the vendor's tutorials, branch sdk-release-2.5, for those of
 TensorFlow 1. The CosmoFlow folders are `ai_for_simulation/cosmoflow/tensorflow1` of tag v3.0.0 of the examples and
 `code_examples/tensorflow/cosmoflow` of tag v2.5.0. Programs for TensorFlow 1 get TREMULA_TENSORFLOW=1. --mnist is a
 folder with the four files of MNIST. Each program is copied to a scratch folder and runs there with a home of its own,
-data in place of downloads (program_aids/keras_data.py) and a time limit.
+data in place of downloads (program_aids/keras_data.py) and a time limit. With --estimate, no program runs to its end:
+`tremula estimate run` answers for the first program that each compiles (program_estimates.py).
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+from program_estimates import estimate_head, estimated
 
 from programs import ENDED, NOTES, stop
 
@@ -87,23 +91,35 @@ def _python(script: str) -> list[str]:
     return [sys.executable, str(HERE / "program_aids" / "keras_data.py"), script]
 
 
-def run(
-    program: Program, checkout: pathlib.Path, mnist: pathlib.Path, log: pathlib.Path
-) -> tuple[str, float]:
-    """Run one program in a scratch copy; how it ended and how long it took."""
+@contextmanager
+def prepared(
+    program: Program, checkout: pathlib.Path, mnist: pathlib.Path
+) -> Iterator[tuple[pathlib.Path, dict[str, str]]]:
+    """A scratch copy of the folder of a program, and the environment to run it in."""
     with tempfile.TemporaryDirectory(prefix="program-", ignore_cleanup_errors=True) as folder:
         scratch = pathlib.Path(folder)
         script = pathlib.Path(program.script)
         work = scratch / (script.parent.name or "program")
         shutil.copytree((checkout / script).parent, work)
-        environment = os.environ | {
-            "HOME": str(scratch),
-            "TREMULA_MNIST": str(mnist),
-            "TREMULA_STATE_DIR": str(scratch / "state"),
-            "MPLBACKEND": "Agg",
-            "TREMULA_TENSORFLOW": "1" if program.source in TENSORFLOW_1 else "2",
-            "TF_CPP_MIN_LOG_LEVEL": "2",
-        }
+        yield (
+            work,
+            os.environ
+            | {
+                "HOME": str(scratch),
+                "TREMULA_MNIST": str(mnist),
+                "TREMULA_STATE_DIR": str(scratch / "state"),
+                "MPLBACKEND": "Agg",
+                "TREMULA_TENSORFLOW": "1" if program.source in TENSORFLOW_1 else "2",
+                "TF_CPP_MIN_LOG_LEVEL": "2",
+            },
+        )
+
+
+def run(
+    program: Program, checkout: pathlib.Path, mnist: pathlib.Path, log: pathlib.Path
+) -> tuple[str, float]:
+    """Run one program in a scratch copy; how it ended and how long it took."""
+    with prepared(program, checkout, mnist) as (work, environment):
         started = time.monotonic()
         code: int | None = 0
         with open(log, "wb") as output:
@@ -137,6 +153,43 @@ def table(outcomes: list[tuple[Program, str, float]]) -> Iterator[str]:
         yield f"| `{name}` | {result.replace('|', '/')} | {seconds:.0f} |"
 
 
+def log_of(logs: pathlib.Path, number: int, program: Program) -> pathlib.Path:
+    """The file for what a program prints."""
+    return logs / f"{number:02}-{pathlib.Path(program.script).stem}.log"
+
+
+def estimate_all(
+    chosen: list[tuple[int, Program, pathlib.Path]], mnist: pathlib.Path, logs: pathlib.Path
+) -> int:
+    """Tabulate what `tremula estimate run` says of programs; 0 if every one without a known reason is answered."""
+    print("\n".join(estimate_head()))
+    answered = True
+    for number, program, checkout in chosen:
+        name = f"{program.script} {program.arguments}".strip()
+        with prepared(program, checkout, mnist) as (work, environment):
+            *before, command = program.commands()
+            for each in before:  # leaves what the program loads
+                subprocess.run(
+                    each, cwd=work, env=environment, capture_output=True, timeout=program.limit, check=False
+                )
+            # the interpreter, the script that brings data, and what follows
+            at = len(_launcher(program.poprun))
+            asked = [
+                *command[:at],
+                sys.executable,
+                "-m",
+                "tremula.cli",
+                "estimate",
+                "--json",
+                "run",
+                *command[at + 1 :],
+            ]
+            found = estimated(asked, work, environment, log_of(logs, number, program), program.limit)
+        answered &= found.answered or bool(program.reason)
+        print(found.row(f"poprun {program.poprun} {name}" if program.poprun else name), flush=True)
+    return 0 if answered else 1
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the list; exit code 0 if every program without a known reason ran to the end."""
     parser = argparse.ArgumentParser(
@@ -152,18 +205,23 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="only programs whose path contains this")
     parser.add_argument("--logs", type=pathlib.Path, default=pathlib.Path("program-logs"))
     parser.add_argument("--page", type=pathlib.Path, help="write the table to this Markdown file")
+    parser.add_argument("--estimate", action="store_true", help="tabulate estimates instead of running")
     options = parser.parse_args(arguments)
     folders = {source: getattr(options, source) for source in ("examples", "labs", *TENSORFLOW_1)}
     options.logs.mkdir(parents=True, exist_ok=True)
     listed = tomllib.loads((HERE / "programs_tensorflow.toml").read_text())
     programs = [Program(source, **entry) for source, entries in listed.items() for entry in entries]
+    chosen = [
+        (number, program, folders[program.source].resolve())
+        for number, program in enumerate(programs)
+        if folders[program.source] is not None and options.only in program.script
+    ]
+    if options.estimate:
+        return estimate_all(chosen, options.mnist.resolve(), options.logs)
     outcomes = []
-    for number, program in enumerate(programs):
-        checkout = folders[program.source]
-        if checkout is None or options.only not in program.script:
-            continue
-        log = options.logs / f"{number:02}-{pathlib.Path(program.script).stem}.log"
-        result, seconds = run(program, checkout.resolve(), options.mnist.resolve(), log)
+    for number, program, checkout in chosen:
+        log = log_of(options.logs, number, program)
+        result, seconds = run(program, checkout, options.mnist.resolve(), log)
         outcomes.append((program, result, seconds))
         print(f"{program.script} {program.arguments}: {result} ({seconds:.0f} s)", flush=True)
     ended = sum(result == ENDED for _, result, _ in outcomes)

@@ -25,7 +25,7 @@ _SLOW = 6.0
 _MANY_STEPS = 32
 #: cycles of a superstep below which what it costs in any case is most of it
 _SMALL_STEP = 3000
-_NUMBER = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.|$)")
+_NUMBER = re.compile(r"(?<=[./])\d+(?=[./]|$)|^\d+(?=[./]|$)")
 
 _REMEDIES = {
     "unknown": "its figure is one pass over what it reads and writes; measure it if it matters",

@@ -18,6 +18,7 @@ from tremula.formatting import plain
 from tremula.hardware.chip import Chip
 from tremula.hardware.system import System
 from tremula.memory.fit import MemoryReport, memory_report
+from tremula.module_paths import parts
 from tremula.plan.constants import FITTED, Constants
 from tremula.plan.cost import Cost
 from tremula.plan.planner import Planner
@@ -62,7 +63,7 @@ class OpTime:
     @property
     def path(self) -> str:
         """The user's modules and the op's name; outside modules, the user's name scopes."""
-        around = self.module.split(".") if self.module else self.scope
+        around = parts(self.module) if self.module else self.scope
         return "/".join((*around, self.name))
 
 

@@ -18,6 +18,7 @@ from tremula.memory.code import code_bytes, spread_code
 from tremula.memory.liveness import Liveness, liveness
 from tremula.memory.report import Contributor, IpuMemory, Peak
 from tremula.memory.tiles import Tiles, laid_out, same
+from tremula.module_paths import parts
 from tremula.plan.cost import Cost
 from tremula.plan.planner import Planner
 from tremula.program.op import Op
@@ -254,7 +255,7 @@ def _ipu_memory(
 
 def modules_of(item: Op | Tensor) -> tuple[str, ...]:
     """The user's modules around an op or a tensor, outermost first; without any, the user's name scopes."""
-    return tuple(item.module.split(".")) if item.module else item.scope
+    return tuple(parts(item.module)) if item.module else item.scope
 
 
 def _padded(on_tiles: Tiles, tiles: int) -> Tiles:

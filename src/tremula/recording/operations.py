@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tremula.estimate.estimate import Estimate, OpTime
+from tremula.module_paths import first_parts, shared
 from tremula.plan.cost import Cost
 from tremula.profile.model import Op, Plan, Superstep
 from tremula.profile.schema import TABLES
@@ -60,7 +61,7 @@ class Operations:
 _KEYS: tuple[Callable[[OpTime], _Key], ...] = (
     lambda op: (op.phase, op.ipu, op.stage, op.module, op.target),
     lambda op: (op.phase, op.ipu, op.stage, op.module),
-    lambda op: (op.phase, op.ipu, op.stage, ".".join(op.module.split(".")[:2])),
+    lambda op: (op.phase, op.ipu, op.stage, first_parts(op.module, 2)),
     lambda op: (op.phase, op.ipu, op.stage),
 )
 
@@ -130,7 +131,7 @@ def _added(one: Op, other: Op) -> Op:
         one,
         name=f"{one.merged + other.merged} ops of {one.module or 'no module'}",
         target=one.target if same else "several",
-        module=one.module if one.module == other.module else _shared(one.module, other.module),
+        module=one.module if one.module == other.module else shared(one.module, other.module),
         runs=one.runs + other.runs,
         merged=one.merged + other.merged,
         compute_cycles=one.compute_cycles + other.compute_cycles,
@@ -140,13 +141,3 @@ def _added(one: Op, other: Op) -> Op:
         temporary_bytes=max(one.temporary_bytes, other.temporary_bytes),
         unknown=max(one.unknown, other.unknown),
     )
-
-
-def _shared(one: str, other: str) -> str:
-    """The innermost module that holds both."""
-    common = []
-    for mine, theirs in zip(one.split("."), other.split("."), strict=False):
-        if mine != theirs:
-            break
-        common.append(mine)
-    return ".".join(common)

@@ -12,6 +12,7 @@ from tremula.errors import Error
 from tremula.estimate.estimate import Estimate, estimate
 from tremula.hardware.chip import Chip
 from tremula.hardware.system import System
+from tremula.module_paths import is_inside
 from tremula.plan.planner import Planner
 from tremula.program.loops import Loops
 from tremula.program.op import Phase
@@ -205,7 +206,7 @@ def checkpoint_tensors(program: Program, modules: Sequence[str]) -> frozenset[st
     for number in program.of_phase(Phase.FORWARD):
         op = program.ops[number]
         for module in modules:
-            if op.outputs and (op.module == module or op.module.startswith(f"{module}.")):
+            if op.outputs and is_inside(op.module, module):
                 tensor = program.tensors[op.outputs[0]]
                 last[module] = program.tensors[tensor.storage].name
     missing = [module for module in modules if module not in last]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.module_paths import parts
 from tremula.profile import Profile
 from tremula.profile.model import Op
 from tremula.profile.reader import children
@@ -151,7 +152,7 @@ def _modules(profile: Profile) -> list[list[Any]]:
     """
     totals: dict[tuple[str, ...], list[float]] = {}
     for op in profile.ops:
-        path = tuple(op.module[:_MAX_NAME].split(".")[:20]) if op.module else ("(outside modules)",)
+        path = tuple(parts(op.module[:_MAX_NAME])[:20]) if op.module else ("(outside modules)",)
         column = {"forward": 0, "backward": 1}.get(op.phase, 2)
         for depth in range(len(path) + 1):
             total = totals.setdefault(path[:depth], [0.0, 0.0, 0.0, 0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tremula.formatting import counted, duration
+from tremula.module_paths import first_parts
 from tremula.profile import Profile
 from tremula.profile.model import Advice
 from tremula.step_parts import part_title
@@ -72,7 +73,7 @@ def _time(profile: Profile) -> list[str]:
     ]
     modules: dict[str, float] = {}
     for op in profile.ops:
-        name = op.module.partition(".")[0] or "outside modules"
+        name = first_parts(op.module, 1) or "outside modules"
         modules[name] = modules.get(name, 0.0) + op.cycles
     if len(modules) > 1:
         lines.append(f"Of the work of all ops: {_largest(modules)}.")

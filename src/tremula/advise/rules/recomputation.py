@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from tremula.advise.advice import CLOSE, Change, edited
 from tremula.estimate.estimate import Estimate
+from tremula.module_paths import around, first_parts, is_inside, parts
 from tremula.program.op import Phase
 from tremula.study.case import Case, Study
 
@@ -89,19 +90,21 @@ def _layers(study: Study, case: Case, found: Estimate) -> list[str]:
             for path in dict.fromkeys(paths)
             if study.subject.gives_one_tensor(path)
             and _begins_once(path, once)
-            and not any(f"{module}.".startswith(f"{path}.") for module in late)
+            and not any(is_inside(module, path) for module in late)
         ]
 
-    modules = [op.module.split(".") for op in forward if op.module]
+    modules = {op.module: parts(op.module) for op in forward if op.module}
     listed = usable(
-        ".".join(parts[: 1 + next(at for at, part in enumerate(parts) if part.isdigit())])
-        for parts in modules
-        if any(part.isdigit() for part in parts)
+        first_parts(module, 1 + next(at for at, name in enumerate(names) if name.isdigit()))
+        for module, names in modules.items()
+        if any(name.isdigit() for name in names)
     )
     if len(listed) >= _FEWEST:
         return listed
     for depth in range(1, 5):
-        found_layers = usable(".".join(parts[:depth]) for parts in modules if len(parts) >= depth)
+        found_layers = usable(
+            first_parts(module, depth) for module, names in modules.items() if len(names) >= depth
+        )
         if len(found_layers) >= _FEWEST:
             return found_layers
     return listed
@@ -109,4 +112,4 @@ def _layers(study: Study, case: Case, found: Estimate) -> list[str]:
 
 def _begins_once(path: str, once: set[str]) -> bool:
     """Whether the module at `path`, or the one around it that may begin at the same op, is known to be called once."""
-    return path in once or path.rpartition(".")[0] in once
+    return path in once or around(path) in once

@@ -48,7 +48,8 @@ def compile(computation: Callable[..., Any], inputs: Sequence[Any] | None = None
     if tf.executing_eagerly():
         results = tf.function(program, autograph=False)(*arguments)
     else:
-        results, operation = _call(program, arguments, found, getattr(computation, "__name__", "computation"))
+        name = getattr(computation, "__name__", "<")
+        results, operation = _call(program, arguments, found, "computation" if name.startswith("<") else name)
     if not found["placed"]:
         raise Exception(
             "A computation has been compiled, but it is not placed on an IPU. Put it into the scope of a device:\n"

@@ -13,6 +13,7 @@ from typing import Any
 
 from tremula.estimate.estimate import Estimate
 from tremula.formatting import counted
+from tremula.module_paths import first_parts, parts
 from tremula.program.op import Phase
 from tremula.program.stages import pipeline_stages
 from tremula.program.variant import StageStart
@@ -194,12 +195,11 @@ def layers_per_ipu(found: Estimate) -> list[int] | None:
     sizes: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for number in program.of_phase(Phase.FORWARD):
         op = program.ops[number]
-        parts = op.module.split(".")
-        for at, part in enumerate(parts):
-            if part.isdigit():
-                owner = ".".join(parts[:at])
-                ipus[owner][int(part)].add(op.ipu)
-                sizes[owner][int(part)] += 1
+        for at, name in enumerate(parts(op.module)):
+            if name.isdigit():
+                owner = first_parts(op.module, at)
+                ipus[owner][int(name)].add(op.ipu)
+                sizes[owner][int(name)] += 1
     equal = [
         owner
         for owner, ops in sizes.items()

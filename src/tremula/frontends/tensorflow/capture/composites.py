@@ -39,7 +39,16 @@ class Composites:
             for prefix in ("gradient_tape/", "gradients/"):
                 _, found, below = name.partition(prefix)
                 if found:
-                    return next((scope for scope in self._described if below.startswith(scope)), None)
+                    return self._around(below)
+        return None
+
+    def _around(self, name: str) -> str | None:
+        """The scope of the outermost layer that a name lies below."""
+        end = name.find("/")
+        while end >= 0:
+            if name[: end + 1] in self._described:
+                return name[: end + 1]
+            end = name.find("/", end + 1)
         return None
 
     def add(self, node: Node, scope: str) -> None:
@@ -67,7 +76,8 @@ class Composites:
             other = groups.get((scope, Phase.BACKWARD if phase is Phase.FORWARD else Phase.FORWARD), [])
             made = self._merged(scope, phase, group, {*group, *other}, kept, forward.get(scope))
             forward.setdefault(scope, made)
-            position[made] = position[group[-1]]
+            # as soon as what it needs is there: parts that only its gradient uses may come much later
+            position[made] = position[group[0]]
             merged.append(made)
         return _sorted(merged, position)
 
@@ -115,8 +125,9 @@ class Composites:
             described,
             {},
             phase,
-            first.module,
-            next((node.source for node in group if node.source is not None), None),
+            (forward or first).module,
+            (forward.source if forward is not None else None)
+            or next((node.source for node in group if node.source is not None), None),
             first.stage,
             first.ipu,
             _outermost(group),

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tremula.frontends.tensorflow.capture.live import has_effect
 from tremula.frontends.tensorflow.capture.loops import LoopCounts
-from tremula.frontends.tensorflow.capture.nodes import Node
+from tremula.frontends.tensorflow.capture.nodes import Node, Value
 from tremula.program.op import Phase
 
 #: ops that make room for results; the gradient of a loop makes some for its forward pass to fill
@@ -20,14 +21,19 @@ _ORDER = {phase: place for place, phase in enumerate(Phase)}
 
 def assign(nodes: Sequence[Node], marked: Mapping[Node, Phase]) -> None:
     """Set the phases of nodes, in the order in which they run."""
+    #: variables that the update has written: what reads one later belongs to the update too
+    written: set[Value] = set()
     for node in nodes:
         phase = marked.get(node) if node.type not in _EMPTY else Phase.FORWARD
         if phase is None:
             before = max(
                 (_ORDER[value.node.phase] for value in node.inputs if value.node is not None), default=0
             )
-            phase = Phase.FORWARD if before == 0 else Phase.UPDATE
+            late = any(value in written for value in node.inputs)
+            phase = Phase.FORWARD if before == 0 and not late else Phase.UPDATE
         node.phase = phase
+        if phase is Phase.UPDATE and has_effect(node):
+            written.update(value for value in node.inputs if value.variable is not None)
     _pull_to_update(nodes, marked)
 
 

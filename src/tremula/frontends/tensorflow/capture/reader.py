@@ -1,26 +1,26 @@
 """From a traced graph to nodes: functions, loops and branches are written in place.
 
-Nothing runs. Ops whose results nothing needs are left out, as the compiler leaves them out (`live`).
+Nothing runs. Ops whose results nothing needs are left out, as the compiler leaves them out (`live.py`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import tensorflow.compat.v2 as tf
-from tensorflow.python.framework import tensor_util
 
 from tremula.frontends.tensorflow.capture.attributes import Attributes, dtype_name, facts_of
 from tremula.frontends.tensorflow.capture.composites import Composites
+from tremula.frontends.tensorflow.capture.contents import known_content
 from tremula.frontends.tensorflow.capture.layers import LayerTree, scope_of
 from tremula.frontends.tensorflow.capture.nodes import Block, Node, Value
 from tremula.frontends.tensorflow.capture.tensor_lists import list_shape
 from tremula.frontends.tensorflow.capture.trips import Counters
 from tremula.frontends.tensorflow.capture.variables import Variables
 from tremula.frontends.tensorflow.pipeline import facts as pipeline_facts
+from tremula.frontends.tensorflow.pipeline.checks import ALL_DEVICES
 from tremula.frontends.tensorflow.replicas.analysis import (
     BRANCHES,
     CALLS,
@@ -33,22 +33,15 @@ from tremula.frontends.tensorflow.sharding import get_sharding
 from tremula.frontends.tensorflow.user_lines import line_of
 from tremula.program.op import Phase, SourceLine
 
-#: elements up to which the content of a value is kept
-_SMALL = 64
 _PHASES = {
     pipeline_facts.FORWARD: Phase.FORWARD,
     pipeline_facts.BACKWARD: Phase.BACKWARD,
     pipeline_facts.ACCUMULATE: Phase.ACCUMULATE,
     pipeline_facts.UPDATE: Phase.UPDATE,
 }
-#: ops whose content may be known before the program runs
-_FOLDED = frozenset(
-    {"Const", "Shape", "ShapeN", "Size", "Rank", "Range", "Pack", "ConcatV2", "Cast", "Fill", "StridedSlice"}
-)
-#: ops with a result that has no meaning on the device: what a kernel of the host keeps for its gradient
-_OF_NO_SIZE = frozenset({"FusedBatchNormV3"})
-#: arithmetic on sizes and exponents
-_ARITHMETIC = {"Sub": np.subtract, "AddV2": np.add, "Mul": np.multiply}
+
+#: the place of the result of a batch norm that holds nothing
+_RESERVED = 5
 
 
 class Surroundings:
@@ -84,7 +77,9 @@ class Reader:
         self._layers, self._variables = layers, variables
         self._analysis = Analysis()
         self._taken: dict[str, int] = {}
-        self._lines: dict[Any, SourceLine | None] = {}
+        self._lines: dict[str, SourceLine] = {}
+        #: names of ops: a scope with such a name is the op's own, such as that of the shape of a reshape
+        self._named: set[str] = set()
         self.nodes: list[Node] = []
         #: the phase that marks in the graph say; what has none gets it from what it depends on
         self.marked: dict[Node, Phase] = {}
@@ -106,7 +101,9 @@ class Reader:
             around: where it is run.
         """
         values: dict[Any, Value] = dict(zip((t.ref() for t in graph.inputs), inputs, strict=True))
-        for op in _in_order(graph):
+        ordered = list(_in_order(graph))
+        self._named.update(op.name.removeprefix(around.loop) for op in ordered)
+        for op in ordered:
             if op.type == "Placeholder" and op.outputs[0].ref() in values:
                 continue
             given = [values[tensor.ref()] for tensor in op.inputs]
@@ -163,7 +160,27 @@ class Reader:
             if every is not None and case == 0:
                 inner.phase = Phase.UPDATE
             results.append(self.read(graph, given[1:], inner))
-        return results[0]
+        if every is not None:
+            return results[0]
+        return [self._end_of_branch(name, cases, around) for cases in zip(*results, strict=True)]
+
+    def _end_of_branch(self, branch: str, cases: Sequence[Value], around: Surroundings) -> Value:
+        """A result of a branch: that of any of its cases."""
+        first = cases[0]
+        if all(case is first for case in cases) or any(case.variable is not None for case in cases):
+            return first
+        # a case that keeps nothing for the gradient says nothing about the result
+        listed = sorted(cases, key=lambda case: case.node is not None and case.node.type == "OptionalNone")
+        name = self._unique(f"{branch}/end")
+        node = Node(name, "Merge", listed, [], {}, {}, module=_module(listed), block=around.block)
+        node.stage, node.ipu = around.stage, around.ipu
+        if around.phase is not None:
+            self.marked[node] = around.phase
+        node.outputs.append(Value(name, listed[0].shape, listed[0].dtype, node))
+        for value in listed:
+            value.users.append(node)
+        self.nodes.append(node)
+        return node.output
 
     def _inside(self, op: Any, around: Surroundings, block: Block | None, loop: str) -> Surroundings:
         attributes = op.node_def.attr
@@ -200,6 +217,8 @@ class Reader:
                 self.options.update(json.loads(found[key]))
         name = self._unique(op.name)
         scope, gradient = scope_of(op.name, around.loop)
+        while scope and "/".join(scope) in self._named:
+            scope.pop()
         module, line = self._layer(scope, around)
         node = Node(
             name,
@@ -227,7 +246,7 @@ class Reader:
                 self._shape(op, node, tensor),
                 dtype_name(tensor.dtype) if tensor.dtype != tf.variant else _element_type(node),
                 node,
-                constant=_known(op, tensor, given),
+                constant=known_content(op, tensor, given),
             )
             node.outputs.append(value)
         for value in given:
@@ -236,8 +255,10 @@ class Reader:
         return node
 
     def _line(self, op: Any, module: str, backward: bool) -> SourceLine | None:
-        """The line of an op; a gradient has that of the ops of its layer."""
+        """The line of an op; a gradient has that of the ops of its layer, or of the layer around it."""
         if backward:
+            while module and module not in self._lines:
+                module = module.rpartition("/")[0]
             return self._lines.get(module)
         line = line_of(op)
         if line is not None:
@@ -252,7 +273,8 @@ class Reader:
             guessed = _like_input(node, tensor)
             if guessed is not None:
                 return guessed
-            if op.type not in _OF_NO_SIZE:
+            # room that a kernel of GPUs may want for its gradient: there is none on the device
+            if op.type != "FusedBatchNormV3" or tensor.value_index != _RESERVED:
                 self.unknown_sizes.append(node)
         return _shape(tensor)
 
@@ -296,37 +318,18 @@ def _traced(graph: Any, name: str) -> Any:
     return None
 
 
-def live(nodes: Iterable[Node], outputs: Iterable[Value]) -> list[Node]:
-    """The nodes that something depends on: results, variables, feeds. Values forget their other users."""
-    needed: set[Node] = set()
-    waiting = [value.node for value in outputs if value.node is not None]
-    listed = list(nodes)
-    waiting += [node for node in listed if has_effect(node)]
-    while waiting:
-        node = waiting.pop()
-        if node not in needed:
-            needed.add(node)
-            waiting += [value.node for value in node.inputs if value.node is not None]
-    for value in {value for node in listed for value in (*node.inputs, *node.outputs)}:
-        value.users = [user for user in value.users if user in needed]
-    return [node for node in listed if node in needed]
-
-
-def has_effect(node: Node) -> bool:
-    """Whether a node does something beside its results: it changes a variable, or gives values to the host."""
-    kind = node.type
-    if node.facts.get("feed") == "outfeed":
-        return True
-    if kind.startswith(("Assign", "Resource")) and not kind.startswith("ResourceGather"):
-        return any(value.variable is not None for value in node.inputs)
-    return kind in ("Assert", "Print", "PrintV2", "PyFunc", "EagerPyFunc") or kind.startswith("QueueEnqueue")
+def _module(values: Sequence[Value]) -> str:
+    """The layer of the first of some values that an op makes."""
+    return next((value.node.module for value in values if value.node is not None), "")
 
 
 def _ipu(op: Any, attributes: Any, otherwise: int | None) -> int | None:
     if SHARDING not in attributes:
         return otherwise
     found = get_sharding(op)
-    return found[0] if found else otherwise
+    if not found:
+        return otherwise
+    return None if found[0] == ALL_DEVICES else found[0]
 
 
 def _shape(tensor: Any) -> tuple[int, ...]:
@@ -352,21 +355,3 @@ def _element_type(node: Node) -> str:
     if "element_dtype" in node.attributes:
         return str(node.attributes["element_dtype"])
     return node.inputs[0].dtype if node.inputs else "int32"
-
-
-def _known(op: Any, tensor: Any, given: list[Value]) -> Any:
-    """The content of a small result, if it does not depend on data."""
-    if op.type == "Identity" and given[0].constant is not None:
-        return given[0].constant
-    if op.type == "InvertPermutation" and given[0].constant is not None:
-        return np.argsort(given[0].constant)  # the gradient of a transpose turns back with it
-    if op.type in _ARITHMETIC:
-        one, other = given[0].constant, given[1].constant
-        return None if one is None or other is None else _ARITHMETIC[op.type](one, other)
-    if op.type not in _FOLDED or not (tensor.dtype.is_integer or op.type == "Const"):
-        return None
-    size = tensor.shape.num_elements()
-    if size is None or size > _SMALL or not tensor.dtype.is_numpy_compatible:
-        return None
-    value = tensor_util.constant_value(tensor)
-    return None if value is None else np.asarray(value)

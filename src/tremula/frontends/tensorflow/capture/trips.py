@@ -7,7 +7,8 @@ compares counters with known bounds gives the count; of several conditions that 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,15 @@ from tremula.frontends.tensorflow.capture.nodes import Value
 _PASS_ON = frozenset({"Identity", "Cast"})
 _COMPARISONS = {"Less": 0, "LessEqual": 1, "NotEqual": 0}
 _TURNED = {"Greater": 0, "GreaterEqual": 1}
+#: for numbers that no iteration changes
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "Less": operator.lt,
+    "LessEqual": operator.le,
+    "Greater": operator.gt,
+    "GreaterEqual": operator.ge,
+    "Equal": operator.eq,
+    "NotEqual": operator.ne,
+}
 
 
 class Counters:
@@ -31,23 +41,34 @@ class Counters:
     def __init__(self, condition: Any, body: Any, start: Sequence[Value]) -> None:
         self._condition, self._body, self._start = condition, body, start
         self._places = {tensor.ref(): place for place, tensor in enumerate(condition.inputs)}
+        self._in_body = {tensor.ref(): place for place, tensor in enumerate(body.inputs)}
 
     def trips(self) -> int | None:
         """How often the body runs; None if that is not known."""
-        return self._bound(self._condition.outputs[0])
+        found = self._bound(self._condition.outputs[0])
+        return None if found is None or math.isinf(found) else int(found)
 
     def value_after(self, place: int, trips: int) -> np.ndarray[Any, Any] | None:
         """What a counter is after the loop; None if it is none."""
         first, step = self._first(place), self._step(place)
         return None if first is None or step is None else np.asarray(first + step * trips)
 
-    def _bound(self, tensor: Any) -> int | None:
+    def _bound(self, tensor: Any) -> float | None:
+        """How often a condition holds before it first fails; infinite if it always holds, None if not known."""
         op = tensor.op
         if op.type in _PASS_ON:
             return self._bound(op.inputs[0])
         if op.type == "LogicalAnd":
             known = [found for each in op.inputs if (found := self._bound(each)) is not None]
             return min(known, default=None)
+        if op.type == "LogicalOr":
+            # of `tf.range`: one side for steps up, one for steps down
+            sides = [self._bound(each) for each in op.inputs]
+            return None if None in sides else max(each for each in sides if each is not None)
+        if op.type in _COMPARE:
+            one, other = (self._known(each) for each in op.inputs)
+            if one is not None and other is not None:
+                return math.inf if _COMPARE[op.type](one, other) else 0
         if op.type in _COMPARISONS:
             return self._count(op.inputs[0], op.inputs[1], _COMPARISONS[op.type])
         if op.type in _TURNED:
@@ -70,7 +91,10 @@ class Counters:
 
     def _known(self, tensor: Any) -> float | None:
         """A bound: a constant, or a loop variable that no iteration changes."""
-        place = self._place(tensor)
+        return self._fixed(self._place(tensor), tensor)
+
+    def _fixed(self, place: int | None, tensor: Any) -> float | None:
+        """What a tensor is in all iterations: at `place` of the loop variables, or a constant."""
         if place is None:
             return _number(tensor_util.constant_value(tensor))
         return self._first(place) if _source(self._body, place) is self._body.inputs[place] else None
@@ -85,7 +109,7 @@ class Counters:
         one, other = (_behind(each) for each in made.op.inputs)
         for counter, added in ((one, other), (other, one)):
             if counter is self._body.inputs[place]:
-                return _number(tensor_util.constant_value(added))
+                return self._fixed(self._in_body.get(added.ref()), added)
         return None
 
 

@@ -98,7 +98,13 @@ class ModelCall:
 
     def compiled(self, program: Callable[[], Any]) -> Any:
         """The results of a program of the device, in the graph of the session."""
+
+        def named() -> Any:
+            return program()
+
+        # reports of the program name the user's function
+        named.__name__ = f"{getattr(self.model_fn, '__name__', 'model_fn')} ({self.mode})"
         with scopes.ipu_scope(self.ipus.device):
-            results = compiler.compile(program)
+            results = compiler.compile(named)
         variable_placement.move_variable_initialization_to_cpu()
         return results

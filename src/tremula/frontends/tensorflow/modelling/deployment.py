@@ -83,7 +83,7 @@ def _by_ipu(options: Mapping[str, Any]) -> dict[int, float]:
     found: dict[int, float] = {}
     mapping = options.get("device_mapping") or []
     for ipu, stage in zip(mapping, options.get("forward_options") or [], strict=False):
-        if isinstance(stage, Mapping) and isinstance(ipu, int):
+        if isinstance(stage, Mapping) and isinstance(ipu, int) and ipu >= 0:
             own = [each for each in stage.values() if isinstance(each, Mapping) and _PROPORTION in each]
             if own:
                 found[ipu] = _share(*own)

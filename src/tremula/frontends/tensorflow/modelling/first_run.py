@@ -5,7 +5,7 @@ A fault of the chip model is reported and never stops the program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tremula import log
@@ -15,7 +15,7 @@ from tremula.distributed import launch_environment
 from tremula.frontends.tensorflow import flags
 from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.dialect.device_words import KIND
-from tremula.frontends.tensorflow.modelling import questions
+from tremula.frontends.tensorflow.modelling import guesses, questions
 from tremula.settings.environment import env
 from tremula.telemetry.run_record import Entry
 
@@ -53,7 +53,7 @@ class FirstRun:
         subject: Callable[[], TensorFlowSubject],
         *,
         model: Any = None,
-        known: dict[int, Any] | None = None,
+        known: Mapping[int, Any] | None = None,
         options: dict[str, Any] | None = None,
         prefetch_depth: int | None = None,
     ) -> None:
@@ -110,6 +110,7 @@ class FirstRun:
         captured = capture(self._graph, model=self._model, known=self._known)
         if self._options:
             captured.options.update(self._options)
+        guesses.tell(captured, self._label)
         return captured
 
     def _modelled(self, captured: Captured) -> ModelledRun:

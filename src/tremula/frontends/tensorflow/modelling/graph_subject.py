@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tremula.errors import Error
@@ -9,6 +10,8 @@ from tremula.frontends.tensorflow.capture.capture import capture
 from tremula.frontends.tensorflow.capture.captured import Captured
 from tremula.frontends.tensorflow.capture.layers import LayerTree
 from tremula.frontends.tensorflow.config import active
+from tremula.frontends.tensorflow.dialect.session_code import SessionCode
+from tremula.frontends.tensorflow.modelling import guesses
 from tremula.frontends.tensorflow.modelling.first_run import FirstRun
 from tremula.frontends.tensorflow.modelling.subject import Parts, TensorFlowSubject
 from tremula.program.loops import Loops
@@ -28,6 +31,7 @@ def subject_of_graph(graph: Any, name: str, *, replicas: int = 1, known: Any = N
         known: values of arguments by position (`capture`).
     """
     first = capture(graph, known=known)
+    guesses.tell(first, name)
     own = [first]
 
     def read(micro_batch: int | None) -> Captured:
@@ -47,13 +51,16 @@ def subject_of_graph(graph: Any, name: str, *, replicas: int = 1, known: Any = N
             loops=Loops(counts.iterations, counts.accumulation, replicas),
             micro_batch=samples,
             layers=LayerTree(None),
+            dialect=SessionCode(training=first.training, options=first.options, ipus=_ipus(first)),
             optimizer=_optimizer(first),
             options=first.options,
         )
     )
 
 
-def first_run(graph: Any, name: str, replicas: int, entry: Entry) -> ModelledRun | None:
+def first_run(
+    graph: Any, name: str, replicas: int, entry: Entry, *, known: Mapping[int, Any] | None = None
+) -> ModelledRun | None:
     """What happens before a traced program runs for the first time (`FirstRun`).
 
     Args:
@@ -61,12 +68,18 @@ def first_run(graph: Any, name: str, replicas: int, entry: Entry) -> ModelledRun
         name: what the user calls it.
         replicas: of this process that run it.
         entry: of the program in the record of this run.
+        known: values of arguments by position (`capture`).
     """
 
     def subject() -> TensorFlowSubject:
-        return subject_of_graph(graph, name, replicas=replicas * active.process_count())
+        return subject_of_graph(graph, name, replicas=replicas * active.process_count(), known=known)
 
-    return FirstRun(graph, name, entry, replicas, subject).look()
+    return FirstRun(graph, name, entry, replicas, subject, known=known).look()
+
+
+def _ipus(captured: Captured) -> int:
+    """IPUs of one replica."""
+    return active.ipus_for_shards(1 + max((node.ipu or 0 for node in captured.nodes), default=0))
 
 
 def _optimizer(captured: Captured) -> str:

@@ -16,6 +16,7 @@ from tremula.frontends.tensorflow.capture import variants
 from tremula.frontends.tensorflow.capture.captured import Captured
 from tremula.frontends.tensorflow.capture.layers import LayerTree
 from tremula.frontends.tensorflow.dialect.advice_code import KerasCode
+from tremula.frontends.tensorflow.dialect.session_code import SessionCode
 from tremula.frontends.tensorflow.modelling.deployment import deployment_of
 from tremula.frontends.tensorflow.rules import placements
 from tremula.frontends.tensorflow.rules.lower import lower
@@ -59,7 +60,7 @@ class Parts:
     #: the layers of its Keras model, if it has one
     layers: LayerTree
     #: how changes are written
-    dialect: KerasCode = field(default_factory=KerasCode)
+    dialect: KerasCode | SessionCode = field(default_factory=KerasCode)
     #: with its constants, as text; empty in inference
     optimizer: str = ""
     #: of its pipeline and its accumulating optimizer, by name
@@ -99,8 +100,8 @@ class TensorFlowSubject:
         )
 
     @property
-    def dialect(self) -> KerasCode:
-        """How changes are written for Keras users."""
+    def dialect(self) -> KerasCode | SessionCode:
+        """How changes are written for its users."""
         return self.parts.dialect
 
     def captured(self, variant: Variant) -> CapturedVariant:

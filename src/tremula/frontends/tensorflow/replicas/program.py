@@ -77,7 +77,7 @@ class DeviceFunction:
         if executable_cache.wanted():
             executable_cache.program_ready(self.concrete(*args, **kwargs), self.replicas)
         if self._label is not None and self._entry is None:
-            self._look(self._label, self.concrete(*args, **kwargs).graph)
+            self._look(self._label, self.concrete(*args, **kwargs), args, kwargs)
         if not devices.require_device(self._ordinal):
             return _zeros(self.concrete(*args, **kwargs))
         started = perf_counter()
@@ -89,12 +89,19 @@ class DeviceFunction:
             devices.count_run(self._ordinal, seconds)
         return results
 
-    def _look(self, label: str, graph: Any) -> None:
+    def _look(self, label: str, concrete: Any, args: Any, kwargs: Any) -> None:
         """Answer questions about it, and let the chip model look at it, before it first runs."""
         from tremula.frontends.tensorflow.modelling.graph_subject import first_run
 
         self._entry = devices.wrapped(label)
-        self._modelled = first_run(graph, label, self.replicas, self._entry)
+        flat = concrete.function_type.unpack_inputs(concrete.function_type.bind(*args, **kwargs))
+        # counts of loops may be arguments
+        known = {
+            place: value.numpy()
+            for place, value in enumerate(flat)
+            if value.dtype.is_integer and value.shape.rank == 0 and hasattr(value, "numpy")
+        }
+        self._modelled = first_run(concrete.graph, label, self.replicas, self._entry, known=known)
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         replicas = self.replicas

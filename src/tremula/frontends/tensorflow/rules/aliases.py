@@ -55,7 +55,7 @@ def users_behind_aliases(value: Value, facts: GraphFacts) -> Iterator[Node | Non
                 yield user
                 continue
             for number, made in enumerate(user.outputs):
-                if _input(user, number) is current:
+                if _input(user, number) is current or user.type.endswith("Merge"):
                     if made in facts.kept:
                         yield None
                     waiting.append(made)

@@ -25,6 +25,7 @@ def own(nodes: Sequence[Node]) -> Places:
     of: dict[Node, tuple[int, int]] = {}
     last: tuple[int, int] = (0, 0)
     by_module: dict[str, tuple[int, int]] = {}
+    constants: list[Node] = []
     for node in nodes:
         if node.phase is not Phase.FORWARD:
             continue
@@ -34,7 +35,13 @@ def own(nodes: Sequence[Node]) -> Places:
             number = node.stage if node.stage is not None else numbers.setdefault(key, len(numbers))
             last = (ipu, number)
             by_module[node.module] = last
+        elif not node.inputs:
+            constants.append(node)
         of[node] = last
+    for node in constants:
+        # beside what uses them
+        users = [user for value in node.outputs for user in value.users if user in of]
+        of[node] = of[users[0]] if users else of[node]
     count = 1 + max((stage for _, stage in of.values()), default=0)
     _place_backward(nodes, of, by_module, last)
     return Places(of, count)

@@ -57,6 +57,8 @@ class _Building:
         self._owners = _owners(captured)
         #: what an update makes of one variable or its gradient, with the number of that variable
         self._made_of: dict[Value, int] = {}
+        self._trained = {each.variable for each in captured.trained}
+        self._totals = {total for each in captured.trained for total in each.totals}
 
     def result(self, samples: int, loops: Loops | None) -> Program:
         captured = self._captured
@@ -100,7 +102,7 @@ class _Building:
         )
 
     def _add_variable(self, variable: Variable) -> None:
-        number = self._add(variable.value, _role(variable, self._captured))
+        number = self._add(variable.value, self._role(variable))
         tensor = self._tensors[number]
         tensor.module = _module(variable)
         tensor.scope = tuple(tensor.module.split("/")) if tensor.module else ()
@@ -111,6 +113,16 @@ class _Building:
         if owner is not None and tensor.role in (Role.STATE, Role.ACCUMULATOR):
             tensor.owner = self._numbers[owner.value]
             tensor.name = f"state of {owner.name}" if tensor.role is Role.STATE else tensor.name
+
+    def _role(self, variable: Variable) -> Role:
+        if variable in self._trained:
+            return Role.PARAMETER
+        if variable.value in self._totals:
+            return Role.ACCUMULATOR
+        phases = {user.phase for user in variable.value.users}
+        if self._captured.training and phases == {Phase.UPDATE}:
+            return Role.STATE if variable.value.elements > 1 else Role.SCALAR
+        return variable.role
 
     def _add(self, value: Value, role: Role, producer: int = -1, node: Node | None = None) -> int:
         if value in self._numbers:
@@ -236,17 +248,6 @@ class _Building:
         for number, tensor in enumerate(self._tensors):
             if tensor.role is Role.CONSTANT and tensor.storage == number and number not in read:
                 tensor.bytes = 0
-
-
-def _role(variable: Variable, captured: Captured) -> Role:
-    if any(each.variable is variable for each in captured.trained):
-        return Role.PARAMETER
-    if any(variable.value in each.totals for each in captured.trained):
-        return Role.ACCUMULATOR
-    phases = {user.phase for user in variable.value.users}
-    if captured.training and phases == {Phase.UPDATE}:
-        return Role.STATE if variable.value.elements > 1 else Role.SCALAR
-    return variable.role
 
 
 def _owners(captured: Captured) -> dict[Variable, Variable]:
