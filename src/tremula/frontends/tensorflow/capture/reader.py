@@ -6,7 +6,7 @@ Nothing runs. Ops whose results nothing needs are left out, as the compiler leav
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow.compat.v2 as tf
@@ -14,8 +14,10 @@ import tensorflow.compat.v2 as tf
 from tremula.frontends.tensorflow.capture.attributes import Attributes, dtype_name, facts_of
 from tremula.frontends.tensorflow.capture.composites import Composites
 from tremula.frontends.tensorflow.capture.contents import known_content
+from tremula.frontends.tensorflow.capture.function_graphs import in_order, traced_graph
 from tremula.frontends.tensorflow.capture.layers import LayerTree, scope_of
 from tremula.frontends.tensorflow.capture.nodes import Block, Node, Value
+from tremula.frontends.tensorflow.capture.sizes import known_shape, shape_like_input
 from tremula.frontends.tensorflow.capture.tensor_lists import list_shape
 from tremula.frontends.tensorflow.capture.trips import Counters
 from tremula.frontends.tensorflow.capture.variables import Variables
@@ -101,7 +103,7 @@ class Reader:
             around: where it is run.
         """
         values: dict[Any, Value] = dict(zip((t.ref() for t in graph.inputs), inputs, strict=True))
-        ordered = list(_in_order(graph))
+        ordered = list(in_order(graph))
         self._named.update(op.name.removeprefix(around.loop) for op in ordered)
         for op in ordered:
             if op.type == "Placeholder" and op.outputs[0].ref() in values:
@@ -113,7 +115,7 @@ class Reader:
 
     def value(self, name: str, tensor: Any) -> Value:
         """A new value for an input of the program."""
-        return Value(self._unique(name), _shape(tensor), dtype_name(tensor.dtype))
+        return Value(self._unique(name), known_shape(tensor), dtype_name(tensor.dtype))
 
     def _results(self, op: Any, given: list[Value], around: Surroundings) -> list[Value]:
         kind = op.type
@@ -270,52 +272,22 @@ class Reader:
             return list_shape(node)
         sizes = tensor.shape.as_list() if tensor.shape.rank is not None else None
         if sizes is None or None in sizes:
-            guessed = _like_input(node, tensor)
+            guessed = shape_like_input(node, tensor)
             if guessed is not None:
                 return guessed
             # room that a kernel of GPUs may want for its gradient: there is none on the device
             if op.type != "FusedBatchNormV3" or tensor.value_index != _RESERVED:
                 self.unknown_sizes.append(node)
-        return _shape(tensor)
+        return known_shape(tensor)
 
     def _graphs(self, op: Any) -> list[Any]:
         """The graphs of the functions that an op runs: as they were traced, where that is known."""
-        return [_traced(op.graph, name) or self._analysis.graph(op, name) for name in function_names(op)]
+        return [traced_graph(op.graph, name) or self._analysis.graph(op, name) for name in function_names(op)]
 
     def _unique(self, name: str) -> str:
         count = self._taken.get(name, 0)
         self._taken[name] = count + 1
         return name if not count else f"{name}#{count}"
-
-
-def _in_order(graph: Any) -> Iterator[Any]:
-    """The ops of a graph, each after those that it takes tensors from.
-
-    That is the order in which they were made, but for loops: their gradients add inputs to them later.
-    """
-    done: set[Any] = set()
-    for op in graph.get_operations():
-        waiting = [op]
-        while waiting:
-            current = waiting[-1]
-            missing = [tensor.op for tensor in current.inputs if tensor.op not in done]
-            if missing and current not in done:
-                waiting.extend(missing)
-                continue
-            waiting.pop()
-            if current not in done:
-                done.add(current)
-                yield current
-
-
-def _traced(graph: Any, name: str) -> Any:
-    """The graph of a function in Python, which has the shapes that the program set; None if there is none."""
-    while graph is not None:
-        function = graph._get_function(name)
-        if function is not None:
-            return getattr(function, "graph", None)
-        graph = getattr(graph, "outer_graph", None)
-    return None
 
 
 def _module(values: Sequence[Value]) -> str:
@@ -330,25 +302,6 @@ def _ipu(op: Any, attributes: Any, otherwise: int | None) -> int | None:
     if not found:
         return otherwise
     return None if found[0] == ALL_DEVICES else found[0]
-
-
-def _shape(tensor: Any) -> tuple[int, ...]:
-    if tensor.shape.rank is None:
-        return ()
-    return tuple(1 if size is None else size for size in tensor.shape.as_list())
-
-
-def _like_input(node: Node, tensor: Any) -> tuple[int, ...] | None:
-    """The shape of an input that agrees with what is known of a result; None if there is none."""
-    if tensor.shape.rank is None:
-        return node.inputs[0].shape if len(node.inputs) == 1 else None
-    sizes = tensor.shape.as_list()
-    for value in node.inputs:
-        if len(value.shape) == len(sizes) and all(
-            size in (None, known) for size, known in zip(sizes, value.shape, strict=True)
-        ):
-            return value.shape
-    return None
 
 
 def _element_type(node: Node) -> str:
