@@ -92,6 +92,23 @@ def walk(node: Control) -> Iterator[Control]:
         waiting.extend(reversed(children(current)))
 
 
+def renumbered(node: Control, numbers: Mapping[int, int]) -> Control:
+    """`node` with other numbers of ops; those without a number are left out."""
+    match node:
+        case Sequence(steps):
+            kept = [step for step in steps if not isinstance(step, Execute) or step.op in numbers]
+            return Sequence(tuple(renumbered(step, numbers) for step in kept))
+        case Execute(op):
+            return Execute(numbers[op]) if op in numbers else Sequence()
+        case Repeat(count, body):
+            return Repeat(count, renumbered(body, numbers))
+        case While(predicate, condition, body, expected):
+            return While(predicate, renumbered(condition, numbers), renumbered(body, numbers), expected)
+        case Branch(predicate, cases):
+            return Branch(predicate, tuple(renumbered(case, numbers) for case in cases))
+    return node
+
+
 def op_runs(
     root: Control, functions: Mapping[str, Control], cost: Callable[[int], float] = lambda _op: 1.0
 ) -> dict[int, int]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tremula.program.control import Control
+from tremula.program.control import Control, renumbered
 from tremula.program.loops import Loops
 from tremula.program.op import Op, Phase
 from tremula.program.tensor import Tensor
@@ -53,12 +53,10 @@ class Program:
                 tensor.storage = number
 
     def without_accumulation(self) -> Program:
-        """The same with every gradient going straight to the update, as with one micro-batch per step.
-
-        A program with a control tree stays as it is: its tree says what runs.
-        """
-        if self.carried == self.gradients or self.control is not None:
+        """The same with every gradient going straight to the update, as with one micro-batch per step."""
+        if self.carried == self.gradients:
             return self
+        numbers = _numbers_without_accumulation(self.ops)
         tensors = list(self.tensors)
         for gradient, accumulator in zip(self.gradients, self.carried, strict=True):
             storage = tensors[gradient].storage
@@ -69,8 +67,10 @@ class Program:
         return replace(
             self,
             ops=[op for op in self.ops if op.phase is not Phase.ACCUMULATE],
-            tensors=_renumbered(self.ops, tensors),
+            tensors=_renumbered(tensors, numbers),
             carried=self.gradients,
+            control=None if self.control is None else renumbered(self.control, numbers),
+            functions={name: renumbered(each, numbers) for name, each in self.functions.items()},
             _by_phase=None,
         )
 
@@ -97,12 +97,17 @@ class Program:
         return sum(self.tensors[n].bytes for n in {self.tensors[t].storage for t in tensors})
 
 
-def _renumbered(ops: Sequence[Op], tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Tensors whose producers count without the ops of accumulation."""
+def _numbers_without_accumulation(ops: Sequence[Op]) -> dict[int, int]:
+    """The numbers that ops have without those of accumulation, by the numbers that they have now."""
     numbers: dict[int, int] = {}
     for number, op in enumerate(ops):
         if op.phase is not Phase.ACCUMULATE:
             numbers[number] = len(numbers)
+    return numbers
+
+
+def _renumbered(tensors: Sequence[Tensor], numbers: Mapping[int, int]) -> list[Tensor]:
+    """Tensors whose producers have other numbers."""
     return [
         replace(tensor, producer=numbers.get(tensor.producer, -1)) if tensor.producer >= 0 else tensor
         for tensor in tensors

@@ -19,9 +19,11 @@ from tremula.frontends.tensorflow.keras.step_graph import trace_step
 from tremula.frontends.tensorflow.rules import placements
 from tremula.frontends.tensorflow.rules.lower import lower
 from tremula.frontends.tensorflow.rules.program import program_of
+from tremula.program.control import Branch, op_runs, walk
 from tremula.program.op import Phase
 from tremula.program.program import Program
 from tremula.program.tensor import Role
+from tremula.program.verify import verify
 
 BATCH = 4
 
@@ -222,3 +224,35 @@ def test_inputs_of_another_type_are_cast_on_the_device() -> None:
     (cast,) = value.users
     assert (cast.type, cast.output.dtype) == ("Cast", "fp32")
     assert next(node for node in found.nodes if node.type == "Conv2D").inputs[0] is cast.output
+
+
+def looped() -> Any:
+    """A stock recurrent layer, which is a loop, and a branch."""
+    inputs = tf.keras.Input((10, 3), BATCH)
+    hidden = tf.keras.layers.GRU(5, name="recurrent", reset_after=False)(inputs)
+    chosen = tf.keras.layers.Lambda(
+        lambda x: tf.cond(tf.reduce_sum(x) > 0.0, lambda: tf.exp(x), lambda: x + 1.0), name="chosen"
+    )(hidden)
+    return tf.keras.Model(inputs, tf.keras.layers.Dense(2)(chosen))
+
+
+def test_a_loop_keeps_its_trips_without_accumulation() -> None:
+    whole = program(captured(made(looped)))
+    straight = whole.without_accumulation()
+    assert not straight.of_phase(Phase.ACCUMULATE)
+    assert whole.control is not None
+    assert straight.control is not None
+    before, after = (op_runs(each.control, each.functions) for each in (whole, straight))
+    trips = {whole.ops[op].name: runs for op, runs in before.items() if runs > 1}
+    assert set(trips.values()) == {10}
+    assert {straight.ops[op].name: runs for op, runs in after.items() if runs > 1} == trips
+    verify(straight)
+
+
+def test_a_branch_names_the_tensor_that_decides() -> None:
+    found = program(captured(made(looped), Mode.PREDICT))
+    assert found.control is not None
+    branches = [node for node in walk(found.control) if isinstance(node, Branch)]
+    assert branches
+    assert all(found.tensors[each.predicate].dtype == "bool" for each in branches)
+    verify(found)

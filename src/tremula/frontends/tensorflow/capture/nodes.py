@@ -77,6 +77,8 @@ class Block:
     #: of a branch: its name, and the number of the case
     branch: str | None = None
     case: int = 0
+    #: of a branch: the value that chooses the case
+    predicate: Value | None = None
     #: of a branch that an optimizer takes after so many iterations of the loop around it, to update the weights
     update_every: int | None = None
 

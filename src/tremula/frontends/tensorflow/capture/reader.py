@@ -154,7 +154,7 @@ class Reader:
         results: list[list[Value]] = []
         name = self._unique(op.name)
         for case, graph in enumerate(self._graphs(op)):
-            block = Block(around.block, branch=name, case=case)
+            block = Block(around.block, branch=name, case=case, predicate=given[0])
             if every is not None:
                 # an update after some iterations: the loops of the program count it
                 block = Block(around.block, update_every=int(every))

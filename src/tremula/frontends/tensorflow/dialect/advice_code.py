@@ -17,6 +17,7 @@ from tremula.frontends.tensorflow.dialect.statements import (
     cast_inputs,
     library_options,
     merged,
+    micro_batches_of_schedule,
 )
 from tremula.program.variant import StageStart
 from tremula.schedule.deployment import Location
@@ -127,11 +128,8 @@ class KerasCode:
         return stages_of(self._calls, starts)
 
     def micro_batches(self, wanted: int, stages: int, training: bool) -> int:
-        """Grouped stages take multiples of those of both directions, interleaved ones of the forward stages."""
-        if stages <= 1 or self._schedule == "sequential":
-            return wanted
-        group = 2 * stages if training and self._schedule == "grouped" else stages
-        return -(-wanted // group) * group
+        """As the schedule takes them."""
+        return micro_batches_of_schedule(self._schedule, wanted, stages, training)
 
     def pipeline(
         self,

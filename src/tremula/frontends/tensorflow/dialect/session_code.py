@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from tremula.formatting import quoted
-from tremula.frontends.tensorflow.dialect.statements import library_options
+from tremula.frontends.tensorflow.dialect.statements import library_options, micro_batches_of_schedule
 from tremula.program.variant import StageStart
 from tremula.schedule.deployment import Location
 
@@ -75,11 +75,8 @@ class SessionCode:
         return []
 
     def micro_batches(self, wanted: int, stages: int, training: bool) -> int:
-        """Grouped stages take multiples of those of both directions, interleaved ones of the forward stages."""
-        if stages <= 1 or self._schedule == "sequential":
-            return wanted
-        group = 2 * stages if training and self._schedule == "grouped" else stages
-        return -(-wanted // group) * group
+        """As the schedule takes them."""
+        return micro_batches_of_schedule(self._schedule, wanted, stages, training)
 
     def pipeline(
         self,

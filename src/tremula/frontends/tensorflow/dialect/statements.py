@@ -52,3 +52,14 @@ def cast_inputs(dtype: str, which: str) -> Lines:
         "    return tf.nest.pack_sequence_as(inputs, cast)",
         "dataset = dataset.map(lambda inputs, *rest: (shorter(inputs), *rest))  # better where it is made",
     )
+
+
+def micro_batches_of_schedule(schedule: str, wanted: int, stages: int, training: bool) -> int:
+    """The fewest micro-batches, at least `wanted`, that a schedule takes.
+
+    Grouped stages take multiples of those of both directions, interleaved ones of the forward stages.
+    """
+    if stages <= 1 or schedule == "sequential":
+        return wanted
+    group = 2 * stages if training and schedule == "grouped" else stages
+    return -(-wanted // group) * group

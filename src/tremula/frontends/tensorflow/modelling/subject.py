@@ -19,11 +19,10 @@ from tremula.frontends.tensorflow.dialect.advice_code import KerasCode
 from tremula.frontends.tensorflow.dialect.session_code import SessionCode
 from tremula.frontends.tensorflow.modelling.deployment import deployment_of
 from tremula.frontends.tensorflow.rules import placements
-from tremula.frontends.tensorflow.rules.lower import lower
+from tremula.frontends.tensorflow.rules.lower import lower, unknown_work
 from tremula.frontends.tensorflow.rules.program import program_of
 from tremula.program.dtypes import ITEM_BYTES, ON_HOST
 from tremula.program.loops import Loops
-from tremula.program.op import SourceLine
 from tremula.program.program import Program
 from tremula.program.stages import StageSummary
 from tremula.program.tensor import Role
@@ -108,18 +107,12 @@ class TensorFlowSubject:
         """Where the program of `variant` can be cut."""
         captured = self._capture(variant)
         found = self._segments(captured)
-        lowered = lower(captured.nodes, results=captured.kept)
-        unknown: dict[str, dict[SourceLine, None]] = {}
-        for node, each in lowered.items():
-            if each.unknown:
-                lines = unknown.setdefault(node.type, {})
-                if node.source is not None:
-                    lines[node.source] = None
+        unknown = unknown_work(lower(captured.nodes, results=captured.kept))
         return CapturedVariant(
             found.cuts,
             found.summary,
             found.own,
-            tuple(UnknownOp(name, tuple(lines)) for name, lines in unknown.items()),
+            tuple(UnknownOp(each.type, each.sources) for each in unknown),
         )
 
     def program(self, variant: Variant, deployment: Deployment) -> Program:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -121,7 +122,11 @@ def segments(nodes: Sequence[Node], begins_at: Callable[[str], str], *, pipeline
     for node in nodes:
         if node.phase is Phase.BACKWARD:
             of[node] = (0, by_module.get(begins_at(node.module), last))
-    once = {module for module in modules if modules.count(module) == 1 and module}
-    cuts = tuple(Cut(number, module) for number, module in enumerate(modules) if number and module in once)
+    calls = Counter(modules)
+    cuts = tuple(
+        Cut(number, module)
+        for number, module in enumerate(modules)
+        if number and module and calls[module] == 1
+    )
     where = tuple(Placement(ipu, stage) for ipu, stage in homes) or (Placement(),)
     return Segments(Places(of, len(modules) or 1), cuts, where, summary(placed, pipelined=pipelined))

@@ -98,7 +98,7 @@ class _Building:
             gradients=tuple(gradients),
             carried=tuple(carried),
             samples=samples,
-            control=control_tree(self._blocks),
+            control=control_tree(self._blocks, lambda value: -1 if value is None else self._number(value)),
         )
 
     def _add_variable(self, variable: Variable) -> None:
