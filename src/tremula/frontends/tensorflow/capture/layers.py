@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from tremula.frontends.tensorflow.stock_keras import internal
@@ -94,18 +93,6 @@ class LayerTree:
                 break
             kept.append(name)
         return "/".join(kept)
-
-    def walk(self) -> Iterator[tuple[str, Any]]:
-        """All layers with their paths."""
-
-        def below(layer: Any, path: str) -> Iterator[tuple[str, Any]]:
-            for name, inner in self._below(layer).items():
-                where = f"{path}/{name}" if path else name
-                yield where, inner
-                yield from below(inner, where)
-
-        if self._root is not None:
-            yield from below(self._root, "")
 
     def _below(self, layer: Any) -> dict[str, Any]:
         known = self._children.get(id(layer))

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tremula.program.op import Phase, SourceLine
@@ -105,8 +104,6 @@ class Node:
     stage: int | None = None
     ipu: int | None = None
     block: Block | None = None
-    #: whether it runs once before or after the loop of the device, not in each iteration
-    outside_loop: bool = False
 
     def __repr__(self) -> str:
         return f"<Node {self.name} {self.type} of the {self.phase.value} phase>"
@@ -119,8 +116,3 @@ class Node:
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute of the op."""
         return self.attributes.get(name, default)
-
-
-def constant(values: Any) -> NDArray[Any]:
-    """Known content of a value."""
-    return np.asarray(values)

@@ -85,8 +85,6 @@ class Reader:
         self.nodes: list[Node] = []
         #: the phase that marks in the graph say; what has none gets it from what it depends on
         self.marked: dict[Node, Phase] = {}
-        #: loops that were read, with their counts: by the block of the body
-        self.loops: list[Block] = []
         #: nodes that are parts of a layer of the device's libraries, with its description
         self.composites = Composites()
         #: what pipelines and accumulating optimizers noted for the device, by name
@@ -135,7 +133,6 @@ class Reader:
         counters = Counters(condition, body, given)
         trips = counters.trips()
         block = Block(around.block, 1 if trips is None else trips, unknown_trips=trips is None)
-        self.loops.append(block)
         outputs = self.read(body, given, self._inside(op, around, block, f"{op.name}/"))
         if trips is None:
             return outputs

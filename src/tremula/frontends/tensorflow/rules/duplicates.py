@@ -54,7 +54,7 @@ class _Search:
             node.type,
             tuple(self._content_of(value) for value in node.inputs),
             (made.shape, made.dtype),
-            (node.phase, node.block, node.stage, node.ipu, node.outside_loop),
+            (node.phase, node.block, node.stage, node.ipu),
         )
         first = self._first.setdefault(key, node)
         if first is not node:

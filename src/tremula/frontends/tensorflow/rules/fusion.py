@@ -149,7 +149,6 @@ def _same_place(one: Node, other: Node) -> bool:
         and one.block is other.block
         and one.stage == other.stage
         and one.ipu == other.ipu
-        and one.outside_loop == other.outside_loop
     )
 
 
