@@ -8,9 +8,10 @@ kept by what they were captured from, so that cases that differ in replicas, acc
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -177,7 +178,7 @@ def _annotated_from_outside(module: nn.Module, recipe: Recipe, rule: PlacementRu
             rule.begin(name, ipu)
 
         handles.append(owner.register_forward_pre_hook(begin))
-    for name in recipe.checkpoints:
+    for name in matching(recipe.checkpoints, modules):
         owner = _submodule(modules, name, recipe.model)
 
         def keep(_module: Any, _inputs: Any, result: torch.Tensor) -> torch.Tensor:
@@ -189,6 +190,21 @@ def _annotated_from_outside(module: nn.Module, recipe: Recipe, rule: PlacementRu
     finally:
         for handle in handles:
             handle.remove()
+
+
+def matching(patterns: Sequence[str], names: Iterable[str]) -> list[str]:
+    """`patterns` with each `layers.*` replaced by the names that it stands for: one part of a path per star."""
+    known = list(names)
+    found: list[str] = []
+    for pattern in patterns:
+        if "*" not in pattern:
+            found.append(pattern)
+            continue
+        depth = pattern.count(".")
+        found += [
+            name for name in known if name.count(".") == depth and fnmatch.fnmatchcase(name, pattern)
+        ] or [pattern]
+    return found
 
 
 def _submodule(modules: Mapping[str, nn.Module], name: str, model: str) -> nn.Module:

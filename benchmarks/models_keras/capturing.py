@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from tremula import ask
+from tremula.module_paths import first_parts, parts
 from tremula.program.loops import Loops
 from tremula.program.program import Program
 from tremula.program.variant import CapturedVariant, Variant
@@ -22,7 +23,7 @@ from tremula.schedule.relayout import Relayout
 from tremula.study.case import checkpoint_tensors
 from tremula.study.subject import Subject
 
-from ..models.capturing import Recipe, stage_entries
+from ..models.capturing import Recipe, matching, stage_entries
 from . import build
 from .optimizers import optimizer
 
@@ -68,7 +69,8 @@ class Capture:
 
     def checkpoints(self, program: Program) -> frozenset[str]:
         """The tensors that the recipe keeps."""
-        return checkpoint_tensors(program, self.recipe.checkpoints)
+        modules = {first_parts(op.module, n) for op in program.ops for n in range(1, len(parts(op.module)) + 1)}
+        return checkpoint_tensors(program, matching(self.recipe.checkpoints, sorted(modules)))
 
 
 _known: dict[Recipe, Capture] = {}
