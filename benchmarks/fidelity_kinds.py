@@ -220,6 +220,8 @@ _MODEL_PARAMETERS: dict[str, Parameter] = {
     "items_per_sample": number(),
     "calls_in_flight": whole(),
     "call_seconds": number(),
+    "sample_seconds": number(),
+    "wide_weight_loads": truth(),
     "returned_share": number(),
     "batches": extents(),
 }

@@ -37,6 +37,10 @@ _LOCATIONS = {
 }
 
 
+#: bytes per cycle at which weights are loaded with `use128BitConvUnitLoad`
+WIDE_LOAD_BYTES = 16
+
+
 @dataclass(frozen=True)
 class Setting:
     """What a case says, with defaults filled in."""
@@ -126,6 +130,9 @@ def model_estimate(case: Case, evaluator: Evaluator, front_end: str = "torch") -
     """What the chip model says about the model of `case`, written in `front_end`."""
     setting = setting_of(case, front_end)
     system = system_of(case, setting.loops.replicas * setting.deployment.ipus_per_replica)
+    if case.parameters.get("wide_weight_loads", False):
+        chip = replace(system.chip, conv_weight_bytes_per_cycle=WIDE_LOAD_BYTES)
+        system = replace(system, machine=replace(system.machine, chip=chip))
     # two publications of one configuration share an estimate
     key = (
         setting.recipe, setting.loops, repr(setting.deployment), system.name, system.chip, setting.fp8, front_end
@@ -242,6 +249,9 @@ def _deployment(case: Case, recipe: Recipe, execution: str, front_end: str) -> D
                      "call_seconds")
         if name in given
     }  # fmt: skip
+    if "sample_seconds" in given:
+        own = options.get("call_seconds") or 0.0
+        options["call_seconds"] = own + given["sample_seconds"] * recipe.batch
     return Deployment(
         execution=execution,
         pipeline_schedule=given.get("schedule", "grouped"),

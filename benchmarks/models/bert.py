@@ -59,6 +59,7 @@ class Bert(nn.Module):
         dropout: of the hidden states.
         attention_dropout: of the attention's weights; most published configurations have none.
         activation: gelu, gelu_tanh, quick_gelu or gelu_parts.
+        wide: norms, and a GELU of one op, work in float32.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Bert(nn.Module):
         dropout: float = 0.1,
         attention_dropout: float = 0.0,
         activation: str = "gelu",
+        wide: bool = False,
     ) -> None:
         super().__init__()
         hidden, depth, heads = SIZES[size]
@@ -85,6 +87,7 @@ class Bert(nn.Module):
                 dropout=dropout,
                 attention_dropout=attention_dropout,
                 activation=activation,
+                wide=wide,
             )
             for _ in range(depth if layers is None else layers)
         )

@@ -35,24 +35,38 @@ class Attention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Two linear layers with a GELU between them: gelu, gelu_tanh, quick_gelu, or gelu_parts in single ops."""
+    """Two linear layers with a GELU between them: gelu, gelu_tanh, quick_gelu, or gelu_parts in single ops.
 
-    def __init__(self, hidden: int, inner: int, activation: str = "gelu") -> None:
+    With `wide`, a GELU of one op works in float32.
+    """
+
+    def __init__(self, hidden: int, inner: int, activation: str = "gelu", wide: bool = False) -> None:
         super().__init__()
         self.inner = nn.Linear(hidden, inner)
         self.outer = nn.Linear(inner, hidden)
-        self.activation = activation
+        self.activation, self.wide = activation, wide
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.inner(x)
         if self.activation == "quick_gelu":
             x = x * torch.sigmoid(1.702 * x)
         elif self.activation == "gelu_parts":
-            # as exporters write it: four ops around an error function
-            x = x * (torch.erf(x / math.sqrt(2.0)) + 1.0) * 0.5
+            # as TensorFlow's BERT writes it: eight ops
+            cube = torch.pow(x, 3)
+            x = 0.5 * x * (1.0 + torch.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * cube)))
         else:
-            x = functional.gelu(x, approximate="tanh" if self.activation == "gelu_tanh" else "none")
+            y = x.float() if self.wide else x
+            y = functional.gelu(y, approximate="tanh" if self.activation == "gelu_tanh" else "none")
+            x = y.to(x.dtype)
         return self.outer(x)
+
+
+class WideLayerNorm(nn.LayerNorm):
+    """A norm that works in float32, whatever its input."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        weight, bias = self.weight.float(), self.bias.float()
+        return functional.layer_norm(x.float(), self.normalized_shape, weight, bias, self.eps).to(x.dtype)
 
 
 class EncoderLayer(nn.Module):
@@ -69,13 +83,15 @@ class EncoderLayer(nn.Module):
         norm_first: bool = False,
         causal: bool = False,
         activation: str = "gelu",
+        wide: bool = False,
     ) -> None:
         super().__init__()
         self.norm_first = norm_first
+        norm = WideLayerNorm if wide else nn.LayerNorm
         self.attention = Attention(hidden, heads, attention_dropout, causal)
-        self.attention_norm = nn.LayerNorm(hidden)
-        self.feed_forward = FeedForward(hidden, inner, activation)
-        self.feed_forward_norm = nn.LayerNorm(hidden)
+        self.attention_norm = norm(hidden)
+        self.feed_forward = FeedForward(hidden, inner, activation, wide)
+        self.feed_forward_norm = norm(hidden)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:

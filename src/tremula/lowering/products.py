@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,23 @@ from tremula.program.work import Elementwise, MatMul, Work
 def partials(dtype: str, wanted: str) -> str:
     """The type of partial sums: only products of short numbers have a choice."""
     return wanted if dtype in ("fp16", "fp8") else "fp32"
+
+
+def crossed(left: int, right: int) -> str:
+    """Operands of a product whose inner extent does not lie together.
+
+    Args:
+        left: the dimension of the left operand that lies together, counted from the end (-1: the last).
+        right: that of the right operand.
+    """
+    bad_left, bad_right = left != -1, right != -2
+    return "both" if bad_left and bad_right else "left" if bad_left else "right" if bad_right else ""
+
+
+def innermost(strides: Sequence[int], shape: Sequence[int]) -> int:
+    """The dimension of a tensor that lies together, counted from the end; -1 where strides do not say."""
+    found = [d for d in range(-1, -len(shape) - 1, -1) if shape[d] > 1 and strides[d] == 1]
+    return found[0] if found else -1
 
 
 def bias(result: Operand[Any], added: Operand[Any], operation: str = "add") -> Elementwise:

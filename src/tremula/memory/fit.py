@@ -276,13 +276,18 @@ def _peak(
 
 
 def _io_buffers(program: Program, ipu: int, deployment: Deployment, chip: Chip) -> Tiles:
-    """Where transfers with the host begin and end; overlapped ones have two of each, on tiles of their own."""
+    """Where transfers with the host begin and end.
+
+    Overlapped ones have a second place on tiles of their own: the next batch comes in there while the one on the
+    other tiles is worked on.
+    """
     if deployment.synthetic_data:
         return same(0, chip.tiles)
     mine = [
         program.tensors[n].bytes for n in (*program.inputs, *program.outputs) if program.tensors[n].ipu == ipu
     ]
+    working = _padded(laid_out(mine, chip.tiles - deployment.io_tiles), chip.tiles)
     if deployment.overlap_io and deployment.io_tiles:
-        buffers = laid_out((2 * size for size in mine), deployment.io_tiles)
-        return np.pad(buffers, (chip.tiles - deployment.io_tiles, 0))
-    return _padded(laid_out(mine, chip.tiles - deployment.io_tiles), chip.tiles)
+        arriving = laid_out(mine, deployment.io_tiles)
+        return working + np.pad(arriving, (chip.tiles - deployment.io_tiles, 0))
+    return working

@@ -23,6 +23,8 @@ class MatMul:
     proportion: float = 0.6
     #: forward, input_gradient or weight_gradient
     role: str = "forward"
+    #: operands whose inner extent does not lie together: left, right, both or none of them (products of activations)
+    crossed: str = ""
 
 
 @dataclass(frozen=True)

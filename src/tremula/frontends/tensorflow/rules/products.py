@@ -9,11 +9,12 @@ there.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from tremula.frontends.tensorflow.capture.nodes import Value
 from tremula.frontends.tensorflow.rules.call import Call
 from tremula.lowering.elementwise import passes_over
-from tremula.lowering.products import bias, serialised
+from tremula.lowering.products import bias, crossed, innermost, serialised
 from tremula.lowering.reductions import shaped
 from tremula.program.lowered import Lowered
 from tremula.program.op import Phase
@@ -49,7 +50,13 @@ def product(call: Call) -> Lowered:
     groups = max(math.prod(left.shape[:-2]), math.prod(right.shape[:-2]))
     if groups > 1 and math.prod(right.shape[:-2]) == 1 and not turned:
         rows, groups = rows * groups, 1  # one right operand for all: more rows
-    return call.lowered(_serialised(call, matmul(call, rows, inner, columns, groups, left.dtype, role)))
+    work = matmul(call, rows, inner, columns, groups, left.dtype, role)
+    if groups > 1:
+        first, second = (innermost(each.strides, each.shape) for each in (left, right))
+        other = {-1: -2, -2: -1}
+        first, second = (other.get(d, d) if t else d for d, t in ((first, turned), (second, turned_right)))
+        work = replace(work, crossed=crossed(first, second))
+    return call.lowered(_serialised(call, work))
 
 
 def matmul(
@@ -151,7 +158,18 @@ def _pair(call: Call, named: list[tuple[str, ...]], out: tuple[str, ...], extent
         if sums_rows and is_gradient(call.node.inputs[0]):
             rows, columns = columns, rows
     work = matmul(call, rows, inner, columns, groups, call.given(0).dtype, role)
+    if groups > 1:
+        work = replace(work, crossed=_crossed(call, named, both - kept))
     return call.lowered([*works, *_serialised(call, work)])
+
+
+def _crossed(call: Call, named: list[tuple[str, ...]], summed: set[str]) -> str:
+    """Operands of an einsum in which the letter that lies together is not summed over."""
+    good = [
+        letters[len(letters) + innermost(operand.strides, operand.shape)] in summed
+        for letters, operand in zip(named, call.inputs, strict=True)
+    ]
+    return crossed(-1 if good[0] else -2, -2 if good[1] else -1)
 
 
 def _gradient_of_right(call: Call, other: int) -> bool:

@@ -81,7 +81,8 @@ def passes_of(call: Call) -> tuple[str, ...]:
     if name in _ON_TRUTHS and call.output.dtype == "bool":
         return (_ON_TRUTHS[name],)
     if name == "pow":
-        return (power(call.argument("exponent")),)
+        exponent = call.argument("exponent")
+        return ("cube" if exponent == 3 else power(exponent),)
     if name == "div" and call.argument("rounding_mode") in ("floor", "trunc"):
         return (f"div+{call.argument('rounding_mode')}",)
     if name in ("addcmul", "addcdiv") and call.argument("value", 1) in (1, -1):

@@ -15,8 +15,9 @@ from torch import fx
 
 from tremula.frontends.torch.graphs.program import RECORD
 from tremula.frontends.torch.rules.call import Call
+from tremula.frontends.torch.rules.innermost import innermost_dimension
 from tremula.frontends.torch.rules.operand import Operand
-from tremula.lowering.products import bias, partials, serialised
+from tremula.lowering.products import bias, crossed, partials, serialised
 from tremula.program.lowered import Lowered
 from tremula.program.op import Phase
 from tremula.program.work import Copy, Elementwise, MatMul, Softmax, Work
@@ -42,9 +43,13 @@ def product(call: Call) -> Lowered:
         return call.unknown()
     rows, inner, columns, groups = _extents(call.name, left, right)
     role = role_of(call, left, right)
+    against = ""
+    if groups > 1:
+        against = crossed(innermost_dimension(left.node), innermost_dimension(right.node))
     if role == "weight_gradient" and _is_gradient(left):
         rows, columns = columns, rows
-    work = matmul(call, rows, inner, columns, groups, left.dtype, role)
+        against = {"left": "right", "right": "left"}.get(against, against)
+    work = replace(matmul(call, rows, inner, columns, groups, left.dtype, role), crossed=against)
     works = _serialised(call, work)
     if added is not None:
         scaled = call.argument("beta", 1) != 1 or call.argument("alpha", 1) != 1
@@ -163,17 +168,17 @@ def attention(call: Call) -> Lowered:
     scale = Elementwise("mul", scores, dtype, operands=2, broadcast_elements=1, in_place=True)
     softmax = Softmax(groups * length, keys, dtype)
 
-    def part(rows: int, inner: int, columns: int, role: str = "forward") -> MatMul:
-        return matmul(call, rows, inner, columns, groups, dtype, role)
+    def part(rows: int, inner: int, columns: int, role: str = "forward", against: str = "") -> MatMul:
+        return replace(matmul(call, rows, inner, columns, groups, dtype, role), crossed=against)
 
     if "backward" in call.name:
         return call.lowered([
             part(length, out, keys, "input_gradient"),  # of the probabilities
-            part(keys, length, out, "weight_gradient"),  # of the values
+            part(keys, length, out, "weight_gradient", "both"),  # of the values
             replace(softmax, gradient=True),
             scale,
-            part(length, keys, width, "input_gradient"),  # of the queries
-            part(keys, length, width, "weight_gradient"),
+            part(length, keys, width, "input_gradient", "right"),  # of the queries
+            part(keys, length, width, "weight_gradient", "both"),
         ])  # fmt: skip
     works: list[Work] = [part(length, width, keys), scale]
     mask = call.tensor("attn_mask")
@@ -190,7 +195,7 @@ def attention(call: Call) -> Lowered:
                 in_place=True,
             )
         )
-    works += [softmax, part(length, keys, out)]
+    works += [softmax, part(length, keys, out, against="right")]
     return call.lowered(works)
 
 
