@@ -13,12 +13,14 @@ from typing import Any
 
 from torch import nn
 
+from .attention import AttentionAlone
 from .bert import Bert
 from .conformer import Conformer
 from .dlrm import Dlrm
 from .efficientnet import EfficientNet
 from .gpt import Gpt
 from .resnet import ResNet
+from .seq2seq import Seq2Seq
 from .small import (
     KerasCifar,
     KerasMnist,
@@ -28,12 +30,14 @@ from .small import (
     PipelinedMnist,
     WorkshopCnn,
 )
+from .speech import SpeechEncoder
 from .swin import Swin
 from .unet import UNet
 from .vit import Clip, Vit
 from .volume import VolumeCnn
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
+    "attention_alone": AttentionAlone,
     "bert": Bert,
     "clip": Clip,
     "conformer": Conformer,
@@ -47,6 +51,8 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "neuron_inverter": NeuronInverter,
     "pipelined_mnist": PipelinedMnist,
     "resnet": ResNet,
+    "seq2seq": Seq2Seq,
+    "speech": SpeechEncoder,
     "swin": Swin,
     "unet": UNet,
     "vit": Vit,
