@@ -183,11 +183,12 @@ class Seq2Seq(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor, decoder_tokens: Tensor, labels: Tensor | None = None):
         causal = torch.ones(self.targets, self.targets, dtype=torch.bool, device=tokens.device).tril()
-        x = self._embedded(tokens, 0)
+        # both look-ups come first, as the table of words is where the first stage is
+        x, decoded = self._embedded(tokens, 0), self._embedded(decoder_tokens, 1)
         for layer in self.encoder:
             x = layer(x, mask if self.learned else self.biases[0]() + mask, None, mask)
         memory = x if self.learned else self.last_norms[0](x)
-        x = self._embedded(decoder_tokens, 1)
+        x = decoded
         future = torch.zeros_like(causal, dtype=x.dtype).masked_fill(~causal, -10000.0)
         for layer in self.decoder:
             x = layer(x, future if self.learned else self.biases[1]() + future, memory, mask)
