@@ -16,6 +16,7 @@ from torch import nn
 from .attention import AttentionAlone
 from .bert import Bert
 from .conformer import Conformer
+from .densenet import DenseNet
 from .dlrm import Dlrm
 from .efficientnet import EfficientNet
 from .gpt import Gpt
@@ -41,6 +42,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "bert": Bert,
     "clip": Clip,
     "conformer": Conformer,
+    "densenet": DenseNet,
     "dlrm": Dlrm,
     "efficientnet": EfficientNet,
     "gpt": Gpt,
