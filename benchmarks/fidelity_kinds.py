@@ -160,11 +160,13 @@ _OP_METRICS: dict[str, tuple[str, ...]] = {
     "bandwidth": ("bandwidth",),
     "temporary_bytes": ("bytes",),
     "tile_bytes": ("bytes",),
+    "fits": ("truth",),
 }
 _OP_EXTRAS = {
     "repeats": number(),
     "flops": number(),
     "bytes": number(),
+    "resident_bytes": number(),
     "phase": word(),
     "ipus": whole(),
 }

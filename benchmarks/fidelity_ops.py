@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tremula.plan.cost import Cost, Superstep
+from tremula.plan.stencil import POINTS_ON_TILE
 from tremula.program import work
 from tremula.program.dtypes import item_bytes
 from tremula.schedule.links import exchange
@@ -46,10 +47,23 @@ def predict_op(case: Case, evaluator: Evaluator) -> float:
         return repeats * float(parameters.get("bytes", _moved_bytes(planned))) * clock / cycles
     if metric == "temporary_bytes":
         return float(cost.bytes.temporary)
+    used = _tile_bytes(case, planned, cost, planner.chip.tiles)
+    return used if metric == "tile_bytes" else float(used <= planner.chip.tile_memory_bytes)
+
+
+def _tile_bytes(case: Case, planned: Any, cost: Cost, tiles: int) -> float:
+    """Operands, results, temporaries and code on the fullest tile.
+
+    Operands and results are spread over all tiles, but for the grid of a stencil: that lies as it is cut.
+    """
+    resident = float(case.parameters.get("resident_bytes", _moved_bytes(planned)))
+    share = 1.0 / tiles
+    if isinstance(planned, work.Stencil):
+        share = cost.why.figures[POINTS_ON_TILE] / math.prod(planned.grid)
     code = (
         cost.bytes.vertex_code + cost.bytes.vertex_state + cost.bytes.exchange_code + cost.bytes.control_code
     )
-    return _moved_bytes(planned) / planner.chip.tiles + cost.bytes.temporary + code
+    return resident * share + cost.bytes.temporary + code
 
 
 def _copy_back(planned: Any) -> work.Copy:

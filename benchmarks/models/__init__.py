@@ -13,12 +13,15 @@ from typing import Any
 
 from torch import nn
 
+from .attention import AttentionAlone
 from .bert import Bert
 from .conformer import Conformer
+from .densenet import DenseNet
 from .dlrm import Dlrm
 from .efficientnet import EfficientNet
 from .gpt import Gpt
 from .resnet import ResNet
+from .seq2seq import Seq2Seq
 from .small import (
     KerasCifar,
     KerasMnist,
@@ -28,15 +31,18 @@ from .small import (
     PipelinedMnist,
     WorkshopCnn,
 )
+from .speech import SpeechEncoder
 from .swin import Swin
 from .unet import UNet
 from .vit import Clip, Vit
 from .volume import VolumeCnn
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
+    "attention_alone": AttentionAlone,
     "bert": Bert,
     "clip": Clip,
     "conformer": Conformer,
+    "densenet": DenseNet,
     "dlrm": Dlrm,
     "efficientnet": EfficientNet,
     "gpt": Gpt,
@@ -47,6 +53,8 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "neuron_inverter": NeuronInverter,
     "pipelined_mnist": PipelinedMnist,
     "resnet": ResNet,
+    "seq2seq": Seq2Seq,
+    "speech": SpeechEncoder,
     "swin": Swin,
     "unet": UNet,
     "vit": Vit,

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from .transformer import EncoderLayer
 
-SIZES = {"base": (768, 12, 12), "large": (1024, 24, 16)}
+SIZES = {"small": (512, 4, 8), "medium": (512, 8, 8), "base": (768, 12, 12), "large": (1024, 24, 16)}
 
 
 class Embeddings(nn.Module):
@@ -50,7 +50,7 @@ class Bert(nn.Module):
     """BERT of a named size.
 
     Args:
-        size: base or large.
+        size: small, medium, base or large.
         sequence: tokens of a sample.
         task: pretraining, squad or encoder.
         masked: positions to be predicted per sample (pretraining).

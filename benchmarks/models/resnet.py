@@ -16,8 +16,12 @@ class Basic(nn.Module):
 
     expansion = 1
 
-    def __init__(self, channels: int, width: int, stride: int, norm: str, groups: int) -> None:
+    def __init__(
+        self, channels: int, width: int, stride: int, norm: str, groups: int, paths: tuple[int, int] = (1, 64)
+    ) -> None:
         super().__init__()
+        if paths != (1, 64):
+            raise ValueError("only networks with bottlenecks (depth 50 and more) have other paths")
         self.conv1 = nn.Conv2d(channels, width, 3, stride, 1, bias=False)
         self.norm1 = norm_of(norm, width, groups)
         self.conv2 = nn.Conv2d(width, width, 3, 1, 1, bias=False)
@@ -38,14 +42,18 @@ class Bottleneck(nn.Module):
 
     expansion = 4
 
-    def __init__(self, channels: int, width: int, stride: int, norm: str, groups: int) -> None:
+    def __init__(
+        self, channels: int, width: int, stride: int, norm: str, groups: int, paths: tuple[int, int] = (1, 64)
+    ) -> None:
         super().__init__()
         out = 4 * width
-        self.conv1 = nn.Conv2d(channels, width, 1, bias=False)
-        self.norm1 = norm_of(norm, width, groups)
-        self.conv2 = nn.Conv2d(width, width, 3, stride, 1, bias=False)
-        self.norm2 = norm_of(norm, width, groups)
-        self.conv3 = nn.Conv2d(width, out, 1, bias=False)
+        cardinality, path_width = paths
+        inner = width * path_width // 64 * cardinality
+        self.conv1 = nn.Conv2d(channels, inner, 1, bias=False)
+        self.norm1 = norm_of(norm, inner, groups)
+        self.conv2 = nn.Conv2d(inner, inner, 3, stride, 1, groups=cardinality, bias=False)
+        self.norm2 = norm_of(norm, inner, groups)
+        self.conv3 = nn.Conv2d(inner, out, 1, bias=False)
         self.norm3 = norm_of(norm, out, groups)
         self.shortcut: nn.Module | None = None
         if stride != 1 or channels != out:
@@ -68,6 +76,8 @@ class ResNet(nn.Module):
         norm: batch, group or none (folded into the convolutions, for inference).
         groups: of group norms.
         eight_bit_input: images come as bytes and are scaled on the device.
+        cardinality, path_width: paths beside each other and their channels in the first stage. 32 of 4 make it
+            ResNeXt (Xie et al., 2016), 1 of 128 the wide one (Zagoruyko and Komodakis, 2016).
     """
 
     def __init__(
@@ -78,6 +88,8 @@ class ResNet(nn.Module):
         norm: str = "batch",
         groups: int = 32,
         eight_bit_input: bool = False,
+        cardinality: int = 1,
+        path_width: int = 64,
     ) -> None:
         super().__init__()
         self.image, self.eight_bit_input = image, eight_bit_input
@@ -89,7 +101,7 @@ class ResNet(nn.Module):
             units = []
             for unit in range(blocks):
                 stride = 2 if unit == 0 and number > 1 else 1
-                units.append(block(channels, width, stride, norm, groups))
+                units.append(block(channels, width, stride, norm, groups, (cardinality, path_width)))
                 channels = block.expansion * width
             setattr(self, f"stage{number}", nn.Sequential(*units))
         self.head = nn.Linear(channels, classes)

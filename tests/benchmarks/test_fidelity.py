@@ -164,6 +164,37 @@ def test_a_small_model_with_stages_is_predicted(benchmark: Any, tmp_path: Path) 
     assert "no submodule 'body.66'" in evaluator.predict(wrong).error
 
 
+@pytest.mark.parametrize(
+    ("kind", "small", "large"),
+    [
+        (
+            "gemm",
+            {"rows": 512, "inner": 512, "columns": 512},
+            {"rows": 20_000, "inner": 20_000, "columns": 512},
+        ),
+        ("elementwise", {"operation": "add", "elements": 10_000}, {"operation": "add", "elements": 10**9}),
+        ("stencil", {"grid": [500, 500]}, {"grid": [500, 500], "smallest_block": [500, 500]}),
+        ("stencil", {"grid": [500, 500]}, {"grid": [500, 500], "resident_bytes": 10**9}),
+    ],
+)
+def test_an_op_fits_until_its_data_pass_the_memory_of_the_fullest_tile(
+    benchmark: Any, kind: str, small: dict[str, Any], large: dict[str, Any]
+) -> None:
+    evaluator, case_of = benchmark("fidelity_evaluate").Evaluator(), benchmark("fidelity_cases").Case
+    both = {"radius": 1, "points": 5} if kind == "stencil" else {}
+
+    def found(metric: str, unit: str, given: dict[str, Any]) -> float:
+        case = case_of("c", kind, "mk2", metric, 1.0, unit, "", "memory", parameters={**both, **given})
+        predicted = evaluator.predict(case)
+        assert predicted.error is None
+        return predicted.predicted
+
+    limit = evaluator.planner("mk2").chip.tile_memory_bytes
+    assert found("tile_bytes", "B", small) <= limit < found("tile_bytes", "B", large)
+    assert found("fits", "bool", small) == 1.0
+    assert found("fits", "bool", large) == 0.0
+
+
 def test_gradients_of_a_convolution_have_the_extents_of_what_they_are_gradients_of(benchmark: Any) -> None:
     ops, case_of = benchmark("fidelity_ops"), benchmark("fidelity_cases").Case
     given = {

@@ -36,6 +36,15 @@ def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
         ("keras_mnist", {}, 0.034826),
         ("keras_cifar", {}, 1.250858),
         ("clip", {}, 151.2),
+        ("resnet", {"cardinality": 32, "path_width": 4}, 25.029),
+        ("resnet", {"path_width": 128}, 68.883),
+        ("densenet", {}, 7.979),
+        ("seq2seq", {"size": "t5-small"}, 60.507),
+        ("seq2seq", {"size": "t5-base"}, 222.904),
+        ("seq2seq", {"size": "mt5-small"}, 300.177),
+        ("seq2seq", {"size": "bart-base"}, 139.420),
+        ("speech", {}, 94.396),
+        ("speech", {"size": "large"}, 315.46),
     ],
 )
 def test_models_have_as_many_parameters_as_published(
@@ -55,10 +64,27 @@ def test_the_image_of_the_loading_tutorial_gives_its_linear_layer(benchmark: Any
 
 def test_unknown_models_and_arguments_are_refused_with_what_there_is(benchmark: Any) -> None:
     build = benchmark("models").build
-    with pytest.raises(ValueError, match="no model 'alexnet'; there are bert"):
+    with pytest.raises(ValueError, match="no model 'alexnet'; there are attention_alone, bert"):
         build("alexnet", {})
     with pytest.raises(ValueError, match="model gpt has no argument width; it has size"):
         build("gpt", {"width": 3})
+
+
+@pytest.mark.parametrize("size", ["t5-small", "bart-base"])
+def test_a_decoder_is_cut_from_its_encoder(benchmark: Any, size: str) -> None:
+    capturing = benchmark("models.capturing")
+    arguments = (("sequence", 16), ("size", size), ("targets", 8))
+    stages = ("encoder.0", "decoder.0")
+    capture = capturing.captured(
+        capturing.Recipe("seq2seq", arguments, batch=2, training=True, optimizer="adamw", stages=stages)
+    )
+    assert capture.rule.summary().ipus_per_replica == 3
+    assert capture.program.update is not None
+
+
+def test_only_bottlenecks_have_other_paths(benchmark: Any) -> None:
+    with pytest.raises(ValueError, match="only networks with bottlenecks"):
+        benchmark("models").build("resnet", {"depth": 18, "cardinality": 32})
 
 
 def test_stages_open_where_named_and_programs_are_shared(benchmark: Any) -> None:

@@ -47,6 +47,8 @@ LINK_BYTES_PER_SECOND = 128 * 1024**3 / 8 * 0.85
 #: links between neighbours of the ladder (PopLibs lib/poplibs_test/Util.cpp)
 LINKS = 2
 
+#: the figure of a plan that says how many points of the grid the fullest tile holds
+POINTS_ON_TILE = "points on the fullest tile"
 #: how a grid may be cut
 RULES = ("auto", "blocks", "factors", "best")
 SOURCE = (
@@ -144,6 +146,7 @@ def _cost(
             source=SOURCE,
             figures={
                 "cycles per vector": cycles_per_vector(work),
+                POINTS_ON_TILE: float(math.prod(next(cut.blocks()))),
                 "halo bytes per tile": float(phases.received_bytes),
                 "halo pieces per tile": float(phases.fragments),
                 "copied bytes per tile": float(phases.copied_bytes),
