@@ -18,7 +18,10 @@ from .conformer import Conformer
 from .dlrm import Dlrm
 from .efficientnet import EfficientNet
 from .gpt import Gpt
+from .hubert import Hubert
 from .resnet import ResNet
+from .resnext import ResNeXt
+from .seq2seq import Seq2Seq
 from .small import (
     KerasCifar,
     KerasMnist,
@@ -40,6 +43,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "dlrm": Dlrm,
     "efficientnet": EfficientNet,
     "gpt": Gpt,
+    "hubert": Hubert,
     "keras_cifar": KerasCifar,
     "keras_mnist": KerasMnist,
     "keras_three_convolutions": KerasThreeConvolutions,
@@ -47,6 +51,8 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "neuron_inverter": NeuronInverter,
     "pipelined_mnist": PipelinedMnist,
     "resnet": ResNet,
+    "resnext": ResNeXt,
+    "seq2seq": Seq2Seq,
     "swin": Swin,
     "unet": UNet,
     "vit": Vit,
