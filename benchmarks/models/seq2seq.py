@@ -1,200 +1,154 @@
-"""Encoders with decoders: T5 (Raffel et al., 2019), mT5 (Xue et al., 2020) and BART (Lewis et al., 2019)."""
+"""BART (Lewis et al., 2019) and T5 (Raffel et al., 2019): an encoder and a decoder that attends to it."""
 
 from __future__ import annotations
-
-import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-
-@dataclass(frozen=True)
-class Shape:
-    """What the sizes differ in. `bias` marks the BART kind: biases, learned positions, norms after each block."""
-
-    hidden: int
-    layers: int
-    heads: int
-    inner: int
-    vocabulary: int
-    #: of one head, where it is not hidden / heads
-    width: int = 64
-    gated: bool = False
-    tied: bool = True
-    bias: bool = False
-
-
-#: parameters: 60.5 M, 222.9 M, 300.2 M, 139.4 M
+#: hidden, inner, heads, layers of the encoder and of the decoder, vocabulary
 SIZES = {
-    "t5-small": Shape(512, 6, 8, 2048, 32_128),
-    "t5-base": Shape(768, 12, 12, 3072, 32_128),
-    "mt5-small": Shape(512, 8, 6, 1024, 250_112, gated=True, tied=False),
-    "bart-base": Shape(768, 6, 12, 3072, 50_265, bias=True),
+    "bart-base": (768, 3072, 12, 6, 50_265),
+    "t5-small": (512, 2048, 8, 6, 32_128),
+    "t5-base": (768, 3072, 12, 12, 32_128),
 }
-_BUCKETS = 32
 
 
-class RootNorm(nn.Module):
-    """A norm by the root of the mean square."""
+class MeanSquareNorm(nn.Module):
+    """T5's norm: no mean is taken off, no bias is added."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(hidden))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.weight * (x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6))
+        return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
 
 
-class Attention(nn.Module):
-    """Attention of tokens to themselves or to those of the encoder."""
+class CrossAttention(nn.Module):
+    """Attention of `x` to `memory`, or to itself; T5 has no biases and does not scale its scores."""
 
-    def __init__(self, shape: Shape, dropout: float) -> None:
+    def __init__(self, hidden: int, heads: int, bias: bool, scaled: bool) -> None:
         super().__init__()
-        inner = shape.heads * shape.width
-        self.heads, self.width, self.scaled = shape.heads, shape.width, shape.bias
-        self.query, self.key, self.value = (nn.Linear(shape.hidden, inner, shape.bias) for _ in range(3))
-        self.output = nn.Linear(inner, shape.hidden, shape.bias)
-        self.dropout = nn.Dropout(dropout)
+        self.heads, self.scaled = heads, scaled
+        self.query, self.key, self.value, self.output = (
+            nn.Linear(hidden, hidden, bias=bias) for _ in range(4)
+        )
 
-    def forward(self, x: Tensor, memory: Tensor, bias: Tensor | None) -> Tensor:
-        batch = x.shape[0]
+    def forward(self, x: Tensor, memory: Tensor, added: Tensor | None = None) -> Tensor:
+        batch, length, hidden = x.shape
         query, key, value = (
-            part.view(batch, -1, self.heads, self.width).transpose(1, 2)
+            part.view(batch, -1, self.heads, hidden // self.heads).transpose(1, 2)
             for part in (self.query(x), self.key(memory), self.value(memory))
         )
         scores = query @ key.transpose(-1, -2)
         if self.scaled:
-            scores = scores / math.sqrt(self.width)
-        if bias is not None:
-            scores = scores + bias
-        context = self.dropout(torch.softmax(scores, -1)) @ value
-        return self.output(context.transpose(1, 2).reshape(batch, -1, self.heads * self.width))
-
-
-class FeedForward(nn.Module):
-    """ReLU (T5), gated GELU (mT5) or GELU (BART) between two linear layers."""
-
-    def __init__(self, shape: Shape) -> None:
-        super().__init__()
-        self.gate = nn.Linear(shape.hidden, shape.inner, shape.bias) if shape.gated else None
-        self.inner = nn.Linear(shape.hidden, shape.inner, shape.bias)
-        self.outer = nn.Linear(shape.inner, shape.hidden, shape.bias)
-        self.gelu = shape.bias
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.gate is not None:
-            return self.outer(functional.gelu(self.gate(x), approximate="tanh") * self.inner(x))
-        x = self.inner(x)
-        return self.outer(functional.gelu(x) if self.gelu else functional.relu(x))
+            scores = scores * (hidden // self.heads) ** -0.5
+        if added is not None:
+            scores = scores + added
+        context = torch.softmax(scores, -1) @ value
+        return self.output(context.transpose(1, 2).reshape(batch, length, hidden))
 
 
 class Block(nn.Module):
-    """Attention to itself, to the encoder (decoder only), and feed-forward, each with a residual and a norm."""
+    """Self-attention, attention to the encoder (in the decoder), feed-forward; norms as the family has them."""
 
-    def __init__(self, shape: Shape, dropout: float, attention_dropout: float, decoder: bool) -> None:
+    def __init__(self, hidden: int, inner: int, heads: int, dropout: float, t5: bool, decoder: bool) -> None:
         super().__init__()
-        self.norm_first = not shape.bias
-        self.attention = Attention(shape, attention_dropout)
-        self.cross = Attention(shape, attention_dropout) if decoder else None
-        self.feed_forward = FeedForward(shape)
-        norm = nn.LayerNorm if shape.bias else RootNorm
-        self.norms = nn.ModuleList(norm(shape.hidden) for _ in range(3 if decoder else 2))
+        norm = MeanSquareNorm if t5 else nn.LayerNorm
+        self.t5 = t5
+        self.own = CrossAttention(hidden, heads, not t5, not t5)
+        self.own_norm = norm(hidden)
+        self.source = CrossAttention(hidden, heads, not t5, not t5) if decoder else None
+        self.source_norm = norm(hidden) if decoder else None
+        self.inner, self.outer = nn.Linear(hidden, inner, bias=not t5), nn.Linear(inner, hidden, bias=not t5)
+        self.inner_norm = norm(hidden)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, bias: Tensor | None, memory: Tensor | None, mask: Tensor) -> Tensor:
-        x = self._around(0, x, lambda y: self.attention(y, y, bias))
-        if self.cross is not None:
-            cross = self.cross
-            x = self._around(1, x, lambda y: cross(y, memory, mask))
-        return self._around(-1, x, self.feed_forward)
+    def _feed_forward(self, x: Tensor) -> Tensor:
+        x = self.inner(x)
+        return self.outer(functional.relu(x) if self.t5 else functional.gelu(x))
 
-    def _around(self, number: int, x: Tensor, part) -> Tensor:
-        norm = self.norms[number]
-        if self.norm_first:
-            return x + self.dropout(part(norm(x)))
-        return norm(x + self.dropout(part(x)))
+    def forward(self, x: Tensor, added: Tensor | None, memory: Tensor | None = None) -> Tensor:
+        if self.t5:
+            y = self.own_norm(x)
+            x = x + self.dropout(self.own(y, y, added))
+            if self.source is not None and memory is not None:
+                x = x + self.dropout(self.source(self.source_norm(x), memory))
+            return x + self.dropout(self._feed_forward(self.inner_norm(x)))
+        x = self.own_norm(x + self.dropout(self.own(x, x, added)))
+        if self.source is not None and memory is not None:
+            x = self.source_norm(x + self.dropout(self.source(x, memory)))
+        return self.inner_norm(x + self.dropout(self._feed_forward(x)))
 
 
-class Positions(nn.Module):
-    """T5's bias of the scores by distance, from a table of buckets."""
+class Head(nn.Module):
+    """The words' table as the last layer."""
 
-    def __init__(self, heads: int, length: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(_BUCKETS, heads)
-        self.register_buffer("buckets", torch.zeros(length, length, dtype=torch.int32))
-
-    def forward(self) -> Tensor:
-        return self.table(self.buckets).permute(2, 0, 1).unsqueeze(0)
+    def forward(self, x: Tensor, words: Tensor) -> Tensor:
+        return functional.linear(x, words)
 
 
 class Seq2Seq(nn.Module):
-    """A model of a named size: `sequence` tokens in, `targets` tokens out; `encoder.N` and `decoder.N` are layers.
+    """Text to text; `encoder.N`, `decoder.N` and `head` are what a pipeline may be cut at.
 
-    The bias by distance is computed in each layer, as programs for IPUs do that do not pass it between them.
+    Args:
+        size: bart-base, t5-small or t5-base.
+        source: tokens that are read.
+        target: tokens that are written; none for the encoder alone, whose mean over tokens is the result.
+        dropout: of the hidden states.
     """
 
     def __init__(
-        self,
-        size: str = "t5-small",
-        sequence: int = 512,
-        targets: int = 128,
-        dropout: float = 0.1,
-        attention_dropout: float = 0.0,
-        tied: bool | None = None,
+        self, size: str = "bart-base", source: int = 128, target: int = 128, dropout: float = 0.1
     ) -> None:
         super().__init__()
-        shape = SIZES[size]
-        self.sequence, self.targets = sequence, targets
-        self.words = nn.Embedding(shape.vocabulary, shape.hidden)
+        hidden, inner, heads, depth, vocabulary = SIZES[size]
+        self.source, self.target, t5 = source, target, size.startswith("t5")
+        self.words = nn.Embedding(vocabulary, hidden)
+        self.positions = None if t5 else nn.Embedding(max(source, target), hidden)
+        self.distances = nn.Parameter(torch.zeros(heads, source, source)) if t5 else None
+        self.target_distances = nn.Parameter(torch.zeros(heads, target, target)) if t5 and target else None
         self.dropout = nn.Dropout(dropout)
-        self.learned = shape.bias
-        if shape.bias:
-            self.places = nn.ModuleList(nn.Embedding(1026, shape.hidden) for _ in range(2))
-            self.place_norms = nn.ModuleList(nn.LayerNorm(shape.hidden) for _ in range(2))
-        else:
-            lengths = (sequence, targets)
-            self.biases = nn.ModuleList(Positions(shape.heads, length) for length in lengths)
-            self.last_norms = nn.ModuleList(RootNorm(shape.hidden) for _ in range(2))
-        self.encoder, self.decoder = (
-            nn.ModuleList(Block(shape, dropout, attention_dropout, decoder) for _ in range(shape.layers))
-            for decoder in (False, True)
+        self.encoder = nn.ModuleList(
+            Block(hidden, inner, heads, dropout, t5, decoder=False) for _ in range(depth)
         )
-        untied = not (shape.tied if tied is None else tied)
-        self.head = nn.Linear(shape.hidden, shape.vocabulary, bias=False) if untied else None
+        self.decoder = nn.ModuleList(
+            Block(hidden, inner, heads, dropout, t5, decoder=True) for _ in range(depth if target else 0)
+        )
+        self.head = Head()
 
     def sample(self, batch: int, training: bool) -> dict[str, Tensor]:
         """One micro-batch."""
-        given = {
-            "tokens": torch.empty(batch, self.sequence, dtype=torch.int32),
-            "mask": torch.empty(batch, 1, 1, self.sequence, dtype=self.words.weight.dtype),
-            "decoder_tokens": torch.empty(batch, self.targets, dtype=torch.int32),
-        }
-        if training:
-            given["labels"] = torch.empty(batch, self.targets, dtype=torch.int32)
+        given = {"tokens": torch.empty(batch, self.source, dtype=torch.int32)}
+        if self.target:
+            given["written"] = torch.empty(batch, self.target, dtype=torch.int32)
+            if training:
+                given["labels"] = torch.empty(batch, self.target, dtype=torch.int32)
         return given
 
-    def _embedded(self, tokens: Tensor, side: int) -> Tensor:
+    def _embedded(self, tokens: Tensor) -> Tensor:
         x = self.words(tokens)
-        if self.learned:
-            x = self.place_norms[side](x + self.places[side].weight[2 : 2 + tokens.shape[1]])
+        if self.positions is not None:
+            x = x + self.positions.weight[: tokens.shape[1]]
         return self.dropout(x)
 
-    def forward(self, tokens: Tensor, mask: Tensor, decoder_tokens: Tensor, labels: Tensor | None = None):
-        causal = torch.ones(self.targets, self.targets, dtype=torch.bool, device=tokens.device).tril()
-        # both look-ups come first, as the table of words is where the first stage is
-        x, decoded = self._embedded(tokens, 0), self._embedded(decoder_tokens, 1)
-        for layer in self.encoder:
-            x = layer(x, mask if self.learned else self.biases[0]() + mask, None, mask)
-        memory = x if self.learned else self.last_norms[0](x)
-        x = decoded
-        future = torch.zeros_like(causal, dtype=x.dtype).masked_fill(~causal, -10000.0)
-        for layer in self.decoder:
-            x = layer(x, future if self.learned else self.biases[1]() + future, memory, mask)
-        x = x if self.learned else self.last_norms[1](x)
-        x = functional.linear(x, self.words.weight) if self.head is None else self.head(x)
+    def forward(self, tokens: Tensor, written: Tensor | None = None, labels: Tensor | None = None):
+        x = self._embedded(tokens)
+        y = None if written is None else self._embedded(written)
+        for block in self.encoder:
+            x = block(x, self.distances)
+        if y is None:
+            return x.mean(1)
+        ones = torch.ones(self.target, self.target, dtype=torch.bool, device=y.device)
+        later = torch.zeros(self.target, self.target, dtype=y.dtype, device=y.device)
+        added = later.masked_fill(~torch.tril(ones), -10000.0)
+        if self.target_distances is not None:
+            added = added + self.target_distances
+        for block in self.decoder:
+            y = block(y, added, x)
+        y = self.head(y, self.words.weight)
         if labels is None:
-            return x
-        loss = functional.cross_entropy(x.flatten(0, 1), labels.flatten())
+            return y
+        loss = functional.cross_entropy(y.flatten(0, 1), labels.flatten())
         return loss, loss

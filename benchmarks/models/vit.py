@@ -74,11 +74,21 @@ class Vit(nn.Module):
 
 
 class Clip(nn.Module):
-    """The image encoder (ViT-B/32) and the text encoder, and the similarities of their results."""
+    """The image encoder (ViT-B/32) and the text encoder, and the similarities of their results.
 
-    def __init__(self, image: int = 224, patch: int = 32, words: int = 77, vocabulary: int = 49_408) -> None:
+    `texts` is the number of texts of a micro-batch: as many as there are images if it is left out.
+    """
+
+    def __init__(
+        self,
+        image: int = 224,
+        patch: int = 32,
+        words: int = 77,
+        vocabulary: int = 49_408,
+        texts: int | None = None,
+    ) -> None:
         super().__init__()
-        self.image, self.words = image, words
+        self.image, self.words, self.texts = image, words, texts
         self.patches = Patches(768, image, patch, 0.0)
         self.image_layers = nn.ModuleList(
             EncoderLayer(768, 12, 3072, norm_first=True, activation="quick_gelu") for _ in range(12)
@@ -97,7 +107,7 @@ class Clip(nn.Module):
     def sample(self, batch: int, training: bool) -> dict[str, Tensor]:
         """One micro-batch; the model is for inference only."""
         images = torch.empty(batch, 3, self.image, self.image, dtype=self.positions.dtype)
-        return {"images": images, "text": torch.empty(batch, self.words, dtype=torch.int32)}
+        return {"images": images, "text": torch.empty(self.texts or batch, self.words, dtype=torch.int32)}
 
     def forward(self, images: Tensor, text: Tensor) -> Tensor:
         x = self.patches(images)

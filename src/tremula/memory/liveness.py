@@ -203,6 +203,8 @@ class _Walk:
 
     def _touch(self, storage: int, position: int, ipu: int, backward: bool, stage: int) -> None:
         tensor = self._program.tensors[storage]
+        if self._is_read_on_the_way(tensor.producer):
+            return
         at_home = tensor.ipu == ipu or tensor.role in (Role.SCALAR, Role.CONSTANT)
         if at_home and tensor.role in LASTING and not self._comes_and_goes(tensor.role, tensor.elements):
             return
@@ -215,6 +217,13 @@ class _Walk:
             self._alive[key] = Lifetime(storage, ipu, position, position, self._size(storage))
         else:
             known.last = position
+
+    def _is_read_on_the_way(self, producer: int) -> bool:
+        """Whether an op of the update is no pass of its own: vertices of optimizers read either type, and cast."""
+        if producer < 0:
+            return False
+        op = self._program.ops[producer]
+        return op.phase is Phase.UPDATE and not op.works
 
     def _version(self, storage: int, stage: int) -> int:
         """Which of the lives of a storage the backward pass of forward stage `stage` sees."""
