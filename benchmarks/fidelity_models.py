@@ -22,7 +22,8 @@ from tremula.program.program import Program
 from tremula.schedule.deployment import Deployment, Location
 
 from .fidelity_cases import Case
-from .fidelity_plans import Fp8Planner, SharingPlanner
+from .fidelity_fp8 import narrowed
+from .fidelity_plans import SharingPlanner
 from .fidelity_transfers import system_of
 from .models.capturing import Recipe, captured
 
@@ -143,8 +144,9 @@ def model_estimate(case: Case, evaluator: Evaluator, front_end: str = "torch") -
 def _estimate(setting: Setting, system: System, evaluator: Evaluator) -> Estimate:
     flat = _flat(setting)
     planner = _planner(evaluator, system, setting)
+    program = narrowed(flat.program) if setting.fp8 else flat.program
     return estimate(
-        replace(flat.program, loops=setting.loops),
+        replace(program, loops=setting.loops),
         replace(setting.deployment, checkpoints=flat.checkpoints),
         system,
         constants=evaluator.constants,
@@ -193,8 +195,7 @@ def _planner(evaluator: Evaluator, system: System, setting: Setting) -> Planner:
     chip = system.chip
     if setting.deployment.io_tiles:
         chip = chip.with_tiles(chip.tiles - setting.deployment.io_tiles)
-    kind = Fp8Planner if setting.fp8 else SharingPlanner
-    return evaluator.remembered((chip, kind), lambda: kind(chip, evaluator.constants))
+    return evaluator.remembered((chip, SharingPlanner), lambda: SharingPlanner(chip, evaluator.constants))
 
 
 def setting_of(case: Case, front_end: str = "torch") -> Setting:

@@ -13,9 +13,9 @@ from typing import Any
 
 from tremula.hardware.chip import Chip
 from tremula.plan.constants import Constants
-from tremula.plan.cost import Cost, in_sequence
+from tremula.plan.cost import Cost
 from tremula.plan.planner import Planner
-from tremula.program.work import Cast, MatMul, Stencil, Work
+from tremula.program.work import Stencil, Work
 
 
 @dataclass(frozen=True)
@@ -75,22 +75,6 @@ class SharingPlanner(Planner):
             read = self._reads.pop()
         _made.setdefault(key, []).append(_Made(cost, frozenset(read)))
         return cost
-
-
-class Fp8Planner(SharingPlanner):
-    """Plans a program captured in fp16 as one whose products by weights were converted to fp8.
-
-    The converter casts the other operand before each; products of two activations stay as they are.
-    """
-
-    def plan(self, work: Work) -> Cost:
-        """The plan, with products by weights in fp8."""
-        if isinstance(work, MatMul) and work.dtype == "fp16" and work.groups == 1:
-            narrow = dataclasses.replace(work, dtype="fp8", partials="fp16")
-            return in_sequence(
-                [super().plan(Cast(work.rows * work.inner, "fp16", "fp8")), super().plan(narrow)]
-            )
-        return super().plan(work)
 
 
 def _unplanned(chip: Chip) -> dict[str, Any]:

@@ -60,6 +60,7 @@ class Bert(nn.Module):
         attention_dropout: of the attention's weights; most published configurations have none.
         activation: gelu, gelu_tanh, quick_gelu or gelu_parts.
         wide: norms, and a GELU of one op, work in float32.
+        separate: query, key and value are products of their own.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Bert(nn.Module):
         attention_dropout: float = 0.0,
         activation: str = "gelu",
         wide: bool = False,
+        separate: bool = False,
     ) -> None:
         super().__init__()
         hidden, depth, heads = SIZES[size]
@@ -88,6 +90,7 @@ class Bert(nn.Module):
                 attention_dropout=attention_dropout,
                 activation=activation,
                 wide=wide,
+                separate=separate,
             )
             for _ in range(depth if layers is None else layers)
         )

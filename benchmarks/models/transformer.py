@@ -10,20 +10,31 @@ from torch.nn import functional
 
 
 class Attention(nn.Module):
-    """Multi-head self-attention. One product makes query, key and value."""
+    """Multi-head self-attention. One product makes query, key and value; `separate`: three do."""
 
-    def __init__(self, hidden: int, heads: int, dropout: float = 0.0, causal: bool = False) -> None:
+    def __init__(
+        self, hidden: int, heads: int, dropout: float = 0.0, causal: bool = False, separate: bool = False
+    ) -> None:
         super().__init__()
-        self.heads, self.causal = heads, causal
-        self.query_key_value = nn.Linear(hidden, 3 * hidden)
+        self.heads, self.causal, self.separate = heads, causal, separate
+        if separate:
+            self.query, self.key, self.value = (nn.Linear(hidden, hidden) for _ in range(3))
+        else:
+            self.query_key_value = nn.Linear(hidden, 3 * hidden)
         self.output = nn.Linear(hidden, hidden)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         batch, length, hidden = x.shape
         width = hidden // self.heads
-        parts = self.query_key_value(x).view(batch, length, 3, self.heads, width)
-        query, key, value = (part.transpose(1, 2) for part in parts.unbind(2))
+        if self.separate:
+            made = (
+                each(x).view(batch, length, self.heads, width) for each in (self.query, self.key, self.value)
+            )
+            query, key, value = (part.transpose(1, 2) for part in made)
+        else:
+            parts = self.query_key_value(x).view(batch, length, 3, self.heads, width)
+            query, key, value = (part.transpose(1, 2) for part in parts.unbind(2))
         scores = query @ key.transpose(-1, -2) / math.sqrt(width)
         if self.causal:
             ones = torch.ones(length, length, dtype=torch.bool, device=x.device)
@@ -40,8 +51,11 @@ class FeedForward(nn.Module):
     With `wide`, a GELU of one op works in float32.
     """
 
-    def __init__(self, hidden: int, inner: int, activation: str = "gelu", wide: bool = False) -> None:
+    def __init__(
+        self, hidden: int, inner: int, activation: str = "gelu", wide: bool = False, dropout: float = 0.0
+    ) -> None:
         super().__init__()
+        self.dropout = nn.Dropout(dropout)
         self.inner = nn.Linear(hidden, inner)
         self.outer = nn.Linear(inner, hidden)
         self.activation, self.wide = activation, wide
@@ -58,7 +72,7 @@ class FeedForward(nn.Module):
             y = x.float() if self.wide else x
             y = functional.gelu(y, approximate="tanh" if self.activation == "gelu_tanh" else "none")
             x = y.to(x.dtype)
-        return self.outer(x)
+        return self.outer(self.dropout(x))
 
 
 class WideLayerNorm(nn.LayerNorm):
@@ -84,13 +98,15 @@ class EncoderLayer(nn.Module):
         causal: bool = False,
         activation: str = "gelu",
         wide: bool = False,
+        separate: bool = False,
+        inner_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.norm_first = norm_first
         norm = WideLayerNorm if wide else nn.LayerNorm
-        self.attention = Attention(hidden, heads, attention_dropout, causal)
+        self.attention = Attention(hidden, heads, attention_dropout, causal, separate)
         self.attention_norm = norm(hidden)
-        self.feed_forward = FeedForward(hidden, inner, activation, wide)
+        self.feed_forward = FeedForward(hidden, inner, activation, wide, inner_dropout)
         self.feed_forward_norm = norm(hidden)
         self.dropout = nn.Dropout(dropout)
 

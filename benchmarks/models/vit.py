@@ -28,7 +28,10 @@ class Patches(nn.Module):
 
 
 class Vit(nn.Module):
-    """An image classifier of a named size; patches of `patch` x `patch` pixels."""
+    """An image classifier of a named size; patches of `patch` x `patch` pixels.
+
+    `separate`: query, key and value are products of their own; `inner_dropout` follows the activation function.
+    """
 
     def __init__(
         self,
@@ -38,6 +41,8 @@ class Vit(nn.Module):
         classes: int = 1000,
         dropout: float = 0.1,
         attention_dropout: float = 0.0,
+        separate: bool = False,
+        inner_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         hidden, depth, heads = SIZES[size]
@@ -51,6 +56,8 @@ class Vit(nn.Module):
                 dropout=dropout,
                 attention_dropout=attention_dropout,
                 norm_first=True,
+                separate=separate,
+                inner_dropout=inner_dropout,
             )
             for _ in range(depth)
         )

@@ -69,7 +69,9 @@ class Capture:
 
     def checkpoints(self, program: Program) -> frozenset[str]:
         """The tensors that the recipe keeps."""
-        modules = {first_parts(op.module, n) for op in program.ops for n in range(1, len(parts(op.module)) + 1)}
+        modules = {
+            first_parts(op.module, n) for op in program.ops for n in range(1, len(parts(op.module)) + 1)
+        }
         return checkpoint_tensors(program, matching(self.recipe.checkpoints, sorted(modules)))
 
 

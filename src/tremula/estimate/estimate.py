@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from tremula.estimate.bands import Band, band
 from tremula.estimate.explain import Explanation, explain
+from tremula.estimate.pressure import Pressure, under_pressure
 from tremula.estimate.summary import summary
 from tremula.formatting import plain
 from tremula.hardware.chip import Chip
@@ -82,6 +83,9 @@ class Estimate:
     program: Program = field(repr=False)
     costs: OpCosts = field(repr=False)
     again: Recomputation = field(repr=False)
+    #: the program with smaller plans, if it does not fit with those that its proportions allow. If it fits then,
+    #: `program`, `costs` and `time` are of these plans; `memory` is of the program as it is configured
+    pressure: Pressure | None = field(default=None, repr=False)
     version: str = VERSION
 
     @property
@@ -249,8 +253,11 @@ def estimate(
         planner = Planner(chip, constants)
     costs = op_costs(program, planner)
     again = recomputation(program, deployment)
-    time = step_time(program, costs.costs, again, deployment, system, planner, schedule)
     memory = memory_report(program, costs.costs, again, deployment, system.chip, planner)
+    pressure = under_pressure(program, costs, memory, again, deployment, system.chip, planner)
+    if pressure is not None and pressure.fits:
+        program, costs = pressure.program, pressure.costs
+    time = step_time(program, costs.costs, again, deployment, system, planner, schedule)
     return Estimate(
         system=system,
         deployment=deployment,
@@ -262,4 +269,5 @@ def estimate(
         program=program,
         costs=costs,
         again=again,
+        pressure=pressure,
     )

@@ -242,6 +242,17 @@ def _memory(estimate: Estimate) -> Explanation:
                 parts=(*uses, Explanation("largest", parts=top)),
             )
         )
+    pressure = estimate.pressure
+    if pressure is not None:
+        ipus.append(
+            Explanation(
+                "planned within the memory that is left",
+                float(pressure.memory.max_tile_bytes),
+                "bytes on the fullest tile",
+                pressure.in_words(),
+                "temporaries of each op at most: tile memory - what is always live - what is alive when it runs",
+            )
+        )
     return Explanation(
         "memory",
         float(report.max_tile_bytes),

@@ -49,6 +49,8 @@ def summary(estimate: Estimate) -> str:
         f"  modelled memory: {report.max_tile_bytes:,} of {report.tile_memory_bytes:,} bytes on the fullest tile of "
         f"IPU {fullest.ipu} ({1 - report.headroom:.0%}, {state}; {band('memory')}), at {fullest.peak.op}"
     )
+    if estimate.pressure is not None:
+        lines.append(f"  {estimate.pressure.in_words()}")
     if estimate.host_ops:
         lines.append(f"  {len(estimate.host_ops)} ops run on the host; that time is not modelled")
     unknown = estimate.unknown_ops

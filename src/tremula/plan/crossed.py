@@ -28,8 +28,8 @@ def with_crossed_operands(cost: Cost, work: MatMul, chip: Chip) -> Cost:
     size = item_bytes(work.dtype)
     whole = work.inner % max(1, chip.data_path_bytes // size) == 0
     operands = work.crossed
-    if work.groups == 1 and work.role == "weight_gradient" and not whole:
-        operands = "both"  # whole blocks are in the product's own plan
+    if work.groups == 1 and work.role == "weight_gradient":
+        operands = "right" if whole else "both"  # whole blocks of the left one are in the product's own plan
     moved = _elements(work, operands) * size / chip.tiles
     if not moved:
         return cost
@@ -39,7 +39,11 @@ def with_crossed_operands(cost: Cost, work: MatMul, chip: Chip) -> Cost:
         compute = rearrange_cycles(moved, size, chip)
     exchange = moved / chip.exchange_bytes_per_cycle + chip.exchange_latency_cycles
     step = Superstep("transpose operands", compute, exchange, chip.sync_cycles, tiles=chip.tiles)
-    how = "in blocks of whole vectors" if whole else f"element by element: {work.inner} is no multiple of a vector"
+    how = (
+        "in blocks of whole vectors"
+        if whole
+        else f"element by element: {work.inner} is no multiple of a vector"
+    )
     why = Why(
         plan=f"{'both operands' if operands == 'both' else f'the {operands} operand'} transposed, {how}",
         formula="call + bytes per tile x 5/4 / element; single elements: cycles per atom of 2 or 4 bytes",

@@ -35,8 +35,8 @@ UNARY: dict[str, Entry] = {
     "ceil": {"fp32": (6, 2, 2), "fp16": (6, 4, 2)},
     "clz": {"int32": (5, 1, 2)},
     "cos": {"fp32": (2304, 1, 4600), "fp16": (25, 1, 92)},
-    # x ** 3 by the vertex of powers, which PopART calls whatever the exponent; about 50 cycles by the difference between
-    # BERT with and without GELU in single ops in graphcore/PopRT, examples/bert (0.19 to 0.21 ms in 8 pairs of rows)
+    # x ** 3 by the vertex of powers, which PopART calls whatever the exponent: 50 cycles, by the difference between
+    # BERT with and without GELU in single ops (graphcore/PopRT, examples/bert: 0.19 to 0.21 ms in 8 pairs of rows)
     "cube": {"fp32": (50, 1, 96), "fp16": (50, 1, 192)},
     "erf": {"fp32": (41, 1, 78), "fp16": (13, 1, 48)},
     "exp": {"fp32": (6, 2, 6), "fp16": (4, 4, 4)},

@@ -276,3 +276,6 @@ Work = (
     MatMul | Convolution | SparseMatMul | Elementwise | Cast | Reduction | Softmax | Norm | Pool | Gather
     | Scatter | Recurrent | Random | Copy | Fill | Sort | Scan | Stencil | Unknown
 )  # fmt: skip
+
+#: work with a share of memory for its temporaries
+PLANNED = (MatMul, Convolution, SparseMatMul, Gather, Scatter, Recurrent)

@@ -19,16 +19,13 @@ from tremula.program.op import Phase
 from tremula.program.program import Program
 from tremula.program.stages import Mode, StageSummary
 from tremula.program.variant import CapturedVariant, StageStart, Variant
-from tremula.program.work import Convolution, Gather, MatMul, Recurrent, Scatter, SparseMatMul, Work
+from tremula.program.work import PLANNED, Work
 from tremula.schedule.deployment import Deployment
 from tremula.schedule.relayout import Relayout
 from tremula.study.split.result import Split
 from tremula.study.split.search import Budget, find_split
 from tremula.study.split.segmented import Segmented
 from tremula.study.subject import Subject
-
-#: work with a share of memory for its temporaries
-PLANNED = (MatMul, Convolution, SparseMatMul, Gather, Scatter, Recurrent)
 
 
 @dataclass(frozen=True)

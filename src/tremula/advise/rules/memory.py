@@ -13,8 +13,9 @@ from typing import Literal
 from tremula.advise.advice import CLOSE, Change, edited
 from tremula.estimate.estimate import Estimate
 from tremula.memory.categories import Category
+from tremula.program.work import PLANNED
 from tremula.schedule.deployment import Location
-from tremula.study.case import PLANNED, Case, Study
+from tremula.study.case import Case, Study
 
 #: share of the bytes of an IPU that tensors must take to be worth moving, and temporaries to be worth less room
 _WORTH_MOVING = 0.02
