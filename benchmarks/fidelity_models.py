@@ -132,8 +132,7 @@ def model_estimate(case: Case, evaluator: Evaluator, front_end: str = "torch") -
     setting = setting_of(case, front_end)
     system = system_of(case, setting.loops.replicas * setting.deployment.ipus_per_replica)
     if case.parameters.get("wide_weight_loads", False):
-        chip = replace(system.chip, conv_weight_bytes_per_cycle=WIDE_LOAD_BYTES)
-        system = replace(system, machine=replace(system.machine, chip=chip))
+        system = system.with_chip(replace(system.chip, conv_weight_bytes_per_cycle=WIDE_LOAD_BYTES))
     # two publications of one configuration share an estimate
     key = (
         setting.recipe, setting.loops, repr(setting.deployment), system.name, system.chip, setting.fp8, front_end

@@ -122,3 +122,30 @@ def test_a_product_that_something_else_reads_is_not_overwritten_by_its_bias(grap
     z = graph("BiasAdd", y, b, shape=(32, 10))
     graph("Sum", y, graph.const([0]), shape=(10,))
     assert graph.of(z).shares == (None,)
+
+
+@pytest.mark.parametrize(
+    ("flags", "crossed"),
+    [
+        ({}, "right"),
+        ({"adj_y": True}, ""),
+        ({"adj_x": True}, "both"),
+        ({"adj_x": True, "adj_y": True}, "left"),
+    ],
+)
+def test_operands_of_a_batched_product_that_lie_against_the_grain(graph, flags, crossed):
+    a, b = graph.input(6, 32, 32), graph.input(6, 32, 32)
+    y = graph("BatchMatMulV2", a, b, shape=(6, 32, 32), **flags)
+    assert graph.of(y).works[0].crossed == crossed
+
+
+@pytest.mark.parametrize(
+    ("equation", "crossed"),
+    [("aecd,abcd->acbe", ""), ("acbe,aecd->abcd", "right"), ("acbe,abcd->aecd", "both")],
+)
+def test_operands_of_an_einsum_that_lie_against_the_grain(graph, equation, crossed):
+    extents_of = {"a": 2, "b": 16, "c": 4, "d": 8, "e": 16}
+    inputs, _, made = equation.partition("->")
+    left, right, result = ([extents_of[letter] for letter in text] for text in (*inputs.split(","), made))
+    y = graph("Einsum", graph.input(*left), graph.input(*right), shape=tuple(result), equation=equation)
+    assert graph.of(y).works[0].crossed == crossed

@@ -154,3 +154,35 @@ def test_a_serialised_product_is_done_in_parts(lowered_step, mode, part):
     assert [(w.rows, w.inner, w.columns) for w in works] == [part, part]
     sums = [w for op in ops for w in op.works if isinstance(w, Elementwise)]
     assert len(sums) == (mode == "ReducingDim")
+
+
+class WrittenOut(torch.nn.Module):
+    """Attention as products, with heads that are views of one projection."""
+
+    def __init__(self):
+        super().__init__()
+        self.projection = torch.nn.Linear(8, 24)
+
+    def forward(self, x):
+        batch, length, _ = x.shape
+        parts = self.projection(x).view(batch, length, 3, 2, 4)
+        query, key, value = (part.transpose(1, 2) for part in parts.unbind(2))
+        scores = torch.softmax(query @ key.transpose(-1, -2), -1)
+        made = (scores @ value).transpose(1, 2).reshape(batch, length, 8)
+        return poptorch.identity_loss(made, "sum")
+
+
+def test_operands_of_attention_that_lie_against_the_grain(lowered_step):
+    works = [work for work in products(lowered_step(WrittenOut(), torch.randn(3, 5, 8))) if work.groups > 1]
+    lie = [(work.role, work.crossed) for work in works]
+    # scores read queries and keys along the head; the weighted sum reads values across it
+    assert lie[:2] == [("forward", ""), ("forward", "right")]
+    # of the values, of the probabilities, of the queries and of the keys, in whatever order
+    assert sorted(lie[2:]) == sorted(
+        [
+            ("weight_gradient", "both"),
+            ("input_gradient", ""),
+            ("weight_gradient", "both"),
+            ("input_gradient", "right"),
+        ]
+    )
