@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from tremula.errors import Error
 from tremula.hardware.chip import Chip
 from tremula.plan.cost import Alternative, Bytes, Cost, Superstep, Why
-from tremula.plan.exchange import control_cycles, exchange_code_bytes, exchange_cycles
+from tremula.plan.exchange import exchange_code_bytes
+from tremula.plan.stencil_halo import exchange_phase_cycles, neighbours
 from tremula.plan.stencil_partition import Partition, Pieces, Shape, candidate_partitions, partition
 from tremula.program.dtypes import item_bytes
 from tremula.program.work import Stencil
@@ -184,17 +185,19 @@ def _phases(work: Stencil, cut: Partition, chip: Chip) -> _Phases:
     blocks = itertools.islice(cut.blocks(), 1) if cut.rule == "best" else cut.blocks()
     tiles = [_tile(work, cut, block, chip) for block in blocks]
     slowest = max(tiles, key=lambda tile: tile.compute)
+    largest = next(cut.blocks())
+    fragments = max(tile.fragments for tile in tiles)
     mean_points = math.prod(cut.chip_extents) / cut.tiles_per_chip
-    most_points = math.prod(next(cut.blocks()))
+    most_points = math.prod(largest)
     return replace(
         slowest,
         pre=max(tile.pre for tile in tiles),
-        exchange=max(tile.exchange for tile in tiles),
+        exchange=exchange_phase_cycles(neighbours(work, cut, largest, chip), cut, fragments, chip),
         post=max(tile.post for tile in tiles),
         mean_compute=slowest.compute * min(1.0, mean_points / most_points),
         copied_bytes=max(tile.copied_bytes for tile in tiles),
         received_bytes=max(tile.received_bytes for tile in tiles),
-        fragments=max(tile.fragments for tile in tiles),
+        fragments=fragments,
     )
 
 
@@ -210,13 +213,11 @@ def _tile(work: Stencil, cut: Partition, block: Shape, chip: Chip) -> _Phases:
         math.prod(with_halo[:-1]) - inner_rows + inner_rows * min(2, cut.chips[-1] * cut.tiles[-1] - 1)
     )
     gather = GATHER_CYCLES + received / chip.exchange_bytes_per_cycle if received else 0.0
-    # pieces are too short for their instructions to hide behind their words
-    exchange = exchange_cycles(received, chip) + control_cycles(chip, fragments) if received else 0.0
     ways = (_sweep(work, pieces, chip) for pieces in cut.pieces(block, chip.worker_contexts))
     compute, copy, copied = min(ways, key=lambda way: way[0] + 2 * way[1])
     return _Phases(
         pre=copy + gather,
-        exchange=exchange,
+        exchange=0.0,
         post=copy,
         compute=compute,
         mean_compute=0.0,
