@@ -293,6 +293,7 @@ KINDS: dict[str, Kind] = {
             {
                 "operation": word("read", "write", "copy", "scale", "add", "triad", required=True),
                 "compiled": truth(),
+                "bytes_per_worker": number(),
             },
         ),
         Kind(

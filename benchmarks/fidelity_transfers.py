@@ -43,7 +43,8 @@ def _bandwidth(case: Case, evaluator: Evaluator) -> float:
     """Bytes per second of all tiles in a loop over their own memory."""
     chip = evaluator.planner(case.chip).chip
     given = case.parameters
-    return bandwidth_bytes_per_second(chip, given["operation"], given.get("compiled", False))
+    compiled, each = given.get("compiled", False), given.get("bytes_per_worker")
+    return bandwidth_bytes_per_second(chip, given["operation"], compiled, each)
 
 
 def _exchange(case: Case, evaluator: Evaluator) -> float:
