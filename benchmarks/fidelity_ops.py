@@ -68,7 +68,9 @@ def _between_chips(case: Case, steps: list[Superstep], evaluator: Evaluator) -> 
         return 0.0
     system = system_of(case, ipus)
     one = exchange(system, {(0, 1): 1.0}, ipus=ipus, constants=evaluator.schedule)
-    exchanges = sum(step.repeats for step in steps if step.exchange_cycles and step.name != "rearrange output")
+    exchanges = sum(
+        step.repeats for step in steps if step.exchange_cycles and step.name != "rearrange output"
+    )
     return exchanges * one.seconds * system.chip.clock_hz
 
 
