@@ -237,8 +237,8 @@ def bandwidth_bytes_per_cycle(chip: Chip, kind: str, compiled: bool = False) -> 
 
     In a cycle a tile reads two words of the data path (from interleaved memory) and writes one; a hand-written loop
     does a turn of copy, add or triad with it. `compiled`: the loop as the C++ compiler makes it, one instruction per
-    cycle: loads, arithmetic, store, branch. A STREAM triad in C++ on Mk1 reached 7.26 TB/s, where this gives 7.8 and the
-    peak of a triad is 46.7.
+    cycle: loads, arithmetic, store, branch. A STREAM triad in C++ on Mk1 reached 7.26 TB/s, where this gives 7.8 and
+    the peak of a triad is 46.7.
     """
     words, arithmetic = _LOOPS[kind]
     if not compiled:
