@@ -102,9 +102,7 @@ def _collective(case: Case, evaluator: Evaluator) -> float:
     per_replica = given.get("ipus_per_replica", 1)
     system = system_of(case, given["replicas"] * per_replica)
     function = getattr(collectives, given["operation"])
-    found = function(
-        system, float(given["bytes"]), given["replicas"], per_replica, constants=evaluator.schedule
-    )
+    found = function(system, float(given["bytes"]), given["replicas"], per_replica)
     return _timed(case, found.seconds * given.get("repeats", 1), float(given["bytes"]), system)
 
 
