@@ -297,6 +297,7 @@ KINDS: dict[str, Kind] = {
             {
                 "operation": word("read", "write", "copy", "scale", "add", "triad", required=True),
                 "compiled": truth(),
+                "bytes_per_worker": number(),
             },
         ),
         Kind(
@@ -307,6 +308,9 @@ KINDS: dict[str, Kind] = {
                 "bytes": number(),
                 "fragments": whole(),
                 "shared_bus": truth(),
+                "tiles": extents(),
+                "neighbours": Parameter("a list of [offset ..., bytes]", _list_of(_list_of(_whole))),
+                "mean": truth(),
                 "phases": Parameter("a list of tables", _list_of(lambda v: isinstance(v, dict))),
                 "repeats": number(),
             },

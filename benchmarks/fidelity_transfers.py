@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tremula.hardware import catalogue
+from tremula.hardware.chip import Chip
 from tremula.hardware.system import System
 from tremula.plan import matvec
 from tremula.plan.elementwise import bandwidth_bytes_per_second
 from tremula.plan.exchange import exchange_cycles
+from tremula.plan.exchange_schedule import first_fit
 from tremula.schedule import collectives, links
 from tremula.schedule.host_io import call_time
 
@@ -41,33 +43,49 @@ def _bandwidth(case: Case, evaluator: Evaluator) -> float:
     """Bytes per second of all tiles in a loop over their own memory."""
     chip = evaluator.planner(case.chip).chip
     given = case.parameters
-    return bandwidth_bytes_per_second(chip, given["operation"], given.get("compiled", False))
+    compiled, each = given.get("compiled", False), given.get("bytes_per_worker")
+    return bandwidth_bytes_per_second(chip, given["operation"], compiled, each)
 
 
 def _exchange(case: Case, evaluator: Evaluator) -> float:
-    """Exchanges inside one chip, one after the other; each is the bytes and pieces of a tile that takes part."""
+    """Exchanges inside one chip, one after the other.
+
+    Each phase lists the neighbours from which every tile of a grid receives, or gives bytes and pieces of the busiest.
+    """
     chip = evaluator.planner(case.chip).chip
     given = case.parameters
-    phases = given.get("phases") or [
-        {
-            "bytes": given.get("bytes", 0),
-            "fragments": given.get("fragments", 1),
-            "shared_bus": given.get("shared_bus", False),
-        }
-    ]
-    known = {"bytes", "fragments", "shared_bus", "tile_share"}
-    unknown = sorted({key for phase in phases for key in phase} - known)
+    phases = given.get("phases") or [{key: given[key] for key in _PHASE if key in given}]
+    unknown = sorted({key for phase in phases for key in phase} - _PHASE)
     if unknown:
-        raise ValueError(f"an exchange phase has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")
-    cycles: float = sum(
-        phase.get("tile_share", 1.0)
-        * exchange_cycles(phase["bytes"], chip, phase.get("fragments", 1), phase.get("shared_bus", False))
-        for phase in phases
-    )
+        raise ValueError(f"an exchange phase has no {', '.join(unknown)}; it has {', '.join(sorted(_PHASE))}")
+    mean = bool(given.get("mean", False))
+    cycles = sum(_phase_cycles(phase, given.get("tiles"), mean, chip) for phase in phases)
     if case.metric != "exchange_cycles":
         cycles += len(phases) * chip.sync_cycles
     cycles *= given.get("repeats", 1)
     return cycles / chip.clock_hz if case.metric == "time" else cycles
+
+
+#: what an exchange phase is described by
+_PHASE = {"bytes", "fragments", "shared_bus", "neighbours"}
+
+
+def _phase_cycles(phase: dict[str, Any], tiles: list[int] | None, mean: bool, chip: Chip) -> float:
+    if "neighbours" not in phase:
+        if mean:
+            raise ValueError(
+                "the mean over tiles needs tiles and neighbours, not the bytes of the busiest tile"
+            )
+        size, pieces = phase.get("bytes", 0), phase.get("fragments", 1)
+        return exchange_cycles(size, chip, pieces, phase.get("shared_bus", False))
+    if tiles is None:
+        raise ValueError("neighbours need tiles, the extents of the grid of tiles")
+    width = chip.exchange_bytes_per_cycle
+    around = [(tuple(each[:-1]), -(-each[-1] // width)) for each in phase["neighbours"]]
+    found = first_fit(tiles, around)
+    if mean:
+        return found.mean + found.taking_part * chip.exchange_mean_latency_cycles
+    return found.slowest + chip.exchange_latency_cycles
 
 
 def _inter_ipu(case: Case, evaluator: Evaluator) -> float:
@@ -84,9 +102,7 @@ def _collective(case: Case, evaluator: Evaluator) -> float:
     per_replica = given.get("ipus_per_replica", 1)
     system = system_of(case, given["replicas"] * per_replica)
     function = getattr(collectives, given["operation"])
-    found = function(
-        system, float(given["bytes"]), given["replicas"], per_replica, constants=evaluator.schedule
-    )
+    found = function(system, float(given["bytes"]), given["replicas"], per_replica)
     return _timed(case, found.seconds * given.get("repeats", 1), float(given["bytes"]), system)
 
 

@@ -1,17 +1,21 @@
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tremula.errors import Error
-from tremula.hardware.catalogue import chip
+from tremula.hardware.catalogue import chip, system
+from tremula.plan import stencil_halo
 from tremula.plan.cost import Cost
 from tremula.plan.planner import Planner
-from tremula.plan.stencil import cycles_per_vector
+from tremula.plan.stencil_halo import copies, crossing_pieces
 from tremula.plan.stencil_partition import candidate_partitions, even, factorisations, partition
+from tremula.plan.stencil_vertex import cycles_per_vector, sweep_cycles
 from tremula.program.dtypes import item_bytes
 from tremula.program.work import Stencil
+from tremula.schedule.constants import FITTED_SCHEDULE
 
 MK1, MK2 = Planner(chip("mk1")), Planner(chip("mk2"))
 
@@ -26,7 +30,7 @@ CHIPS = st.sampled_from([1, 2, 4, 8, 16])
 
 def blur(dtype: str, vector: int, ipus: int = 1) -> Stencil:
     """Nine points of an image of four colours, as in thorbenlouw/lbm-graphcore."""
-    return Stencil((1122, 2200), 1, 9, 4, dtype, vector, ipus=ipus, flops_per_value=11)
+    return Stencil((1122, 2200), 1, 9, 4, dtype, vector, halos_apart=True, ipus=ipus, flops_per_value=11)
 
 
 def phase(cost: Cost, name: str) -> float:
@@ -44,7 +48,13 @@ def phase(cost: Cost, name: str) -> float:
         (blur("fp32", 2), "compute", 100257),
         (blur("fp32", 1), "compute", 210249),
         (blur("fp32", 1), "exchange", 1173),
+        (blur("fp32", 1), "pre", 8279),
         (blur("fp32", 1), "post", 6954),
+        (blur("fp16", 4, 16), "pre", 1611),
+        (blur("fp16", 4, 16), "post", 882),
+        (blur("fp32", 2, 16), "post", 954),
+        (blur("fp16", 4, 16), "exchange", 263),
+        (blur("fp32", 2, 16), "exchange", 397),
         (blur("fp16", 4, 16), "compute", 4446),
         (blur("fp16", 4, 16), "global exchange", 3043),
         (blur("fp32", 2, 16), "global exchange", 4017),
@@ -60,7 +70,71 @@ def test_blocks_are_those_of_the_published_codes() -> None:
     halves = partition((358, 358, 358), 1472, 2, "factors")
     assert halves.chips == (1, 1, 2)
     assert sorted(next(halves.blocks())) == [16, 23, 45]
-    assert partition((1000, 2000), 1216, 8, "blocks").chips == (2, 4)
+    # strips of the dimension that divides better, in the program that the figures are from
+    assert partition((1122, 2200), 1216, 8, "blocks").chips == (1, 8)
+    assert partition((1122, 2200), 1216, 16, "blocks").chips == (16, 1)
+
+
+def test_contexts_that_share_whole_rows_copy_nothing() -> None:
+    apart = Stencil((288, 624), 1, 9, 4, halos_apart=True)
+    two_rows_each, two_columns_each = [((2, 12), 6)], [((12, 2), 6)]
+    assert copies(apart, (12, 12), two_rows_each, 0, MK1.chip) == (0, 0, 0)
+    # in and out: 72 pieces of rows, 144 points of 16 bytes
+    assert copies(apart, (12, 12), two_columns_each, 0, MK1.chip) == (1008, 1008, 2304)
+    # rows that hold their halos are copied once, results are not
+    before, after, size = copies(replace(apart, halos_apart=False), (12, 12), two_rows_each, 0, MK1.chip)
+    assert (before, size) == (0, 6 * 4 * 14 * 16)
+    assert after == 6 * 4 * 10 + size / 8
+
+
+def test_strided_halos_take_longer_between_chips_than_rows() -> None:
+    wide, tall = (1000, 1001), (1001, 1000)  # cut along rows, and along columns
+    by_rows, by_columns = (MK1.plan(Stencil(g, 1, 9, 4, "fp16", 4, ipus=2)) for g in (wide, tall))
+    assert phase(by_columns, "global exchange") > 1.5 * phase(by_rows, "global exchange")
+    cut = partition((1000, 1000), 1216, 2, "blocks")
+    block = next(cut.blocks())
+    assert crossing_pieces(Stencil((1000, 1000), 1, 9, 4), cut, block) == block[0] + 2
+
+
+def test_constants_of_links_are_those_of_the_machines() -> None:
+    machine = system("pod4").machine
+    assert machine.link_latency_seconds == stencil_halo.LINK_LATENCY_SECONDS
+    assert machine.rail_links == stencil_halo.LINKS
+    assert FITTED_SCHEDULE.piece_cycles == stencil_halo.PIECE_CYCLES
+
+
+def test_later_compilers_pair_arithmetic_with_loads() -> None:
+    heat = Stencil((358, 358, 358), 1, 7, vector=2)
+    memory, arithmetic = 7 + 2 + 2, 9
+    assert cycles_per_vector(heat, MK1.chip) == memory + arithmetic
+    assert cycles_per_vector(heat, MK2.chip) == pytest.approx(memory + 0.7 * arithmetic)
+    # addresses that stay in no register are loads like others
+    assert cycles_per_vector(Stencil((9, 9), 1, 5, address_loads=2), MK1.chip) == 5 + 1 + 2 + 2 + 6
+
+
+def test_ends_of_rows_are_done_singly() -> None:
+    heat = Stencil((358, 358, 358), 1, 7, vector=2)
+
+    def row(points: int) -> float:
+        return (
+            sweep_cycles(heat, [((2, 1, points), 1)], MK2.chip)
+            - sweep_cycles(heat, [((1, 1, points), 1)], MK2.chip)
+        ) / 6
+
+    vector, single = cycles_per_vector(heat, MK2.chip), 7 + 1 + 0.7 * 8
+    assert row(45) == pytest.approx(14 + single + 22 * vector)
+    assert row(46) == pytest.approx(14 + 2 * single + 22 * vector)
+    assert row(47) == pytest.approx(14 + single + 23 * vector)
+
+
+@pytest.mark.parametrize(
+    ("ipus", "side", "published"),
+    [(1, 358, 0.2549e-3), (4, 506, 0.2559e-3), (16, 804, 0.3150e-3)],
+)
+def test_heat_equation_on_mk2(ipus: int, side: int, published: float) -> None:
+    # simehaa/IPU README: 1.44, 4.05 and 13.2 TFLOP/s of 8 operations per point
+    work = Stencil((side, side, side), 1, 7, vector=2, ipus=ipus, partition="factors")
+    assert MK2.plan(work).cycles / MK2.chip.clock_hz == pytest.approx(published, rel=0.10)
 
 
 @given(GRIDS, CHIPS, RULES, st.integers(1, 2000))
@@ -139,7 +213,7 @@ def test_wider_neighbourhoods_more_values_and_chips() -> None:
 
 def test_the_users_own_count_of_cycles_wins() -> None:
     counted = Stencil((800, 800), 1, 5, cycles_per_vector=50)
-    assert cycles_per_vector(counted) == 50
+    assert cycles_per_vector(counted, MK2.chip) == 50
     assert MK2.plan(counted).compute_cycles > MK2.plan(Stencil((800, 800), 1, 5)).compute_cycles
 
 

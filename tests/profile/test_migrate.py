@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,15 @@ def _older(source: Path, path: Path, version: int = 1) -> Path:
     return path
 
 
+def _with_host(breakdown: Mapping[str, float]) -> dict[str, float]:
+    """The parts with those of the host as one: old files were written when a call took another constant."""
+    host = sum(cycles for part, cycles in breakdown.items() if part.startswith("host_"))
+    return {
+        **{part: cycles for part, cycles in breakdown.items() if not part.startswith("host_")},
+        "host": host,
+    }
+
+
 def test_version_1_is_read(profile_file: Path, tmp_path: Path) -> None:
     old = _older(profile_file, tmp_path / "profile.pop")
     before = old.read_bytes()
@@ -60,7 +70,7 @@ def test_version_1_is_read(profile_file: Path, tmp_path: Path) -> None:
         assert migrated.meta["written_by"] == "tremula 0.0"
         assert migrated.figures == new.figures
         assert migrated.programs == new.programs
-        assert migrated.breakdown == pytest.approx(new.breakdown)
+        assert _with_host(migrated.breakdown) == pytest.approx(_with_host(new.breakdown))
         assert [op.cycles for op in migrated.ops] == [op.cycles for op in new.ops]
         assert {op.module for op in migrated.ops} == {""}
         assert "not recorded" in migrated.reason(migrated.plans[0]).plan
@@ -86,7 +96,7 @@ def test_version_2_is_read_and_has_no_advice(profile_file: Path, tmp_path: Path)
         assert migrated.ops == new.ops
         assert migrated.plans == new.plans
         assert migrated.categories == new.categories
-        assert migrated.breakdown == pytest.approx(new.breakdown)
+        assert _with_host(migrated.breakdown) == pytest.approx(_with_host(new.breakdown))
 
 
 def test_a_damaged_version_1_is_refused(profile_file: Path, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from tremula.errors import Error
 from tremula.hardware import catalogue
 from tremula.hardware.system import System
 from tremula.schedule.collectives import all_gather, all_reduce, broadcast, reduce_scatter
-from tremula.schedule.constants import ScheduleConstants
 
 NAMES = ["c2", "m2000", "pod16", "bow-pod64", "pod128", "bow-pod256", "dss8440"]
 KINDS = [all_reduce, reduce_scatter, all_gather, broadcast]
@@ -57,11 +56,18 @@ def test_bytes_between_racks(size, shape) -> None:
     system = catalogue.system("pod256")
     racks = replicas * ipus // 64
     cost = all_reduce(system, size, replicas, ipus)
-    # every rack sends its sum, in parts, through the gateways of its 16 machines
-    assert 16 * cost.gateway_bytes == pytest.approx(2 * (racks - 1) / racks * size)
+    # one ring through all replicas: where it leaves a rack, all bytes pass the gateways of one replica's machines
+    assert cost.gateway_bytes == pytest.approx(2 * (replicas - 1) / replicas * size)
+    assert cost.ipu_link_bytes == pytest.approx(2 * (replicas - 1) / replicas * size / ipus)
     inside = all_reduce(catalogue.system("pod64"), size, replicas // racks, ipus)
-    assert cost.ipu_link_bytes == pytest.approx(inside.ipu_link_bytes)
     assert cost.seconds > inside.seconds
+    assert cost.seconds > cost.gateway_bytes / (2 * 12.5e9)
+
+
+def test_replicas_of_several_machines_have_their_gateways() -> None:
+    pod128 = catalogue.system("pod128")
+    one, two = all_reduce(pod128, 1e9, 32, 4), all_reduce(pod128, 1e9, 16, 8)
+    assert two.gateway_bytes == pytest.approx(one.gateway_bytes / 2, rel=0.05)
 
 
 @given(placements(within_a_rack=True, at_least=2), sizes)
@@ -101,29 +107,30 @@ def test_larger_replicas_share_the_rails() -> None:
     assert rings[2] == pytest.approx(4 * rings[0], rel=1e-2)
 
 
-def test_a_flat_ring_over_racks_is_considered_and_rejected() -> None:
+def test_a_ring_of_racks_would_be_faster_and_is_not_what_was_measured() -> None:
     cost = all_reduce(catalogue.system("pod128"), 50e6, 128, 1)
-    flat = [each for each in cost.why.alternatives if "flat" in each.plan]
-    assert len(flat) == 1
-    assert flat[0].cycles > cost.seconds * 1.33e9
-    assert "each of 2 racks" in cost.why.plan
+    racks = [each for each in cost.why.alternatives if "ring of racks" in each.plan]
+    assert len(racks) == 1
+    assert racks[0].cycles < 0.5 * cost.seconds * 1.33e9
+    assert "64 in each of 2 racks" in cost.why.plan
+
+
+def test_resnet_between_racks_against_mlperf() -> None:
+    """ResNet-50, MLPerf training v1.1, 51 MB of gradients: 24.4 ms and 20 ms of work, 29.95 ms on 256 IPUs."""
+    far = all_reduce(catalogue.system("pod256"), 51e6, 256)
+    near = all_reduce(catalogue.system("pod64"), 51e6, 64)
+    # what is missing on four racks beside the same work is 6.5 ms and more: 102 MB through two links of 100 Gbit/s
+    assert 4e-3 < far.seconds - near.seconds < 8e-3
 
 
 def test_gateways_against_mlperf() -> None:
     """BERT-large, MLPerf training v1.1, 96 accumulated batches: a step took 0.640 s on 64 IPUs, 0.676 s on 128.
 
-    One of the figures that the share of the gateways was fitted to.
+    The figure led to the flat ring, and to none of its numbers.
     """
     near = all_reduce(catalogue.system("pod64"), 672e6, 16, 4)
     far = all_reduce(catalogue.system("pod128"), 672e6, 32, 4)
     assert 0.640 + far.seconds - near.seconds == pytest.approx(0.676, rel=0.05)
-
-
-def test_constants_matter_between_racks_only() -> None:
-    slow = ScheduleConstants(gateway_share=0.001)
-    near, far = catalogue.system("pod64"), catalogue.system("pod128")
-    assert all_reduce(near, 1e8, 64, constants=slow).seconds == all_reduce(near, 1e8, 64).seconds
-    assert all_reduce(far, 1e8, 128, constants=slow).seconds > all_reduce(far, 1e8, 128).seconds
 
 
 def test_run_time_does_not_depend_on_replicas() -> None:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tremula.errors import Error
 from tremula.hardware import catalogue
-from tremula.schedule.host_io import call_time
+from tremula.schedule.constants import FITTED_SCHEDULE
+from tremula.schedule.host_io import CALL_SECONDS_RANGE, call_time
 
 M2000 = catalogue.system("m2000")
 C2 = catalogue.system("c2")
@@ -38,7 +39,7 @@ def test_prefetch_overlap_and_synthetic_data_never_cost(device, inputs, outputs,
     assert plain <= take(prefetch_depth=0) * (1 + 1e-9)
     assert take(overlap=True) <= plain * (1 + 1e-9)
     assert take(synthetic=True) <= take(overlap=True) * (1 + 1e-9)
-    assert take(synthetic=True) == pytest.approx(3.0e-3 + iterations * device)
+    assert take(synthetic=True) == pytest.approx(FITTED_SCHEDULE.call_seconds + iterations * device)
 
 
 @given(seconds, amounts, st.integers(1, 50))
@@ -88,8 +89,9 @@ def test_against_published_calls() -> None:
     single = call_time(device, batch, 0, 1, system=M2000)
     assert single.seconds == pytest.approx(3e-3, rel=0.1)
     assert single.bound == "call"
-    # popxl MNIST, batch of 8, one call per step: 306.92 steps/s
-    assert 1 / call_time(5e-5, 8 * 784 * 4, 0, system=M2000).seconds == pytest.approx(306.92, rel=0.1)
+    # popxl MNIST, batch of 8, one call per step: 306.92 steps/s, of which 0.8 ms is loading
+    step = call_time(5e-5, 8 * 784 * 4, 0, system=M2000).seconds + 0.8e-3
+    assert 1 / step == pytest.approx(306.92, rel=0.1)
 
 
 def test_what_sets_the_pace() -> None:
@@ -103,3 +105,15 @@ def test_nonsense_is_refused(wrong) -> None:
         call_time(1.0, 0, 0, system=M2000, **wrong)
     with pytest.raises(Error, match="negative"):
         call_time(-1.0, 0, 0, system=M2000)
+
+
+def test_the_call_itself_is_said_with_the_range_of_what_is_published() -> None:
+    call = call_time(1e-3, 1e6, 0, 1, system=M2000)
+    least, most = CALL_SECONDS_RANGE
+    assert least < call.overhead_seconds < most
+    assert call.overhead_why.figures["least of published programs"] == least
+    # Keras, one step per call against 937: 3 ms and 0.166 ms a step (graphcore/tutorials, tensorflow2/keras)
+    assert call.overhead_seconds == pytest.approx(3.0e-3 - 0.166e-3, rel=0.06)
+    # popxl, loops over 80 and 8 samples a call: what is left when loading takes as long for each sample
+    each = (1 / 95.71 - 1 / 306.92) / 72
+    assert call.overhead_seconds == pytest.approx(1 / 306.92 - 8 * each, rel=0.10)

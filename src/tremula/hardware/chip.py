@@ -42,7 +42,10 @@ class Chip:
     #: neighbouring tiles that share a bus, and so receive the same data at twice the speed
     tiles_per_exchange_bus: int
     sync_cycles: int  #: cycles for all tiles to agree that a phase is over
-    exchange_latency_cycles: int  #: cycles from the send of a word to its arrival on the farthest tile
+    exchange_latency_cycles: (
+        int  #: cycles of an exchange beside its words, on the tile for which they are most
+    )
+    exchange_mean_latency_cycles: int  #: the same on a mean tile
     #: instructions that a tile executes for each separate piece that it receives
     exchange_instructions_per_fragment: int
 

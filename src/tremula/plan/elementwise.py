@@ -225,20 +225,38 @@ _CYCLES: dict[str, Callable[[str, int, str, Chip, bool], float]] = {
 }
 
 
+#: words of the data path that a loop moves per turn, and its arithmetic instructions
+_LOOPS = {"read": (2, 0), "write": (1, 0), "copy": (2, 0), "scale": (2, 1), "add": (3, 1), "triad": (3, 2)}
+#: instructions of a hand-written loop's vertex beside its turns: state and pointers, fill and drain of the loop, exit
+#: (counted in the triad of simehaa/IPU: 7 in its assembly, 10 around it)
+_AROUND_LOOP = 17
+
+
 def bandwidth_bytes_per_cycle(chip: Chip, kind: str, compiled: bool = False) -> float:
-    """Bytes per cycle and tile of a hand-written loop; `kind`: read, write, copy or triad.
+    """Bytes per cycle and tile of a long loop; `kind`: read, write, copy, scale, add or triad.
 
-    In a cycle a tile reads two words of the data path (from interleaved memory) and writes one. Measured on
-    hardware: triad 99.1 % of this (simehaa/IPU), read 98.7 % (Jia et al.). `compiled`: the same loop as the C++
-    compiler makes it reaches about a quarter (a STREAM port on Mk1: 7.26 of 31 TB/s).
+    In a cycle a tile reads two words of the data path (from interleaved memory) and writes one; a hand-written loop
+    does a turn of copy, add or triad with it. `compiled`: the loop as the C++ compiler makes it, one instruction per
+    cycle: loads, arithmetic, store, branch. A STREAM triad in C++ on Mk1 reached 7.26 TB/s, where this gives 7.8 and
+    the peak of a triad is 46.7.
     """
-    words = {"read": 2, "write": 1, "copy": 2, "scale": 2, "add": 3, "triad": 3}[kind]
-    return words * chip.data_path_bytes * (0.25 if compiled else 1.0)
+    words, arithmetic = _LOOPS[kind]
+    if not compiled:
+        return float(words * chip.data_path_bytes)
+    loads_and_stores = words if kind != "read" else 1
+    sums = arithmetic if kind != "read" else 1
+    return loads_and_stores * chip.data_path_bytes / (loads_and_stores + sums + 1)
 
 
-def bandwidth_bytes_per_second(chip: Chip, kind: str, compiled: bool = False) -> float:
-    """The same for all tiles."""
-    return bandwidth_bytes_per_cycle(chip, kind, compiled) * chip.tiles * chip.clock_hz
+def bandwidth_bytes_per_second(
+    chip: Chip, kind: str, compiled: bool = False, bytes_per_worker: float | None = None
+) -> float:
+    """The same for all tiles; `bytes_per_worker`: of one array that each worker passes over between two syncs."""
+    rate = bandwidth_bytes_per_cycle(chip, kind, compiled)
+    if bytes_per_worker is not None:
+        moved = chip.worker_contexts * _LOOPS[kind][0] * bytes_per_worker
+        rate = moved / (moved / rate + chip.worker_contexts * _AROUND_LOOP + chip.sync_cycles)
+    return rate * chip.tiles * chip.clock_hz
 
 
 def roofline_cycles(work: Elementwise, chip: Chip) -> float:

@@ -1,9 +1,11 @@
 """One exchange phase on one chip: words over the bus, control instructions, and the code for both.
 
-All tiles run fixed programs of sends and receives. A tile takes one word per cycle (two when it shares its bus
-with a neighbour that receives the same); while words arrive it executes a few instructions for each separate
-piece, so the longer of the two counts. Numbers come from the chip's file; their sources are osmarks/ipu-stack
-and PopLibs ExchangeEstimator.cpp. Sync is not included: it belongs to the superstep.
+All tiles run fixed programs. A word is sent once, whoever listens: any number of tiles take it, at no further cost to
+the sender. A tile takes one word per cycle (two when it shares its bus with a neighbour that receives the same); while
+words arrive it executes a few instructions for each separate piece (another source, another address), so the longer
+of the two counts. Before the first word and after the last pass the cycles of `exchange_latency_cycles`. Numbers come
+from the chip's file; their sources are osmarks/ipu-stack and PopLibs ExchangeEstimator.cpp. Gaps that remain when
+tiles wait for each other's sends are in `exchange_schedule`. Sync is not included: it belongs to the superstep.
 """
 
 from __future__ import annotations

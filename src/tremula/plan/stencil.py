@@ -2,8 +2,8 @@
 
 Phases are named as in the profiles of thorbenlouw/lbm-graphcore on Mk1, which published their cycles:
 "pre" (copies on the tile before the exchange), "exchange", "global exchange" (halos between chips), "post"
-(copies after it) and "compute". Instructions of a vertex are counted; what a compiler makes of a loop differs
-by a fifth, so `cycles_per_vector` of the work overrides the count.
+(copies after it) and "compute". Instructions of a vertex are counted (`stencil_vertex`); what a compiler makes of a
+loop differs by a fifth, so `cycles_per_vector` of the work overrides the count.
 """
 
 from __future__ import annotations
@@ -16,36 +16,22 @@ from typing import TYPE_CHECKING
 from tremula.errors import Error
 from tremula.hardware.chip import Chip
 from tremula.plan.cost import Alternative, Bytes, Cost, Superstep, Why
-from tremula.plan.exchange import control_cycles, exchange_code_bytes, exchange_cycles
-from tremula.plan.stencil_partition import Partition, Pieces, Shape, candidate_partitions, partition
-from tremula.program.dtypes import item_bytes
+from tremula.plan.exchange import exchange_code_bytes
+from tremula.plan.stencil_halo import (
+    copies,
+    crossing_bytes,
+    exchange_phase_cycles,
+    global_exchange_cycles,
+    global_sync_cycles,
+    neighbours,
+    point_bytes,
+)
+from tremula.plan.stencil_partition import Partition, Shape, candidate_partitions, partition
+from tremula.plan.stencil_vertex import cycles_per_vector, flops_per_value, sweep_cycles
 from tremula.program.work import Stencil
 
 if TYPE_CHECKING:
     from tremula.plan.planner import Planner
-
-#: instructions of a compiled vertex per vector of results besides loads and arithmetic: loop and its pointers
-LOOP_INSTRUCTIONS = 2
-#: more of them for fp16: constants are splatted anew (fitted: stencil_mk1_cycles-005)
-HALF_INSTRUCTIONS = 4
-#: instructions before the first row and after the last: entry, vertex state, return (fitted: as above)
-VERTEX_INSTRUCTIONS = 40
-
-#: cycles of one copy on a tile whatever its size (osmarks/ipu-stack)
-COPY_CYCLES = 288
-#: cycles of a copy for each separate row: one turn of all contexts (fitted: stencil_mk1_cycles-004, -014)
-CYCLES_PER_COPIED_ROW = 6
-#: cycles of gathering what leaves the tile, whatever its size (PopLibs ConvModel.cpp, regression of copies)
-GATHER_CYCLES = 587
-
-#: seconds until the first byte between chips arrives, and the share of the link's rate that short pieces
-#: reach (both fitted: stencil_mk1_cycles-017 and -023)
-CHIP_LATENCY_SECONDS = 1.26e-6
-CHIP_LINK_EFFICIENCY = 0.6
-#: usable bytes per second of one link in one direction (PopLibs lib/poplibs_test/Util.cpp)
-LINK_BYTES_PER_SECOND = 128 * 1024**3 / 8 * 0.85
-#: links between neighbours of the ladder (PopLibs lib/poplibs_test/Util.cpp)
-LINKS = 2
 
 #: the figure of a plan that says how many points of the grid the fullest tile holds
 POINTS_ON_TILE = "points on the fullest tile"
@@ -119,14 +105,14 @@ def _cost(
             compute_cycles=phases.compute,
             tiles=tiles,
             balance=phases.mean_compute / phases.compute,
-            flops=values * _flops(work),
+            flops=values * flops_per_value(work),
         ),
     ]
     crossing = crossing_bytes(work, cut)
     if work.ipus > 1:
         # all chips agree before halos cross and once more when they have arrived
         sync = 2 * global_sync_cycles(chip, work.ipus)
-        cycles = global_exchange_cycles(chip, crossing)
+        cycles = global_exchange_cycles(work, cut, next(cut.blocks()), chip)
         steps.insert(2, Superstep("global exchange", exchange_cycles=cycles, sync_cycles=sync, tiles=tiles))
     return Cost(
         supersteps=tuple(steps),
@@ -145,7 +131,7 @@ def _cost(
             ),
             source=SOURCE,
             figures={
-                "cycles per vector": cycles_per_vector(work),
+                "cycles per vector": cycles_per_vector(work, chip),
                 POINTS_ON_TILE: float(math.prod(next(cut.blocks()))),
                 "halo bytes per tile": float(phases.received_bytes),
                 "halo pieces per tile": float(phases.fragments),
@@ -164,112 +150,50 @@ def _name(cut: Partition, work: Stencil) -> str:
     return f"blocks of at most {block} points on {tiles} tiles{chips}"
 
 
-def _flops(work: Stencil) -> float:
-    return work.points + 1 if work.flops_per_value is None else work.flops_per_value
-
-
-def cycles_per_vector(work: Stencil) -> float:
-    """Instructions of one worker for one vector of results: loads, arithmetic, store, loop."""
-    if work.cycles_per_vector is not None:
-        return work.cycles_per_vector
-    cycles = work.points + _flops(work) + 1 + LOOP_INSTRUCTIONS
-    if work.vector > work.values:
-        # the vector spans neighbouring points: one sum and the store fall apart into single elements
-        cycles += 2
-    if item_bytes(work.dtype) < 4:
-        cycles += HALF_INSTRUCTIONS
-    return cycles
-
-
 def _phases(work: Stencil, cut: Partition, chip: Chip) -> _Phases:
     """Phases of the slowest tile; each phase has its own."""
     # where the best of all ways is taken, no block is slower than the largest
     blocks = itertools.islice(cut.blocks(), 1) if cut.rule == "best" else cut.blocks()
     tiles = [_tile(work, cut, block, chip) for block in blocks]
     slowest = max(tiles, key=lambda tile: tile.compute)
+    largest = next(cut.blocks())
+    fragments = max(tile.fragments for tile in tiles)
     mean_points = math.prod(cut.chip_extents) / cut.tiles_per_chip
-    most_points = math.prod(next(cut.blocks()))
+    most_points = math.prod(largest)
     return replace(
         slowest,
         pre=max(tile.pre for tile in tiles),
-        exchange=max(tile.exchange for tile in tiles),
+        exchange=exchange_phase_cycles(neighbours(work, cut, largest, chip), cut, fragments, chip),
         post=max(tile.post for tile in tiles),
         mean_compute=slowest.compute * min(1.0, mean_points / most_points),
         copied_bytes=max(tile.copied_bytes for tile in tiles),
         received_bytes=max(tile.received_bytes for tile in tiles),
-        fragments=max(tile.fragments for tile in tiles),
+        fragments=fragments,
     )
 
 
 def _tile(work: Stencil, cut: Partition, block: Shape, chip: Chip) -> _Phases:
     """Phases of the tile that holds `block`, by the best of the ways its contexts may share it."""
-    size = item_bytes(work.dtype) * work.values
     # neighbours on each side, as far as the grid is cut at all
     sides = [min(2, c * t - 1) * work.radius for c, t in zip(cut.chips, cut.tiles, strict=True)]
     with_halo = [extent + s for extent, s in zip(block, sides, strict=True)]
-    received = (math.prod(with_halo) - math.prod(block)) * size
+    received = (math.prod(with_halo) - math.prod(block)) * point_bytes(work)
     inner_rows = math.prod(block[:-1])
     fragments = (
         math.prod(with_halo[:-1]) - inner_rows + inner_rows * min(2, cut.chips[-1] * cut.tiles[-1] - 1)
     )
-    gather = GATHER_CYCLES + received / chip.exchange_bytes_per_cycle if received else 0.0
-    # pieces are too short for their instructions to hide behind their words
-    exchange = exchange_cycles(received, chip) + control_cycles(chip, fragments) if received else 0.0
-    ways = (_sweep(work, pieces, chip) for pieces in cut.pieces(block, chip.worker_contexts))
-    compute, copy, copied = min(ways, key=lambda way: way[0] + 2 * way[1])
+    ways = (
+        (sweep_cycles(work, pieces, chip), *copies(work, block, pieces, received, chip))
+        for pieces in cut.pieces(block, chip.worker_contexts)
+    )
+    compute, pre, post, copied = min(ways, key=lambda way: sum(way[:3]))
     return _Phases(
-        pre=copy + gather,
-        exchange=exchange,
-        post=copy,
+        pre=pre,
+        exchange=0.0,
+        post=post,
         compute=compute,
         mean_compute=0.0,
         copied_bytes=copied,
         received_bytes=received,
         fragments=fragments,
     )
-
-
-def _sweep(work: Stencil, pieces: Pieces, chip: Chip) -> tuple[float, float, int]:
-    """Cycles of the vertices, cycles of one copy of what they read, and the bytes of that copy."""
-    size = item_bytes(work.dtype) * work.values
-    around = 2 * work.radius
-    per_vector = cycles_per_vector(work)
-    slowest, points, copied_rows = 0.0, 0, 0
-    for piece, count in pieces:
-        rows = math.prod(piece[:-1])
-        vectors = -(-piece[-1] * work.values // work.vector)
-        # each row starts with a pointer for every point of the neighbourhood
-        slowest = max(slowest, VERTEX_INSTRUCTIONS + rows * (work.points + vectors * per_vector))
-        padded = [extent + around for extent in piece]
-        points += count * math.prod(padded)
-        copied_rows += count * math.prod(padded[:-1])
-    copy = COPY_CYCLES + copied_rows * CYCLES_PER_COPIED_ROW + points * size / chip.memcpy_bytes_per_cycle
-    return chip.worker_contexts * slowest, copy, points * size
-
-
-def crossing_bytes(work: Stencil, cut: Partition) -> int:
-    """Bytes of one step over the busiest link between chips in one direction.
-
-    Chips are numbered in the order of the grid and stand on a ladder, two to a rung: a neighbour along an
-    outer dimension is `stride / 2` rungs away, and that many halos share a link.
-    """
-    size = item_bytes(work.dtype) * work.values * work.radius
-    extents = cut.chip_extents
-    total, stride = 0, 1
-    for d in reversed(range(len(extents))):
-        if cut.chips[d] > 1:
-            face = math.prod(extents) // extents[d] * size
-            total += face * max(1, stride // 2)
-        stride *= cut.chips[d]
-    return total
-
-
-def global_exchange_cycles(chip: Chip, crossing: float) -> float:
-    """Cycles in which halos cross between chips."""
-    rate = LINKS * LINK_BYTES_PER_SECOND * CHIP_LINK_EFFICIENCY
-    return (CHIP_LATENCY_SECONDS + crossing / rate) * chip.clock_hz
-
-
-def global_sync_cycles(chip: Chip, chips: int) -> float:
-    """Cycles for all chips to agree: 15 ns per hop there and back (PopLibs lib/poplibs_test/Util.cpp)."""
-    return float(math.ceil(15e-9 * chip.clock_hz * 2 * (1 + chips / 2 / 2)))

@@ -1,7 +1,7 @@
 """How a grid is cut into blocks: over chips, over the tiles of a chip, over the worker contexts of a tile.
 
 Two rules of published codes. "blocks" (thorbenlouw/lbm-graphcore): near-square blocks no smaller than a given
-one, chips in a rectangle, the six contexts side by side along the dimension that divides best. "factors"
+one, chips in strips and the six contexts side by side, both along the dimension that divides best. "factors"
 (simehaa/IPU): all tiles in a box whose blocks have the least surface, chips along the last dimension, contexts
 two by three over the first two dimensions.
 """
@@ -107,12 +107,10 @@ def partition(grid: Shape, tiles: int, chips: int, rule: str, smallest: Shape | 
 def _chips(grid: Shape, chips: int, rule: str) -> Shape:
     if rule == "factors" or len(grid) == 1:
         return (*(1 for _ in grid[1:]), chips)
-    # as square a rectangle as the number allows over the first two dimensions; the longer side where it divides
-    low = max(f for f in range(1, math.isqrt(chips) + 1) if chips % f == 0)
-    high = chips // low
-    rows_divide_better = (grid[0] % chips) / grid[0] < (grid[1] % chips) / grid[1]
-    first, second = (high, low) if rows_divide_better else (low, high)
-    return (min(first, grid[0]), min(second, grid[1]), *(1 for _ in grid[2:]))
+    # strips along the one of the first two dimensions that divides better; the second of equals
+    first = (grid[0] % chips) / grid[0] < (grid[1] % chips) / grid[1]
+    along = (chips, 1) if first else (1, chips)
+    return (min(along[0], grid[0]), min(along[1], grid[1]), *(1 for _ in grid[2:]))
 
 
 def _near_square(extents: Shape, tiles: int, smallest: Shape) -> Shape:

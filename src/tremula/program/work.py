@@ -260,6 +260,10 @@ class Stencil:
     #: how the grid is cut: blocks (near-square), factors (all tiles, least surface), best (fewest cycles);
     #: auto: blocks in up to two dimensions, factors in more, as published codes do
     partition: str = "auto"
+    #: addresses that the user's vertex loads anew for each vector: of rows that it keeps in no register
+    address_loads: int = 0
+    #: the vertex is given the halo as vectors of their own, not in the same rows as its part of the block
+    halos_apart: bool = False
 
 
 @dataclass(frozen=True)

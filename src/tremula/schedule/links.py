@@ -17,6 +17,8 @@ from tremula.plan.cost import Why
 from tremula.schedule.constants import FITTED_SCHEDULE, ScheduleConstants
 
 _SOURCE = "PopLibs poplibs_test/Util.cpp; pieces fitted (schedule/constants.py)"
+#: share of the GW-Links' nominal rate that data gets; not published, taken as that of IPU-Links (PopLibs Util.cpp)
+GATEWAY_EFFICIENCY = 0.85
 
 
 @dataclass(frozen=True, order=True)
@@ -38,6 +40,11 @@ class Transfer:
     #: bytes that each link carries
     bytes_by_link: Mapping[Link, float]
     why: Why
+
+
+def gateway_bytes_per_second(system: System) -> float:
+    """Usable rate of the GW-Links of one machine; 0 if it has none."""
+    return GATEWAY_EFFICIENCY * system.link_bytes_per_second("gateway")
 
 
 def sync_seconds(system: System, ipus: int) -> float:
@@ -120,8 +127,10 @@ def exchange(
         return Transfer(0.0, 0.0, {}, why)
     busiest, slowest = "", 0.0
     for link, size in carried.items():
-        rate = system.link_bytes_per_second(link.kind) * (
-            constants.gateway_share if link.kind == "gateway" else 1.0
+        rate = (
+            gateway_bytes_per_second(system)
+            if link.kind == "gateway"
+            else system.link_bytes_per_second(link.kind)
         )
         if not rate:
             raise Error(

@@ -21,7 +21,6 @@ from tremula.program.tensor import Role, Tensor
 from tremula.program.work import Cast, Copy, Elementwise, Fill, Random, Reduction, Unknown, Work
 from tremula.schedule.bsp import Cycles, CycleSum
 from tremula.schedule.collectives import all_gather, all_reduce, reduce_scatter
-from tremula.schedule.constants import FITTED_SCHEDULE, ScheduleConstants
 from tremula.schedule.deployment import Deployment, Location
 from tremula.schedule.streaming import traffic
 
@@ -53,13 +52,12 @@ def update_time(
     deployment: Deployment,
     system: System,
     planner: Planner,
-    constants: ScheduleConstants = FITTED_SCHEDULE,
 ) -> UpdateTime:
     """The once-per-step part of `program`; nothing for inference."""
     if not program.training:
         return UpdateTime()
     why: dict[str, Why] = {}
-    exchange, reduced = _gradient_exchange(program, deployment, system, why, constants)
+    exchange, reduced = _gradient_exchange(program, deployment, system, why)
     streaming, streamed = _state_traffic(program, deployment, system, why)
     return UpdateTime(
         arithmetic=_arithmetic(program, costs, deployment, planner),
@@ -111,7 +109,6 @@ def _gradient_exchange(
     deployment: Deployment,
     system: System,
     why: dict[str, Why],
-    constants: ScheduleConstants,
 ) -> tuple[float, int]:
     """Cycles of the collectives of one step, and the bytes that each replica gives to them."""
     replicas = program.loops.replicas
@@ -142,7 +139,6 @@ def _gradient_exchange(
                 replicas,
                 deployment.ipus_per_replica,
                 fullest_share=share,
-                constants=constants,
             )
             seconds += done.seconds
             why[f"collectives: {name}"] = done.why

@@ -67,7 +67,7 @@ def step_time(
     crossed = crossings(program, pipelined=pipelined)
     stages = _stages(program, costs, again, crossed)
     accumulation = program.loops.gradient_accumulation if program.training else 1
-    update = update_time(program, costs, deployment, system, planner, constants)
+    update = update_time(program, costs, deployment, system, planner)
     why: dict[str, Why] = dict(update.why)
     pipeline: PipelineTime | None = None
     phases: tuple[PhaseLoad, ...] = ()
