@@ -1,7 +1,7 @@
 """How well the chip model predicts published figures.
 
     python -m benchmarks.fidelity [--cases FILE ...] [--only WORD ...] [--json OUT] [--page docs/accuracy.md]
-                                   [--write-bands] [--fit [--write-folds]]
+                                   [--write-bands] [--write-fit] [--fit [--write-folds]]
 
 Run from the repository's root. Without --cases, all cases in benchmarks/cases are predicted; docs/fidelity-cases.md
 says what a case file looks like. Printed are predicted and published value of each case and, by category, median
@@ -24,8 +24,13 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from tremula.memory.verdict import curve
+
 from .fidelity_cases import SHIPPED, Case, CaseError, left_out, load_files, shipped_cases
 from .fidelity_evaluate import Evaluator
+from .fidelity_fit_curve import write_fit
+from .fidelity_fit_evidence import evidence
+from .fidelity_fit_table import as_text as fit_text
 from .fidelity_statistics import Row, Spread, Summary, error, summaries
 
 
@@ -47,9 +52,16 @@ def main(arguments: list[str] | None = None) -> int:
 
         return fit_and_print(cases, write=options.write_folds)
     began = time.perf_counter()
-    rows = predict(cases, printing=True)
+    evaluator = Evaluator()
+    rows = predict(cases, printing=True, evaluator=evaluator)
     table = summaries(rows)
     print(f"\n{summary_table(table)}")
+    known = evidence(cases, evaluator)
+    if options.write_fit:
+        write_fit(known)
+        curve.cache_clear()
+    if known:
+        print(f"\n{fit_text(known)}")
     print(f"\n{len(rows)} cases in {time.perf_counter() - began:.0f} s")
     if options.json:
         pathlib.Path(options.json).write_text(
@@ -59,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
         from .fidelity_page import page
 
         skipped = left_out(sorted(SHIPPED.glob("*.toml")))
-        pathlib.Path(options.page).write_text(page(rows, table, skipped), encoding="utf-8")
+        pathlib.Path(options.page).write_text(page(rows, table, skipped, known), encoding="utf-8")
     if options.write_bands:
         from .fidelity_bands import write_bands
 
@@ -67,11 +79,13 @@ def main(arguments: list[str] | None = None) -> int:
     return int(any(row.prediction.predicted is None for row in rows))
 
 
-def predict(cases: Sequence[Case], *, printing: bool = False) -> list[Row]:
+def predict(
+    cases: Sequence[Case], *, printing: bool = False, evaluator: Evaluator | None = None
+) -> list[Row]:
     """All cases with their predictions, and for fitted rows those without their own fold."""
     from .fidelity_folds import evaluators_without
 
-    evaluator = Evaluator()
+    evaluator = evaluator or Evaluator()
     without = evaluators_without(cases)
     rows = []
     if printing:
@@ -194,6 +208,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--page", metavar="OUT", help="write the page on accuracy (docs/accuracy.md)")
     parser.add_argument(
         "--write-bands", action="store_true", help="write the bands that go with modelled figures (all cases)"
+    )
+    parser.add_argument(
+        "--write-fit",
+        action="store_true",
+        help="find the curve from the fill of a tile to the probability of fitting anew and write it (all cases)",
     )
     parser.add_argument("--fit", action="store_true", help="find the fitted constants anew and print them")
     parser.add_argument(

@@ -11,6 +11,8 @@ from tremula.estimate.estimate import VERSION
 from tremula.plan.constants import FITTED
 from tremula.schedule.constants import FITTED_SCHEDULE
 
+from .fidelity_fit_evidence import Evidence
+from .fidelity_fit_table import as_markdown as fit_section
 from .fidelity_folds import FOLDS
 from .fidelity_statistics import Row, Spread, Summary, error
 
@@ -69,18 +71,24 @@ _CATEGORY_WORDS = {
 }
 
 
-def page(rows: Sequence[Row], table: Sequence[Summary], left_out: Mapping[str, str]) -> str:
+def page(
+    rows: Sequence[Row],
+    table: Sequence[Summary],
+    left_out: Mapping[str, str],
+    evidence: Sequence[Evidence] = (),
+) -> str:
     """The text of the page."""
     parts = [
         _INTRODUCTION.format(version=VERSION, cases=len(rows), folds=FOLDS),
         _summary(table),
+        fit_section(evidence) if evidence else "",
         _wrong(rows, table),
         _constants(),
         _INDEPENDENCE,
         _cases(rows),
         _left_out(left_out),
     ]
-    return "\n".join(parts)
+    return "\n".join(filter(None, parts))
 
 
 def _summary(table: Sequence[Summary]) -> str:

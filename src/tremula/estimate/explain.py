@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tremula.errors import Error
 from tremula.formatting import ShownAsText
 from tremula.invariants import present
+from tremula.memory.verdict import Fit, curve
 from tremula.plan.cost import Cost, Why
 from tremula.step_parts import HOST_PARTS, part_title
 
@@ -247,7 +248,18 @@ def _memory(estimate: Estimate) -> Explanation:
         float(report.max_tile_bytes),
         "bytes on the fullest tile",
         "tensors by their lifetimes, laid out linearly; code once per distinct op (docs/chip-model.md)",
-        parts=tuple(ipus),
+        parts=(_fit(report.fit), *ipus),
+    )
+
+
+def _fit(fit: Fit) -> Explanation:
+    used = curve()
+    return Explanation(
+        f"fits: {fit.words}",
+        text=fit.evidence,
+        formula=f"{used.lapse:g} + {1 - 2 * used.lapse:g} / (1 + (fill / {used.centre:.3g}) ^ {1 / used.width:.3g}), "
+        f"fill {fit.fill:.3g} of a tile",
+        source=f"{used.rows} published configurations that ran or failed (memory/fit.toml, docs/accuracy.md)",
     )
 
 

@@ -44,11 +44,12 @@ def summary(estimate: Estimate) -> str:
     )
     report = estimate.memory
     fullest = report.fullest
-    state = "fits" if report.fits else "OUT OF MEMORY"
+    state = "" if report.fits else "OUT OF MEMORY, "
     lines.append(
         f"  modelled memory: {report.max_tile_bytes:,} of {report.tile_memory_bytes:,} bytes on the fullest tile of "
-        f"IPU {fullest.ipu} ({1 - report.headroom:.0%}, {state}; {band('memory')}), at {fullest.peak.op}"
+        f"IPU {fullest.ipu} ({1 - report.headroom:.0%}; {band('memory')}), at {fullest.peak.op}"
     )
+    lines.append(f"  {state}{report.fit} ({report.fit.evidence})")
     if estimate.host_ops:
         lines.append(f"  {len(estimate.host_ops)} ops run on the host; that time is not modelled")
     unknown = estimate.unknown_ops

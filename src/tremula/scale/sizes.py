@@ -157,7 +157,8 @@ def compared(series: Sequence[Row]) -> list[Row]:
 
 #: figures of a row; efficiency, speed-up and the throughput with data come later
 _FIGURES = (
-    "step_seconds", "throughput", "tile_share", "tile_bytes", "ipu_bytes", "energy_per_sample", "utilisation",
+    "step_seconds", "throughput", "fit_probability", "tile_share", "tile_bytes", "ipu_bytes",
+    "energy_per_sample", "utilisation",
 )  # fmt: skip
 
 
