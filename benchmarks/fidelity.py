@@ -26,6 +26,8 @@ from typing import Any
 
 from tremula.memory.verdict import curve
 
+from .fidelity_bands import as_text as bands_text
+from .fidelity_bands import write_bands
 from .fidelity_cases import SHIPPED, Case, CaseError, left_out, load_files, shipped_cases
 from .fidelity_evaluate import Evaluator
 from .fidelity_fit_curve import write_fit
@@ -42,6 +44,9 @@ def main(arguments: list[str] | None = None) -> int:
     except CaseError as problem:
         print(problem, file=sys.stderr)
         return 2
+    if options.only and (options.write_fit or options.write_bands or options.page):
+        print("--write-fit, --write-bands and --page are of all cases; leave --only out", file=sys.stderr)
+        return 2
     if options.only:
         cases = [case for case in cases if _wanted(case, options.only)]
         if not cases:
@@ -53,15 +58,17 @@ def main(arguments: list[str] | None = None) -> int:
         return fit_and_print(cases, write=options.write_folds)
     began = time.perf_counter()
     evaluator = Evaluator()
+    if options.write_fit:  # first: the rows on what fits are predicted by the new curve
+        write_fit(evidence(cases, evaluator))
+        curve.cache_clear()
     rows = predict(cases, printing=True, evaluator=evaluator)
     table = summaries(rows)
     print(f"\n{summary_table(table)}")
     known = evidence(cases, evaluator)
-    if options.write_fit:
-        write_fit(known)
-        curve.cache_clear()
     if known:
         print(f"\n{fit_text(known)}")
+    if not options.only:
+        print(f"\n{bands_text(rows)}")
     print(f"\n{len(rows)} cases in {time.perf_counter() - began:.0f} s")
     if options.json:
         pathlib.Path(options.json).write_text(
@@ -73,8 +80,6 @@ def main(arguments: list[str] | None = None) -> int:
         skipped = left_out(sorted(SHIPPED.glob("*.toml")))
         pathlib.Path(options.page).write_text(page(rows, table, skipped, known), encoding="utf-8")
     if options.write_bands:
-        from .fidelity_bands import write_bands
-
         write_bands(rows)
     return int(any(row.prediction.predicted is None for row in rows))
 

@@ -11,6 +11,7 @@ from tremula.estimate.estimate import VERSION
 from tremula.plan.constants import FITTED
 from tremula.schedule.constants import FITTED_SCHEDULE
 
+from .fidelity_bands import as_markdown as bands_section
 from .fidelity_fit_evidence import Evidence
 from .fidelity_fit_table import as_markdown as fit_section
 from .fidelity_folds import FOLDS
@@ -82,6 +83,7 @@ def page(
         _INTRODUCTION.format(version=VERSION, cases=len(rows), folds=FOLDS),
         _summary(table),
         fit_section(evidence) if evidence else "",
+        bands_section(rows),
         _wrong(rows, table),
         _constants(),
         _INDEPENDENCE,

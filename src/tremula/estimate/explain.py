@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tremula.errors import Error
+from tremula.estimate.bands import band
 from tremula.formatting import ShownAsText
 from tremula.invariants import present
 from tremula.memory.verdict import Fit, curve
@@ -112,12 +113,15 @@ def unknown_figure(name: str, ops: Sequence[str] = ()) -> Error:
 
 
 def _op(op: OpTime) -> Explanation:
+    error = band(op.category).inverse
+    low, high = error.around(op.cycles)
     where = f"{op.phase} pass, IPU {op.ipu}, stage {op.stage}" + (f", {op.source}" if op.source else "")
     return Explanation(
         f"{op.path} ({op.target})",
         op.cycles,
         "cycles per step",
-        f"{where}; {op.runs} runs of {_number(op.cost.cycles)} cycles, {op.share:.1%} of all ops",
+        f"{where}; {op.runs} runs of {_number(op.cost.cycles)} cycles, {op.share:.1%} of all ops; "
+        f"likely {_number(low)} to {_number(high)} ({op.category}: {error})",
         parts=(of_cost("one run", op.cost),),
     )
 
