@@ -20,6 +20,8 @@ from .fidelity_units import UNITS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SHIPPED = ROOT / "benchmarks" / "cases"
+#: names of files whose cases are blind unless they say otherwise
+BLIND_FILES = ("blind_", "fit_")
 
 
 class CaseError(ValueError):
@@ -112,6 +114,8 @@ def load(path: pathlib.Path) -> list[Case]:
         raise CaseError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CaseError(f"{path}: not a TOML file: {error}") from error
+    if path.name.startswith(BLIND_FILES):
+        content["defaults"] = {"blind": True, **content.get("defaults", {})}
     return parse(content, str(path))
 
 
