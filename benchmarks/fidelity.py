@@ -1,7 +1,8 @@
 """How well the chip model predicts published figures.
 
     python -m benchmarks.fidelity [--cases FILE ...] [--only WORD ...] [--json OUT] [--page docs/accuracy.md]
-                                   [--write-bands] [--fit [--write-folds]]
+                                   [--write-bands] [--write-fit] [--write-sensitivity]
+                                   [--fit [--write-folds]]
 
 Run from the repository's root. Without --cases, all cases in benchmarks/cases are predicted; docs/fidelity-cases.md
 says what a case file looks like. Printed are predicted and published value of each case and, by category, median
@@ -24,8 +25,15 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from tremula.memory.verdict import curve
+
+from .fidelity_bands import as_text as bands_text
+from .fidelity_bands import write_bands
 from .fidelity_cases import SHIPPED, Case, CaseError, left_out, load_files, shipped_cases
 from .fidelity_evaluate import Evaluator
+from .fidelity_fit_curve import write_fit
+from .fidelity_fit_evidence import evidence
+from .fidelity_fit_table import as_text as fit_text
 from .fidelity_statistics import Row, Spread, Summary, error, summaries
 
 
@@ -37,6 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
     except CaseError as problem:
         print(problem, file=sys.stderr)
         return 2
+    if options.only and (options.write_fit or options.write_bands or options.page):
+        print("--write-fit, --write-bands and --page are of all cases; leave --only out", file=sys.stderr)
+        return 2
     if options.only:
         cases = [case for case in cases if _wanted(case, options.only)]
         if not cases:
@@ -46,10 +57,27 @@ def main(arguments: list[str] | None = None) -> int:
         from .fidelity_fit import fit_and_print
 
         return fit_and_print(cases, write=options.write_folds)
+    if options.write_sensitivity:
+        from .fidelity_sensitivity import write_sensitivities
+
+        write_sensitivities(cases)
+        return 0
     began = time.perf_counter()
-    rows = predict(cases, printing=True)
+    evaluator = Evaluator()
+    if options.write_fit:  # first: the rows on what fits are predicted by the new curve
+        write_fit(evidence(cases, evaluator))
+        curve.cache_clear()
+    rows = predict(cases, printing=True, evaluator=evaluator)
     table = summaries(rows)
     print(f"\n{summary_table(table)}")
+    blind = summaries(rows, blind=True)
+    if blind:
+        print(f"\n{summary_table(blind, 'blind rows')}")
+    known = evidence(cases, evaluator)
+    if known:
+        print(f"\n{fit_text(known)}")
+    if not options.only:
+        print(f"\n{bands_text(rows)}")
     print(f"\n{len(rows)} cases in {time.perf_counter() - began:.0f} s")
     if options.json:
         pathlib.Path(options.json).write_text(
@@ -59,19 +87,19 @@ def main(arguments: list[str] | None = None) -> int:
         from .fidelity_page import page
 
         skipped = left_out(sorted(SHIPPED.glob("*.toml")))
-        pathlib.Path(options.page).write_text(page(rows, table, skipped), encoding="utf-8")
+        pathlib.Path(options.page).write_text(page(rows, table, skipped, known), encoding="utf-8")
     if options.write_bands:
-        from .fidelity_bands import write_bands
-
         write_bands(rows)
     return int(any(row.prediction.predicted is None for row in rows))
 
 
-def predict(cases: Sequence[Case], *, printing: bool = False) -> list[Row]:
+def predict(
+    cases: Sequence[Case], *, printing: bool = False, evaluator: Evaluator | None = None
+) -> list[Row]:
     """All cases with their predictions, and for fitted rows those without their own fold."""
     from .fidelity_folds import evaluators_without
 
-    evaluator = Evaluator()
+    evaluator = evaluator or Evaluator()
     without = evaluators_without(cases)
     rows = []
     if printing:
@@ -94,17 +122,19 @@ def as_json(rows: Sequence[Row], table: Sequence[Summary]) -> dict[str, Any]:
     """The content of the JSON file."""
     return {
         "cases": [_case_as_json(row) for row in rows],
-        "categories": [
-            {
-                "category": each.category,
-                "fitted": vars(each.fitted),
-                "unused": vars(each.unused),
-                "target": each.target,
-                "met": each.met,
-                "failed": each.failed,
-            }
-            for each in table
-        ],
+        "categories": [_summary_as_json(each) for each in table],
+        "blind": [_summary_as_json(each) for each in summaries(rows, blind=True)],
+    }
+
+
+def _summary_as_json(each: Summary) -> dict[str, Any]:
+    return {
+        "category": each.category,
+        "fitted": vars(each.fitted),
+        "unused": vars(each.unused),
+        "target": each.target,
+        "met": each.met,
+        "failed": each.failed,
     }
 
 
@@ -118,6 +148,8 @@ def _case_as_json(row: Row) -> dict[str, Any]:
         "unit": case.unit,
         "fitted": case.fit,
     }
+    if case.blind:
+        found["blind"] = True
     if row.without is not None:
         found["predicted_without_its_fold"] = row.without.predicted
     if row.prediction.front_end:
@@ -148,10 +180,13 @@ def table_line(row: Row) -> str:
     return f"{start} {found.predicted:12.6g} {case.unit:10} {ratio} {fold:>6} {front_end}".rstrip()
 
 
-def summary_table(table: Sequence[Summary]) -> str:
+_COLUMNS = "n  median     90 %  ratio"
+
+
+def summary_table(table: Sequence[Summary], rows: str = "rows never used") -> str:
     """Medians and 90th percentiles by category, with the targets beside."""
-    head = f"{'category':12} {'fitted rows':>24}   {'rows never used':>24}   {'target':>7}"
-    lines = [f"{head}\n{'':12} {'n  median     90 %':>24}   {'n  median     90 %':>24}"]
+    head = f"{'category':12} {'fitted rows':>31}   {rows:>31}   {'target':>7}"
+    lines = [f"{head}\n{'':12} {_COLUMNS:>31}   {_COLUMNS:>31}"]
     for each in table:
         target = "" if each.target is None else f"{each.target:7.0%}"
         verdict = {True: "met", False: "MISSED", None: ""}[each.met]
@@ -164,8 +199,9 @@ def summary_table(table: Sequence[Summary]) -> str:
 
 def _cell(spread: Spread) -> str:
     if spread.median is None or spread.ninetieth is None:
-        return f"{0:6} {'-':>8} {'-':>8}"
-    return f"{spread.rows:6} {spread.median:8.1%} {spread.ninetieth:8.1%}"
+        return f"{0:6} {'-':>8} {'-':>8} {'-':>6}"
+    ratio = "-" if spread.ratio is None else f"{spread.ratio:.2f}"
+    return f"{spread.rows:6} {spread.median:8.1%} {spread.ninetieth:8.1%} {ratio:>6}"
 
 
 def worst(rows: Sequence[Row], count: int) -> list[Row]:
@@ -194,6 +230,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--page", metavar="OUT", help="write the page on accuracy (docs/accuracy.md)")
     parser.add_argument(
         "--write-bands", action="store_true", help="write the bands that go with modelled figures (all cases)"
+    )
+    parser.add_argument(
+        "--write-fit",
+        action="store_true",
+        help="find the curve from the fill of a tile to the probability of fitting anew and write it (all cases)",
+    )
+    parser.add_argument(
+        "--write-sensitivity",
+        action="store_true",
+        help="move each fitted constant by a fifth and keep what that does to training and inference, for the page",
     )
     parser.add_argument("--fit", action="store_true", help="find the fitted constants anew and print them")
     parser.add_argument(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from .fidelity_units import UNITS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SHIPPED = ROOT / "benchmarks" / "cases"
+#: names of files whose cases are blind unless they say otherwise
+BLIND_FILES = ("blind_", "fit_")
 
 
 class CaseError(ValueError):
@@ -47,6 +50,12 @@ class Case:
     fit: bool = False
     #: what the published program is written in, of what whole models are written in here
     front_end: str = FRONT_ENDS[0]
+    #: cases of one family are not independent: one program of one publication at several sizes
+    family: str = ""
+    #: the model was not changed for this row after it was known; such rows are never fitted
+    blind: bool = False
+    #: what in its inputs was chosen after a prediction had been seen, and why
+    chosen_after: str = ""
 
     @property
     def dtype(self) -> str:
@@ -65,6 +74,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "id": (str,), "kind": (str,), "chip": (str,), "metric": (str,), "published": (int, float), "unit": (str,),
     "source": (str,), "category": (str,), "system": (str,), "precision": (str,), "parameters": (dict,),
     "quality": (int,), "notes": (str,), "fit": (bool,), "front_end": (str,),
+    "family": (str,), "blind": (bool,), "chosen_after": (str,),
 }  # fmt: skip
 
 
@@ -104,6 +114,8 @@ def load(path: pathlib.Path) -> list[Case]:
         raise CaseError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CaseError(f"{path}: not a TOML file: {error}") from error
+    if path.name.startswith(BLIND_FILES):
+        content["defaults"] = {"blind": True, **content.get("defaults", {})}
     return parse(content, str(path))
 
 
@@ -133,11 +145,25 @@ def parse(content: Mapping[str, Any], origin: str) -> list[Case]:
         if not found:
             kind = KINDS[merged["kind"]]
             merged.setdefault("category", kind.category)
+            merged.setdefault("family", default_family(merged))
             merged["published"] = float(merged["published"])
             cases.append(Case(**merged))
     if problems:
         raise CaseError("\n".join(f"{origin}: {problem}" for problem in problems))
     return cases
+
+
+def default_family(table: Mapping[str, Any]) -> str:
+    """The model (or the kind) of a case, and where it was published."""
+    return f"{table['parameters'].get('model') or table['kind']}, {publication(table['source'])}"
+
+
+def publication(source: str) -> str:
+    """The repository or the site that a source names first, its rounds taken together; else its first words."""
+    text = re.sub(r"https?://(www\.)?(github\.com/)?", "", source)
+    found = re.search(r"[\w.-]*\w/[\w.-]*\w", text) if re.match(r"\S*/|[^,(]*\([^)]*/", text) else None
+    name = found[0] if found is not None else re.split(r"[,(]", text)[0].strip()
+    return re.sub(r"_v\d[\w.]*$", "", name)
 
 
 def left_out(paths: Iterable[pathlib.Path]) -> dict[str, str]:
@@ -191,6 +217,8 @@ def _problems(table: Mapping[str, Any]) -> list[str]:
         problems.append(
             f"metric {table['metric']} is not given in {table['unit']}; use one of {', '.join(fitting)}"
         )
+    if table.get("blind") and table.get("fit"):
+        problems.append("blind and fit: a row that constants are fitted to is no blind test")
     if not table["published"] > 0 and table["metric"] != "fits":
         problems.append(f"published = {table['published']} must be above 0")
     return problems + _parameter_problems(kind, table["parameters"])

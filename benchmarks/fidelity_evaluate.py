@@ -71,6 +71,10 @@ class Evaluator:
         found: T = self._kept[key]
         return found
 
+    def front_end(self, case: Case) -> str:
+        """What the model of `case` is written in here: as it was published, if that is installed."""
+        return case.front_end if installed(case.front_end) else FRONT_ENDS[0]
+
     def predict(self, case: Case, front_end: str | None = None) -> Prediction:
         """The prediction for `case`, or why there is none.
 
@@ -78,9 +82,7 @@ class Evaluator:
             case: what is predicted.
             front_end: what a whole model is written in; None: as the case says, if that is installed, else torch.
         """
-        used = ""
-        if KINDS[case.kind].whole_model:
-            used = front_end or (case.front_end if installed(case.front_end) else FRONT_ENDS[0])
+        used = (front_end or self.front_end(case)) if KINDS[case.kind].whole_model else ""
         try:
             value = _predictor(case.kind, used)(case, self)
         except Exception as error:  # one case that fails must not lose the others

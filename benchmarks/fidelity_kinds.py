@@ -19,18 +19,24 @@ from tremula.program import work
 CATEGORIES: dict[str, float | None] = {
     "vertex": 0.02,
     "gemm": 0.12,
-    "convolution": 0.12,
+    "convolution": 0.08,
     "elementwise": 0.12,
-    "stencil": 0.12,
+    "stencil": 0.08,
     "exchange": 0.10,
-    "training": 0.20,
+    "training": 0.10,
     "scaling": 0.08,
-    "inference": 0.25,
+    "inference": 0.15,
     "memory": 0.20,
     "host": None,
     "sparse": None,
     "other": None,
 }
+#: metrics of which less is better: the rate is the other way round
+TIMES = (
+    "cycles", "compute_cycles", "exchange_cycles", "sync_cycles", "time", "time_per_update", "time_per_call",
+)  # fmt: skip
+#: metrics that say nothing about a rate or bytes
+UNRATED = ("fits", "max_batch_fit", "power", "energy_per_update")
 #: type of data and of partial sums, by the name of a precision
 PRECISIONS: dict[str, tuple[str, str]] = {
     "fp32": ("fp32", "fp32"),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
-import re
 from collections.abc import Mapping, Sequence
 
 from tremula.estimate.estimate import VERSION
-from tremula.plan.constants import FITTED
-from tremula.schedule.constants import FITTED_SCHEDULE
 
+from . import fidelity_page_sections as sections
+from .fidelity_bands import as_markdown as bands_section
+from .fidelity_fit_evidence import Evidence
+from .fidelity_fit_table import as_markdown as fit_section
 from .fidelity_folds import FOLDS
-from .fidelity_statistics import Row, Spread, Summary, error
+from .fidelity_statistics import Row, Summary, error, summaries
 
 _INTRODUCTION = """# How accurate the chip model is
 
@@ -32,7 +31,8 @@ The error of a row is |predicted / published - 1|.
 
 _INDEPENDENCE = """## How much this proves
 
-The rows were known while the model was built, so even a row that was in no fit is not a blind test. In particular:
+Most rows were known while the model was built, so even a row that was in no fit is not a blind test, unless it is
+called blind. In particular:
 
 - **Constants in modules.** Besides the constants above, some numbers were chosen with rows in view: instructions of
   compiled stencil vertices that no source shows and the share of arithmetic that compilers pair with loads
@@ -81,39 +81,48 @@ _CATEGORY_WORDS = {
 }
 
 
-def page(rows: Sequence[Row], table: Sequence[Summary], left_out: Mapping[str, str]) -> str:
+def page(
+    rows: Sequence[Row],
+    table: Sequence[Summary],
+    left_out: Mapping[str, str],
+    evidence: Sequence[Evidence] = (),
+) -> str:
     """The text of the page."""
     parts = [
         _INTRODUCTION.format(version=VERSION, cases=len(rows), folds=FOLDS),
         _summary(table),
+        sections.blind(summaries(rows, blind=True), _CATEGORY_WORDS),
+        fit_section(evidence) if evidence else "",
+        bands_section(rows),
         _wrong(rows, table),
-        _constants(),
+        sections.constants(),
         _INDEPENDENCE,
+        sections.chosen_after(rows),
+        sections.versions(),
         _cases(rows),
         _left_out(left_out),
     ]
-    return "\n".join(parts)
+    return "\n".join(filter(None, parts))
 
 
 def _summary(table: Sequence[Summary]) -> str:
     lines = [
         "## By category",
         "",
-        "| category | fitted rows | median | 90 % | rows never used | median | 90 % | target | |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---|",
+        "The ratio is the median of predicted over published rates (times are turned round): above 1 the model is too",
+        "fast. Blind rows are not in this table.",
+        "",
+        "| category | fitted rows | median | 90 % | ratio | rows never used | median | 90 % | ratio | target | |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|",
     ]
     for each in table:
         target = "" if each.target is None else f"{each.target:.0%}"
         verdict = {True: "met", False: "**missed**", None: ""}[each.met]
         name = _CATEGORY_WORDS[each.category]
-        lines.append(f"| {name} | {_cells(each.fitted)} | {_cells(each.unused)} | {target} | {verdict} |")
+        lines.append(
+            f"| {name} | {sections.cells(each.fitted)} | {sections.cells(each.unused)} | {target} | {verdict} |"
+        )
     return "\n".join(lines) + "\n"
-
-
-def _cells(spread: Spread) -> str:
-    if spread.median is None or spread.ninetieth is None:
-        return "0 | | "
-    return f"{spread.rows} | {spread.median:.1%} | {spread.ninetieth:.1%}"
 
 
 def _wrong(rows: Sequence[Row], table: Sequence[Summary]) -> str:
@@ -142,40 +151,6 @@ def _what(row: Row) -> str:
     case = row.prediction.case
     name = case.parameters.get("model") or case.parameters.get("name") or case.kind
     return f"{name}, {case.chip}, {case.precision}: {case.metric.replace('_', ' ')}"
-
-
-def _constants() -> str:
-    lines = [
-        "## Fitted constants",
-        "",
-        "`python -m benchmarks.fidelity --fit` finds them anew. No constant belongs to one model.",
-        "",
-        "| constant | value | what it stands for |",
-        "|---|---:|---|",
-    ]
-    for fitted in (FITTED, FITTED_SCHEDULE):
-        meanings = field_comments(type(fitted))
-        lines += [
-            f"| `{each.name}` | {getattr(fitted, each.name):g} | {meanings.get(each.name, '')} |"
-            for each in dataclasses.fields(fitted)
-        ]
-    return "\n".join(lines) + "\n"
-
-
-def field_comments(owner: type) -> dict[str, str]:
-    """The `#:` comments above the fields of a dataclass."""
-    found: dict[str, str] = {}
-    words: list[str] = []
-    for line in inspect.getsource(owner).splitlines():
-        text = line.strip()
-        if text.startswith("#:"):
-            words.append(text[2:].strip())
-        elif (match := re.match(r"(\w+): ", text)) and words:
-            found[match[1]] = " ".join(words)
-            words = []
-        else:
-            words = []
-    return found
 
 
 def _cases(rows: Sequence[Row]) -> str:

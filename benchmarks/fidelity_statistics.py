@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .fidelity_evaluate import Prediction
-from .fidelity_kinds import CATEGORIES
+from .fidelity_kinds import CATEGORIES, TIMES
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class Spread:
     rows: int
     median: float | None
     ninetieth: float | None
+    #: median of predicted over published rates: above 1 the model is too fast
+    ratio: float | None = None
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,23 @@ def error(prediction: Prediction) -> float | None:
     return abs(prediction.predicted / case.published - 1.0)
 
 
+def rate_ratio(prediction: Prediction) -> float | None:
+    """Predicted over published rate: times are turned round. None for what is no rate."""
+    ratio, metric = prediction.ratio, prediction.case.metric
+    if not ratio or metric in ("fits", "max_batch_fit"):
+        return None
+    return 1.0 / ratio if metric in TIMES else ratio
+
+
 def spread(predictions: Iterable[Prediction]) -> Spread:
-    """Median and 90th percentile of the errors."""
-    errors = sorted(each for each in map(error, predictions) if each is not None)
+    """Median and 90th percentile of the errors, and the median ratio."""
+    known = list(predictions)
+    errors = sorted(each for each in map(error, known) if each is not None)
     if not errors:
         return Spread(0, None, None)
-    return Spread(len(errors), statistics.median(errors), percentile(errors, 0.9))
+    ratios = [each for each in map(rate_ratio, known) if each is not None]
+    middle = statistics.median(ratios) if ratios else None
+    return Spread(len(errors), statistics.median(errors), percentile(errors, 0.9), middle)
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
@@ -97,11 +110,11 @@ def percentile(ordered: Sequence[float], share: float) -> float:
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
-def summaries(rows: Sequence[Row]) -> list[Summary]:
-    """All categories that have rows, in the order of the targets."""
+def summaries(rows: Sequence[Row], *, blind: bool = False) -> list[Summary]:
+    """All categories that have rows, in the order of the targets; of blind rows, or of those that were known."""
     found = []
     for category, target in CATEGORIES.items():
-        own = [row for row in rows if row.category == category]
+        own = [row for row in rows if row.category == category and row.prediction.case.blind == blind]
         if not own:
             continue
         found.append(

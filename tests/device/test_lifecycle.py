@@ -187,7 +187,7 @@ def test_a_program_that_does_not_fit_is_refused_before_it_is_attached(
     driven: Make, layered: Callable[..., Any]
 ) -> None:
     program = driven(connection=Connection.ON_DEMAND, engine_options={"debug.allowOutOfMemory": "false"})
-    program._layered = lambda **arguments: layered(rows=4096, width=4096, **arguments)
+    program._layered = lambda **arguments: layered(rows=8192, width=8192, **arguments)
     with pytest.raises(Error, match="memory"):
         program.compile()
     assert program.events[-1] == "model"

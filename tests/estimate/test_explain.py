@@ -9,7 +9,7 @@ import pytest
 
 from tremula.errors import Error
 from tremula.estimate import Estimate, estimate
-from tremula.estimate.bands import Band, band, bands, parse_bands
+from tremula.estimate.bands import OTHERS, Band, band, bands, parse_bands
 from tremula.estimate.explain import FIGURES
 from tremula.estimate.figures import banded_figures
 from tremula.hardware.catalogue import system
@@ -90,6 +90,27 @@ def test_bands() -> None:
     assert "default" in str(Band(0.5, 2.0, 0))
     low, high = band("memory").around(1.0)
     assert low < 1 < high
+    # a category without rows has the band of the others
+    assert band("nothing of the kind") == bands()[OTHERS]
+
+
+def test_categories_with_few_rows_share_a_band() -> None:
+    found = parse_bands(
+        "[gemm]\nlow = 0.9\nhigh = 1.2\nrows = 30\n"
+        "[others]\nlow = 0.5\nhigh = 2.0\nrows = 9\nfamilies = 4\ncoverage = 0.8\ncategories = ['gemm', 'host']"
+    )
+    assert found["host"] is found["others"]
+    assert found["gemm"].high == 1.2
+    assert "9 published rows of several kinds" in str(found["host"])
+    assert found["host"].inverse.coverage == 0.8
+
+
+def test_an_op_has_the_band_of_its_kind(found: Estimate) -> None:
+    op = next(op for op in found.ops if op.category == "gemm")
+    low, high = band("gemm").inverse.around(op.cycles)
+    said = found.explain(op.name).text
+    assert "(gemm: " in said
+    assert f"{low:,.0f} to {high:,.0f}" in said
 
 
 @pytest.mark.parametrize(

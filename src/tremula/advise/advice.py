@@ -165,6 +165,8 @@ def plain_figures(result: Result) -> dict[str, Any]:
         "tile_bytes": result["tile_bytes"].value,
         "tile_share": result.tile_share,
         "fits": result.runs,
+        "fit_verdict": result.fits,
+        "fit_probability": result.fit_probability,
         "ipus": result.ipus,
     }
 

@@ -82,6 +82,8 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _figures(profile: Profile) -> dict[str, object]:
+    from tremula.view.verdict import fit_probability, fit_verdict
+
     target = profile.target
     return {
         "note": "modelled, not measured",
@@ -91,6 +93,8 @@ def _figures(profile: Profile) -> dict[str, object]:
             f.name: {"value": f.value, "unit": f.unit, "low": f.low, "high": f.high, "band": f.band}
             for f in profile.figures.values()
         },
+        "fit_verdict": fit_verdict(profile),
+        "fit_probability": fit_probability(profile),
         "breakdown": dict(profile.breakdown),
         "graph": {each.name: each.count for each in profile.graph},
         "ipus": [

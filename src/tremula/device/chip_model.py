@@ -74,7 +74,8 @@ class ModelledRun:
             return ""
         low, high = found.time_band.around(found.throughput)
         share = found.memory.max_tile_bytes / found.memory.tile_memory_bytes
-        fits = "" if found.memory.fits else ": out of memory"
+        fit = found.memory.fit
+        fits = f", fits: {fit.words}" if fit.fits else f": out of memory (fits: {fit.words})"
         return (
             f"modelled for {found.chip.title}: {found.throughput:,.0f} samples/s ({low:,.0f} to {high:,.0f}), "
             f"{share:.0%} of tile memory{fits}"

@@ -11,7 +11,7 @@ import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tremula.estimate.bands import Band, band
+from tremula.estimate.bands import Band, band, op_category
 from tremula.estimate.explain import Explanation, explain
 from tremula.estimate.pressure import Pressure, under_pressure
 from tremula.estimate.summary import summary
@@ -34,7 +34,7 @@ from tremula.schedule.recompute import Recomputation, recomputation
 from tremula.schedule.step import StepTime, step_time
 
 #: changes whenever the same program gets other figures
-VERSION = "2"
+VERSION = "3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,8 @@ class OpTime:
     #: of the cycles of all ops of all IPUs
     share: float
     unknown: bool = False
+    #: the category of its first work, whose band goes with its cycles
+    category: str = "elementwise"
 
     @property
     def path(self) -> str:
@@ -175,6 +177,7 @@ class Estimate:
                 cycles=spent,
                 share=spent / total,
                 unknown=op.unknown or cost.fallback,
+                category=op_category(op.works[0]),
             )
             for op, cost, count, spent in zip(self.program.ops, self.costs.costs, runs, cycles, strict=True)
             if op.works

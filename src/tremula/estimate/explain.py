@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tremula.errors import Error
+from tremula.estimate.bands import band
 from tremula.formatting import ShownAsText
 from tremula.invariants import present
+from tremula.memory.verdict import Fit, curve
 from tremula.plan.cost import Cost, Why
 from tremula.step_parts import HOST_PARTS, part_title
 
@@ -111,12 +113,15 @@ def unknown_figure(name: str, ops: Sequence[str] = ()) -> Error:
 
 
 def _op(op: OpTime) -> Explanation:
+    error = band(op.category).inverse
+    low, high = error.around(op.cycles)
     where = f"{op.phase} pass, IPU {op.ipu}, stage {op.stage}" + (f", {op.source}" if op.source else "")
     return Explanation(
         f"{op.path} ({op.target})",
         op.cycles,
         "cycles per step",
-        f"{where}; {op.runs} runs of {_number(op.cost.cycles)} cycles, {op.share:.1%} of all ops",
+        f"{where}; {op.runs} runs of {_number(op.cost.cycles)} cycles, {op.share:.1%} of all ops; "
+        f"likely {_number(low)} to {_number(high)} ({op.category}: {error})",
         parts=(of_cost("one run", op.cost),),
     )
 
@@ -258,7 +263,18 @@ def _memory(estimate: Estimate) -> Explanation:
         float(report.max_tile_bytes),
         "bytes on the fullest tile",
         "tensors by their lifetimes, laid out linearly; code once per distinct op (docs/chip-model.md)",
-        parts=tuple(ipus),
+        parts=(_fit(report.fit), *ipus),
+    )
+
+
+def _fit(fit: Fit) -> Explanation:
+    used = curve()
+    return Explanation(
+        f"fits: {fit.words}",
+        text=fit.evidence,
+        formula=f"{used.lapse:g} + {1 - 2 * used.lapse:g} / (1 + (fill / {used.centre:.3g}) ^ {1 / used.width:.3g}), "
+        f"fill {fit.fill:.3g} of a tile",
+        source=f"{used.rows} published configurations that ran or failed (memory/fit.toml, docs/accuracy.md)",
     )
 
 

@@ -5,7 +5,7 @@ Bands are those of rates (estimate/bands.toml); a band of times is the inverse o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tremula.estimate.bands import Band, band
@@ -15,16 +15,12 @@ from tremula.estimate.estimate import Estimate
 
 @dataclass(frozen=True)
 class Figure:
-    """A modelled number and the range in which the true one probably lies, which takes in the number itself."""
+    """A modelled number and the range in which the true one probably lies: beside it where the model is biased."""
 
     value: float
     low: float
     high: float
     unit: str
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "low", min(self.low, self.value))
-        object.__setattr__(self, "high", max(self.high, self.value))
 
     def scaled(self, factor: float, unit: str) -> Figure:
         """In another unit."""
@@ -71,7 +67,7 @@ def banded_figures(found: Estimate) -> dict[str, Banded]:
     energy, power = energy_joules(found), machine_power(found.system.machine)
     if energy is not None and power is not None:
         samples = found.samples * found.micro_batches_per_step * replicas
-        used = Band(time.low * power.low, time.high * power.high, time.rows)
+        used = replace(time, low=time.low * power.low, high=time.high * power.high)
         figures["energy_per_sample"] = Banded(energy / samples, "J", used)
     return figures
 

@@ -70,9 +70,11 @@ def under_pressure(
     chip: Chip,
     planner: Planner,
 ) -> Pressure | None:
-    """The program with smaller plans where its memory is short; None if it has room, or nothing can be smaller."""
+    """The program with smaller plans where its memory is short; None if it fits, or nothing can be smaller."""
     bounds: dict[int, float] = {}
     found: Pressure | None = None
+    if memory.fits:
+        return None
     for _ in range(_ROUNDS):
         if memory.max_tile_bytes <= memory.tile_memory_bytes:
             break

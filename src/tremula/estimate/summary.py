@@ -44,11 +44,12 @@ def summary(estimate: Estimate) -> str:
     )
     report = estimate.memory
     fullest = report.fullest
-    state = "fits" if report.fits else "OUT OF MEMORY"
+    state = "" if report.fits else "OUT OF MEMORY, "
     lines.append(
         f"  modelled memory: {report.max_tile_bytes:,} of {report.tile_memory_bytes:,} bytes on the fullest tile of "
-        f"IPU {fullest.ipu} ({1 - report.headroom:.0%}, {state}; {band('memory')}), at {fullest.peak.op}"
+        f"IPU {fullest.ipu} ({1 - report.headroom:.0%}; {band('memory')}), at {fullest.peak.op}"
     )
+    lines.append(f"  {state}{report.fit} ({report.fit.evidence})")
     if estimate.pressure is not None:
         lines.append(f"  {estimate.pressure.in_words()}")
     if estimate.host_ops:

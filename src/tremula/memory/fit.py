@@ -18,6 +18,7 @@ from tremula.memory.code import code_bytes, spread_code
 from tremula.memory.liveness import Liveness, liveness
 from tremula.memory.report import Contributor, IpuMemory, Peak
 from tremula.memory.tiles import Tiles, laid_out, same
+from tremula.memory.verdict import Fit, curve
 from tremula.module_paths import parts
 from tremula.plan.cost import Cost
 from tremula.plan.planner import Planner
@@ -65,9 +66,14 @@ class MemoryReport:
     liveness: Liveness = field(repr=False)
 
     @property
+    def fit(self) -> Fit:
+        """Whether every tile of every IPU has room: a probability and a word, by the fullest tile."""
+        return self.fullest.fit
+
+    @property
     def fits(self) -> bool:
-        """Whether every tile of every IPU has room."""
-        return all(ipu.fits for ipu in self.ipus)
+        """Whether it fits more probably than not: the verdict is yes or likely."""
+        return self.fit.fits
 
     @property
     def fullest(self) -> IpuMemory:
@@ -95,22 +101,31 @@ class MemoryReport:
 
     @property
     def headroom(self) -> float:
-        """Share of the fullest tile that is free; negative when it does not fit."""
+        """Share of the fullest tile that is free; negative when it has more bytes than room."""
         return 1.0 - self.max_tile_bytes / self.tile_memory_bytes
+
+    @property
+    def excess(self) -> float:
+        """How much less the fullest tile would have to hold to count as fitting, as a share of that; 0 if it does."""
+        return max(0.0, self.max_tile_bytes / (curve().full * self.tile_memory_bytes) - 1.0)
 
     def out_of_memory_text(self, limit: int = 8) -> str:
         """Why it does not fit, in lines; empty when it does."""
         full = [ipu for ipu in self.ipus if not ipu.fits]
         if not full:
             return ""
+        over = sum(ipu.tiles_out_of_memory for ipu in full)
+        # below all of a tile a program may still fail: the compiler needs room that the model does not see
+        what = f"the program does not fit on {over:,} tiles" if over else "the program probably does not fit"
         lines = [
-            f"Out of memory (modelled for {self.chip}): the program does not fit on "
-            f"{sum(ipu.tiles_out_of_memory for ipu in full):,} tiles."
+            f"Out of memory (modelled for {self.chip}): {what}; {self.fit}.",
+            f"Evidence: {self.fit.evidence}.",
         ]
         for ipu in full:
             tile = ipu.ipu * self.tiles_per_ipu + ipu.fullest_tile
+            but = "but tiles only have" if ipu.tiles_out_of_memory else "where tiles have"
             lines.append(
-                f"Out of memory on tile {tile}: {ipu.max_tile_bytes} bytes used but tiles only have "
+                f"Out of memory on tile {tile}: {ipu.max_tile_bytes} bytes used {but} "
                 f"{self.tile_memory_bytes} bytes of memory (IPU {ipu.ipu}, at {ipu.peak.op} of the "
                 f"{ipu.peak.phase} pass; the mean tile needs {ipu.mean_tile_bytes:.0f} bytes)."
             )

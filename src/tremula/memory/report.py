@@ -9,6 +9,7 @@ import numpy as np
 
 from tremula.memory.categories import Category
 from tremula.memory.tiles import Tiles
+from tremula.memory.verdict import Fit, fit_of
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,16 @@ class IpuMemory:
         return float(self.per_tile.mean())
 
     @property
+    def fit(self) -> Fit:
+        """Whether every tile has room, by what published programs did that are modelled as full."""
+        return fit_of(self.max_tile_bytes / self.tile_memory_bytes)
+
+    @property
     def fits(self) -> bool:
-        """Whether every tile has room."""
-        return self.max_tile_bytes <= self.tile_memory_bytes
+        """Whether it is more probable than not that every tile has room."""
+        return self.fit.fits
 
     @property
     def tiles_out_of_memory(self) -> int:
-        """Tiles without enough room."""
+        """Tiles with more modelled bytes than they have."""
         return int((self.per_tile > self.tile_memory_bytes).sum())

@@ -35,6 +35,8 @@ def options(estimate: Estimate, engine: Mapping[str, str], run: Mapping[str, str
     yield model.Option("run", "kind", "training" if estimate.training else "inference")
     yield model.Option("run", "samples per micro-batch", str(estimate.samples))
     yield model.Option("run", "version of the chip model", estimate.version)
+    yield model.Option("run", "fits", estimate.memory.fit.verdict)
+    yield model.Option("run", "evidence of the fit", estimate.memory.fit.evidence)
     yield model.Option("run", "rates to and from the host", host_rates(estimate.system.machine))
     for section, settings in (("deployment", estimate.deployment), ("loops", estimate.loops)):
         for field in fields(settings):
@@ -81,6 +83,7 @@ def figures(estimate: Estimate) -> Iterator[model.Figure]:
         value, unit, error = banded[ours]
         yield model.Figure(name, value, unit, *error.around(value), str(error))
     for name, value, unit in (
+        ("fit_probability", estimate.memory.fit.probability, "of 1"),
         ("work_cycles_per_step", sum(op.cycles for op in estimate.ops), "cycles"),
         ("flops_per_step", estimate.flops_per_step, "FLOP"),
         ("tile_balance", estimate.tile_balance, "of 1"),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tremula.errors import Error
 from tremula.estimate.estimate import VERSION
 from tremula.hardware.chip import Chip
+from tremula.memory.verdict import FITTING
 from tremula.program.stages import Mode, fewest_micro_batches
 from tremula.program.variant import StageStart, Variant
 from tremula.scale.batches import Batches
@@ -39,8 +40,8 @@ class Tried:
 
     @property
     def fits(self) -> bool:
-        """By the middle of the band."""
-        return self.layout.fits in ("yes", "likely")
+        """More probably than not."""
+        return self.layout.fits in FITTING
 
 
 @dataclass(frozen=True)

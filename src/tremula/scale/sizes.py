@@ -149,7 +149,7 @@ def compared(series: Sequence[Row]) -> list[Row]:
         figures = {
             **row.figures,
             "speedup": Figure(gain, *gains, f"x {counted(first.ipus, 'IPU')}"),
-            "efficiency": Figure(share, low, min(high, 1.0), f"of {counted(best.ipus, 'IPU')}"),
+            "efficiency": Figure(share, min(low, 1.0), min(high, 1.0), f"of {counted(best.ipus, 'IPU')}"),
         }
         rows.append(replace(row, figures=figures))
     return rows
@@ -157,7 +157,8 @@ def compared(series: Sequence[Row]) -> list[Row]:
 
 #: figures of a row; efficiency, speed-up and the throughput with data come later
 _FIGURES = (
-    "step_seconds", "throughput", "tile_share", "tile_bytes", "ipu_bytes", "energy_per_sample", "utilisation",
+    "step_seconds", "throughput", "fit_probability", "tile_share", "tile_bytes", "ipu_bytes",
+    "energy_per_sample", "utilisation",
 )  # fmt: skip
 
 

@@ -87,7 +87,7 @@ def print_study(study: ScalingStudy, console: Console) -> None:
 
 def _legend(study: ScalingStudy) -> str:
     return (
-        "Layout: replicas x IPUs of one; whether it fits (yes and no hold over the whole range). Batch: samples per "
+        "Layout: replicas x IPUs of one; whether it fits (likely: more probably than not). Batch: samples per "
         f"{'weight update' if study.training else 'call'} = micro-batch x "
         f"{'accumulation' if study.training else 'device iterations'} x replicas. Step: one "
         f"{'weight update' if study.training else 'micro-batch'}."
@@ -167,7 +167,7 @@ def print_brief(study: ScalingStudy, console: Console) -> None:
     """One line for each size, then what limits it and whether replicas are equivalent."""
     layout: Column[Row] = Column("layout", lambda row: (f"{row.replicas:,} x {row.stages:,}", ""))
     columns: Columns = [_IPUS, layout, Column("time/step", lambda row: (STEP.cell(row)[0], "")), THROUGHPUT]
-    columns += [_EFFICIENCY, Column("fits", lambda row: (row.fits, ""), left=True)]
+    columns += [_EFFICIENCY, Column("fits", lambda row: (row.fits, results.fit_percentage(row)), left=True)]
     most: Column[Row] = Column("most of the time", lambda row: (_largest_parts(row), ""), left=True)
     for mode, target, rows in study.series():
         series = words.capitalized(

@@ -92,6 +92,8 @@ class Comparison(ShownAsText):
             "b": self.b.name,
             "settings": {name: list(pair) for name, pair in self.settings.items()},
             "fits": [self.a.fits, self.b.fits],
+            "fit_verdict": [self.a.fits, self.b.fits],
+            "fit_probability": [self.a.fit_probability, self.b.fit_probability],
             "figures": rows(self.figures),
             "seconds_per_sample": rows((self.total, *self.parts)),
             "memory_bytes": rows(self.memory),
@@ -187,7 +189,7 @@ def _lines(found: Comparison) -> list[str]:
         sides = (f"{say(each.value):>14} {between(each.low, each.high, say):>22}" for each in pair)
         ratio = "" if difference.ratio is None else f"{difference.ratio:.2f}"
         lines.append(f"  {title:<26} {' '.join(sides)} {ratio:>7}")
-    lines.append(f"  {'fits':<26} {a.fits:>14} {'':>22} {b.fits:>14}")
+    lines.append(f"  {'fits':<26} {a.fit_words:>14} {'':>22} {b.fit_words:>14}")
     times = [(part_title(each.name, short=True), each) for each in (*found.parts, found.total)]
     uses = [(plain(each.name, 26), each) for each in found.memory]
     moved = [each for each in found.modules if abs(each.change) > 1.0][:_MOST]

@@ -10,6 +10,7 @@ from tremula.estimate.estimate import VERSION, Estimate
 from tremula.estimate.figures import Figure, banded_figures, matrix_dtype
 from tremula.formatting import amount, share
 from tremula.hardware.catalogue import host_rates
+from tremula.memory.verdict import FITTING, Fit, percentage
 from tremula.step_parts import HOST_PARTS, STEP_PARTS, with_host_parts
 
 #: figures of a result; those of profiles are more
@@ -17,6 +18,8 @@ _FIGURES = (
     "throughput", "step_seconds", "call_seconds", "latency_seconds", "cycles_per_step", "tile_bytes", "tile_share",
     "ipu_bytes", "flops", "utilisation", "energy_per_sample",
 )  # fmt: skip
+#: the figure with the probability of fitting; files of older versions have none
+FIT_PROBABILITY = "fit_probability"
 #: modules of a result; the rest is summed up
 _MOST_MODULES = 400
 
@@ -31,7 +34,7 @@ class Result:
     setting: Mapping[str, Any]
     problem: str = ""
     notes: tuple[str, ...] = ()
-    #: yes, likely, unlikely, no
+    #: yes, likely, unlikely, no; the probability is the figure `fit_probability`
     fits: str = ""
     figures: Mapping[str, Figure] = field(default_factory=dict)
     #: share of each part in the time of a step
@@ -57,8 +60,20 @@ class Result:
 
     @property
     def runs(self) -> bool:
-        """Whether it fits, by the middle of the band."""
-        return not self.problem and self.fits in ("yes", "likely")
+        """Whether it fits more probably than not."""
+        return not self.problem and self.fits in FITTING
+
+    @property
+    def fit_probability(self) -> float | None:
+        """The probability that it fits, if that is known."""
+        known = self.figure(FIT_PROBABILITY)
+        return None if known is None else known.value
+
+    @property
+    def fit_words(self) -> str:
+        """Whether it fits, with the probability if that is known."""
+        known = self.fit_probability
+        return self.fits if known is None or not self.fits else f"{self.fits} ({percentage(known)})"
 
     @property
     def ipus(self) -> int:
@@ -82,7 +97,7 @@ class Result:
     @property
     def brief(self) -> str:
         """Speed and memory in a few words."""
-        fits = "" if self.runs else ", does not fit"
+        fits = "" if self.runs else f", does not fit ({self.fit_words})"
         return f"{amount(self.throughput)} samples/s, {share(self.tile_share)} of a tile{fits}"
 
     @property
@@ -103,8 +118,8 @@ def result_of(
         training=found.training,
         setting={**_setting(found), **named},
         notes=notes,
-        fits=verdict_of(figures["tile_share"]),
-        figures=figures,
+        fits=found.memory.fit.verdict,
+        figures={**figures, FIT_PROBABILITY: probability_figure(found.memory.fit)},
         shares={part.key: found.breakdown[part.key] / (found.cycles_per_step or 1.0) for part in STEP_PARTS},
         memory={c.value: size for c, size in found.memory.fullest.by_category.items() if size},
         modules=_modules(found),
@@ -112,11 +127,9 @@ def result_of(
     )
 
 
-def verdict_of(tile: Figure) -> str:
-    """Whether it fits, by the share of the fullest tile with its range: yes, likely, unlikely or no."""
-    if tile.value <= 1.0:
-        return "yes" if tile.high <= 1.0 else "likely"
-    return "no" if tile.low > 1.0 else "unlikely"
+def probability_figure(fit: Fit) -> Figure:
+    """The probability of fitting as a figure without a range."""
+    return Figure(fit.probability, fit.probability, fit.probability, "of 1")
 
 
 def batch_arithmetic(found: Estimate) -> str:

@@ -11,10 +11,11 @@ from typing import Any
 from tremula.checked_json import BadValue, decode, read_document, write_document
 from tremula.errors import Error
 from tremula.estimate.figures import Figure
+from tremula.memory.verdict import fit_of, word_of
 from tremula.profile.reader import Profile
 from tremula.recording.summary import NAMES_IN_PROFILES
 from tremula.step_parts import STEP_PARTS
-from tremula.study.result import Result, verdict_of
+from tremula.study.result import FIT_PROBABILITY, Result, probability_figure
 
 FORMAT = "tremula estimate"
 FORMAT_VERSION = 1
@@ -110,6 +111,10 @@ def result_of_profile(profile: Profile) -> Result:
     figures["tile_share"] = tile.scaled(1 / target.tile_memory_bytes, "of a tile")
     figures["ipu_bytes"] = tile.scaled(total / tile.value if tile.value else 0.0, "bytes")
     cycles = sum(profile.breakdown.values()) or 1.0
+    known = profile.figures.get(FIT_PROBABILITY)
+    # profiles of older versions have no verdict
+    fit = fit_of(figures["tile_share"].value)
+    figures[FIT_PROBABILITY] = probability_figure(fit) if known is None else _figure(profile, FIT_PROBABILITY)
     modules: dict[str, float] = {}
     for op in profile.ops:
         modules[op.module] = modules.get(op.module, 0.0) + op.cycles
@@ -118,7 +123,7 @@ def result_of_profile(profile: Profile) -> Result:
         name=str(profile.path),
         training=_option(profile, "run", "kind") == "training",
         setting=_setting(profile),
-        fits=verdict_of(figures["tile_share"]),
+        fits=word_of(figures[FIT_PROBABILITY].value),
         figures=figures,
         shares={part.key: profile.breakdown.get(part.key, 0.0) / cycles for part in STEP_PARTS},
         memory={use: int(tiles.sum()) for use, tiles in on_tiles.items() if tiles.sum()},

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from tremula.estimate.figures import Figure
 from tremula.formatting import amount, between, duration, energy, memory_size, plain, share
+from tremula.memory.verdict import WORDS, percentage
 from tremula.step_parts import STEP_PARTS
 from tremula.study.result import Result
 
@@ -30,6 +31,7 @@ LEAST_SHARE = 0.005
 _WRAPPED = 22
 #: no terminal is wider
 _UNBOUNDED = 10_000
+_LEAST = dict(WORDS)
 _STYLES = {"yes": "green", "likely": "green", "unlikely": "red", "no": "bold red"}
 
 R = TypeVar("R", bound=Result)
@@ -85,6 +87,13 @@ STEP = figure_column("time/step", "step_seconds", duration)
 THROUGHPUT = figure_column("samples/s", "throughput", amount)
 OF_PEAK = figure_column("of peak", "utilisation", share)
 ENERGY = figure_column("energy/sample", "energy_per_sample", energy)
+
+
+def fit_percentage(result: Result) -> str:
+    """The probability that it fits; empty where there is none."""
+    return "" if result.fit_probability is None else percentage(result.fit_probability)
+
+
 COLUMNS: tuple[Column[Result], ...] = (
     Column(
         "target",
@@ -96,7 +105,7 @@ COLUMNS: tuple[Column[Result], ...] = (
         lambda each: (f"{each.setting['ipus']:,}", f"{each.setting['replicas']} x {each.setting['stages']}"),
     ),
     Column("batch", _batch),
-    Column("fits", lambda each: (each.fits, ""), left=True),
+    Column("fits", lambda each: (each.fits, fit_percentage(each)), left=True),
     TILE,
     MEMORY,
     STEP,
@@ -239,9 +248,10 @@ def legend(results: Sequence[Result]) -> str:
     return (
         "All figures are modelled; below each is the range in which the true value probably lies (docs/accuracy.md). "
         "IPUs: replicas x IPUs of one. Batch: micro-batch x accumulation, x device iterations. "
-        f"Step: one {step}. fits: yes and no hold over the whole range, likely and unlikely do not. Of peak: additions "
-        "and multiplications of all ops, recomputed ones too, over what the matrix units could do in the time of a "
-        "step, waiting included (--why of_peak)."
+        f"Step: one {step}. fits: yes from {_LEAST['yes']:.0%} on, likely from {_LEAST['likely']:.0%}, unlikely from "
+        f"{_LEAST['unlikely']:.0%}, below that no: the share of published configurations as full as this that ran. "
+        "Of peak: additions and multiplications of all ops, recomputed ones too, over what the matrix "
+        "units could do in the time of a step, waiting included (--why of_peak)."
     )
 
 

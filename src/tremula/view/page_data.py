@@ -21,7 +21,7 @@ from tremula.profile.reader import children
 from tremula.profile.reasons import Reason
 from tremula.step_parts import HOST_PARTS, STEP_PARTS, part_title
 from tremula.view.pipeline import turns
-from tremula.view.verdict import steps, verdict
+from tremula.view.verdict import fit_probability, fit_verdict, fits, steps, verdict
 
 #: what a page keeps
 MOST_OPS = 5_000
@@ -59,6 +59,7 @@ def page_data(profile: Profile) -> dict[str, Any]:
         },
         "notes": notes,
         "verdict": verdict(profile),
+        "fits": [fits(profile), fit_verdict(profile), fit_probability(profile)],
         "advice": [[s.title, s.effect, s.cause, s.cost, list(s.code)] for s in steps(profile)],
         "part_colours": {part.key: part.colour for part in STEP_PARTS},
         "target": {name: _short(getattr(target, name)) for name in type(target).__dataclass_fields__},

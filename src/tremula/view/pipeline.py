@@ -39,9 +39,8 @@ def turns(profile: Profile, most: int) -> Iterator[Turn]:
     if batches is None or not profile.pipeline_phases:
         return
     stages, count = profile.stages, int(batches.value)
-    copies = profile.breakdown.get("inter_ipu", 0.0) / max(
-        1.0, profile.figures["micro_batches_per_step"].value
-    )
+    per_step = profile.figures.get("micro_batches_per_step")
+    copies = profile.breakdown.get("inter_ipu", 0.0) / max(1.0, per_step.value if per_step else 1.0)
     start = 0.0
     for number in range(min(most, count + len(stages) - 1)):
         busy: dict[int, float] = {}

@@ -17,7 +17,7 @@ from tremula.formatting import ShownAsText, counted, duration
 from tremula.profile import Profile
 from tremula.profile.model import Figure
 from tremula.view.text import clean, count, kilobytes, share
-from tremula.view.verdict import steps, verdict
+from tremula.view.verdict import fit_verdict, fits, steps, sureness, verdict
 
 _STARS = 40
 _BINS = 12
@@ -65,7 +65,7 @@ def brief(profile: Profile) -> str:
         shown = ", ".join(f"{clean(n).replace('_', ' ')} {share(c, step.value)}" for n, c in parts if c > 0)
         lines.append(f"  a step        {duration(step.value / target.clock_hz)} ({shown})")
     if tile is not None:
-        state = "fits" if tile.value <= target.tile_memory_bytes else "OUT OF MEMORY"
+        state = f"{'' if fits(profile) else 'OUT OF MEMORY, '}fits: {fit_verdict(profile)}{sureness(profile)}"
         lines.append(
             f"  fullest tile  {share(tile.value, target.tile_memory_bytes)} of {kilobytes(target.tile_memory_bytes)}: "
             f"{state}{_error(tile)}"

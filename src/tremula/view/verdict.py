@@ -54,14 +54,51 @@ def _memory(profile: Profile) -> list[str]:
     if tile is None or not profile.ipus:
         return []
     full = max(profile.ipus, key=lambda ipu: ipu.max_tile_bytes)
-    if tile.value <= room:
-        sure = "" if tile.high <= room else ", though the range of that figure reaches beyond what a tile has"
-        return [f"It fits: the fullest tile needs {share(tile.value, room)} of its memory{sure}."]
+    said = {"yes": "It fits", "likely": "It likely fits", "unlikely": "It probably does not fit"}.get(
+        fit_verdict(profile), "It does not fit"
+    )
+    known = _option(profile, "evidence of the fit")
+    sure = sureness(profile)
+    evidence = f" Evidence: {known}." if known else ""
+    if fits(profile):
+        return [f"{said}{sure}: the fullest tile needs {share(tile.value, room)} of its memory.{evidence}"]
     sizes = {name: float(values.sum()) for name, values in profile.tile_bytes(full.ipu).items()}
     return [
-        f"It does not fit: the fullest tile of IPU {full.ipu} needs {share(tile.value, room)} of its memory, at "
+        f"{said}{sure}: the fullest tile of IPU {full.ipu} needs {share(tile.value, room)} of its memory, at "
         f"{clean(full.peak_op, 80)} of the {clean(full.peak_phase, 40)} pass. Most bytes there: {_largest(sizes)}."
+        f"{evidence}"
     ]
+
+
+def fit_verdict(profile: Profile) -> str:
+    """Whether it fits: yes, likely, unlikely or no; in profiles of older versions, by the bytes on the fullest tile."""
+    tile = profile.figures.get("max_tile_bytes")
+    by_size = (
+        "" if tile is None else "likely" if tile.value <= profile.target.tile_memory_bytes else "unlikely"
+    )
+    return _option(profile, "fits") or by_size
+
+
+def fits(profile: Profile) -> bool:
+    """Whether it fits more probably than not."""
+    return fit_verdict(profile) in ("yes", "likely")
+
+
+def fit_probability(profile: Profile) -> float | None:
+    """The probability that it fits; profiles of older versions have none."""
+    known = profile.figures.get("fit_probability")
+    return None if known is None else known.value
+
+
+def sureness(profile: Profile) -> str:
+    """The probability in words for brackets; empty where it is not known."""
+    known = fit_probability(profile)
+    return "" if known is None else f" ({100 * min(1.0, max(0.0, known)):.0f} %)"
+
+
+def _option(profile: Profile, name: str) -> str:
+    found = (each.value for each in profile.options if (each.section, each.name) == ("run", name))
+    return clean(next(found, ""), 200)
 
 
 def _time(profile: Profile) -> list[str]:

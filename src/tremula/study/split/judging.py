@@ -40,7 +40,7 @@ class Judged:
     throughput: float
     #: seconds of a call, with a small price for what is no time
     spent: float
-    #: share of tile memory that is missing
+    #: how much too full the fullest tile is, as a share of what would count as fitting
     excess: float
     #: by IPU, cycles of a micro-batch and the share of its fullest tile
     cycles: tuple[float, ...]
@@ -105,7 +105,7 @@ class Judging:
                 ipu_of_stage=ipu_of_stage,
                 throughput=estimate.throughput,
                 spent=(estimate.seconds_per_call + device) * (1.0 + _DEPTH_PRICE * depth),
-                excess=max(0.0, -estimate.memory.headroom),
+                excess=estimate.memory.excess,
                 cycles=tuple(load.cycles for load in loads),
                 memory=tuple(load.memory_share for load in loads),
             )

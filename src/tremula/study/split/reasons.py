@@ -25,9 +25,10 @@ def reason(found: Estimate, loads: Loads, gain: float) -> str:
         held = f" Shared weights ({names}) are kept on one IPU."
     if not memory.fits:
         missing = memory.max_tile_bytes - memory.tile_memory_bytes
+        lacks = f"lacks {missing:,} bytes" if missing > 0 else f"has {-missing:,} bytes to spare, too few,"
         return (
-            f"Memory: no split was found that fits; on IPU {full.ipu} the fullest tile lacks {missing:,} bytes "
-            f"(modelled). What helps: {'; '.join(memory.advice(2))}, or more IPUs.{held}"
+            f"Memory: no split was found that fits; on IPU {full.ipu} the fullest tile {lacks} "
+            f"(modelled; fits: {memory.fit.words}). What helps: {'; '.join(memory.advice(2))}, or more IPUs.{held}"
         )
     if gain > _WORTH:
         return (

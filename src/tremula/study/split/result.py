@@ -13,6 +13,7 @@ from typing import Any
 
 from tremula.estimate.estimate import Estimate
 from tremula.formatting import counted
+from tremula.memory.verdict import fit_of
 from tremula.module_paths import first_parts, parts
 from tremula.program.op import Phase
 from tremula.program.stages import pipeline_stages
@@ -64,7 +65,7 @@ class Split:
 
     @property
     def fits(self) -> bool:
-        """Whether every tile has room."""
+        """Whether every tile has room, more probably than not."""
         return self.estimate.memory.fits
 
     @property
@@ -137,7 +138,7 @@ class Split:
                 bar += mark * (round(width * total / most) - len(bar))
             lines.append(
                 f"{load.ipu:>4}  {bar:<{width + 2}}{load.cycles:>13,.0f} {load.cycles / mean:>6.0%} "
-                f"{load.memory_share:>5.0%}{'' if load.memory_share <= 1.0 else ' does not fit'}"
+                f"{load.memory_share:>5.0%}{'' if fit_of(load.memory_share).fits else ' does not fit'}"
             )
         used = (part for part in _MARKS if any(getattr(load, part) for load in self.loads))
         return "\n".join([*lines, "      " + "  ".join(f"{_MARKS[part]} {part}" for part in used)])
@@ -148,7 +149,7 @@ class Split:
             f"{counted(len(self.begins) + 1, 'stage')} on {counted(len(self.loads), 'IPU')}: "
             f"{self.throughput:,.0f} samples/s modelled, "
             f"busiest IPU {self.imbalance:.1%} above the mean, "
-            f"{memory.max_tile_bytes / memory.tile_memory_bytes:.0%} of tile memory"
+            f"{memory.max_tile_bytes / memory.tile_memory_bytes:.0%} of tile memory, fits: {memory.fit.words}"
         )
         return "\n".join([head, self.reason, "", self.chart(), "", *self.lines(), *self.options_lines()])
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tremula.errors import Error
 from tremula.hardware.system import System
+from tremula.memory.verdict import curve
 from tremula.plan.planner import Planner
 from tremula.program.stages import fewest_micro_batches, pipeline_stages
 from tremula.schedule.deployment import Deployment
@@ -206,7 +207,8 @@ class _Search:
             load = float(np.max(right_load * by_ipu(problem, problem.load, begins)))
             if not np.isfinite(load) or self.judging.knows(begins, best.ipu_of_stage):
                 continue
-            excess = max(0.0, float(np.max(right_memory * by_ipu(problem, problem.memory, begins))) - 1.0)
+            fill = float(np.max(right_memory * by_ipu(problem, problem.memory, begins)))
+            excess = max(0.0, fill / curve().full - 1.0)
             rank = rank_of(excess, load)
             may_fit = best.excess > 0.0 and excess < _HOPELESS
             if may_fit or rank[1] < (1.0 + _HOPELESS) * rank_of(best.excess, busiest)[1]:

@@ -23,8 +23,9 @@ function summaryView() {
   if (rate) cards.append(big('modelled throughput', compact(rate[0]) + ' samples/s', band(rate, (v) => compact(v))));
   if (step) cards.append(big('modelled time of a step', time(step[0]), band(step, time)));
   if (tile) {
-    const room = D.target.tile_memory_bytes, over = tile[0] > room;
-    cards.append(big('fullest tile' + (over ? ': out of memory' : ''), percent(tile[0], room), whole(tile[0]) + ' of ' + whole(room) +
+    const room = D.target.tile_memory_bytes, [fits, verdict, probability] = D.fits, over = !fits;
+    const sure = probability === null ? '' : ' (' + percent(probability, 1) + ')';
+    cards.append(big('fullest tile' + (over ? ': out of memory' : '') + ', fits: ' + verdict + sure, percent(tile[0], room), whole(tile[0]) + ' of ' + whole(room) +
       ' bytes; ' + band(tile, bytes), over ? 'bad' : 'good'));
   }
   const balance = figure('tile_balance');
