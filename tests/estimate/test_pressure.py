@@ -34,7 +34,7 @@ def tight(layered: Callable[..., Any]) -> Estimate:
     """A tile that has room for the program, but not for the plans that its proportion allows."""
     for percent in range(60, 10, -2):
         tried = found(layered, percent / 100)
-        if tried.memory.max_tile_bytes > tried.memory.tile_memory_bytes:
+        if not tried.memory.fits:
             return tried
     raise ValueError("it fits in any memory")
 

@@ -121,12 +121,12 @@ def test_the_peak_names_an_op_and_a_module(layered: Callable[..., Any]) -> None:
     assert ipu.contributors == tuple(sorted(ipu.contributors, key=lambda each: -each.bytes))
 
 
-def test_io_buffers_lie_on_their_own_tiles(layered: Callable[..., Any]) -> None:
+def test_the_next_batch_arrives_on_tiles_of_its_own(layered: Callable[..., Any]) -> None:
     program = layered(1, rows=2048, training=False)
     overlapped = _report(program, Deployment(io_tiles=64, overlap_io=True)).fullest.tiles[Category.IO_BUFFERS]
     plain = _report(program).fullest.tiles[Category.IO_BUFFERS]
-    assert overlapped[:-64].sum() == 0
-    assert overlapped.sum() == 2 * plain.sum()
+    # one batch is worked on where it always is, the next comes in beside it
+    assert overlapped[:-64].sum() == overlapped[-64:].sum() == plain.sum()
     assert _report(program, Deployment(synthetic_data=True)).by_category[Category.IO_BUFFERS] == 0
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import torch
 from torch import fx
 
 _SAME = frozenset({"alias", "detach", "clone", "_to_copy", "contiguous", "slice", "expand"})
@@ -64,13 +65,13 @@ def _reshaped(place: int, before: Sequence[int], after: Sequence[int]) -> int | 
 
 
 def _from_end(dimension: object, rank: int) -> int:
-    number = int(dimension)  # type: ignore[call-overload]
+    number: int = dimension  # type: ignore[assignment]
     return number if number < 0 else number - rank
 
 
 def _shape(node: object) -> Sequence[int] | None:
     value = node.meta.get("val") if isinstance(node, fx.Node) else None
-    return tuple(value.shape) if hasattr(value, "shape") else None
+    return tuple(value.shape) if isinstance(value, torch.Tensor) else None
 
 
 def _bare(node: fx.Node) -> str:
