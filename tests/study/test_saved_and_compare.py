@@ -43,7 +43,12 @@ def test_the_host_of_an_earlier_version_is_read_in_two_parts(
     shares = document["findings"][0]["shares"]
     shares["host"] = shares.pop("host_call") + shares.pop("host_transfer")
     path.write_text(json.dumps(document))
-    assert saved.read(path)[0].shares == pytest.approx(results[0].shares)
+    found, expected = dict(saved.read(path)[0].shares), dict(results[0].shares)
+    # by the call's overhead of that version, which was another one
+    assert found["host_call"] > found["host_transfer"] >= 0
+    whole = [shares.pop("host_call") + shares.pop("host_transfer") for shares in (found, expected)]
+    assert whole[0] == pytest.approx(whole[1])
+    assert found == pytest.approx(expected)
 
 
 def test_a_file_that_cannot_be_written_is_told_and_loses_nothing(

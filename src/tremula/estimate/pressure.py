@@ -22,11 +22,9 @@ from tremula.schedule.bsp import OpCosts, op_costs
 from tremula.schedule.deployment import Deployment
 from tremula.schedule.recompute import Recomputation
 
-_ROUNDS = 4
-#: proportions are multiples of this, so that ops of one shape share a plan
-_STEP = 0.01
-#: below this no plan is sought: there is room for code and operands only
-_LEAST = 0.02
+_ROUNDS = 3
+#: proportions that are tried, so that ops of one shape share a plan; below the last there is room for operands only
+_SHARES = (0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03)
 
 
 @dataclass(frozen=True)
@@ -117,7 +115,9 @@ def _new_bounds(
             left = room - float(live[position])
             if costs[event.op].bytes.temporary <= left:
                 continue
-            share = max(_LEAST, int(left / chip.tile_memory_bytes / _STEP) * _STEP)
+            share = next((s for s in _SHARES if s * chip.tile_memory_bytes <= left), None)
+            if share is None:
+                return {}  # too little room, whatever the plan
             if share < min(found.get(event.op, 1.0), known.get(event.op, _proportion(op.works))):
                 found[event.op] = share
     return found

@@ -18,7 +18,10 @@ class Constants:
     rearranged_share: float = 0.2
     #: cycles that an op takes in a compiled program beyond its plan, over those of its plan: planners give each op the
     #: layout that suits it best, and do not see copies into and out of code that ops share (folds: 0.05 to 0.15)
-    unseen_share: float = 0.15
+    unseen_share: float = 0.09
+    #: the same on top for ops of the backward pass: they read results of the forward pass, which lie as their forward
+    #: use wants them, and weights in the layout of the forward product
+    backward_share: float = 0.13
     #: cycles of control code around each superstep of a compiled program, besides the sync (folds: 200 to 320)
     superstep_cycles: float = 200.0
 

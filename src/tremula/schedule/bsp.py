@@ -5,7 +5,7 @@ matmul left spread one way is read by an op that works spread another way. A lay
 made it; element-wise ops take over that of their first operand. Every operand in a foreign layout costs a
 superstep in which `Constants.rearranged_share` of its bytes is exchanged and copied. Matmuls, convolutions,
 reductions, gathers and their like fetch their operands themselves: that is in their plans. What compiled
-programs do beyond all that is added to every op: `Constants.unseen_share` and `superstep_cycles`.
+programs do beyond all that is added to every op: `Constants.unseen_share`, `backward_share` and `superstep_cycles`.
 """
 
 from __future__ import annotations
@@ -50,15 +50,16 @@ class OpCosts:
 def op_costs(program: Program, planner: Planner) -> OpCosts:
     """The cost of every op of `program`."""
     layouts: list[int] = [-1] * len(program.tensors)  # by storage
-    known: dict[tuple[tuple[Work, ...], int], Cost] = {}
+    known: dict[tuple[tuple[Work, ...], int, bool], Cost] = {}
     costs: list[Cost] = []
     rearranged: list[int] = []
     for number, op in enumerate(program.ops):
         moved = _lay_out(program, op, number, layouts)
-        key = (op.works, moved)
+        backward = op.phase is Phase.BACKWARD
+        key = (op.works, moved, backward)
         cost = known.get(key)
         if cost is None:
-            cost = known[key] = _cost(op.works, moved, planner)
+            cost = known[key] = _cost(op.works, moved, backward, planner)
         costs.append(cost)
         rearranged.append(moved)
     return OpCosts(_repeated(program, costs), rearranged)
@@ -98,19 +99,21 @@ def _lay_out(program: Program, op: Op, number: int, layouts: list[int]) -> int:
     return foreign
 
 
-def _cost(works: tuple[Work, ...], moved: int, planner: Planner) -> Cost:
+def _cost(works: tuple[Work, ...], moved: int, backward: bool, planner: Planner) -> Cost:
     parts = [planner.plan(work) for work in works]
     if not parts:
         return FREE
     if moved and planner.constants.rearranged_share > 0:
         parts.insert(0, rearrangement(moved, planner.chip, planner.constants.rearranged_share))
     cost = parts[0] if len(parts) == 1 else in_sequence(parts)
-    return _with_unseen(cost, planner)
+    return _with_unseen(cost, backward, planner)
 
 
-def _with_unseen(cost: Cost, planner: Planner) -> Cost:
+def _with_unseen(cost: Cost, backward: bool, planner: Planner) -> Cost:
     """`cost` as a part of a compiled program, which does more than the sum of its ops."""
     share, fixed = planner.constants.unseen_share, planner.constants.superstep_cycles
+    if backward:
+        share += planner.constants.backward_share
     count = sum(step.repeats for step in cost.supersteps)
     cycles = share * cost.cycles + fixed * count
     if not cycles:
@@ -119,8 +122,8 @@ def _with_unseen(cost: Cost, planner: Planner) -> Cost:
     why = Why(
         plan=f"{share:.0%} and {fixed:.0f} cycles for each of {count} supersteps on top, for what no planner sees",
         formula="share x cycles of the op + cycles per superstep x supersteps",
-        source="fitted (Constants.unseen_share, superstep_cycles): layouts that are not the best for each op, control "
-        "code, copies into and out of code that ops share",
+        source="fitted (Constants.unseen_share, backward_share, superstep_cycles): layouts not the best for each op, "
+        "control code, copies into and out of code that ops share",
         figures={"share": share, "cycles per superstep": fixed, "supersteps": count},
     )
     return replace(
