@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tremula.memory.verdict import fit_of
 from tremula.plan.cost import Cost, Superstep
 from tremula.plan.stencil import POINTS_ON_TILE
 from tremula.program import work
@@ -48,7 +49,7 @@ def predict_op(case: Case, evaluator: Evaluator) -> float:
     if metric == "temporary_bytes":
         return float(cost.bytes.temporary)
     used = _tile_bytes(case, planned, cost, planner.chip.tiles)
-    return used if metric == "tile_bytes" else float(used <= planner.chip.tile_memory_bytes)
+    return used if metric == "tile_bytes" else float(fit_of(used / planner.chip.tile_memory_bytes).fits)
 
 
 def _tile_bytes(case: Case, planned: Any, cost: Cost, tiles: int) -> float:
