@@ -31,7 +31,7 @@ EDGES = (0.0, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, math.inf)
 CENTRE_BEFORE = (0.0, 0.2)
 WIDTH_BEFORE = (math.log(0.1), 0.7)
 #: share of cases at any fill that do what the curve says of the opposite
-LAPSE = 0.02
+LAPSE = 0.04
 #: share of failures among programs that somebody asks about, and the most that a failure weighs to make up for it
 FAILURES = 0.3
 MOST_WEIGHT = 3.0

@@ -1,8 +1,8 @@
 """Evidence on what fits: configurations that are known to have run or to have failed for want of memory.
 
 A case of the metric `fits` says so itself. One of `max_batch_fit` says that its batch ran and that the next larger of
-its `batches` did not. A published speed of a whole model is of a program that ran, unless it was simulated or recalled
-(quality 3).
+its `batches` did not. A published speed of a whole model is of a program that ran. Rows of quality 3 (simulated,
+recalled or without a reason) are no evidence.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ class Evidence:
 
 def tried(case: Case) -> Iterator[tuple[Case, bool]]:
     """The configurations that `case` says something about, and whether they ran."""
+    if case.quality > _WORST_QUALITY:
+        return
     if case.metric == "fits":
         yield case, bool(case.published)
     elif not KINDS[case.kind].whole_model:
@@ -48,7 +50,7 @@ def tried(case: Case) -> Iterator[tuple[Case, bool]]:
         beyond = [each for each in case.parameters.get("batches", ()) if each > largest]
         if beyond:
             yield _with_batch(case, min(beyond)), False
-    elif case.metric not in _OF_MEMORY and case.quality <= _WORST_QUALITY:
+    elif case.metric not in _OF_MEMORY:
         yield case, True
 
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tremula.memory.categories import GAP_SHARE, STACK_BYTES_PER_TILE
 from tremula.memory.verdict import fit_of
 from tremula.plan.cost import Cost, Superstep
 from tremula.plan.stencil import POINTS_ON_TILE
@@ -53,7 +54,7 @@ def predict_op(case: Case, evaluator: Evaluator) -> float:
 
 
 def _tile_bytes(case: Case, planned: Any, cost: Cost, tiles: int) -> float:
-    """Operands, results, temporaries and code on the fullest tile.
+    """Operands, results, temporaries, code and stacks on the fullest tile, with the gaps between them.
 
     Operands and results are spread over all tiles, but for the grid of a stencil: that lies as it is cut.
     """
@@ -64,7 +65,7 @@ def _tile_bytes(case: Case, planned: Any, cost: Cost, tiles: int) -> float:
     code = (
         cost.bytes.vertex_code + cost.bytes.vertex_state + cost.bytes.exchange_code + cost.bytes.control_code
     )
-    return resident * share + cost.bytes.temporary + code
+    return (1.0 + GAP_SHARE) * (resident * share + cost.bytes.temporary + code + STACK_BYTES_PER_TILE)
 
 
 def _copy_back(planned: Any) -> work.Copy:
