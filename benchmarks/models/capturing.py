@@ -8,7 +8,7 @@ kept by what they were captured from, so that cases that differ in replicas, acc
 from __future__ import annotations
 
 import contextlib
-import fnmatch
+import re
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -200,10 +200,8 @@ def matching(patterns: Sequence[str], names: Iterable[str]) -> list[str]:
         if "*" not in pattern:
             found.append(pattern)
             continue
-        depth = pattern.count(".")
-        found += [
-            name for name in known if name.count(".") == depth and fnmatch.fnmatchcase(name, pattern)
-        ] or [pattern]
+        part = re.compile(re.escape(pattern).replace(r"\*", "[^./]+"))
+        found += [name for name in known if part.fullmatch(name)] or [pattern]
     return found
 
 

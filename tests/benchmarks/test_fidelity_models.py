@@ -81,6 +81,15 @@ def test_a_decoder_is_cut_from_its_encoder(benchmark: Any, size: str) -> None:
     assert capture.program.update is not None
 
 
+def test_a_star_stands_for_one_part_of_a_path(benchmark: Any) -> None:
+    matching = benchmark("models.capturing").matching
+    torch_names = ["layers", "layers.0", "layers.0.norm", "layers.10", "head"]
+    assert matching(["layers.*", "head"], torch_names) == ["layers.0", "layers.10", "head"]
+    keras_names = ["layers.0", "layers.0/norm", "layers.1", "layers.1/attention/output"]
+    assert matching(["layers.*"], keras_names) == ["layers.0", "layers.1"]
+    assert matching(["blocks.*"], torch_names) == ["blocks.*"]
+
+
 def test_only_bottlenecks_have_other_paths(benchmark: Any) -> None:
     with pytest.raises(ValueError, match="only networks with bottlenecks"):
         benchmark("models").build("resnet", {"depth": 18, "cardinality": 32})
