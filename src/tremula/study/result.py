@@ -97,7 +97,9 @@ class Result:
     @property
     def brief(self) -> str:
         """Speed and memory in a few words."""
-        fits = "" if self.runs else f", does not fit ({self.fit_words})"
+        known = self.fit_probability
+        chance = "" if known is None else f" ({percentage(known)})"
+        fits = "" if self.runs else f", does not fit{chance}"
         return f"{amount(self.throughput)} samples/s, {share(self.tile_share)} of a tile{fits}"
 
     @property
