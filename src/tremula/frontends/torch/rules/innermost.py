@@ -21,7 +21,7 @@ _VIEWS = _SAME | _SHAPED | _TURNED | {"select"}
 def innermost_dimension(node: fx.Node | None) -> int:
     """The dimension of what `node` makes that lies together, counted from the end; -1 where views do not say."""
     views: list[fx.Node] = []
-    while node is not None and _bare(node) in _VIEWS and isinstance(node.args[0], fx.Node):
+    while node is not None and op_name(node) in _VIEWS and isinstance(node.args[0], fx.Node):
         views.append(node)
         node = node.args[0]
     place = -1
@@ -38,7 +38,7 @@ def innermost_dimension(node: fx.Node | None) -> int:
 
 def _moved(view: fx.Node, place: int, before: Sequence[int], after: Sequence[int]) -> int | None:
     """Where `view` puts the dimension at `place`."""
-    name, rank = _bare(view), len(before)
+    name, rank = op_name(view), len(before)
     if name in _SHAPED:
         return _reshaped(place, before, after)
     if name == "t":
@@ -74,5 +74,6 @@ def _shape(node: object) -> Sequence[int] | None:
     return tuple(value.shape) if isinstance(value, torch.Tensor) else None
 
 
-def _bare(node: fx.Node) -> str:
+def op_name(node: fx.Node) -> str:
+    """The name of a node's op without its overload, and without the mark of those that work in place."""
     return getattr(node.target, "__name__", "").partition(".")[0].rstrip("_")

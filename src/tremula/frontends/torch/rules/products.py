@@ -15,7 +15,7 @@ from torch import fx
 
 from tremula.frontends.torch.graphs.program import RECORD
 from tremula.frontends.torch.rules.call import Call
-from tremula.frontends.torch.rules.innermost import innermost_dimension
+from tremula.frontends.torch.rules.innermost import innermost_dimension, op_name
 from tremula.frontends.torch.rules.operand import Operand
 from tremula.lowering.products import bias, crossed, partials, serialised
 from tremula.program.lowered import Lowered
@@ -99,13 +99,9 @@ def role_of(call: Call, left: Operand, right: Operand) -> str:
 
 def source_of(node: fx.Node) -> fx.Node:
     """The node behind views, copies and casts."""
-    while node.op == "call_function" and _bare(node) in _VIEWS and isinstance(node.args[0], fx.Node):
+    while node.op == "call_function" and op_name(node) in _VIEWS and isinstance(node.args[0], fx.Node):
         node = node.args[0]
     return node
-
-
-def _bare(node: fx.Node) -> str:
-    return getattr(node.target, "__name__", "").partition(".")[0].rstrip("_")
 
 
 def _is_gradient(operand: Operand) -> bool:
@@ -120,7 +116,7 @@ def _is_gradient(operand: Operand) -> bool:
 
 def _transposed(operand: Operand) -> bool:
     """Whether an operand was transposed for this very product."""
-    return operand.node is not None and _bare(operand.node) in _TRANSPOSES
+    return operand.node is not None and op_name(operand.node) in _TRANSPOSES
 
 
 def _operands(call: Call) -> tuple[Operand | None, Operand | None, Operand | None]:
