@@ -7,6 +7,7 @@ graphs and the chip model reads them; nothing else describes the program.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -147,6 +148,15 @@ def tensors_of(node: fx.Node) -> tuple[torch.Tensor, ...]:
     if isinstance(value, list | tuple):
         return tuple(item for item in value if isinstance(item, torch.Tensor))
     return ()
+
+
+def makes_one_tensor(node: fx.Node) -> bool:
+    """Whether a node produces just one tensor. Of many results it looks at two, so that it takes no longer for them."""
+    value = node.meta.get("val")
+    if isinstance(value, list | tuple):
+        tensors = (item for item in value if isinstance(item, torch.Tensor))
+        return len(tuple(itertools.islice(tensors, 2))) == 1
+    return isinstance(value, torch.Tensor)
 
 
 def record_of(node: fx.Node) -> Record:

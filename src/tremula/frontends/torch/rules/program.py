@@ -17,7 +17,13 @@ from torch import fx
 from tremula.frontends.torch.dtypes import dtype_name
 from tremula.frontends.torch.graphs.listing import tensor_name
 from tremula.frontends.torch.graphs.names import device_name
-from tremula.frontends.torch.graphs.program import Record, TorchProgram, record_of, tensors_of
+from tremula.frontends.torch.graphs.program import (
+    Record,
+    TorchProgram,
+    makes_one_tensor,
+    record_of,
+    tensors_of,
+)
 from tremula.frontends.torch.rules.lower import LoweredOp, lower
 from tremula.invariants import instance
 from tremula.program.homes import place
@@ -240,7 +246,7 @@ class _Flattening:
 
         for node in module.graph.nodes:
             if node.op == "call_function":
-                met = [n for n in (*node.all_input_nodes, node) if len(tensors_of(n)) == 1]
+                met = [n for n in (*node.all_input_nodes, node) if makes_one_tensor(n)]
                 largest = max((tensors_of(n)[0].numel() for n in met), default=0)
                 if largest > 1:
                     together = [n for n in met if tensors_of(n)[0].numel() == largest]
