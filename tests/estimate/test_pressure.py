@@ -13,6 +13,7 @@ from tremula.hardware.catalogue import system
 from tremula.program.loops import Loops
 from tremula.program.work import PLANNED
 from tremula.schedule.deployment import Deployment
+from tremula.study.result import result_of
 
 _POD = system("pod4")
 
@@ -58,6 +59,13 @@ def test_it_says_what_to_set(tight: Estimate) -> None:
     assert 0 < share < 0.6
     assert f"availableMemoryProportion lowered to {share:.2f} on IPU 0" in tight.summary()
     assert "planned within the memory that is left" in str(tight.explain("memory"))
+
+
+def test_tables_say_that_times_are_of_smaller_plans(roomy: Estimate, tight: Estimate) -> None:
+    assert not result_of(roomy).notes
+    (note,) = result_of(tight).notes
+    assert note.startswith("It does not fit as configured: with availableMemoryProportion lowered to")
+    assert note.endswith("times are of these plans.")
 
 
 def test_setting_it_gives_the_same_figures(tight: Estimate) -> None:

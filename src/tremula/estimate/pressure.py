@@ -1,9 +1,10 @@
 """Plans under memory pressure: what a program that is too large would be with smaller plans for some of its ops.
 
 The user's proportion bounds the temporaries of a plan, whatever else is on the tile. Where a program does not fit with
-that, each product that is alive at a moment with too little room is planned again within the room that is left there:
-with splits over time, which cost time. Plans change code, and what is left with it, so this goes on until nothing
-changes. It is what a user does who lowers availableMemoryProportion until the program compiles.
+that, each product that runs at a moment with too little room is planned again within the room that is left there:
+with splits over time, which cost time. Plans change code, and what is left with it, so this is repeated until the
+program fits or nothing changes, three times at most. A user does the same by lowering availableMemoryProportion until
+the program compiles.
 """
 
 from __future__ import annotations

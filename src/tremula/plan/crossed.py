@@ -1,4 +1,4 @@
-"""Operands of matrix products that lie against the grain: their inner extent is not the one that lies together.
+"""Operands of matrix products whose inner extent does not lie together: they are transposed first.
 
 The matrix engine reads both operands in vectors along the extent that is summed over. Weights are laid out for
 that; results of other ops are not. In attention, values, and in its gradients queries, keys, probabilities and their

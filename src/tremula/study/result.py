@@ -115,6 +115,8 @@ def result_of(
     """The figures of an estimate; target and precision are named as in `question`, if they are there."""
     figures = {name: each.figure for name, each in banded_figures(found).items() if name in _FIGURES}
     named = {k: v for k, v in (question or {}).items() if k in ("target", "precision") and v is not None}
+    if found.pressure is not None:
+        notes = (*notes, f"It does not fit as configured: {found.pressure.in_words()}.")
     return Result(
         name=name,
         training=found.training,
