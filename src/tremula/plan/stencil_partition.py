@@ -181,7 +181,12 @@ def candidate_partitions(
     found = np.hstack([first[:, None], found])
     blocks = -(-np.array(extents) // found)
     order = np.argsort((blocks + 2).prod(axis=1), kind="stable")[:_CANDIDATES]
-    return [Partition(grid, over_chips, tuple(int(c) for c in found[i]), "best") for i in order]
+    cuts = [(over_chips, tuple(int(c) for c in found[i])) for i in order]
+    # the cuts of the published rules too: one may be a transpose of a candidate and exchange a little less
+    for rule in ("blocks",) if smallest else ("blocks", "factors"):
+        ruled = partition(grid, tiles, chips, rule, smallest)
+        cuts.append((ruled.chips, ruled.tiles))
+    return [Partition(grid, *cut, "best") for cut in dict.fromkeys(cuts)]
 
 
 def _even_counts(extent: int, most: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
