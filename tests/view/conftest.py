@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -40,3 +41,22 @@ def hostile_file(
         return replace(row, **changed)
 
     return rewrite_profile(profile_file, tmp_path_factory.mktemp("hostile") / "profile.pop", change)
+
+
+@pytest.fixture(scope="session")
+def executed_file(profile_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A profile with a recorded run of two IPUs that is made up; see tests/execution_profile.py."""
+    path = tmp_path_factory.mktemp("executed") / "training" / "profile.pop"
+    path.parent.mkdir()
+    return execution_profile().write(profile_file, path)
+
+
+def execution_profile() -> Any:
+    """The module tests/execution_profile.py; the folder of tests is no package."""
+    place = Path(__file__).parents[1] / "execution_profile.py"
+    spec = importlib.util.spec_from_file_location("execution_profile", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -11,7 +11,7 @@ from typing import Any
 
 from tremula.errors import Error
 from tremula.profile import Profile
-from tremula.view import frame_answers, memory_answers, op_answers, summary_answers
+from tremula.view import execution_answers, frame_answers, memory_answers, op_answers, summary_answers
 from tremula.view.parameters import Parameters
 from tremula.view.text import clean
 
@@ -28,6 +28,11 @@ _MAKERS: Mapping[str, _Maker] = {
     "tile_variables": memory_answers.tile_variables_answer,
     "liveness": memory_answers.liveness_answer,
     "alive": memory_answers.alive_answer,
+    "execution": execution_answers.execution_answer,
+    "execution_stages": execution_answers.stages_answer,
+    "execution_selection": execution_answers.selection_answer,
+    "execution_search": execution_answers.search_answer,
+    "execution_step": execution_answers.step_answer,
 }
 
 #: the questions that there are

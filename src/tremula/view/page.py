@@ -37,7 +37,7 @@ def served_page(kind: str = "graph", *, compared: str = "") -> tuple[str, str]:
     return page_and_policy(
         (_HERE, "graph.html"),
         title="profiles" if kind == "graph" else "host traces",
-        styles=[(_HERE, "page.css"), (_HERE, "graph.css")],
+        styles=[(_HERE, "page.css"), (_HERE, "graph.css"), (_HERE, "timeline.css")],
         scripts=[(_HERE, f"{kind}.js")],
         data={"api": "/api", "compared": compared},
         served=True,

@@ -23,8 +23,34 @@ export const CHUNK = 2048;
 const AT_ONCE = 4;
 const KEPT = 600;
 
+export interface StepStore {
+  /** the steps around a row, or null while (or because) they are not here */
+  get(row: number): Steps | null;
+  /** how many requests are under way or wait */
+  readonly waiting: number;
+}
+
+/** Steps that a page brings along: pieces of rows that follow each other. */
+export class KeptSteps implements StepStore {
+  readonly waiting = 0;
+
+  constructor(readonly pieces: Steps[]) {}
+
+  get(row: number): Steps | null {
+    let low = 0;
+    let high = this.pieces.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.pieces[middle]!.first <= row) low = middle + 1;
+      else high = middle;
+    }
+    const found = this.pieces[low - 1];
+    return found && row < found.first + found.start.length ? found : null;
+  }
+}
+
 /** Steps by chunks of `CHUNK` rows, newest wish first, a few requests at a time, the longest unused forgotten. */
-export class StepStore {
+export class LoadedSteps implements StepStore {
   private readonly kept = new Map<number, Steps>();
   private readonly missing = new Set<number>();
   private wishes: number[] = [];
@@ -47,11 +73,6 @@ export class StepStore {
       this.next();
     }
     return null;
-  }
-
-  /** Whether a row is known not to be here: a page without a server holds some of them. */
-  absent(row: number): boolean {
-    return this.missing.has(Math.floor(row / CHUNK));
   }
 
   get waiting(): number {
@@ -88,16 +109,4 @@ export interface LaneData {
   cycles: number;
   /** levels 1 and up; empty until they are loaded */
   levels: LaneLevel[];
-}
-
-/** How many entries each level has, level 1 first: as they stand in the frame. */
-export function levelSizes(steps: number): number[] {
-  const sizes: number[] = [];
-  let count = Math.ceil(steps / FAN);
-  while (steps > 0) {
-    sizes.push(count);
-    if (count <= 1) break;
-    count = Math.ceil(count / FAN);
-  }
-  return sizes;
 }

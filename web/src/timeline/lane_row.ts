@@ -32,6 +32,7 @@ export class LaneRow implements Row {
   readonly note?: string;
   readonly parent?: string;
   readonly foldable = true;
+  store: StepStore;
   /** kinds in bands of their own */
   split = false;
   tall = 26;
@@ -39,9 +40,10 @@ export class LaneRow implements Row {
 
   constructor(
     readonly lane: LaneData,
-    readonly store: StepStore,
+    store: StepStore,
     readonly options: LaneOptions,
   ) {
+    this.store = store;
     this.id = options.id;
     this.name = options.name;
     if (options.note !== undefined) this.note = options.note;

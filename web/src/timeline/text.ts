@@ -1,10 +1,20 @@
 // Text on a canvas: cut to what fits, by an estimate that needs no measuring for each word.
 
-const LETTER = 6.1;
+let letter = 6.6;
+let calibrated = false;
+
+/** Measure the letters of the font that timelines use, once. */
+export function calibrate(context: CanvasRenderingContext2D): void {
+  if (calibrated) return;
+  calibrated = true;
+  context.font = '11px system-ui, sans-serif';
+  const sample = 'net.layer12/attention/Convolve_0 micro-batch';
+  letter = Math.max(4, (context.measureText(sample).width / sample.length) * 1.06);
+}
 
 /** The text, shortened to about `width` pixels of an 11 px font; empty if not even three letters fit. */
 export function fitted(text: string, width: number): string {
-  const letters = Math.floor(width / LETTER);
+  const letters = Math.floor(width / letter);
   if (letters < 2) return '';
   const clean = plain(text);
   if (clean.length <= letters) return clean;
@@ -13,7 +23,7 @@ export function fitted(text: string, width: number): string {
 
 /** The end of a path-like name says most: keeps it when there is no room for all. */
 export function fittedEnd(text: string, width: number): string {
-  const letters = Math.floor(width / LETTER);
+  const letters = Math.floor(width / letter);
   const clean = plain(text);
   if (clean.length <= letters || letters < 4) return fitted(clean, width);
   return '…' + clean.slice(clean.length - letters + 1);

@@ -5,8 +5,9 @@ import { Layout, type Placed } from './layout';
 import { clamp, type Area, type Clock, type Extent, type Found, type Item, type Match, type Pane, type Row, type Tip, type TimelineState } from './model';
 import { saveImage } from './picture';
 import { Raster } from './raster';
-import { drawRuler, RULER } from './ruler';
+import { drawRuler, paintGrid, RULER } from './ruler';
 import { Strip } from './strip';
+import { calibrate } from './text';
 import { onThemeChange, readTheme, type Theme } from './theme';
 import { Toolbar } from './toolbar';
 
@@ -408,6 +409,7 @@ export class Timeline {
 
   private draw(): void {
     this.frame = 0;
+    this.scroller.style.height = `${this.layout.height + RULER + this.layout.pinnedHeight + 2}px`;
     const box = this.stage.getBoundingClientRect();
     const ratio = Math.min(3, devicePixelRatio || 1);
     this.height = this.scroller.clientHeight;
@@ -444,6 +446,9 @@ export class Timeline {
     const { theme, raster, width } = this;
     raster.resize(wide, high);
     raster.clear(theme.groundPixel);
+    raster.clip(0, high);
+    const step = this.options.clock.tick(((this.to - this.from) * 90) / width);
+    paintGrid(raster, theme, this.from, this.to, step, ratio);
     const split = RULER + this.layout.pinnedHeight;
     const panes = visible.map(({ placed, y }): [Row, Pane] => [placed.row, {
       raster, context, theme, top: y, height: placed.height, clipTop: placed.pinned ? RULER : split, clipBottom: placed.pinned ? split : this.height,
@@ -455,8 +460,8 @@ export class Timeline {
     }
     raster.show(context);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const step = this.options.clock.tick(((this.to - this.from) * 90) / width);
-    drawRuler(context, theme, this.options.clock, this.from, this.to, step, width, this.height);
+    calibrate(context);
+    drawRuler(context, theme, this.options.clock, this.from, this.to, step, width);
     for (const [row, pane] of panes) {
       context.save();
       context.beginPath();

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:f29be080baeeb7475f2327f5aae8d5cddcb668b95d4c57c6f9a80fdcc1be1f51
+// made from web/src by "make web"; sources sha256:fcd6fd2e03f79c68c83f2e59dc3225642f0486e166a7790d517ecce408d4ecc0
 "use strict";
 (() => {
   // src/elements.ts
