@@ -26,6 +26,7 @@ export class FlameRow implements Row {
   readonly name: string;
   readonly note?: string;
   readonly parent?: string;
+  readonly sketched = true;
   private base: SpanSet;
   private detail: Detail | null = null;
   private readonly band: number;

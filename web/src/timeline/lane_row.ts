@@ -32,6 +32,7 @@ export class LaneRow implements Row {
   readonly note?: string;
   readonly parent?: string;
   readonly foldable = true;
+  readonly sketched = true;
   store: StepStore;
   /** kinds in bands of their own */
   split = false;

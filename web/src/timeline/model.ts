@@ -79,6 +79,8 @@ export interface Row {
   /** id of the heading it stands under */
   readonly parent?: string;
   readonly heading?: boolean;
+  /** whether it is drawn in the navigation strip */
+  readonly sketched?: boolean;
   /** whether it can be folded to a thin form */
   readonly foldable?: boolean;
   height(folded: boolean): number;

@@ -5,6 +5,7 @@ import type { Theme } from './theme';
 
 const HIGH = 34;
 const GRIP = 9;
+const MOST_ROWS = 14;
 
 export class Strip {
   readonly canvas = document.createElement('canvas');
@@ -114,7 +115,7 @@ export class Strip {
     this.raster.clear(theme.band);
     this.raster.clip(0, height);
     const { from, to } = this.whole();
-    const shown = rows.filter((row) => !row.heading).slice(0, 8);
+    const shown = rows.filter((row) => row.sketched).slice(0, MOST_ROWS);
     const each = (HIGH - 6) / Math.max(1, shown.length);
     const ground = { ...theme, groundPixel: theme.band };
     shown.forEach((row, at) => {

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:fcd6fd2e03f79c68c83f2e59dc3225642f0486e166a7790d517ecce408d4ecc0
+// made from web/src by "make web"; sources sha256:4fa642685e844ab341be6c6a7a63e0d8ddc8a9f72807f18759ad1cb38b7e558e
 "use strict";
 (() => {
   // src/elements.ts
@@ -974,16 +974,24 @@
   };
 
   // src/timeline/text.ts
-  var LETTER = 6.1;
+  var letter = 6.6;
+  var calibrated = false;
+  function calibrate(context) {
+    if (calibrated) return;
+    calibrated = true;
+    context.font = "11px system-ui, sans-serif";
+    const sample = "net.layer12/attention/Convolve_0 micro-batch";
+    letter = Math.max(4, context.measureText(sample).width / sample.length * 1.06);
+  }
   function fitted(text, width) {
-    const letters = Math.floor(width / LETTER);
+    const letters = Math.floor(width / letter);
     if (letters < 2) return "";
     const clean = plain(text);
     if (clean.length <= letters) return clean;
     return letters < 4 ? clean.slice(0, letters) : clean.slice(0, letters - 1) + "\u2026";
   }
   function fittedEnd(text, width) {
-    const letters = Math.floor(width / LETTER);
+    const letters = Math.floor(width / letter);
     const clean = plain(text);
     if (clean.length <= letters || letters < 4) return fitted(clean, width);
     return "\u2026" + clean.slice(clean.length - letters + 1);
@@ -1009,6 +1017,7 @@
     name;
     note;
     parent;
+    sketched = true;
     base;
     detail = null;
     band;
@@ -1299,6 +1308,7 @@
     note;
     parent;
     foldable = true;
+    sketched = true;
     store;
     /** kinds in bands of their own */
     split = false;
@@ -1756,7 +1766,7 @@
 
   // src/timeline/ruler.ts
   var RULER = 24;
-  function drawRuler(context, theme, clock, from, to, step, width, height) {
+  function drawRuler(context, theme, clock, from, to, step, width) {
     context.fillStyle = theme.ground;
     context.fillRect(0, 0, width, RULER);
     context.font = "11px system-ui, sans-serif";
@@ -1766,10 +1776,6 @@
     const last = Math.min(first + 400, Math.floor(to / step));
     for (let mark = first; mark <= last; mark++) {
       const x = Math.round((mark * step - from) * scale);
-      context.fillStyle = theme.grid;
-      context.globalAlpha = 0.75;
-      context.fillRect(x, RULER, 1, height - RULER);
-      context.globalAlpha = 1;
       context.fillStyle = theme.line;
       context.fillRect(x, RULER - 6, 1, 6);
       context.fillStyle = theme.soft;
@@ -1779,6 +1785,16 @@
     }
     context.fillStyle = theme.line;
     context.fillRect(0, RULER - 1, width, 1);
+  }
+  function paintGrid(raster, theme, from, to, step, ratio) {
+    const scale = raster.width / (to - from);
+    const first = Math.ceil(from / step);
+    const last = Math.min(first + 400, Math.floor(to / step));
+    const colour = pixel(theme.grid);
+    for (let mark = first; mark <= last; mark++) {
+      const x = Math.round((mark * step - from) * scale);
+      raster.box(x, Math.round(RULER * ratio), x + Math.max(1, Math.round(ratio)), raster.height, colour);
+    }
   }
 
   // src/timeline/picture.ts
@@ -1818,6 +1834,7 @@
   // src/timeline/strip.ts
   var HIGH = 34;
   var GRIP = 9;
+  var MOST_ROWS = 14;
   var Strip = class {
     constructor(whole2, shown, least, move) {
       this.whole = whole2;
@@ -1921,7 +1938,7 @@
       this.raster.clear(theme.band);
       this.raster.clip(0, height);
       const { from, to } = this.whole();
-      const shown = rows.filter((row) => !row.heading).slice(0, 8);
+      const shown = rows.filter((row) => row.sketched).slice(0, MOST_ROWS);
       const each = (HIGH - 6) / Math.max(1, shown.length);
       const ground = { ...theme, groundPixel: theme.band };
       shown.forEach((row, at) => {
@@ -2474,6 +2491,9 @@
       const { theme, raster, width } = this;
       raster.resize(wide, high);
       raster.clear(theme.groundPixel);
+      raster.clip(0, high);
+      const step = this.options.clock.tick((this.to - this.from) * 90 / width);
+      paintGrid(raster, theme, this.from, this.to, step, ratio);
       const split = RULER + this.layout.pinnedHeight;
       const panes = visible.map(({ placed, y }) => [placed.row, {
         raster,
@@ -2498,8 +2518,8 @@
       }
       raster.show(context);
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
-      const step = this.options.clock.tick((this.to - this.from) * 90 / width);
-      drawRuler(context, theme, this.options.clock, this.from, this.to, step, width, this.height);
+      calibrate(context);
+      drawRuler(context, theme, this.options.clock, this.from, this.to, step, width);
       for (const [row, pane] of panes) {
         context.save();
         context.beginPath();
@@ -2933,7 +2953,7 @@
       efficiency: cycles && info.tiles ? sum(info.lanes, (lane) => lane.tile_cycles) / (cycles * info.tiles) : 0,
       steps: sum(info.lanes, (lane) => lane.steps),
       streamed: sum(info.lanes, (lane) => lane.stream_in + lane.stream_out),
-      crossed: sum(info.lanes, (lane) => lane.ipus_in)
+      crossed: Math.max(sum(info.lanes, (lane) => lane.ipus_in), sum(info.lanes, (lane) => lane.ipus_out))
     };
   }
   function figure(value, label, hint, more = "") {
@@ -2956,7 +2976,7 @@
       figure(share(a.efficiency), "of all tile cycles compute, modelled", "Parallel efficiency: cycles in which tiles compute, of all tiles times all cycles", compared(a.efficiency, b?.efficiency, share)),
       figure(share(a.balance), "tile balance, modelled", "While computing: the mean tile that works over the slowest", compared(a.balance, b?.balance, share)),
       figure(bytes(a.streamed), "copied from and to the host, modelled", "Bytes of stream copies of all IPUs", compared(a.streamed, b?.streamed, bytes)),
-      figure(bytes(a.crossed), "exchanged between IPUs, modelled", "Bytes that IPUs receive from others", compared(a.crossed, b?.crossed, bytes))
+      figure(bytes(a.crossed), "exchanged between IPUs, modelled", "Bytes that IPUs give to others", compared(a.crossed, b?.crossed, bytes))
     );
   }
   function proportions(info) {
@@ -3066,17 +3086,17 @@
 
   // src/trace_view.ts
   function laneRows(side) {
-    const { trace, letter, factor } = side;
+    const { trace, letter: letter2, factor } = side;
     const clock = trace.info.clock_hz;
     const shares = (sums, total) => sums.flatMap((value, kind) => value > 0 ? [[KINDS[kind] ?? "", `${whole(value)} cycles, ${percent(value, total)}`, KIND_COLOURS[kind] ?? ""]] : []);
     return trace.info.lanes.map((info, at) => new LaneRow(trace.lanes[at], trace.store, {
-      id: `${letter}${info.lane}`,
+      id: `${letter2}${info.lane}`,
       name: `IPU ${info.ipu}`,
       note: `${percent(info.compute, info.cycles)} compute, modelled`,
-      parent: `${letter}-lanes`,
+      parent: `${letter2}-lanes`,
       offset: 0,
       factor,
-      label: (steps, step) => trace.name(steps, step) || KINDS[steps.kind[step]] || "",
+      label: (steps, step) => trace.name(steps, step) || ["compute", "exchange", "waiting", "stream copy", "between IPUs"][steps.kind[step]] || "",
       stepTip: (steps, step, label) => ({ title: label, lines: [
         [KINDS[steps.kind[step]] ?? "", `${whole(steps.cycles[step])} cycles, ${time(steps.cycles[step] / clock)}`, KIND_COLOURS[steps.kind[step]] ?? ""],
         ["from cycle", whole(steps.start[step])],
@@ -3128,11 +3148,11 @@
   }
   async function search(sides, needle, most) {
     const all = { matches: [], total: 0 };
-    for (const { trace, letter, factor } of sides) {
+    for (const { trace, letter: letter2, factor } of sides) {
       const answer = trace.source.served ? await trace.source.json(trace.report, "execution_search", { run: trace.info.run, text: needle }) : keptSearch(trace, needle, most);
       all.total += answer.total;
       for (const [lane, step, start, cycles, text] of answer.steps)
-        all.matches.push({ row: `${letter}${lane}`, key: `s${step}`, from: start * factor, to: (start + cycles) * factor, text });
+        all.matches.push({ row: `${letter2}${lane}`, key: `s${step}`, from: start * factor, to: (start + cycles) * factor, text });
     }
     all.matches.sort((one, two) => one.from - two.from);
     return all;
