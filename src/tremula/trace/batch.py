@@ -7,6 +7,7 @@ was changed, moved or cut is noticed. Batches only add to those before them.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import zlib
@@ -76,7 +77,8 @@ class Batch:
 
     def pack(self) -> tuple[bytes, int]:
         """The bytes of the batch, and how many they are before compression."""
-        counts, parts = {}, []
+        counts: dict[str, int] = {}
+        parts: list[bytes] = []
         for name, columns in _COLUMNS.items():
             table = self.tables.get(name, {})
             counts[name] = len(table[columns[0]]) if table else 0
@@ -249,6 +251,6 @@ def _heatmap(value: Any) -> tuple[str, str, tuple[float, ...]]:
         type(each) in (int, float) and math.isfinite(each) for each in found
     ):
         raise BadBatch("the edges of a heat map are not numbers")
-    if any(high <= low for low, high in zip(found, found[1:], strict=False)):
+    if any(high <= low for low, high in itertools.pairwise(found)):
         raise BadBatch("the edges of a heat map do not grow")
     return _text(name), _text(unit), tuple(float(each) for each in found)

@@ -56,7 +56,7 @@ class Collector:
         self._characters = 0
 
     def batches(self, waiting: Waiting, now_ns: int, last: str = "") -> Iterator[Batch]:
-        """All that waits, in one or several batches; none if nothing does, unless one has to say that it is the last."""
+        """All that waits, in one or several batches; none if nothing does and more may follow."""
         rows = list(waiting.rows)
         for row in rows:
             self._name(row)
@@ -126,7 +126,13 @@ class Collector:
         else:
             channel, label, metadata, now, _ = record
             self._moments.append(
-                (row.number, self._channel(channel), self._text(label), now - self._origin, self._text(metadata))
+                (
+                    row.number,
+                    self._channel(channel),
+                    self._label(label),
+                    now - self._origin,
+                    self._text(metadata),
+                )
             )
 
     def _event(self, row: Row, begun: Begun, end: int, metadata: str | None) -> None:
@@ -136,7 +142,7 @@ class Collector:
             (
                 row.number,
                 self._channel(channel),
-                self._text(label),
+                self._label(label),
                 start,
                 max(start, end - self._origin),
                 self._text(given if metadata is None else metadata),
@@ -145,7 +151,13 @@ class Collector:
 
     def _open(self, row: Row, begun: Begun) -> tuple[int, int, int, int, int]:
         channel, label, metadata, start = begun
-        return row.number, self._channel(channel), self._text(label), start - self._origin, self._text(metadata)
+        return (
+            row.number,
+            self._channel(channel),
+            self._label(label),
+            start - self._origin,
+            self._text(metadata),
+        )
 
     def _channel(self, channel: Channel) -> int:
         number = self._channels.get(channel)
@@ -153,6 +165,9 @@ class Collector:
             number = self._channels[channel] = len(self._channels)
             self._new_channels.append(clean(channel.name))
         return number
+
+    def _label(self, label: str) -> int:
+        return self._text(str(label) if label is None else label)
 
     def _text(self, text: str | None) -> int:
         if text is None:

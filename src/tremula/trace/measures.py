@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class HeatMap:
         from tremula.trace.batch import MOST_BINS
 
         found = tuple(float(edge) for edge in edges)
-        grows = all(low < high for low, high in zip(found, found[1:], strict=False))
+        grows = all(low < high for low, high in itertools.pairwise(found))
         if not 2 <= len(found) <= MOST_BINS + 1 or not grows or not all(map(math.isfinite, found)):
             raise Error(
                 f"The heat map {name!r} needs 2 to {MOST_BINS + 1} edges of bins, each larger than the one before."

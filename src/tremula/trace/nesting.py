@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -42,7 +43,7 @@ def rows(row: Ints) -> list[tuple[int, int]]:
         return []
     edges = np.flatnonzero(np.diff(row)) + 1
     bounds = [0, *edges.tolist(), len(row)]
-    return list(zip(bounds, bounds[1:], strict=False))
+    return list(itertools.pairwise(bounds))
 
 
 def _apart(depth: Ints, start: Ints, end: Ints) -> bool:

@@ -14,6 +14,7 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
+from tremula.trace import channels
 from tremula.trace.channels import Channel
 
 #: (channel, label, metadata, nanoseconds)
@@ -195,6 +196,8 @@ def add_to_row(
 
 def name_thread(name: str) -> None:
     """Name the row of the calling thread."""
+    if not channels.recording():
+        return
     row = getattr(_local, "row", None)
     (waiting.begin_row() if row is None else row).name = name
 

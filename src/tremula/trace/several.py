@@ -151,9 +151,7 @@ class TraceSet:
     @functools.cached_property
     def end_us(self) -> float:
         """The end of everything, also of what is modelled."""
-        ends = [
-            file.end_us + offset for file, offset in zip(self.files, self.offsets_us, strict=True)
-        ]
+        ends = [file.end_us + offset for file, offset in zip(self.files, self.offsets_us, strict=True)]
         if len(self.events):
             ends.append(float(self.events.end_us.max()))
         return max(0.0, *ends)

@@ -115,9 +115,8 @@ class Writer:
     def finish(self, reason: str) -> None:
         """Write the rest, close the file and record no more."""
         channels.record(False)
-        if self._store is not None or any(row.records or row.spans for row in points.waiting.rows):
-            self.write(reason)
-        elif points.waiting.samples:
+        waiting = points.waiting
+        if self._store is not None or waiting.samples or any(row.records for row in waiting.rows):
             self.write(reason)
         self._over.set()
         if self._store is not None:
@@ -183,9 +182,7 @@ def switch_on(options: TraceOptions) -> None:
             _hooked = True
             atexit.register(close)
             if hasattr(os, "register_at_fork"):
-                os.register_at_fork(
-                    before=_before_fork, after_in_parent=_after_fork, after_in_child=_forked
-                )
+                os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_forked)
         points.on_first_point = _start
         channels.record(True, frozenset(options.channels))
 
