@@ -22,7 +22,7 @@ MINUTES ?= 10
 SEED ?= 0
 TARGETS ?=
 
-.PHONY: help demo test test-tensorflow test-tensorflow-newest test-slow fuzz fuzz-tensorflow test-hosts test-oldest browser lint lock format conformance \
+.PHONY: help demo test test-tensorflow test-tensorflow-newest test-slow fuzz fuzz-tensorflow test-hosts test-oldest browser web lint lock format conformance \
 	conformance-tensorflow clean
 .DEFAULT_GOAL := help
 
@@ -110,6 +110,10 @@ browser:
 		echo "it could not be installed"; \
 	fi; \
 	command -v chromium >/dev/null || echo "no Chromium: the tests of pages are skipped"
+
+# The bundles are committed, so that installing needs no node; after a merge conflict in one, make it anew.
+web: ## check and bundle the pages: web/src -> src/tremula/view/assets (needs node 20 and npm)
+	cd web && npm ci --silent && npm run --silent check && npm run --silent build
 
 lint: $(VENV)/.dev ## format check, lint, types, layering
 	$(BIN)/ruff format --check .

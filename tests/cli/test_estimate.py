@@ -259,6 +259,19 @@ def test_compare_profiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
         write_profile(found, name)
     assert main(["compare", "a.pop", "b.pop"]) == 0
     assert "mk2  ->  bow" in capsys.readouterr().out
+    assert main(["compare", "a.pop", "b.pop", "--fail-if", "worst_tile>+2%"]) == 0
+    assert "kept" in capsys.readouterr().out
+    gate = ["compare", "b.pop", "a.pop", "--fail-if", "throughput<-0.01%", "--fail-if", "tile_share>99%"]
+    assert main(gate) == 3
+    shown = capsys.readouterr()
+    assert "EXCEEDED" in shown.out
+    assert "the limit throughput<-0.01% is exceeded" in shown.err
+    assert main([*gate, "--markdown"]) == 3
+    assert capsys.readouterr().out.startswith("### Modelled on the IPU: 1 of 2 limits exceeded")
+    assert main([*gate, "--json"]) == 3
+    assert [each["exceeded"] for each in json.loads(capsys.readouterr().out)["limits"]] == [True, False]
+    assert main(["compare", "a.pop", "b.pop", "--fail-if", "nonsense"]) == 1
+    assert "is no limit" in capsys.readouterr().err
     (folder / "a.pop").write_bytes(b"something else")
     assert main(["compare", "a.pop", "b.pop"]) == 1
     assert "cannot be read as a profile" in capsys.readouterr().err

@@ -1,24 +1,44 @@
-"""`tremula compare A B`: two estimates side by side, with what changed and where the difference comes from."""
+"""`tremula compare A B`: two estimates side by side, with what changed and where the difference comes from.
+
+With `--fail-if` it is a gate for continuous integration: the exit code says whether a limit is exceeded.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import shlex
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tremula.cli.command import Command, CommandError
+from tremula.cli.view import profile_in
+from tremula.formatting import plain
 
 if TYPE_CHECKING:
+    from tremula.study.limits import Check
     from tremula.study.result import Result
 
 _EPILOG = """\
 A and B are each one of
   saved.json              what `tremula estimate ... --save saved.json` wrote; saved.json#3 is its third answer
-  profile.pop             a profile
+  profile.pop             a profile, or a folder that holds one
   "SUBJECT options"       what `tremula estimate` would be given, quoted: "model.py:make --ipus 4 --target bow"
+
+Limits of --fail-if say what must not happen, for example
+  worst_tile>+2%          the fullest tile needs 2 % more than in A
+  throughput<-3%          samples per second fall by more than 3 %
+  tile_share>95%          the fullest tile of B is more than 95 % full
+  step_time>10ms          a step of B takes longer
+  memory.weights>+1MiB    one use of memory; time.PART and cycles.MODULE are others
+A number with a sign is a change from A to B.
+
+Exit codes: 0 all limits are kept, 1 the two cannot be compared, 3 a limit is exceeded.
 """
+#: exit code when a limit is exceeded; 1 and 2 are errors of the command
+LIMIT_EXCEEDED = 3
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,15 +46,60 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("a", metavar="A", help="see below")
     parser.add_argument("b", metavar="B", help="see below")
-    parser.add_argument("--json", action="store_true", help="the same for scripts")
+    parser.add_argument(
+        "--fail-if",
+        action="append",
+        default=[],
+        metavar="LIMIT",
+        help="exit with 3 if this holds; may be repeated",
+    )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="the same for scripts")
+    shown.add_argument("--markdown", action="store_true", help="the same for a pull request")
 
 
 def _run(options: argparse.Namespace) -> int:
     from tremula.study.compare import compare
+    from tremula.study.limits import check, parse_limit
 
+    limits = [parse_limit(text) for text in options.fail_if]  # a mistake in one shows before the work
     found = compare(_result(options.a), _result(options.b))
-    print(json.dumps(found.to_plain(), indent=1, ensure_ascii=False) if options.json else found)
-    return 0
+    checks = [check(found, limit) for limit in limits]
+    exceeded = [each for each in checks if each.exceeded]
+    if options.json:
+        print(json.dumps({**found.to_plain(), "limits": _plain(checks)}, indent=1, ensure_ascii=False))
+    elif options.markdown:
+        from tremula.study.compare_markdown import markdown
+
+        print(markdown(found, checks), end="")
+    else:
+        print(found)
+        for line in _limit_lines(checks):
+            print(line)
+    for each in exceeded:
+        print(f"tremula: the limit {plain(each.limit.text, 80)} is exceeded: {each.shown}", file=sys.stderr)
+    return LIMIT_EXCEEDED if exceeded else 0
+
+
+def _plain(checks: Sequence[Check]) -> list[dict[str, Any]]:
+    return [
+        {
+            "limit": each.limit.text,
+            "a": each.found.a,
+            "b": each.found.b,
+            "found": each.shown,
+            "exceeded": each.exceeded,
+        }
+        for each in checks
+    ]
+
+
+def _limit_lines(checks: Sequence[Check]) -> list[str]:
+    lines = ["", f"{'limit':<40} {'found':>14}"] if checks else []
+    return lines + [
+        f"  {plain(each.limit.text, 38):<38} {each.shown:>14}  {'EXCEEDED' if each.exceeded else 'kept'}"
+        for each in checks
+    ]
 
 
 def _result(text: str) -> Result:
@@ -42,6 +107,8 @@ def _result(text: str) -> Result:
     from tremula.study.saved import is_saved, numbered, read_one
 
     path = Path(numbered(text)[0])
+    if path.is_dir():
+        return read_one(profile_in(path))
     if path.is_file() and (path.suffix == ".pop" or is_saved(path)):
         return read_one(text)
     return _estimated(text)

@@ -14,6 +14,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from tremula.csv_cells import csv_text
 from tremula.formatting import amount, share
 from tremula.scale import sentences as words
 from tremula.scale.data_rate import MEASURED as RATE_MEASURED
@@ -255,9 +256,7 @@ _SETTINGS = (
 
 def as_csv(study: ScalingStudy) -> str:
     """One line per row: settings, figures with their ranges, seconds of each part, and what a host loads."""
-    return results.csv_text(
-        [_csv_line(row, study) for row in study.rows], ("name", "training", "mode", *_SETTINGS)
-    )
+    return csv_text([_csv_line(row, study) for row in study.rows], ("name", "training", "mode", *_SETTINGS))
 
 
 def _csv_line(row: Row, study: ScalingStudy) -> dict[str, object]:

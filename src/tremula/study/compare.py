@@ -17,7 +17,8 @@ from tremula.study.table import unequal
 
 #: rows of a list of differences
 _MOST = 10
-_FIGURES = (
+#: figures that are shown: name, title, how it is written
+FIGURES = (
     ("throughput", "samples/s", amount),
     ("step_seconds", "time per step", duration),
     ("latency_seconds", "latency", duration),
@@ -123,7 +124,7 @@ def compare(a: Result, b: Result) -> Comparison:
         settings=changed,
         figures=tuple(
             Difference(name, a.figures[name].value, b.figures[name].value)
-            for name, _, _ in _FIGURES
+            for name, _, _ in FIGURES
             if name in a.figures and name in b.figures
         ),
         parts=tuple(
@@ -184,7 +185,7 @@ def _lines(found: Comparison) -> list[str]:
     ]
     lines += ["", f"{'figure':<28} {'A':>14} {'':>22} {'B':>14} {'':>22} {'B / A':>7}"]
     for difference in found.figures:
-        _, title, say = next(row for row in _FIGURES if row[0] == difference.name)
+        _, title, say = next(row for row in FIGURES if row[0] == difference.name)
         pair = (a[difference.name], b[difference.name])
         sides = (f"{say(each.value):>14} {between(each.low, each.high, say):>22}" for each in pair)
         ratio = "" if difference.ratio is None else f"{difference.ratio:.2f}"

@@ -5,10 +5,9 @@ Names come from the user's program: control characters are replaced, rich markup
 
 from __future__ import annotations
 
-import csv
 import html
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -17,6 +16,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from tremula.csv_cells import csv_text
 from tremula.estimate.figures import Figure
 from tremula.formatting import amount, between, duration, energy, memory_size, plain, share
 from tremula.memory.verdict import WORDS, percentage
@@ -315,21 +315,3 @@ def figure_cells(result: Result, results: Sequence[Result]) -> dict[str, object]
         for end, value in (("", "value"), ("_low", "low"), ("_high", "high")):
             cells[name + end] = "" if figure is None else getattr(figure, value)
     return cells
-
-
-def csv_text(lines: Sequence[Mapping[str, object]], head: Iterable[str] = ()) -> str:
-    """CSV with a line for each mapping; all have the same keys."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([_not_a_formula(each) for each in (lines[0] if lines else head)])
-    for line in lines:
-        writer.writerow([_not_a_formula(each) for each in line.values()])
-    return file.getvalue()
-
-
-def _not_a_formula(value: object) -> object:
-    """A text that a spreadsheet does not take for a formula."""
-    if isinstance(value, str):
-        value = plain(value)
-        return f"'{value}" if value.lstrip()[:1] in ("=", "+", "-", "@") else value
-    return value

@@ -8,6 +8,7 @@ the page as text.
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import os
@@ -31,11 +32,25 @@ def single_file(
 
     Styles and scripts stay in order; scripts share one scope and hide it from the page. The title is escaped here.
     """
+    return page_and_policy(markup, title=title, styles=styles, scripts=scripts, data=data)[0]
+
+
+def page_and_policy(
+    markup: Asset,
+    *,
+    title: str,
+    styles: Sequence[Asset],
+    scripts: Sequence[Asset],
+    data: object,
+    served: bool = False,
+) -> tuple[str, str]:
+    """The page and the content policy that it states; a page that is `served` may ask its own server for data."""
     style = "\n".join(map(_asset, styles))
     script = "(function () {\n'use strict';\n" + "\n".join(map(_asset, scripts)) + "\n})();\n"
+    connect = "connect-src 'self'; " if served else ""
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; "
-        "form-action 'none'"
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        f"{connect}base-uri 'none'; form-action 'none'"
     )
     replacements = {
         "@POLICY@": escape(policy),
@@ -45,13 +60,19 @@ def single_file(
         "@DATA@": embedded(data),
     }
     # one pass: what is put in is not looked at again
-    return re.sub("|".join(replacements), lambda found: replacements[found[0]], _asset(markup))
+    return re.sub("|".join(replacements), lambda found: replacements[found[0]], _asset(markup)), policy
 
 
 def embedded(data: object) -> str:
     """JSON that may stand inside a script element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def compressed(data: object) -> dict[str, str]:
+    """Data for a page in a few characters: JSON, gzip, base64; the browser has what it takes to read it."""
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return {"gzip": base64.b64encode(gzip.compress(text.encode("ascii"), 9, mtime=0)).decode("ascii")}
 
 
 def save_page(text: str, path: str | os.PathLike[str], *, type: str = "profile_error") -> int:

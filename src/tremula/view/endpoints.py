@@ -1,0 +1,52 @@
+"""What a page asks of a report, and the answers: plain JSON, bounded, straight from the profile.
+
+`tremula view --serve` gives them over HTTP, a single page holds a selection of them (page_data.py). Parameters are
+texts that somebody else wrote: each is checked. A question that makes no sense raises Error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tremula.errors import Error
+from tremula.profile import Profile
+from tremula.view import frame_answers, memory_answers, op_answers, summary_answers
+from tremula.view.parameters import Parameters
+from tremula.view.text import clean
+
+Answer = dict[str, Any]
+_Maker = Callable[[Profile, Parameters], Answer]
+
+_MAKERS: Mapping[str, _Maker] = {
+    "summary": summary_answers.summary_answer,
+    "pipeline": summary_answers.pipeline_answer,
+    "modules": op_answers.modules_answer,
+    "reason": op_answers.reason_answer,
+    "tile_map": memory_answers.tile_map_answer,
+    "tiles": memory_answers.tiles_answer,
+    "tile_variables": memory_answers.tile_variables_answer,
+    "liveness": memory_answers.liveness_answer,
+    "alive": memory_answers.alive_answer,
+}
+
+#: the questions that there are
+WHATS = tuple(_MAKERS)
+
+
+def answer(report: Profile, what: str, params: Mapping[str, str]) -> Answer:
+    """The answer to `what` for a report; raises Error for questions and parameters that make no sense."""
+    maker = _MAKERS.get(what)
+    if maker is None:
+        raise Error(f"There is no answer to {clean(what, 40)!r}.", type="view_error")
+    return maker(report, Parameters(params))
+
+
+def frame_answer(
+    profile: Profile, name: str, columns: Sequence[str], first: int = 0, rows: int | None = None
+) -> Answer:
+    """Rows `first` to `first + rows` of columns of a frame; a bounded number of them.
+
+    Raises Error if there is no such frame or column.
+    """
+    return frame_answers.frame_answer(profile, name, columns, first, rows)

@@ -1,0 +1,108 @@
+"""Columns of a report for a page: windows of its frames, and its ops as one more frame.
+
+Every frame has a column `id`, the number of a row, so that a page that keeps a selection can still name rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tremula.errors import Error
+from tremula.profile import Profile
+from tremula.profile.model import Op
+from tremula.view.packed import packed_column
+from tremula.view.text import clean
+
+#: rows of one answer
+MOST_ROWS = 250_000
+#: columns of one answer
+_MOST_COLUMNS = 40
+
+#: columns of the ops, beside their own fields
+_OF_OPS: Mapping[str, Callable[[Profile, Op], Any]] = {
+    "cycles": lambda _, op: op.cycles,
+    "source": lambda _, op: op.source,
+    "code_bytes": lambda profile, op: _code_bytes(profile, op),
+}
+
+
+def frame_answer(
+    profile: Profile, name: str, columns: Sequence[str], first: int = 0, rows: int | None = None
+) -> dict[str, Any]:
+    """Rows `first` to `first + rows` of columns of a frame, at most MOST_ROWS of them."""
+    if len(columns) > _MOST_COLUMNS:
+        raise Error(f"{len(columns)} columns at once; {_MOST_COLUMNS} are allowed.", type="view_error")
+    total = frame_rows(profile, name)
+    first = min(max(0, first), total)
+    count = min(MOST_ROWS, total - first, total if rows is None else max(0, rows))
+    chosen = range(first, first + count)
+    return {
+        "first": first,
+        "rows": count,
+        "total": total,
+        "columns": {
+            column: packed_column(column_values(profile, name, column, chosen)) for column in columns
+        },
+    }
+
+
+def selected_rows(
+    profile: Profile, name: str, columns: Sequence[str], chosen: Sequence[int]
+) -> dict[str, Any]:
+    """Columns of the rows `chosen`, as an answer that holds fewer rows than there are."""
+    total = frame_rows(profile, name)
+    whole = range(total)
+    found = {}
+    for column in columns:
+        values = column_values(profile, name, column, whole)
+        if isinstance(values, np.ndarray):
+            found[column] = packed_column(values[np.asarray(chosen, dtype=np.int64)])
+        else:
+            found[column] = packed_column([values[row] for row in chosen])
+    return {"first": 0, "rows": len(chosen), "total": total, "columns": found}
+
+
+def frame_rows(profile: Profile, name: str) -> int:
+    """Rows of a frame; raises Error if there is no such frame."""
+    if name == "ops":
+        return len(profile.ops)
+    return len(_frame(profile, name))
+
+
+def column_values(profile: Profile, name: str, column: str, chosen: range) -> Any:
+    """The values of a column in a range of rows; raises Error if there is no such column."""
+    if column == "id":
+        return np.arange(chosen.start, chosen.stop, dtype=np.int64)
+    if name == "ops":
+        ops = profile.ops[chosen.start : chosen.stop]
+        make = _OF_OPS.get(column)
+        if make is not None:
+            return [make(profile, op) for op in ops]
+        if column in Op.__dataclass_fields__:
+            return [getattr(op, column) for op in ops]
+    else:
+        frame = _frame(profile, name)
+        if column in frame.columns:
+            return frame.window(column, chosen.start, len(chosen))
+    raise Error(f"{clean(name, 40)} has no column {clean(column, 40)!r}.", type="view_error")
+
+
+def _frame(profile: Profile, name: str) -> Any:
+    frames = getattr(profile, "frame", None)
+    try:
+        if frames is not None:
+            return frames(name)
+    except (KeyError, ValueError):
+        pass
+    raise Error(f"The report has no frame {clean(name, 40)!r}.", type="view_error")
+
+
+def _code_bytes(profile: Profile, op: Op) -> int:
+    """Code of an op's plan on the fullest tile."""
+    if op.plan_id < 0:
+        return 0
+    plan = profile.plans[op.plan_id]
+    return plan.vertex_code_bytes + plan.exchange_code_bytes + plan.control_code_bytes

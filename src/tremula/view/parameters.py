@@ -1,0 +1,35 @@
+"""Parameters of a question to a report: texts of unknown origin, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tremula.errors import Error
+from tremula.view.text import clean
+
+#: digits of a whole number that is read
+_DIGITS = 12
+_LONGEST = 200
+
+
+class Parameters:
+    """The parameters of one question."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+
+    def integer(self, name: str, missing: int | None = None, *, low: int = 0, high: int = 2**40) -> int:
+        """A whole number from `low` to `high`; raises Error if it is none, or is not there and must be."""
+        text = self._values.get(name, "")
+        if not text and missing is not None:
+            return missing
+        digits = text.removeprefix("-")
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS):
+            raise Error(f"{name} is {clean(text, 40)!r}; it should be a whole number.", type="view_error")
+        if not low <= int(text) <= high:
+            raise Error(f"{name} is {int(text):,}; it goes from {low:,} to {high:,}.", type="view_error")
+        return int(text)
+
+    def text(self, name: str) -> str:
+        """A text, cut to a bounded length; empty if it is not there."""
+        return self._values.get(name, "")[:_LONGEST]
