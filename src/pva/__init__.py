@@ -15,7 +15,15 @@ from pva.assertions import ReportError
 from pva.not_modelled import NotModelled
 from pva.pva_core import *  # noqa: F403
 
-__all__ = [*pva_core.__all__, "NotModelled", "ReportError", "assertions", "openReport", "openTrace", "pva_core"]
+__all__ = [
+    *pva_core.__all__,
+    "NotModelled",
+    "ReportError",
+    "assertions",
+    "openReport",
+    "openTrace",
+    "pva_core",
+]
 
 
 def openReport(

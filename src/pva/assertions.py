@@ -66,7 +66,9 @@ class Checks:
         if total >= limit:
             largest = sorted(variables, key=lambda each: each.size, reverse=True)[:_NAMED]
             named = ", ".join(f"{each.name} {each.size:,}" for each in largest)
-            self._fail(f"{total:,} bytes are always live, which is not below {limit:,}. The largest: {named}.")
+            self._fail(
+                f"{total:,} bytes are always live, which is not below {limit:,}. The largest: {named}."
+            )
         return self
 
     def category_bytes_below(self, category: str, limit: int) -> Checks:
@@ -88,17 +90,23 @@ class Checks:
             columns = execution.steps.to_numpy("name", "cycles")
             slowest = np.argsort(columns["cycles"])[::-1][:_NAMED]
             named = ", ".join(f"{columns['name'][each]} {int(columns['cycles'][each]):,}" for each in slowest)
-            self._fail(f"the runs take {total:,} cycles, which is not below {limit:,.0f}. The longest steps: {named}.")
+            self._fail(
+                f"the runs take {total:,} cycles, which is not below {limit:,.0f}. The longest steps: {named}."
+            )
         return self
 
     def run_cycles_below(self, name: str, limit: float) -> Checks:
         """Every recorded run whose name matches the pattern takes fewer than `limit` cycles."""
         runs = [run for run in self._report.execution.runs if fnmatch.fnmatchcase(run.name, name)]
         if not runs:
-            self._fail(f"no run matches {name!r}; there are {self._names(r.name for r in self._report.execution.runs)}.")
+            self._fail(
+                f"no run matches {name!r}; there are {self._names(r.name for r in self._report.execution.runs)}."
+            )
         for run in runs:
             if run.cycles >= limit:
-                self._fail(f"the run {run.name!r} takes {run.cycles:,} cycles, which is not below {limit:,.0f}.")
+                self._fail(
+                    f"the run {run.name!r} takes {run.cycles:,} cycles, which is not below {limit:,.0f}."
+                )
         return self
 
     # -- programs ----------------------------------------------------------------------------------------
@@ -109,7 +117,9 @@ class Checks:
         found = sum(fnmatch.fnmatchcase(name, pattern) for name in names)
         if (count is None and not found) or (count is not None and found != count):
             wanted = "at least 1" if count is None else str(count)
-            self._fail(f"{found} compute sets match {pattern!r} instead of {wanted}; there are {self._names(names)}.")
+            self._fail(
+                f"{found} compute sets match {pattern!r} instead of {wanted}; there are {self._names(names)}."
+            )
         return self
 
     def compute_sets_are_among(self, patterns: Iterable[str]) -> Checks:
@@ -145,7 +155,9 @@ class Checks:
         known = sorted(
             self._report.compilation.tiles[tile].memory.category, key=lambda each: each.total, reverse=True
         )[:3]
-        return f"Most of it: {', '.join(f'{each.name} {each.total:,}' for each in known if each.total)} bytes."
+        return (
+            f"Most of it: {', '.join(f'{each.name} {each.total:,}' for each in known if each.total)} bytes."
+        )
 
     def _names(self, names: Iterable[str]) -> str:
         listed = list(dict.fromkeys(names))

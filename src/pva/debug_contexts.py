@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pva.sequences import Items
+from pva.sequences import Chosen, Items
 from pva.source import Source
 
 
@@ -88,6 +88,6 @@ class DebugContext:
         return f"DebugContext({self.id}, {self.layer}, {self.name!r})"
 
 
-def contexts(source: Source, numbers: range | np.ndarray) -> Items[DebugContext]:  # type: ignore[type-arg]
+def contexts(source: Source, numbers: Chosen) -> Items[DebugContext]:
     """Debug contexts as a list."""
     return Items(numbers, lambda number: DebugContext(source, number), source.print_length)

@@ -386,7 +386,10 @@ class Runs:
 
     def _names(self) -> list[str]:
         names = self.source.texts("programs", "name")
-        return [names[each] if each >= 0 else "" for each in self.source.numbers("steps", "program")[self.lead].tolist()]
+        return [
+            names[each] if each >= 0 else ""
+            for each in self.source.numbers("steps", "program")[self.lead].tolist()
+        ]
 
     def _summed(self, column: str) -> NDArray[Any]:
         order, firsts, _ = self._order

@@ -82,7 +82,9 @@ class LivenessProgramStep:
         return int(self._liveness.index.file_step[self._id])
 
     def __repr__(self) -> str:
-        return f"LivenessProgramStep({self._id}, {self.program.name!r}, {self.notAlwaysLiveMemory.bytes} bytes)"
+        return (
+            f"LivenessProgramStep({self._id}, {self.program.name!r}, {self.notAlwaysLiveMemory.bytes} bytes)"
+        )
 
 
 class Liveness:
@@ -189,6 +191,7 @@ class Liveness:
         sizes = np.asarray([op.temporary_bytes if op.ipu == ipu else 0 for op in ops], dtype=np.int64)
         tiles = self.source.target.tiles_per_ipu
         used = [
-            min(tiles, max((step.active_tiles for step in plans.get(op.plan_id, ())), default=tiles)) for op in ops
+            min(tiles, max((step.active_tiles for step in plans.get(op.plan_id, ())), default=tiles))
+            for op in ops
         ]
         return sizes, np.asarray(used, dtype=np.int64)

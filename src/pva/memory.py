@@ -172,7 +172,9 @@ def tiles(source: Source, chosen: range | None = None) -> Table[Tile]:
 
 def _columns(source: Source) -> Columns:
     def summed(what: str) -> Array:
-        return _all(source, [source.memory(ipu).arrays[what] for ipu in range(source.target.ipus_per_replica)])
+        return _all(
+            source, [source.memory(ipu).arrays[what] for ipu in range(source.target.ipus_per_replica)]
+        )
 
     def category(name: str) -> Array:
         none: NDArray[np.int64] = np.zeros(source.target.tiles_per_ipu, dtype=np.int64)

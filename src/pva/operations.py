@@ -97,6 +97,8 @@ class OperationAnalysis:
         """First and last step of an op."""
         index = self.compilation.index
         steps = [
-            step for program in self.compilation.source.programs_of_op[op].tolist() for step in index.by_program[program]
+            step
+            for program in self.compilation.source.programs_of_op[op].tolist()
+            for step in index.by_program[program]
         ]
         return (int(min(steps)), int(max(steps))) if steps else (-1, -1)

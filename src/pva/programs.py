@@ -112,7 +112,9 @@ class Program:
     def codeBytesByTile(self) -> Numbers:
         """Exchange code on each tile; programs that exchange nothing have no such attribute."""
         if self.type not in _EXCHANGES:
-            raise AttributeError(f"codeBytesByTile: {self.name!r} is a {self.type.name}, which exchanges nothing")
+            raise AttributeError(
+                f"codeBytesByTile: {self.name!r} is a {self.type.name}, which exchanges nothing"
+            )
         return self._spread(self._number("code_bytes"))
 
     @property
@@ -126,7 +128,9 @@ class Program:
         if self.type is ProgramType.OnTileExecute:
             return self.computeset.estimatedCyclesByTile
         if len(self.children):
-            raise AttributeError(f"estimatedCyclesByTile: {self.name!r} is a {self.type.name}; ask its children")
+            raise AttributeError(
+                f"estimatedCyclesByTile: {self.name!r} is a {self.type.name}; ask its children"
+            )
         tiles = self._programs.source.target.tiles_per_ipu
         return self._programs.source.on_system(np.full(tiles, self.cycles / max(1, self.repeats)), self._ipu)
 

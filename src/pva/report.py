@@ -70,7 +70,9 @@ class Report:
             return InstrumentationSettings(
                 ComputeInstrumentationLevel.Unknown, ExternalExchangeInstrumentationLevel.Unknown
             )
-        return InstrumentationSettings(ComputeInstrumentationLevel.Off, ExternalExchangeInstrumentationLevel.Off)
+        return InstrumentationSettings(
+            ComputeInstrumentationLevel.Off, ExternalExchangeInstrumentationLevel.Off
+        )
 
     @property
     def poplarVersion(self) -> PoplarVersion:

@@ -59,7 +59,7 @@ class Items(Sequence[T], Generic[T]):
         numbers = self._chosen if isinstance(self._chosen, range) else self._chosen.tolist()
         return map(self._make, numbers)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> Any:
         return _equal(self, other)
 
     __hash__ = None  # type: ignore[assignment]  # as of a list
@@ -98,7 +98,7 @@ class Numbers(Sequence[Any]):
         made = self.array if dtype is None else self.array.astype(dtype, copy=False)
         return made.copy() if copy else made
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> Any:
         return _equal(self, other)
 
     __hash__ = None  # type: ignore[assignment]  # as of a list
@@ -119,7 +119,7 @@ def _checked(index: Any, length: int) -> int:
     return number
 
 
-def _equal(one: Sequence[Any], other: object) -> bool:
+def _equal(one: Sequence[Any], other: object) -> Any:
     if not isinstance(other, Items | Numbers | list | tuple):
         return NotImplemented
     return len(one) == len(other) and all(a == b for a, b in zip(one, other, strict=True))

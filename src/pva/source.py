@@ -48,7 +48,7 @@ class Source:
     def texts(self, frame: str, column: str) -> list[str]:
         """A column of texts."""
         found = self.profile.frame(frame).column(column)
-        if isinstance(found, np.ndarray):
+        if not isinstance(found, list):
             raise TypeError(f"{column} of {frame} is no text")
         return found
 
@@ -140,12 +140,14 @@ class Groups:
 
     def positions(self, values: Ints, offsets: Ints) -> Ints:
         """The rows at `offsets` within the groups of `values`."""
-        return self._order[self._starts[values] + offsets]
+        found: Ints = self._order[self._starts[values] + offsets]
+        return found
 
     @property
     def sizes(self) -> Ints:
         """How many rows each group has."""
-        return np.diff(self._starts)
+        sizes: Ints = np.diff(self._starts)
+        return sizes
 
 
 class IpuBytes:

@@ -25,7 +25,11 @@ class LivenessIndex:
         works = ops >= 0
         node[works] = np.where(again[works] > 0, second[ops[works]], first[ops[works]])
         groups = Groups(self._nodes, source.rows("programs"))
-        sizes = np.where(node >= 0, groups.sizes[np.maximum(node, 0)], 0) if len(groups.sizes) else np.zeros_like(node)
+        sizes = (
+            np.where(node >= 0, groups.sizes[np.maximum(node, 0)], 0)
+            if len(groups.sizes)
+            else np.zeros_like(node)
+        )
         counts = np.maximum(sizes, 1)
         #: first step of each program step of the file, and the number of steps at the end
         self.bounds: Ints = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -48,13 +48,15 @@ class Table(Items[T]):
         """The columns `names`, or all of them, as arrays with one element for each item of the list."""
         unknown = [name for name in names if name not in self._columns]
         if unknown:
-            raise Error(f"There is no column {unknown[0]!r}; there are {', '.join(self._columns)}.", type="pva_error")
+            raise Error(
+                f"There is no column {unknown[0]!r}; there are {', '.join(self._columns)}.", type="pva_error"
+            )
         return {name: _picked(self._columns[name](), self._chosen) for name in names or self._columns}
 
     def to_dataframe(self, *names: str) -> Any:
         """The columns `names`, or all of them, as a pandas data frame. Raises Error where pandas is not installed."""
         try:
-            import pandas
+            import pandas  # type: ignore[import-untyped]
         except ImportError as error:
             raise Error(
                 "to_dataframe() needs pandas: pip install pandas. to_numpy() gives the same columns without it.",
@@ -65,13 +67,10 @@ class Table(Items[T]):
 
 def _picked(column: Column, chosen: Chosen) -> NDArray[Any]:
     if isinstance(column, np.ndarray):
-        picked = column[chosen.start : chosen.stop : chosen.step] if _forward(chosen) else column[np.asarray(chosen)]
-        return np.array(picked)
+        if isinstance(chosen, range) and chosen.step > 0:
+            return np.array(column[chosen.start : chosen.stop : chosen.step])
+        return np.array(column[np.asarray(chosen, dtype=np.int64)])
     numbers = chosen if isinstance(chosen, range) else chosen.tolist()
     found = np.empty(len(chosen), dtype=object)
     found[:] = [column[number] for number in numbers]
     return found
-
-
-def _forward(chosen: Chosen) -> bool:
-    return isinstance(chosen, range) and chosen.step > 0

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from pva.sequences import Items, PrintLength
 from pva.tables import Table
 from tremula.errors import Error
-from tremula.trace.reader import TraceFile
 
 
 class Event:
@@ -135,6 +134,8 @@ class _Trace:
     """What the objects of one trace share."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        from tremula.trace.reader import TraceFile  # reports do not need it
+
         self.file = TraceFile(os.fspath(path))
         self.print_length = PrintLength()
         self.busy: NDArray[np.int64] = np.unique(self.file.events.thread).astype(np.int64)

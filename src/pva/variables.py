@@ -142,7 +142,9 @@ class LoweredVariable:
         raise NotModelled("offset of a lowered variable")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, LoweredVariable) and self.id == other.id and self._variables is other._variables
+        return (
+            isinstance(other, LoweredVariable) and self.id == other.id and self._variables is other._variables
+        )
 
     def __hash__(self) -> int:
         return hash((id(self._variables), "lowered", self.id))
@@ -205,7 +207,8 @@ class Variables:
             names, numbers = self.names, np.asarray(chosen)
             sizes = self.column("bytes")[numbers].tolist()
             return (
-                Variable(self, row, names[row], size) for row, size in zip(numbers.tolist(), sizes, strict=True)
+                Variable(self, row, names[row], size)
+                for row, size in zip(numbers.tolist(), sizes, strict=True)
             )
 
         source = self.source
@@ -256,7 +259,9 @@ class Variables:
         tiles = self.source.target.tiles_per_ipu
         if not 0 <= tile < self.source.tiles:
             raise IndexError(f"there is no tile {tile}: there are {self.source.tiles:,}")
-        rows, sizes = self.source.profile.variables_on_tile(self.source.modelled_ipu(tile // tiles), tile % tiles)
+        rows, sizes = self.source.profile.variables_on_tile(
+            self.source.modelled_ipu(tile // tiles), tile % tiles
+        )
         return zip(np.asarray(rows).tolist(), np.asarray(sizes).tolist(), strict=True)
 
     # -- parts on tiles ----------------------------------------------------------------------------------
@@ -317,7 +322,11 @@ class Variables:
         first, base = self.column("first_tile"), tile % self.source.target.tiles_per_ipu
         return [
             LoweredVariable(
-                self, int(self.lowered_starts[places[row]]) + base - int(first[row]), row, self._in_replica(tile), size
+                self,
+                int(self.lowered_starts[places[row]]) + base - int(first[row]),
+                row,
+                self._in_replica(tile),
+                size,
             )
             for row, size in self._parts(tile)
             if row in places and size
