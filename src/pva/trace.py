@@ -25,12 +25,12 @@ class Event:
     @property
     def label(self) -> str:
         """What it was."""
-        return self._trace.file.texts[self._trace.file.events.label[self._id]]
+        return str(self._trace.file.texts[self._trace.file.events.label[self._id]])
 
     @property
     def channel(self) -> str:
         """The channel that it was recorded on."""
-        return self._trace.file.channels[self._trace.file.events.channel[self._id]]
+        return str(self._trace.file.channels[self._trace.file.events.channel[self._id]])
 
     @property
     def timestamp(self) -> float:
@@ -134,7 +134,7 @@ class _Trace:
     """What the objects of one trace share."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        from tremula.trace.reader import TraceFile  # reports do not need it
+        from tremula.trace.reader import TraceFile  # type: ignore[import-not-found,unused-ignore]
 
         self.file = TraceFile(os.fspath(path))
         self.print_length = PrintLength()
