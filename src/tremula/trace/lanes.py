@@ -114,10 +114,11 @@ def _taken(level: Level, at: Ints) -> Level:
 
 def _joined(levels: list[Level]) -> Level:
     start = np.concatenate([each.start for each in levels])
-    order = np.argsort(start, kind="stable")
+    end = np.concatenate([each.end for each in levels])
+    order = np.lexsort((end, start))
     return Level(
         start[order],
-        np.concatenate([each.end for each in levels])[order],
+        end[order],
         np.concatenate([each.busy for each in levels])[order],
         np.concatenate([each.longest for each in levels])[order],
         np.concatenate([each.spans for each in levels])[order],
