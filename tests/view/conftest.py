@@ -48,13 +48,28 @@ def executed_file(profile_file: Path, tmp_path_factory: pytest.TempPathFactory) 
     """A profile with a recorded run of two IPUs that is made up; see tests/execution_profile.py."""
     path = tmp_path_factory.mktemp("executed") / "training" / "profile.pop"
     path.parent.mkdir()
-    return execution_profile().write(profile_file, path)
+    return beside("execution_profile").write(profile_file, path)
 
 
-def execution_profile() -> Any:
-    """The module tests/execution_profile.py; the folder of tests is no package."""
-    place = Path(__file__).parents[1] / "execution_profile.py"
-    spec = importlib.util.spec_from_file_location("execution_profile", place)
+@pytest.fixture(scope="session")
+def hostile_run(
+    profile_file: Path, hostile_texts: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The same with hostile names of compute sets and programs."""
+    path = tmp_path_factory.mktemp("executed") / "<img src=x>" / "profile.pop"
+    path.parent.mkdir()
+    return beside("execution_profile").write(profile_file, path, supersteps=12, names=hostile_texts)
+
+
+@pytest.fixture
+def hand(browser: Any) -> Any:
+    """Real pointer and key events on a timeline; see tests/timeline_hand.py."""
+    return beside("timeline_hand").Hand(browser)
+
+
+def beside(name: str) -> Any:
+    """A module in the folder of tests, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -70,7 +70,7 @@ export class Trace {
   stepsHere = Infinity;
 
   constructor(readonly source: Source, readonly report: string, readonly info: Execution, private readonly changed: () => void) {
-    this.lanes = info.lanes.map((lane) => ({ first: lane.first_step, steps: lane.steps, cycles: lane.cycles, levels: [] }));
+    this.lanes = info.lanes.map((lane) => ({ first: lane.first_step, steps: lane.steps, cycles: lane.cycles, levels: [], covers: 16 }));
     this.sets = new Names(source, report, 'compute_sets', changed);
     this.programs = new Names(source, report, 'programs', changed);
     this.store = source.served
@@ -118,8 +118,12 @@ export class Trace {
     }
     this.lanes.forEach((lane, at) => {
       const info = this.info.lanes[at]!;
+      // a page without a server may have left out the finest levels
+      const finest = lane.levels.findIndex(Boolean);
+      if (finest > 0) [lane.levels, lane.covers] = [lane.levels.slice(finest), 16 ** (finest + 1)];
       // a lane of one step has no pyramid
       if (lane.levels.length && lane.levels.every(Boolean)) return;
+      lane.covers = Math.max(16, lane.steps);
       const one = (value: number) => Float64Array.of(value);
       lane.levels = lane.steps ? [{ start: one(0), end: one(info.cycles), sums: [one(info.compute), one(info.exchange + info.between_ipus), one(info.sync), one(info.stream)] }] : [];
     });

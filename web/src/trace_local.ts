@@ -28,7 +28,7 @@ export function keptSearch(trace: Trace, needle: string, most: number): { total:
 }
 
 export function keptSelection(trace: Trace, start: number, end: number, wanted: number[]): Selected {
-  const rough: number[] = [];
+  let rough = 0;
   const names = new Map<string, [number, number, number]>();
   const lanes = trace.info.lanes.flatMap((info, number): SelectedLane[] => {
     if (!wanted.includes(info.lane)) return [];
@@ -38,20 +38,21 @@ export function keptSelection(trace: Trace, start: number, end: number, wanted: 
     for (let at = 0; base && at < base.start.length; at++) {
       const [low, high] = [base.start[at]!, base.end[at]!];
       if (high <= start || low >= end) continue;
-      const firstRow = data.first + at * 16, lastRow = Math.min(firstRow + 16, data.first + data.steps);
+      const firstRow = data.first + at * data.covers, lastRow = Math.min(firstRow + data.covers, data.first + data.steps);
+      if (!trace.store.get(firstRow) || !trace.store.get(lastRow - 1)) {
+        // sums, in proportion to the part that lies inside
+        const share = (Math.min(high, end) - Math.max(low, start)) / (high - low || 1);
+        base.sums.forEach((sum, kind) => {
+          found[FIELDS[kind]!] += sum[at]! * share;
+          found.cycles += sum[at]! * share;
+        });
+        found.steps += lastRow - firstRow;
+        rough++;
+        continue;
+      }
       for (let row = firstRow; row < lastRow; row++) {
         const steps = trace.store.get(row);
-        if (!steps) {
-          // sums of 16, in proportion to the part that lies inside
-          const share = (Math.min(high, end) - Math.max(low, start)) / (high - low || 1);
-          base.sums.forEach((sum, kind) => {
-            found[FIELDS[kind]!] += sum[at]! * share;
-            found.cycles += sum[at]! * share;
-          });
-          found.steps += lastRow - firstRow;
-          rough.push(at);
-          break;
-        }
+        if (!steps) continue;
         const place = row - steps.first, from = steps.start[place]!, to = from + steps.cycles[place]!;
         const inside = Math.min(to, end) - Math.max(from, start);
         if (inside <= 0) continue;
@@ -70,7 +71,7 @@ export function keptSelection(trace: Trace, start: number, end: number, wanted: 
   const ranked = [...names].sort((one, other) => other[1][0] - one[1][0]);
   return {
     start, end, lanes, ops: ranked.slice(0, 200).map(([name, [cycles, compute, steps]]) => [-1, name, '', cycles, compute, 0, steps]), ops_total: ranked.length,
-    note: 'By name of the compute set; tile balance and bytes of a selection are shown by `tremula view --serve`' + (rough.length ? ', and so are the steps that this page does not hold.' : '.'),
+    note: 'By name of the compute set; tile balance and bytes of a selection are shown by `tremula view --serve`' + (rough ? ', and so are the steps that this page does not hold.' : '.'),
   };
 }
 

@@ -72,6 +72,11 @@ def kind_masks(types: Ints) -> dict[str, Mask]:
     return masks
 
 
+def default_run(profile: Profile) -> int:
+    """The run that is shown first: a step rather than the upload of the weights."""
+    return next((run.id for run in profile.runs if run.kind == "step"), 0)
+
+
 def execution_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
     """The runs that were recorded, and of one of them the lanes with their cycles and bytes by kind."""
     runs = [
@@ -81,7 +86,7 @@ def execution_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
         }
         for run in profile.runs
     ]  # fmt: skip
-    number = params.integer("run", runs[0]["id"] if runs else 0)
+    number = params.integer("run", default_run(profile))
     shown = lanes(profile, number)
     target = profile.target
     return {
@@ -134,7 +139,7 @@ def stages_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
 
     Waiting between the spans is the bubble; `busy` is what a span does besides waiting.
     """
-    run = params.integer("run", 0)
+    run = params.integer("run", default_run(profile))
     parts: list[Ints] = []
     for lane in lanes(profile, run)[:MOST_LANES]:
         found = _spans(profile, lane)
@@ -180,7 +185,7 @@ def selection_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
     wanted = _numbers(params.text("lanes"))
     by_op: dict[int, list[float]] = {}
     rows = []
-    for lane in lanes(profile, params.integer("run", 0))[:MOST_LANES]:
+    for lane in lanes(profile, params.integer("run", default_run(profile)))[:MOST_LANES]:
         if wanted is None or lane.number in wanted:
             rows.append(_selected(profile, lane, low, high, by_op))
     ranked = sorted(by_op.items(), key=lambda item: -item[1][0])
@@ -245,7 +250,7 @@ def _numbers(text: str) -> frozenset[int] | None:
 def search_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
     """Steps of a run whose program, op or compute set has a text in its name, in the order of time."""
     text = params.text("text").lower()
-    run = params.integer("run", 0)
+    run = params.integer("run", default_run(profile))
     rows: list[tuple[int, int, int, int]] = []
     total = 0
     if text:

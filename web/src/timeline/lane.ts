@@ -107,6 +107,8 @@ export interface LaneData {
   first: number;
   steps: number;
   cycles: number;
-  /** levels 1 and up; empty until they are loaded */
+  /** from the finest that is here upwards; empty until they are loaded */
   levels: LaneLevel[];
+  /** steps that an entry of the finest one covers */
+  covers: number;
 }

@@ -75,7 +75,7 @@ export class LaneRow implements Row {
         if (ends[at]! < from) continue;
         if (ends[at]! - start[at]! <= least) group(level, at);
         else if (level > 0) walk(level - 1, at * FAN, Math.min(at * FAN + FAN, levels[level - 1]!.start.length));
-        else if (!this.leaves(first + at * FAN, first + Math.min(at * FAN + FAN, count), from, to, step)) group(0, at);
+        else if (this.lane.covers !== FAN || !this.leaves(first + at * FAN, first + Math.min(at * FAN + FAN, count), from, to, step)) group(0, at);
       }
     };
     const top = levels.length - 1;
@@ -248,7 +248,7 @@ export class LaneRow implements Row {
       (steps, at) => found.push(this.made(steps, at)),
       (level, at) => {
         const { start, end, sums } = this.lane.levels[level]!;
-        const size = FAN ** (level + 1);
+        const size = this.lane.covers * FAN ** level;
         const count = Math.min(size, this.lane.steps - at * size);
         const values = sums.map((sum) => sum[at]!);
         found.push({

@@ -24,6 +24,7 @@ export class Toolbar {
   /** for what a page adds */
   readonly extra = made('span', { class: 'tl-extra' });
   readonly search: HTMLInputElement;
+  private share = 1;
   private readonly zoomBox: HTMLInputElement;
   private readonly found = made('span', { class: 'tl-found', role: 'status' });
   private readonly select: HTMLButtonElement;
@@ -44,6 +45,7 @@ export class Toolbar {
       this.zoomBox.classList.toggle('tl-wrong', !actions.typed(this.zoomBox.value));
       if (!this.zoomBox.classList.contains('tl-wrong')) this.zoomBox.blur();
     });
+    this.zoomBox.addEventListener('blur', () => this.showZoom(this.share));
     this.zoomBox.addEventListener('focus', () => this.zoomBox.select());
     this.select = button('Select', 'Drag to select an area (m); Shift and drag does the same', () => this.setSelecting(!this.selecting), 'tl-select');
     this.select.setAttribute('aria-pressed', 'false');
@@ -97,6 +99,7 @@ export class Toolbar {
   }
 
   showZoom(share: number): void {
+    this.share = share;
     if (document.activeElement === this.zoomBox) return;
     this.zoomBox.classList.remove('tl-wrong');
     const percent = 100 / clamp(share, 1e-15, 1);

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:4fa642685e844ab341be6c6a7a63e0d8ddc8a9f72807f18759ad1cb38b7e558e
+// made from web/src by "make web"; sources sha256:40ed12402d3cab308b6d96bdc5e312e4a7503fd5db9ac4c03af11f98b5e01076
 "use strict";
 (() => {
   // src/elements.ts
@@ -1330,7 +1330,7 @@
           if (ends[at] < from) continue;
           if (ends[at] - start[at] <= least) group(level, at);
           else if (level > 0) walk(level - 1, at * FAN2, Math.min(at * FAN2 + FAN2, levels[level - 1].start.length));
-          else if (!this.leaves(first + at * FAN2, first + Math.min(at * FAN2 + FAN2, count), from, to, step)) group(0, at);
+          else if (this.lane.covers !== FAN2 || !this.leaves(first + at * FAN2, first + Math.min(at * FAN2 + FAN2, count), from, to, step)) group(0, at);
         }
       };
       const top = levels.length - 1;
@@ -1501,7 +1501,7 @@
         (steps, at) => found.push(this.made(steps, at)),
         (level, at) => {
           const { start, end, sums } = this.lane.levels[level];
-          const size = FAN2 ** (level + 1);
+          const size = this.lane.covers * FAN2 ** level;
           const count = Math.min(size, this.lane.steps - at * size);
           const values = sums.map((sum2) => sum2[at]);
           found.push({
@@ -1990,6 +1990,7 @@
         this.zoomBox.classList.toggle("tl-wrong", !actions.typed(this.zoomBox.value));
         if (!this.zoomBox.classList.contains("tl-wrong")) this.zoomBox.blur();
       });
+      this.zoomBox.addEventListener("blur", () => this.showZoom(this.share));
       this.zoomBox.addEventListener("focus", () => this.zoomBox.select());
       this.select = button2("Select", "Drag to select an area (m); Shift and drag does the same", () => this.setSelecting(!this.selecting), "tl-select");
       this.select.setAttribute("aria-pressed", "false");
@@ -2037,6 +2038,7 @@
     /** for what a page adds */
     extra = made("span", { class: "tl-extra" });
     search;
+    share = 1;
     zoomBox;
     found = made("span", { class: "tl-found", role: "status" });
     select;
@@ -2049,6 +2051,7 @@
       this.actions.selecting(on);
     }
     showZoom(share) {
+      this.share = share;
       if (document.activeElement === this.zoomBox) return;
       this.zoomBox.classList.remove("tl-wrong");
       const percent2 = 100 / clamp(share, 1e-15, 1);
@@ -2681,7 +2684,7 @@
       this.report = report;
       this.info = info;
       this.changed = changed;
-      this.lanes = info.lanes.map((lane) => ({ first: lane.first_step, steps: lane.steps, cycles: lane.cycles, levels: [] }));
+      this.lanes = info.lanes.map((lane) => ({ first: lane.first_step, steps: lane.steps, cycles: lane.cycles, levels: [], covers: 16 }));
       this.sets = new Names(source, report, "compute_sets", changed);
       this.programs = new Names(source, report, "programs", changed);
       this.store = source.served ? new LoadedSteps(async (first, rows) => asSteps(first, (await source.frame(report, "steps", COLUMNS, first, rows)).columns), changed) : new KeptSteps([]);
@@ -2737,7 +2740,10 @@
       }
       this.lanes.forEach((lane, at) => {
         const info = this.info.lanes[at];
+        const finest = lane.levels.findIndex(Boolean);
+        if (finest > 0) [lane.levels, lane.covers] = [lane.levels.slice(finest), 16 ** (finest + 1)];
         if (lane.levels.length && lane.levels.every(Boolean)) return;
+        lane.covers = Math.max(16, lane.steps);
         const one = (value) => Float64Array.of(value);
         lane.levels = lane.steps ? [{ start: one(0), end: one(info.cycles), sums: [one(info.compute), one(info.exchange + info.between_ipus), one(info.sync), one(info.stream)] }] : [];
       });
@@ -2831,7 +2837,7 @@
     return { total, steps };
   }
   function keptSelection(trace, start, end, wanted) {
-    const rough = [];
+    let rough = 0;
     const names = /* @__PURE__ */ new Map();
     const lanes = trace.info.lanes.flatMap((info, number) => {
       if (!wanted.includes(info.lane)) return [];
@@ -2841,19 +2847,20 @@
       for (let at = 0; base && at < base.start.length; at++) {
         const [low, high] = [base.start[at], base.end[at]];
         if (high <= start || low >= end) continue;
-        const firstRow = data.first + at * 16, lastRow = Math.min(firstRow + 16, data.first + data.steps);
+        const firstRow = data.first + at * data.covers, lastRow = Math.min(firstRow + data.covers, data.first + data.steps);
+        if (!trace.store.get(firstRow) || !trace.store.get(lastRow - 1)) {
+          const share = (Math.min(high, end) - Math.max(low, start)) / (high - low || 1);
+          base.sums.forEach((sum2, kind) => {
+            found[FIELDS[kind]] += sum2[at] * share;
+            found.cycles += sum2[at] * share;
+          });
+          found.steps += lastRow - firstRow;
+          rough++;
+          continue;
+        }
         for (let row = firstRow; row < lastRow; row++) {
           const steps = trace.store.get(row);
-          if (!steps) {
-            const share = (Math.min(high, end) - Math.max(low, start)) / (high - low || 1);
-            base.sums.forEach((sum2, kind2) => {
-              found[FIELDS[kind2]] += sum2[at] * share;
-              found.cycles += sum2[at] * share;
-            });
-            found.steps += lastRow - firstRow;
-            rough.push(at);
-            break;
-          }
+          if (!steps) continue;
           const place = row - steps.first, from = steps.start[place], to = from + steps.cycles[place];
           const inside = Math.min(to, end) - Math.max(from, start);
           if (inside <= 0) continue;
@@ -2876,7 +2883,7 @@
       lanes,
       ops: ranked.slice(0, 200).map(([name, [cycles, compute, steps]]) => [-1, name, "", cycles, compute, 0, steps]),
       ops_total: ranked.length,
-      note: "By name of the compute set; tile balance and bytes of a selection are shown by `tremula view --serve`" + (rough.length ? ", and so are the steps that this page does not hold." : ".")
+      note: "By name of the compute set; tile balance and bytes of a selection are shown by `tremula view --serve`" + (rough ? ", and so are the steps that this page does not hold." : ".")
     };
   }
   async function keptStep(trace, step) {

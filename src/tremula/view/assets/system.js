@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:4fa642685e844ab341be6c6a7a63e0d8ddc8a9f72807f18759ad1cb38b7e558e
+// made from web/src by "make web"; sources sha256:40ed12402d3cab308b6d96bdc5e312e4a7503fd5db9ac4c03af11f98b5e01076
 "use strict";
 (() => {
   // src/elements.ts
@@ -526,8 +526,10 @@
         el("div", { class: "grid-head", role: "row" }, ...this.heads),
         this.space
       );
-      const tracks = columns.map((column2) => column2.width ?? (column2.number ? "minmax(5.5rem, max-content)" : "minmax(7rem, 1fr)"));
-      this.scroll.style.setProperty("--tracks", tracks.map((track) => track.replace("max-content", "9rem")).join(" "));
+      const tracks = columns.map((column2) => column2.width ?? (column2.number ? "6.5rem" : "minmax(7rem, 1fr)"));
+      this.scroll.style.setProperty("--tracks", tracks.join(" "));
+      const least = tracks.reduce((sum, track) => sum + Number(/([\d.]+)rem/.exec(track)?.[1] ?? 6) + 0.7, 0.6);
+      this.scroll.style.setProperty("--least", `${least.toFixed(1)}rem`);
       this.scroll.style.maxHeight = `${options.height ?? 520}px`;
       this.scroll.addEventListener("scroll", () => this.draw());
       this.scroll.addEventListener("keydown", (event) => this.key(event));
@@ -2382,6 +2384,7 @@
         this.zoomBox.classList.toggle("tl-wrong", !actions.typed(this.zoomBox.value));
         if (!this.zoomBox.classList.contains("tl-wrong")) this.zoomBox.blur();
       });
+      this.zoomBox.addEventListener("blur", () => this.showZoom(this.share));
       this.zoomBox.addEventListener("focus", () => this.zoomBox.select());
       this.select = button2("Select", "Drag to select an area (m); Shift and drag does the same", () => this.setSelecting(!this.selecting), "tl-select");
       this.select.setAttribute("aria-pressed", "false");
@@ -2429,6 +2432,7 @@
     /** for what a page adds */
     extra = made("span", { class: "tl-extra" });
     search;
+    share = 1;
     zoomBox;
     found = made("span", { class: "tl-found", role: "status" });
     select;
@@ -2441,6 +2445,7 @@
       this.actions.selecting(on);
     }
     showZoom(share) {
+      this.share = share;
       if (document.activeElement === this.zoomBox) return;
       this.zoomBox.classList.remove("tl-wrong");
       const percent2 = 100 / clamp(share, 1e-15, 1);
