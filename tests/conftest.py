@@ -112,11 +112,17 @@ def profile_file(layered: Callable[..., Any], tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="session")
 def rewrite_profile() -> Callable[..., Path]:
-    """Copies a profile row by row, each row changed by a function (None leaves it out)."""
+    """Copies a profile row by row, each row changed by a function (None leaves it out); and frame by frame."""
     from tremula.profile import Profile, ProfileWriter
+    from tremula.profile.frames import FRAMES
     from tremula.profile.schema import META, TABLES
 
-    def rewrite(source: Path, target: Path, change: Callable[[Any], Any]) -> Path:
+    def rewrite(
+        source: Path,
+        target: Path,
+        change: Callable[[Any], Any] = lambda row: row,
+        change_frame: Callable[[str, dict[str, Any]], dict[str, Any]] = lambda _name, columns: columns,
+    ) -> Path:
         with Profile(source) as profile, ProfileWriter(target) as writer:
             for table in TABLES.values():
                 if table is META:
@@ -125,6 +131,9 @@ def rewrite_profile() -> Callable[..., Path]:
                     changed = change(row)
                     if changed is not None:
                         writer.add(changed)
+            for name in FRAMES:
+                frame = profile.frame(name)
+                writer.frame(name).add(change_frame(name, {c: frame.column(c) for c in frame.columns}))
         return target
 
     return rewrite

@@ -10,7 +10,7 @@ import pytest
 
 from tremula.errors import Error
 from tremula.profile import Profile
-from tremula.profile.migrate import TABLES_V1, TABLES_V2
+from tremula.profile.migrate import TABLES_OF_VERSION
 from tremula.profile.rows import Digest, digest_of
 from tremula.profile.schema import APPLICATION_ID, BATCH_ROWS, META, TABLES
 
@@ -24,12 +24,12 @@ def _older(source: Path, path: Path, version: int = 1) -> Path:
     meta = {"format": "tremula profile", "written_by": "tremula 0.0"}
     with Profile(source) as profile:
         uses = {category.id: category.name for category in profile.categories}
-        for name, table in (TABLES_V1 if version == 1 else TABLES_V2).items():
+        for name, table in TABLES_OF_VERSION[version].items():
             connection.execute(table.sql)
             if name == META.name:
                 continue
             rows = []
-            for row in profile.rows(TABLES[name].row):
+            for row in profile.programs if name == "programs" else profile.rows(TABLES[name].row):
                 values = {n: getattr(row, n) for n in type(row).__dataclass_fields__}
                 if version == 1 and "category_id" in values:
                     values["category"] = uses[values["category_id"]]

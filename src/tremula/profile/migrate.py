@@ -1,21 +1,26 @@
 """Files of older schema versions, read as if they were written today.
 
-Version 2 had no advice. Version 1 named the use of memory in each row of `tile_memory` and `contributors` instead of
-listing them, did not know the module of an op, and kept no reasons. A migrated profile has the uses listed, modules
-that are empty and reasons that say that there are none. The user's file is only read; the new form lives in memory.
+Version 3 had no frames: the program tree was a table, and variables were known by their lifetimes only. Version 2 had
+no advice. Version 1 named the use of memory in each row of `tile_memory` and `contributors` instead of listing them,
+did not know the module of an op, and kept no reasons. A migrated profile has the uses listed, modules that are empty
+and reasons that say that there are none; its frames hold what follows from the tables, and no execution steps. The
+user's file is only read; the new form lives in memory.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import typing
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import make_dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from tremula.errors import Error, about_file
 from tremula.profile import model
 from tremula.profile.database import check_definitions
+from tremula.profile.migrate_frames import add_frames
 from tremula.profile.schema import META, TABLES, Table
 from tremula.profile.table_reader import read_meta, read_rows
 from tremula.profile.writer import RowSink
@@ -37,13 +42,19 @@ def _older(row: type) -> type:
 
 
 _CHANGED = {name: _older(TABLES[name].row) for name in ("tile_memory", "contributors", "ops", "plans")}
+_PROGRAMS = Table("programs", model.ProgramNode, 210_000)
 
-TABLES_V2: Mapping[str, Table] = {name: table for name, table in TABLES.items() if name != "advice"}
+TABLES_V3: Mapping[str, Table] = {
+    **{name: table for name, table in TABLES.items() if name not in ("vertex_types", "runs")},
+    "programs": _PROGRAMS,
+}
+TABLES_V2: Mapping[str, Table] = {name: table for name, table in TABLES_V3.items() if name != "advice"}
 TABLES_V1: Mapping[str, Table] = {
     name: Table(name, _CHANGED.get(name, table.row), table.most_rows)
     for name, table in TABLES_V2.items()
     if name != "categories"
 }
+TABLES_OF_VERSION: Mapping[int, Mapping[str, Table]] = {1: TABLES_V1, 2: TABLES_V2, 3: TABLES_V3}
 
 
 def migrated(old: sqlite3.Connection, path: Path, version: int) -> sqlite3.Connection:
@@ -51,28 +62,41 @@ def migrated(old: sqlite3.Connection, path: Path, version: int) -> sqlite3.Conne
 
     Raises Error if the old one is damaged.
     """
-    tables = TABLES_V1 if version == 1 else TABLES_V2
+    tables = TABLES_OF_VERSION[version]
     check_definitions(old, path, {name: table.sql for name, table in tables.items()})
     meta = read_meta(old, path)
-    new = sqlite3.connect(":memory:", isolation_level=None)
-    sink = RowSink(new)
-    uses: dict[str, int] = {}
-    for name, table in tables.items():
-        if name == META.name:
-            continue
-        for values in read_rows(old, path, table, meta):
-            sink.add(_current(name, dict(zip(table.names, values, strict=True)), uses, version))
-    for use, number in uses.items():
-        sink.add(model.Category(number, use, int(use not in _COME_AND_GO)))
-    kept = {k: v for k, v in meta.items() if k != "digest" and not k.startswith(("rows:", "digest:"))}
-    sink.finish({**kept, "migrated_from_version": str(version)})
+    new = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        sink = RowSink(new)
+        rows: dict[type, list[Any]] = defaultdict(list)
+        uses: dict[str, int] = {}
+        for name, table in tables.items():
+            if name == META.name:
+                continue
+            for values in read_rows(old, path, table, meta):
+                row = _current(name, dict(zip(table.names, values, strict=True)), uses, version)
+                rows[type(row)].append(row)
+                if not isinstance(row, model.ProgramNode):
+                    sink.add(row)
+        for use, number in uses.items():
+            category = model.Category(number, use, int(use not in _COME_AND_GO))
+            rows[model.Category].append(category)
+            sink.add(category)
+        add_frames(sink, rows)
+        kept = {k: v for k, v in meta.items() if k != "digest" and not k.startswith(("rows:", "digest:"))}
+        sink.finish({**kept, "migrated_from_version": str(version)})
+    except BaseException as problem:
+        new.close()
+        if isinstance(problem, Error):
+            raise about_file(problem, str(path)) from problem.__cause__
+        raise
     return new
 
 
-def _current(name: str, values: dict[str, Any], uses: dict[str, int], version: int) -> model.Row:
+def _current(name: str, values: dict[str, Any], uses: dict[str, int], version: int) -> Any:
     """The row of today for the columns of a row of an older version."""
     if "category" in values:
         values["category_id"] = uses.setdefault(values.pop("category"), len(uses))
     missing = {"ops": {"module": ""}, "plans": {"why": _NO_REASON}}.get(name, {}) if version == 1 else {}
-    row: model.Row = TABLES[name].row(**values, **missing)
-    return row
+    row = _PROGRAMS.row if name == _PROGRAMS.name else TABLES[name].row
+    return row(**values, **missing)

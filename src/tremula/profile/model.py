@@ -207,7 +207,7 @@ class Superstep:
 
 @dataclass(frozen=True, slots=True)
 class ProgramNode:
-    """A node of the program tree. Cycles are work, added up over IPUs; what overlaps is in `breakdown`."""
+    """A node of the program tree down to ops, as `Profile.programs` gives it; the frame `programs` has all nodes."""
 
     id: Annotated[int, "number, counted from 0 in the order of the rows"]
     parent_id: Annotated[int, "a row before this one, -1 for the root"]
@@ -285,6 +285,49 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
+class VertexType:
+    """A type of vertex and the memory that it takes."""
+
+    id: Annotated[int, "number, counted from 0 in the order of the rows"]
+    name: Annotated[str, "name of the type, as PopLibs calls it where it has one"]
+    code_bytes: Annotated[int, "code on all tiles of all IPUs of a replica"]
+    state_bytes: Annotated[int, "state of its vertices, on all tiles of all IPUs of a replica"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of a program that is recorded step by step."""
+
+    id: Annotated[int, "number, counted from 0 in the order of the rows"]
+    name: Annotated[str, "the program"]
+    kind: Annotated[str, "upload or step"]
+    start_us: Annotated[float, "microseconds from the start of the first run, on the modelled clock"]
+    end_us: Annotated[float, "when it ends"]
+    cycles: Annotated[int, "cycles of the run, the same on every IPU"]
+    steps: Annotated[int, "rows of the frame `steps`"]
+    note: Annotated[str, "what to know about it; empty: nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChunk:
+    """A part of a column of a frame: where its values are, and what they hash to."""
+
+    frame: Annotated[str, "the frame"]
+    name: Annotated[str, "the column"]
+    kind: Annotated[str, "i8, f8 or str"]
+    chunk: Annotated[int, "number within the column, from 0"]
+    first: Annotated[int, "row of the frame at which it begins"]
+    rows: Annotated[int, "rows that it holds"]
+    low: Annotated[float, "least value; 0 for texts"]
+    high: Annotated[float, "largest value"]
+    stored: Annotated[
+        str, "i or d and 1, 2, 4 or 8: integers or their differences in so many bytes, f8, or json"
+    ]
+    blob: Annotated[int, "row of `blobs`: the values, little-endian, zlib-compressed"]
+    hash: Annotated[str, "SHA-256 of that row"]
+
+
+@dataclass(frozen=True, slots=True)
 class Meta:
     """What the file says about itself; digests of all tables are here."""
 
@@ -294,5 +337,6 @@ class Meta:
 
 Row = (
     Target | Option | Figure | Count | Category | IpuMemory | TileMemory | Contributor | Liveness | ProgramSteps
-    | Lifetime | Op | Plan | Superstep | ProgramNode | Part | Stage | PipelinePhase | Transfer | Advice | Meta
+    | Lifetime | Op | Plan | Superstep | Part | Stage | PipelinePhase | Transfer | Advice | VertexType
+    | Run | ColumnChunk | Meta
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Reads a profile: each table when it is first asked for, checked, as frozen rows.
+"""Reads a profile: each table when it is first asked for, checked, as frozen rows; frames chunk by chunk.
 
 Nothing in the file is trusted: types, ranges, sizes and references are checked, and whatever is wrong is an
 `Error` that names the file. An older schema is migrated in memory; a newer one is refused.
@@ -10,7 +10,7 @@ import functools
 import importlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -18,11 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.profile import model, reasons
+from tremula.profile.application import read_application
 from tremula.profile.database import bad, check_definitions, errors_translated, open_database
+from tremula.profile.frames_of_file import FramesOfFile
 from tremula.profile.migrate import migrated
 from tremula.profile.rows import unpacked
-from tremula.profile.schema import SCHEMA_VERSION, TABLE_OF, TABLES
+from tremula.profile.schema import SCHEMA_VERSION, TABLE_OF, definitions
 from tremula.profile.table_reader import read_meta, read_rows
+from tremula.profile.variables import Variables
 from tremula.step_parts import with_host_parts
 
 Bytes = NDArray[np.int64]
@@ -34,15 +37,15 @@ _DRAWS = ("tremula.view.notebook", "profile_html")
 _REFERENCES = {
     "ops": (("plan_id", "plans"),),
     "supersteps": (("plan_id", "plans"),),
-    "programs": (("op_id", "ops"),),
     "tile_memory": (("category_id", "categories"), ("ipu", "ipus")),
     "contributors": (("category_id", "categories"), ("ipu", "ipus")),
     "liveness": (("ipu", "ipus"),),
     "lifetimes": (("ipu", "ipus"),),
 }
 #: tables whose rows carry their own number
-_NUMBERED = {"ops": "id", "plans": "id", "programs": "id", "categories": "id", "ipus": "ipu"}
-_DEEPEST_TREE = 64
+_NUMBERED = {
+    "ops": "id", "plans": "id", "categories": "id", "ipus": "ipu", "vertex_types": "id", "runs": "id"
+}  # fmt: skip
 
 
 class _RowsOf(Generic[_Row]):
@@ -55,7 +58,7 @@ class _RowsOf(Generic[_Row]):
         return profile.rows(self._row)
 
 
-class Profile:
+class Profile(FramesOfFile):
     """A profile that is open for reading; also a context manager."""
 
     options = _RowsOf(model.Option)  #: settings
@@ -66,27 +69,27 @@ class Profile:
     lifetimes = _RowsOf(model.Lifetime)  #: the largest tensors that come and go
     ops = _RowsOf(model.Op)  #: ops in the order of a step
     plans = _RowsOf(model.Plan)  #: plans of ops
-    programs = _RowsOf(model.ProgramNode)  #: the program tree, parents before their children
     stages = _RowsOf(model.Stage)  #: pipeline stages
     pipeline_phases = _RowsOf(model.PipelinePhase)  #: how the pipeline fills, runs and drains; or none
     transfers = _RowsOf(model.Transfer)  #: collectives, streaming memory, copies, host
     advice = _RowsOf(model.Advice)  #: what to change, best first; none in files of earlier versions
+    vertex_types = _RowsOf(model.VertexType)  #: types of vertices
+    runs = _RowsOf(model.Run)  #: recorded runs; their steps are in the frame `steps`
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
         self._tables: dict[str, tuple[Any, ...]] = {}
-        connection, self.version = open_database(self.path)
-        with errors_translated(self.path):
+        place = Path(path)
+        connection, self.version = open_database(place)
+        with errors_translated(place):
             try:
                 if self.version < SCHEMA_VERSION:
-                    old, connection = connection, migrated(connection, self.path, self.version)
+                    old, connection = connection, migrated(connection, place, self.version)
                     old.close()
-                check_definitions(connection, self.path, {name: table.sql for name, table in TABLES.items()})
-                self.meta: Mapping[str, str] = read_meta(connection, self.path)
+                check_definitions(connection, place, definitions())
+                super().__init__(connection, place, read_meta(connection, place))
             except BaseException:
                 connection.close()
                 raise
-        self._connection = connection
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Profile:
@@ -149,6 +152,67 @@ class Profile:
             raise bad(self.path, "the code of its advice is no list of lines")
         return found
 
+    # -- frames ------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def programs(self) -> tuple[model.ProgramNode, ...]:
+        """The program tree of a step down to its ops, parents before their children."""
+        frame = self.frame("programs")
+        kinds, parents = frame.column("kind"), frame.column("parent")
+        rows = (frame.column(name) for name in ("name", "repeats", "cycles", "op_id"))
+        numbers: dict[int, int] = {}
+        found: list[model.ProgramNode] = []
+        for row, (kind, parent, values) in enumerate(
+            zip(kinds, parents.tolist(), zip(*rows, strict=True), strict=True)
+        ):
+            if kind == "leaf" or not (parent in numbers or (kind == "step" and not found)):
+                continue
+            numbers[row] = len(found)
+            name, repeats, cycles, op = values
+            found.append(
+                model.ProgramNode(
+                    len(found), numbers.get(parent, -1), kind, name, int(repeats), float(cycles), int(op)
+                )
+            )
+        return tuple(found)
+
+    @functools.cached_property
+    def _variables(self) -> Variables:
+        numbers = {category.name: category.id for category in self.categories}
+        return Variables(
+            self.frame("variables"),
+            self.target.tiles_per_ipu,
+            lambda ipu: self.ipus[ipu].peak_step,
+            lambda ipu: {numbers[name]: values for name, values in self.tile_bytes(ipu).items()},
+        )
+
+    def variables_on_tile(self, ipu: int, tile: int) -> tuple[Bytes, Bytes]:
+        """Rows of the frame `variables` that have bytes on a tile at its IPU's fullest moment, and the bytes."""
+        if not (0 <= ipu < len(self.ipus) and 0 <= tile < self.target.tiles_per_ipu):
+            raise IndexError(f"There is no tile {tile} of IPU {ipu}.")
+        with self._guarded():
+            return self._variables.on_tile(ipu, tile)
+
+    def variable_tiles(self, row: int) -> Bytes:
+        """Bytes on each tile of its IPU, of the variable in a row of the frame `variables`."""
+        if not 0 <= row < len(self.frame("variables")):
+            raise IndexError(f"There is no variable {row}.")
+        with self._guarded():
+            return self._variables.of_row(row)
+
+    def alive_at(self, ipu: int, step: int, *, always: bool = False) -> Bytes:
+        """Rows of the frame `variables` on an IPU in a program step: those that come and go, or with `always` all."""
+        with self._guarded():
+            return self._variables.alive(ipu, step, always)
+
+    @functools.cached_property
+    def application(self) -> dict[str, Any]:
+        """What framework.json and app.json beside the file say, by `framework` and `app`; only those that are there.
+
+        Raises Error if one of them is no JSON.
+        """
+        return read_application(self.path.parent)
+
     # -- arrays and reasons ------------------------------------------------------------------------------
 
     def tile_bytes(self, ipu: int) -> dict[str, Bytes]:
@@ -198,7 +262,7 @@ class Profile:
         """All rows of the table whose rows are of class `row`, in the order of the file."""
         table = TABLE_OF[row]
         if table.name not in self._tables:
-            with errors_translated(self.path):
+            with self._guarded():
                 values = read_rows(self._connection, self.path, table, self.meta)
                 make: Callable[..., _Row] = row
                 rows = tuple(make(*each) for each in values)
@@ -211,11 +275,9 @@ class Profile:
         if number and any(getattr(row, number) != index for index, row in enumerate(rows)):
             raise bad(self.path, f"the rows of {name} are not numbered in order")
         for column, other in _REFERENCES.get(name, ()):
-            count = int(self.meta.get(f"rows:{other}", "0"))
+            count = self._count(other)
             if any(getattr(row, column) >= count for row in rows):
                 raise bad(self.path, f"{column} of {name} names a row that is not there")
-        if name == "programs" and not _is_tree(rows):
-            raise bad(self.path, "its program tree is none")
 
     # -- notebooks ---------------------------------------------------------------------------------------
 
@@ -227,18 +289,7 @@ class Profile:
         return f"Profile({os.fspath(self.path)!r})"
 
 
-def _is_tree(rows: tuple[model.ProgramNode, ...]) -> bool:
-    depths: list[int] = []
-    for row in rows:
-        if row.parent_id >= row.id or (row.parent_id < 0) != (row.id == 0):
-            return False
-        depths.append(0 if row.parent_id < 0 else depths[row.parent_id] + 1)
-        if depths[-1] > _DEEPEST_TREE:
-            return False
-    return True
-
-
-def children(rows: tuple[model.ProgramNode, ...]) -> list[list[int]]:
+def children(rows: Sequence[model.ProgramNode]) -> list[list[int]]:
     """For each node of a program tree, the numbers of its children."""
     found: list[list[int]] = [[] for _ in rows]
     for row in rows:

@@ -17,12 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import Error
-from tremula.profile.schema import MAX_ELEMENTS, MAX_INT, Table
+from tremula.profile.schema import MAX_ELEMENTS, MAX_FLOAT, MAX_INT, Table
 
 Values = tuple[Any, ...]
-
-#: largest magnitude of a modelled figure that is believed
-_MAX_FLOAT = 1e30
 
 
 def to_file(table: Table, row: object) -> Values:
@@ -37,7 +34,8 @@ def to_file(table: Table, row: object) -> Values:
     return found
 
 
-def _text(value: Any, limit: int) -> str:
+def stored_text(value: Any, limit: int) -> str:
+    """`value` as text that can be stored, cut to its limit."""
     text = str(value)
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot be stored
@@ -45,7 +43,7 @@ def _text(value: Any, limit: int) -> str:
 
 
 _CONVERTED: dict[type, Callable[[Any, int], Any]] = {
-    str: _text,
+    str: stored_text,
     int: lambda value, _: int(value),
     float: lambda value, _: float(value) + 0.0,  # no negative zero: SQLite does not keep it
     bytes: lambda value, _: bytes(value),
@@ -63,7 +61,7 @@ def fault(table: Table, values: Sequence[Any]) -> str:
             if not -1 <= value <= MAX_INT:
                 return f"{name} is {value}"
         elif kind is float:
-            if not -_MAX_FLOAT <= value <= _MAX_FLOAT:  # nor is it a NaN
+            if not -MAX_FLOAT <= value <= MAX_FLOAT:  # nor is it a NaN
                 return f"{name} is {value}"
         elif len(value) > limit:
             return f"{name} has {len(value):,} characters or bytes; {limit:,} are allowed"

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from tremula.profile import model
+from tremula.profile import frames, model
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 #: "TRMP" as a big-endian number
 APPLICATION_ID = 0x54524D50
 #: oldest version that a reader migrates
@@ -27,8 +27,14 @@ MAX_JSON = 65_536
 #: bytes of a compressed array, and elements of an unpacked one
 MAX_BLOB = 64 << 20
 MAX_ELEMENTS = 4 << 20
+#: rows of a chunk of a frame; characters after which a writer begins another; bytes of its unpacked texts
+CHUNK_ROWS = 16_384
+CHUNK_CHARACTERS = 4 << 20
+MAX_CHUNK_TEXT = 48 << 20
 #: JavaScript's exact integers end here, and no count of ours comes near
 MAX_INT = 2**53
+#: largest magnitude of a modelled figure that is believed
+MAX_FLOAT = 1e30
 MAX_FILE_BYTES = 1 << 30
 #: rows that are hashed together; part of the format
 BATCH_ROWS = 1_000
@@ -109,23 +115,34 @@ TABLES: Mapping[str, Table] = {
         Table("ops", model.Op, 100_000),
         Table("plans", model.Plan, 50_000),
         Table("supersteps", model.Superstep, 500_000),
-        Table("programs", model.ProgramNode, 210_000),
         Table("breakdown", model.Part, 100),
         Table("stages", model.Stage, 10_000),
         Table("pipeline_phases", model.PipelinePhase, 30_000),
         Table("transfers", model.Transfer, 1_000),
         Table("advice", model.Advice, 100),
+        Table("vertex_types", model.VertexType, 20_000),
+        Table("runs", model.Run, 1_000),
     )
 }
+
+#: the directory of the frames' columns: where the values of each chunk are
+COLUMNS = Table("columns", model.ColumnChunk, 200_000)
+#: the compressed values, one row for each row of the directory
+BLOBS_SQL = "CREATE TABLE blobs (data BLOB NOT NULL)"
 
 #: the table of each row class
 TABLE_OF: Mapping[type[Any], Table] = {table.row: table for table in TABLES.values()}
 
 
+def definitions() -> dict[str, str]:
+    """The statement that makes each table of a file of the current version."""
+    return {table.name: table.sql for table in (*TABLES.values(), COLUMNS)} | {"blobs": BLOBS_SQL}
+
+
 def reference() -> str:
-    """The tables as Markdown; docs/profile.md holds this text."""
+    """The tables and frames as Markdown; docs/profile.md holds this text."""
     lines: list[str] = []
-    for table in TABLES.values():
+    for table in (*TABLES.values(), COLUMNS):
         lines += [
             f"### `{table.name}`",
             "",
@@ -136,4 +153,4 @@ def reference() -> str:
             *(f"| `{c.name}` | {_SQL[c.type]} | {c.meaning} |" for c in table.columns),
             "",
         ]
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n" + frames.reference()

@@ -37,7 +37,7 @@ def read_rows(
     connection: sqlite3.Connection, path: Path, table: Table, meta: Mapping[str, str]
 ) -> list[Values]:
     """All rows of `table`, in the order in which they were written."""
-    count = _count(path, table, meta)
+    count = count_of(path, table.name, table.most_rows, meta)
     names = ", ".join(table.names)
     digest = Digest()
     rows: list[Values] = []
@@ -55,8 +55,9 @@ def read_rows(
     return rows
 
 
-def _count(path: Path, table: Table, meta: Mapping[str, str]) -> int:
-    text: Any = meta.get(f"rows:{table.name}", "")
-    if not (text.isascii() and text.isdigit() and len(text) <= 9) or int(text) > table.most_rows:
-        raise bad(path, f"its number of rows of {table.name} is {text[:20]!r}")
+def count_of(path: Path, name: str, most: int, meta: Mapping[str, str]) -> int:
+    """Number of rows of a table, or of a frame (`frame:` and its name), as `meta` has it."""
+    text: Any = meta.get(f"rows:{name}", "")
+    if not (text.isascii() and text.isdigit() and len(text) <= 9) or int(text) > most:
+        raise bad(path, f"its number of rows of {name} is {text[:20]!r}")
     return int(text)

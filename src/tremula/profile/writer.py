@@ -21,25 +21,44 @@ from tremula import __version__
 from tremula.atomic_files import PendingFile, cannot_write
 from tremula.errors import Error
 from tremula.private_files import Untrusted, make_directory
+from tremula.profile.frame_writer import FrameSink
+from tremula.profile.frames import FRAMES
 from tremula.profile.model import Row
 from tremula.profile.rows import Digest, Values, digest_of, to_file
-from tremula.profile.schema import APPLICATION_ID, BATCH_ROWS, META, SCHEMA_VERSION, TABLE_OF, TABLES, Table
+from tremula.profile.schema import (
+    APPLICATION_ID,
+    BATCH_ROWS,
+    COLUMNS,
+    META,
+    SCHEMA_VERSION,
+    TABLE_OF,
+    TABLES,
+    Table,
+    definitions,
+)
 
 
 class RowSink:
-    """Rows into an empty database of the current schema, with counts and digests."""
+    """Rows and frames into an empty database of the current schema, with counts, digests and hashes."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
         connection.execute("BEGIN")
-        for table in TABLES.values():
-            connection.execute(table.sql)
+        for sql in definitions().values():
+            connection.execute(sql)
         self._waiting: dict[str, list[Values]] = {name: [] for name in TABLES if name != META.name}
         self._digests = {name: Digest() for name in self._waiting}
         self._counts = dict.fromkeys(self._waiting, 0)
         self._left_out = dict.fromkeys(self._waiting, 0)
+        self._frames: dict[str, FrameSink] = {}
+
+    def frame(self, name: str) -> FrameSink:
+        """Where the rows of a frame go."""
+        if name not in self._frames:
+            self._frames[name] = FrameSink(self._connection, FRAMES[name])
+        return self._frames[name]
 
     def add(self, row: Row) -> None:
         """One row; beyond what its table may hold it is counted and left out."""
@@ -64,10 +83,27 @@ class RowSink:
             rows[f"digest:{name}"] = digest.text()
             if self._left_out[name]:
                 rows[f"left_out:{name}"] = str(self._left_out[name])
+        rows |= self._finish_frames()
         listed = sorted(rows.items())
         listed.append(("digest", digest_of([(key, value) for key, value in listed])))
         self._insert(META, listed)
         self._connection.execute("COMMIT")
+
+    def _finish_frames(self) -> dict[str, str]:
+        """Write the directory of the frames; what `meta` says about them."""
+        said = {}
+        for name in FRAMES:
+            sink = self.frame(name)
+            sink.flush()
+            said[f"rows:frame:{name}"] = str(sink.rows)
+            if sink.left_out:
+                said[f"left_out:frame:{name}"] = str(sink.left_out)
+        directory = [to_file(COLUMNS, chunk) for name in FRAMES for chunk in self.frame(name).chunks]
+        digest = Digest()
+        for start in range(0, len(directory), BATCH_ROWS):
+            digest.add(directory[start : start + BATCH_ROWS])
+        self._insert(COLUMNS, directory)
+        return said | {f"rows:{COLUMNS.name}": str(len(directory)), f"digest:{COLUMNS.name}": digest.text()}
 
     def _flush(self, table: Table) -> None:
         waiting = self._waiting[table.name]
@@ -111,6 +147,10 @@ class ProfileWriter:
         except sqlite3.Error as error:
             raise _cannot_write(self.path, self._pending.explained(error)) from error
 
+    def frame(self, name: str) -> FrameSink:
+        """Where the rows of a frame go: `writer.frame("steps").add({"run": 0, "start": starts, ...})`."""
+        return self._sink.frame(name)
+
     def extend(self, rows: Iterable[Row]) -> None:
         """Write several."""
         for row in rows:
@@ -120,7 +160,10 @@ class ProfileWriter:
         self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error_type is not None:
+            explained = self._pending.explained(error) if isinstance(error, sqlite3.Error) else None
             self._discard()
+            if explained is not None:
+                raise _cannot_write(self.path, explained) from error
             return
         try:
             self._publish()

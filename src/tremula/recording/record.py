@@ -13,6 +13,8 @@ from pathlib import Path
 
 from tremula.estimate.estimate import Estimate
 from tremula.profile import model
+from tremula.profile.contexts import contexts_of
+from tremula.profile.migrate_frames import add_programs
 from tremula.profile.writer import ProfileWriter
 from tremula.recording.memory import memory_rows
 from tremula.recording.operations import operations
@@ -54,7 +56,10 @@ def write_profile(
         writer.extend(found.plans(tiles))
         if graph:
             writer.extend(memory_rows(estimate, found.rows))
-            writer.extend(program_tree(estimate, found.ops, found.rows, transfers(estimate)))
+            contexts = contexts_of(found.ops, "")
+            writer.frame("contexts").add(contexts.columns)
+            tree = program_tree(estimate, found.ops, found.rows, transfers(estimate))
+            add_programs(writer, tree, contexts.of_op)
         if execution:
             writer.extend(time_rows(estimate))
     return writer.path

@@ -1,0 +1,247 @@
+"""The frames of a profile: tables kept column by column, with the meaning beside each column.
+
+A frame is for what has many rows. The number of a row is its id, and -1 means "none". Integers are counts, cycles
+or bytes; all figures are modelled by the writer of the file.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["i8", "f8", "str"]
+
+#: items of the level below that one entry of a pyramid covers
+PYRAMID_FANOUT = 16
+#: nodes of a tree from the root down to the deepest one
+DEEPEST_TREE = 64
+
+_TYPES = {"i8": "INTEGER", "f8": "REAL", "str": "TEXT"}
+
+
+@dataclass(frozen=True)
+class FrameColumn:
+    """A column: its name, what it holds and means, and the frame or table whose rows it names."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    refers: str = ""
+    #: the column names a row of the same frame that comes before this one: a tree
+    parent: bool = False
+
+
+@dataclass(frozen=True)
+class FrameDefinition:
+    """A frame: what a row is, how many there may be, and the columns."""
+
+    name: str
+    summary: str
+    most_rows: int
+    columns: tuple[FrameColumn, ...]
+
+    @functools.cached_property
+    def by_name(self) -> Mapping[str, FrameColumn]:
+        """The columns by name."""
+        return {column.name: column for column in self.columns}
+
+
+def _ints(**meanings: str) -> tuple[FrameColumn, ...]:
+    return tuple(FrameColumn(name, "i8", meaning) for name, meaning in meanings.items())
+
+
+def _floats(**meanings: str) -> tuple[FrameColumn, ...]:
+    return tuple(FrameColumn(name, "f8", meaning) for name, meaning in meanings.items())
+
+
+def _texts(**meanings: str) -> tuple[FrameColumn, ...]:
+    return tuple(FrameColumn(name, "str", meaning) for name, meaning in meanings.items())
+
+
+_OP = FrameColumn("op_id", "i8", "row of `ops`, -1: none", refers="ops")
+_COMPUTE_SET = FrameColumn("compute_set", "i8", "row of `compute_sets`, -1: none", refers="compute_sets")
+_PLAN = FrameColumn("plan_id", "i8", "row of `plans`, -1: none", refers="plans")
+_IPU = FrameColumn("ipu", "i8", "number within the replica", refers="ipus")
+_RUN = FrameColumn("run", "i8", "row of `runs`", refers="runs")
+
+_DEFINITIONS = (
+    FrameDefinition(
+        "programs",
+        "A node of the program tree: row 0 is the root, its first child uploads the weights and its second is a step. "
+        "Cycles are work, added up over IPUs; what overlaps is in `breakdown`.",
+        2_000_000,
+        (
+            FrameColumn("parent", "i8", "a row before this one, -1 for the root", parent=True),
+            *_ints(type="number of a ProgramType"),
+            *_texts(
+                kind="switch, upload, step, repeat, stage, update, op, leaf, collective, streaming, copy, call or host",
+                name="what it is",
+            ),
+            *_ints(repeats="times it runs in one run of its parent"),
+            *_floats(cycles="of all repeats, in one run of its parent"),
+            _OP,
+            _COMPUTE_SET,
+            FrameColumn("context", "i8", "row of `contexts`, -1: none", refers="contexts"),
+            *_ints(code_bytes="control or exchange code of the node itself, on all tiles"),
+        ),
+    ),
+    FrameDefinition(
+        "compute_sets",
+        "A compute set: vertices that run together on the tiles of an IPU.",
+        1_000_000,
+        (
+            *_texts(name="modules, op and superstep, joined by slashes"),
+            _OP,
+            _PLAN,
+            *_ints(superstep="number within the plan", vertices="vertices of all tiles"),
+            *_floats(cycles="compute of the slowest tile in one run"),
+        ),
+    ),
+    FrameDefinition(
+        "steps",
+        "An execution step of a recorded run, sorted by run, IPU and start. The steps of one IPU in a run follow each "
+        "other without a hole, waiting is a step of type Sync, so their cycles sum to those of the run.",
+        1_000_000,
+        (
+            _RUN,
+            _IPU,
+            *_ints(type="number of a ProgramType"),
+            FrameColumn("program", "i8", "row of `programs`, -1: none", refers="programs"),
+            _OP,
+            _COMPUTE_SET,
+            *_ints(start="cycle of the run at which it begins", cycles="how long it takes"),
+            *_floats(
+                mean_tile_cycles="compute of the mean tile of those that work; 0 where nothing is computed"
+            ),
+            *_ints(
+                active_tiles="tiles that take part",
+                bytes_in="bytes that come to the IPU from the host or another IPU",
+                bytes_out="bytes that leave it",
+                micro_batch="micro-batch within the run, -1: none",
+                stage="pipeline stage, -1: none",
+            ),
+        ),
+    ),
+    FrameDefinition(
+        "lanes",
+        "The steps of one IPU in one run.",
+        65_536,
+        (
+            _RUN,
+            _IPU,
+            FrameColumn("first_step", "i8", "row of `steps`", refers="steps"),
+            *_ints(steps="how many follow", cycles="of all of them"),
+        ),
+    ),
+    FrameDefinition(
+        "pyramid",
+        f"A coarser view of `steps`: {PYRAMID_FANOUT} consecutive items of the level below, lane by lane, level 1 "
+        "upwards.",
+        1_000_000,
+        (
+            FrameColumn("lane", "i8", "row of `lanes`", refers="lanes"),
+            *_ints(level="1: of steps, 2: of entries of level 1, and so on"),
+            FrameColumn("first_step", "i8", "first row of `steps` that is covered", refers="steps"),
+            *_ints(
+                steps="how many are covered",
+                start="cycle at which the first begins",
+                end="cycle at which the last ends",
+                compute="cycles of steps that compute",
+                exchange="cycles of exchanges, between tiles and between IPUs",
+                sync="cycles of waiting",
+                stream="cycles of copies from and to the host",
+            ),
+            *_floats(
+                low_balance="least mean over slowest tile of the steps that compute; 1 if none does",
+                high_balance="largest",
+            ),
+            *_ints(most_cycles="of the longest step"),
+        ),
+    ),
+    FrameDefinition(
+        "liveness_pyramid",
+        f"A coarser view of `liveness`: {PYRAMID_FANOUT} program steps or entries of the level below, IPU by IPU, "
+        "level 1 upwards.",
+        1_000_000,
+        (
+            _IPU,
+            *_ints(
+                level="1: of program steps, 2: of entries of level 1, and so on",
+                first="first program step that is covered",
+                count="how many are covered",
+                low="least bytes of tensors and temporaries",
+                high="most bytes",
+                high_at="program step with most",
+            ),
+        ),
+    ),
+    FrameDefinition(
+        "variables",
+        "A variable on one IPU. What no row has of a use of memory is in one row `(others)`.",
+        500_000,
+        (
+            *_texts(name="the tensor, or what it is", module="dotted path of the user's module"),
+            FrameColumn("category", "i8", "row of `categories`", refers="categories"),
+            _IPU,
+            *_ints(
+                bytes="on all tiles of the IPU",
+                always_live="1: there for the whole run",
+                first_step="first program step in which it is alive; -1: always",
+                last_step="last one",
+            ),
+            FrameColumn("op_id", "i8", "row of `ops` that makes it, -1: none", refers="ops"),
+            *_ints(
+                first_tile="first tile that has a part",
+                tiles="tiles that have one, the first and those after it",
+                tile_bytes="on each of them but the last, which has the rest; -1: on every tile what the other "
+                "variables of the use leave of `tile_memory`",
+            ),
+        ),
+    ),
+    FrameDefinition(
+        "vertices",
+        "Vertices of one type in a superstep of a plan.",
+        2_000_000,
+        (
+            _PLAN,
+            *_ints(superstep="number within the plan"),
+            FrameColumn("vertex_type", "i8", "row of `vertex_types`", refers="vertex_types"),
+            *_ints(count="vertices of all tiles", tiles="tiles that have some"),
+        ),
+    ),
+    FrameDefinition(
+        "contexts",
+        "A debug context: a module of the user's program, or an op within it.",
+        300_000,
+        (
+            FrameColumn("parent", "i8", "a row before this one, -1 for a root", parent=True),
+            *_texts(
+                name="its own name", layer="poptorch, tensorflow, poplibs ...", file="the user's line: file"
+            ),
+            *_ints(line="line, -1 if unknown"),
+            *_texts(function="function"),
+            _OP,
+        ),
+    ),
+)
+
+FRAMES: Mapping[str, FrameDefinition] = {each.name: each for each in _DEFINITIONS}
+
+
+def reference() -> str:
+    """The frames as Markdown; docs/profile.md holds this text."""
+    lines: list[str] = []
+    for frame in _DEFINITIONS:
+        lines += [
+            f"### frame `{frame.name}`",
+            "",
+            f"{frame.summary} At most {frame.most_rows:,} rows.",
+            "",
+            "| column | type | meaning |",
+            "|---|---|---|",
+            *(f"| `{c.name}` | {_TYPES[c.kind]} | {c.meaning} |" for c in frame.columns),
+            "",
+        ]
+    return "\n".join(lines)
