@@ -1,7 +1,7 @@
 // Summary: whether it fits, how fast it is, what binds, what to do; then what it was modelled with.
 import { pick } from './colours';
 import type { Child } from './elements';
-import { card, el, legend, note } from './elements';
+import { card, el, note } from './elements';
 import { bytes, compact, delta, percent, plural, quantity, time, whole, words } from './format';
 import { deltaCell } from './pairs';
 import { shareBar } from './sharebar';
@@ -43,37 +43,39 @@ function tiles(a: Summary, b: Summary | null): HTMLElement {
   const [fits, verdict, probability] = a.fits, tile = figure(a, 'max_tile_bytes');
   const room = Number(a.target.tile_memory_bytes);
   if (tile) {
-    const sure = probability === null ? 'probability not known' : `${percent(probability, 1)} probable`;
+    const sure = probability === null ? 'Probability not known' : `It fits with a probability of ${percent(probability, 1)}`;
     const other = b ? `after: ${FITS[b.fits[1]] ?? 'not known'}${b.fits[2] === null ? '' : `, ${percent(b.fits[2] as number, 1)}`}` : '';
     const share = el('div', { class: 'meter', role: 'img', 'aria-label': `fullest tile ${percent(tile[0], room)} of its memory` }, el('div', { class: fits ? 'good' : 'bad' }));
     (share.firstChild as HTMLElement).style.width = `${Math.min(100, (100 * tile[0]) / room)}%`;
-    found.append(big('Does it fit?', `${FITS[verdict] ?? 'Not known'} (${sure})`,
-      other || `the fullest tile needs ${percent(tile[0], room)} of its ${bytes(room)}`, fits ? 'good' : 'bad', share));
+    found.append(big('Does it fit?', FITS[verdict] ?? 'Not known',
+      other || `${sure}: the fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of what it has (${likely(tile, bytes)})`, fits ? 'good' : 'bad', share));
   }
   for (const each of BIG) {
     const entry = figure(a, each.name), after = b ? figure(b, each.name) : null;
-    if (!entry) continue;
-    const below = each.name === 'max_tile_bytes' ? `${percent(entry[0], room)} of ${bytes(room)}; ${likely(entry, each.format)}`
-      : each.name === 'tile_balance' ? 'mean tile over slowest, in compute' : likely(entry, each.format);
+    if (!entry || (each.name === 'max_tile_bytes' && !b)) continue;
+    const below = each.name === 'tile_balance' ? 'mean tile over slowest, in compute' : likely(entry, each.format);
     if (!after) found.append(big(each.label, each.format(entry[0]), below));
     else {
       const better = after[0] === entry[0] ? '' : (after[0] < entry[0]) === each.less ? 'good' : 'bad';
       found.append(big(each.label, delta(entry[0], after[0], each.format), `${each.format(entry[0])} → ${each.format(after[0])}`, better));
     }
   }
+  const most = binding(a), later = b ? binding(b) : null;
+  if (most) found.append(big('What binds', most[0], later ? `${most[1]} of a step → ${later[0]}, ${later[1]}` : `${most[1]} of a step goes there`));
   return found;
 }
 
-function binding(summary: Summary): string {
+// the part of a step that takes most, and its share
+function binding(summary: Summary): [string, string] | null {
   const all = summary.breakdown.reduce((sum, part) => sum + part[2], 0);
   const most = [...summary.breakdown].sort((x, y) => y[2] - x[2])[0];
-  return most && all ? `Most of a step goes to ${most[1]}: ${percent(most[2], all)}.` : '';
+  return most && all ? [most[1], percent(most[2], all)] : null;
 }
 
 function advice(summary: Summary, title: string): HTMLElement {
   const list = summary.advice.slice(0, 3).map(([name, effect, cause, cost, code]) => el('li', {}, el('b', { text: name }), el('p', { text: effect }),
     cause ? note(`From ${cause}.`) : null, cost ? note(`Cost: ${cost}`) : null, code.length ? el('pre', { text: code.join('\n') }) : null));
-  return card(title, ...summary.verdict.map((text) => el('p', { text })), el('p', { text: binding(summary) }),
+  return card(title, ...summary.verdict.map((text) => el('p', { text })),
     list.length ? el('ol', { class: 'advice' }, ...list) : note('This profile holds no advice. `tremula estimate run PROGRAM` gives some.'));
 }
 
@@ -170,6 +172,6 @@ export const summaryView: View = {
     host.append(el('div', { class: 'columns' }, target(a, b), counts(a, b)), el('div', { class: 'columns' }, figures(a, b), options(a, b)));
     if (apps(a).length) host.append(card('Framework and application', ...apps(a)));
     if (a.files?.length) host.append(card('Files of the report', plainTable('files', [['file'], ['size', true]], a.files.map(([name, size]) => [name, bytes(size)]))));
-    host.append(card('About this report', ...about.map((text) => el('p', { text }))), legend([]));
+    host.append(card('About this report', ...about.map((text) => el('p', { text }))));
   },
 };

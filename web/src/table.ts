@@ -55,8 +55,11 @@ export class DataTable<R> {
     this.space = el('div', { class: 'space', role: 'presentation' }, this.body);
     this.scroll = el('div', { class: 'grid', tabindex: '0', role: 'table', 'aria-label': options.name },
       el('div', { class: 'grid-head', role: 'row' }, ...this.heads), this.space);
-    const tracks = columns.map((column) => column.width ?? (column.number ? 'minmax(5.5rem, max-content)' : 'minmax(7rem, 1fr)'));
-    this.scroll.style.setProperty('--tracks', tracks.map((track) => track.replace('max-content', '9rem')).join(' '));
+    const tracks = columns.map((column) => column.width ?? (column.number ? '6.5rem' : 'minmax(7rem, 1fr)'));
+    this.scroll.style.setProperty('--tracks', tracks.join(' '));
+    // narrower than this, the table scrolls sideways: rows are grids of their own, so all need the same width
+    const least = tracks.reduce((sum, track) => sum + Number(/([\d.]+)rem/.exec(track)?.[1] ?? 6) + 0.7, 0.6);
+    this.scroll.style.setProperty('--least', `${least.toFixed(1)}rem`);
     this.scroll.style.maxHeight = `${options.height ?? 520}px`;
     this.scroll.addEventListener('scroll', () => this.draw());
     this.scroll.addEventListener('keydown', (event) => this.key(event));
