@@ -40,7 +40,9 @@ def _estimate(layered: Callable[..., Any], **choices: Any) -> Estimate:
         ipus_per_replica=stages,
         recompute="all" if training and choices.get("recompute") else "none",
         optimizer_state=Location(
-            on_chip=not choices.get("streaming", False), sharded=choices.get("sharded", False), smallest_elements=1
+            on_chip=not choices.get("streaming", False),
+            sharded=choices.get("sharded", False),
+            smallest_elements=1,
         ),
         io_tiles=io_tiles,
         overlap_io=bool(io_tiles),
@@ -90,7 +92,9 @@ def _lanes_add_up(profile: Profile) -> None:
     assert len(lanes) == ipus * len(profile.runs)
     assert [run.kind for run in profile.runs] == ["upload", "step", "step"]
     next_step = 0
-    for run, ipu, first, count, cycles in zip(*(lanes.column(n).tolist() for n in lanes.columns), strict=True):
+    for run, ipu, first, count, cycles in zip(
+        *(lanes.column(n).tolist() for n in lanes.columns), strict=True
+    ):
         assert first == next_step
         mine = slice(first, first + count)
         assert set(column["run"][mine]) == {run}
@@ -242,4 +246,6 @@ def test_large_programs_keep_the_largest_variables(
         for row in profile.ipus:
             tiles = profile.tile_bytes(row.ipu)
             for tile in (0, 5, 1_471):
-                assert int(profile.variables_on_tile(row.ipu, tile)[1].sum()) == sum(int(v[tile]) for v in tiles.values())
+                assert int(profile.variables_on_tile(row.ipu, tile)[1].sum()) == sum(
+                    int(v[tile]) for v in tiles.values()
+                )

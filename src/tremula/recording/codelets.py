@@ -59,7 +59,9 @@ class Codelets:
         columns = zip(*rows, strict=True) if rows else [()] * 5
         return {
             name: list(values)
-            for name, values in zip(("plan_id", "superstep", "vertex_type", "count", "tiles"), columns, strict=True)
+            for name, values in zip(
+                ("plan_id", "superstep", "vertex_type", "count", "tiles"), columns, strict=True
+            )
         }
 
     def _plans_of_ipus(self) -> dict[int, set[int]]:

@@ -23,9 +23,7 @@ from tremula.profile.rows import packed
 LIFETIMES_PER_IPU = 2_000
 
 
-def memory_rows(
-    estimate: Estimate, op_rows: Sequence[int], used: NDArray[np.int64]
-) -> Iterator[model.Row]:
+def memory_rows(estimate: Estimate, op_rows: Sequence[int], used: NDArray[np.int64]) -> Iterator[model.Row]:
     """Rows about memory; `op_rows` gives the row of each op of the flat program, `used` is `tiles_used`."""
     numbers = {category: number for number, category in enumerate(Category)}
     for category, number in numbers.items():
@@ -55,9 +53,7 @@ def memory_rows(
     yield from _lifetimes(estimate)
 
 
-def _steps(
-    estimate: Estimate, op_rows: Sequence[int], used: NDArray[np.int64]
-) -> Iterator[model.Row]:
+def _steps(estimate: Estimate, op_rows: Sequence[int], used: NDArray[np.int64]) -> Iterator[model.Row]:
     alive = estimate.memory.liveness
     count = len(alive.events)
     ops = np.fromiter((op_rows[event.op] for event in alive.events), dtype=np.int64, count=count)

@@ -29,7 +29,9 @@ class Operations:
     costs: list[Cost] = field(default_factory=list)  #: distinct ones; the first of them are the plans
     works: list[tuple[Work, ...]] = field(default_factory=list)  #: what an op of each cost does
     rows: list[int] = field(default_factory=list)  #: row of each op of the flat program; -1: it does no work
-    cost_of: list[int] = field(default_factory=list)  #: number of the cost of each op of the flat program, or -1
+    cost_of: list[int] = field(
+        default_factory=list
+    )  #: number of the cost of each op of the flat program, or -1
     merged: bool = False
 
     def plans(self, tiles: int) -> Iterator[Plan | Superstep]:

@@ -38,7 +38,6 @@ def order(estimate: Estimate, op_rows: Sequence[int]) -> Order:
     program = estimate.program
     last = program.forward_stages - 1
     stages: dict[int, list[tuple[int, bool]]] = defaultdict(list)
-    update: list[tuple[int, bool]] = []
     home: dict[int, int] = {}
     for number in program.of_phase(Phase.BACKWARD):
         op = program.ops[number]
@@ -49,8 +48,7 @@ def order(estimate: Estimate, op_rows: Sequence[int]) -> Order:
         stages[2 * last - program.ops[number].stage].append((number, True))
     for number in program.of_phase(Phase.ACCUMULATE):
         stages[home.get(program.ops[number].ipu, 2 * last)].append((number, False))
-    for number in program.of_phase(Phase.UPDATE):
-        update.append((number, False))
+    update = [(number, False) for number in program.of_phase(Phase.UPDATE)]
     events = estimate.memory.liveness.events
     position = {(event.op, event.again): at for at, event in enumerate(events)}
 
@@ -58,7 +56,8 @@ def order(estimate: Estimate, op_rows: Sequence[int]) -> Order:
         working = [each for each in listed if op_rows[each[0]] >= 0]
         working.sort(key=lambda each: position.get(each, len(events)))
         return Sequenced(
-            np.array([each[0] for each in working], dtype=np.int64), np.array([each[1] for each in working], dtype=bool)
+            np.array([each[0] for each in working], dtype=np.int64),
+            np.array([each[1] for each in working], dtype=bool),
         )
 
     return Order({stage: sequenced(listed) for stage, listed in sorted(stages.items())}, sequenced(update))

@@ -63,7 +63,9 @@ def program_tree(
 
 
 class _Builder:
-    def __init__(self, estimate: Estimate, found: Operations, shaped: Shapes, contexts: Sequence[int]) -> None:
+    def __init__(
+        self, estimate: Estimate, found: Operations, shaped: Shapes, contexts: Sequence[int]
+    ) -> None:
         self._estimate = estimate
         self._found = found
         self._shaped = shaped
@@ -106,7 +108,9 @@ class _Builder:
         sent, fetched = self._host_parts(transfers)
         self._host(step, "inputs", sent)
         name = f"micro-batches x {turns}"
-        result.loop = tree.add(step, ProgramType.Repeat, "repeat", name, turns * sum(work.values()), repeats=turns)
+        result.loop = tree.add(
+            step, ProgramType.Repeat, "repeat", name, turns * sum(work.values()), repeats=turns
+        )
         for stage in estimate.time.stages:
             name = f"stage {stage.number} on IPU {stage.ipu}: {', '.join(stage.phases)}"
             node = tree.add(result.loop, ProgramType.Sequence, "stage", name, work.get(stage.number, 0.0))
@@ -192,8 +196,8 @@ class _Builder:
 
     def _transfer(self, parent: int, each: Transfer) -> None:
         tree = self._result.tree
-        type = ProgramType.Sync if each.kind == "call" else ProgramType.Sequence
-        node = tree.add(parent, type, each.kind, each.name, each.cycles)
+        kind = ProgramType.Sync if each.kind == "call" else ProgramType.Sequence
+        node = tree.add(parent, kind, each.kind, each.name, each.cycles)
         if each.kind in _GLOBAL:
             name = f"{each.name}/{_GLOBAL[each.kind]}"
             leaf = tree.add(node, ProgramType.GlobalExchange, "leaf", name, each.cycles)

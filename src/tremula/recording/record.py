@@ -106,7 +106,9 @@ def _write_vertices(writer: ProfileWriter, estimate: Estimate, found: Operations
     writer.frame("vertices").add(codelets.vertices())
 
 
-def _write_programs(writer: ProfileWriter, found: Operations, shaped: Shapes, tree: Programs, graph: bool) -> None:
+def _write_programs(
+    writer: ProfileWriter, found: Operations, shaped: Shapes, tree: Programs, graph: bool
+) -> None:
     """The tree and the compute sets; without `graph` only what execution steps name."""
     if not tree.leaves:
         writer.meta["programs"] = "too many for a leaf of each superstep: the tree ends at ops"
@@ -114,7 +116,10 @@ def _write_programs(writer: ProfileWriter, found: Operations, shaped: Shapes, tr
     rows = [op for op in found.ops if tree.first_set[op.id] >= 0]
     plans = np.array([op.plan_id for op in rows], dtype=np.int64)
     sets, owner = shaped.sets(plans)
-    names = [f"{rows[at].name}/{shaped.sets_name[each]}" for each, at in zip(sets.tolist(), owner.tolist(), strict=True)]
+    names = [
+        f"{rows[at].name}/{shaped.sets_name[each]}"
+        for each, at in zip(sets.tolist(), owner.tolist(), strict=True)
+    ]
     ids = np.array([op.id for op in rows], dtype=np.int64)
     writer.frame("compute_sets").add(
         {

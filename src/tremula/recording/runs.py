@@ -128,7 +128,9 @@ class RunLayout:
             )  # fmt: skip
         if update.streaming.total:
             moved = update.streamed_bytes
-            self._everywhere(stream(update.streaming.total, self._node("streaming"), self._tiles, moved, moved))
+            self._everywhere(
+                stream(update.streaming.total, self._node("streaming"), self._tiles, moved, moved)
+            )
 
     def _update_segments(self, listed: Sequenced, segments: OpSegments) -> dict[int, Segment]:
         """The ops of the update on each IPU; in the time of a replica's share if its state is shared out."""
@@ -138,8 +140,9 @@ class RunLayout:
             int(ipu): segments.of(Sequenced(listed.ops[ipus == ipu], listed.again[ipus == ipu]), -1)
             for ipu in np.unique(ipus)
         }
-        longest, room = max((each.total for each in found.values()), default=0.0), (
-            self._estimate.time.update.arithmetic.total
+        longest, room = (
+            max((each.total for each in found.values()), default=0.0),
+            (self._estimate.time.update.arithmetic.total),
         )
         if longest > room * (1 + _TOLERANCE) + 1:
             self._note(_SCALED)
@@ -203,7 +206,9 @@ class RunLayout:
 
     def _add_sums(self, sums: _Sums, end: float, program: int) -> None:
         for ipu, lane in self.lanes.items():
-            counted = {kind: each for kind, each in sums[ipu].items() if kind != ProgramType.Sync and each[0] > 0}
+            counted = {
+                kind: each for kind, each in sums[ipu].items() if kind != ProgramType.Sync and each[0] > 0
+            }
             total = sum(cycles for cycles, _ in counted.values())
             factor = min(1.0, (end - lane.now) / total) if total else 1.0
             for kind, (cycles, mean) in sorted(counted.items()):

@@ -46,7 +46,10 @@ class Segment:
         """Cycles, and those of the mean tile, by type."""
         types = self.integers[0]
         return {
-            int(each): (float(self.cycles[types == each].sum()), float(self.mean_tile_cycles[types == each].sum()))
+            int(each): (
+                float(self.cycles[types == each].sum()),
+                float(self.mean_tile_cycles[types == each].sum()),
+            )
             for each in np.unique(types)
         }
 
@@ -63,7 +66,9 @@ def one(
     stage: int = -1,
 ) -> Segment:
     """A single step."""
-    integers = np.array([[type], [program], [-1], [-1], [tiles], [bytes_in], [bytes_out], [stage]], dtype=np.int64)
+    integers = np.array(
+        [[type], [program], [-1], [-1], [tiles], [bytes_in], [bytes_out], [stage]], dtype=np.int64
+    )
     return Segment(integers, np.array([cycles]), np.array([mean]))
 
 
@@ -151,5 +156,9 @@ class Lane:
         means = np.concatenate([each.mean_tile_cycles for each in self._segments])
         lengths = [len(each) for each in self._segments]
         return LaneColumns(
-            integers, start, ends - start, np.round(means, 3), np.repeat(np.array(self._micro_batches), lengths)
+            integers,
+            start,
+            ends - start,
+            np.round(means, 3),
+            np.repeat(np.array(self._micro_batches), lengths),
         )

@@ -89,7 +89,9 @@ def shapes(found: Operations, workers: int) -> Shapes:
             if step.compute_cycles > 0:
                 cycles = times * step.compute_cycles
                 own = len(sets) - sets_first[-1]
-                leaves.append((ProgramType.OnTileExecute, number, times, cycles, cycles * step.balance, tiles, own))
+                leaves.append(
+                    (ProgramType.OnTileExecute, number, times, cycles, cycles * step.balance, tiles, own)
+                )
                 suffix.append(f"/{made.name}")
                 sets.append((number, made.count, cycles))
                 names.append(made.name)

@@ -42,7 +42,13 @@ class StepRecorder:
         self._write("weights to the device", "upload", uploaded.cycles, lanes, "modelled, not measured")
 
     def steps(
-        self, found: Operations, shaped: Shapes, ordered: Order, programs: Programs, runs: int, most_steps: int
+        self,
+        found: Operations,
+        shaped: Shapes,
+        ordered: Order,
+        programs: Programs,
+        runs: int,
+        most_steps: int,
     ) -> None:
         """`runs` runs of the main program; they are all alike."""
         if runs < 1:

@@ -59,7 +59,9 @@ class Turns:
             return count, self._micro_batches(first_micro_batch, count)
         if estimate.deployment.pipeline_schedule == "sequential":
             return pipeline.micro_batches, self._sequential(first_micro_batch, pipeline)
-        return pipeline.micro_batches + len(estimate.time.stages) - 1, self._pipelined(first_micro_batch, pipeline)
+        return pipeline.micro_batches + len(estimate.time.stages) - 1, self._pipelined(
+            first_micro_batch, pipeline
+        )
 
     def copied(self, turn: Turn, ipu: int) -> tuple[int, int]:
         """Bytes that come to and leave an IPU with the copies of a turn."""
@@ -120,8 +122,13 @@ class Turns:
         if together:
             groups = [np.flatnonzero(ipus == ipu) for ipu in np.unique(ipus)]
         else:
-            groups = np.split(np.arange(len(ops)), np.flatnonzero((np.diff(ipus) != 0) | (np.diff(stages) != 0)) + 1)
+            groups = np.split(
+                np.arange(len(ops)), np.flatnonzero((np.diff(ipus) != 0) | (np.diff(stages) != 0)) + 1
+            )
         return [
-            (int(ipus[group[0]]), self._segments.of(Sequenced(ops[group], again[group]), int(stages[group[0]])))
+            (
+                int(ipus[group[0]]),
+                self._segments.of(Sequenced(ops[group], again[group]), int(stages[group[0]])),
+            )
             for group in groups
         ]

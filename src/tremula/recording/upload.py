@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from tremula.estimate.estimate import Estimate
 from tremula.program.tensor import Role
 from tremula.schedule.host_io import call_time
+from tremula.schedule.replicas import is_sharded
 
 _SENT = (Role.PARAMETER, Role.BUFFER, Role.STATE, Role.CONSTANT)
 
@@ -26,13 +27,19 @@ class Upload:
 def upload(estimate: Estimate) -> Upload:
     """The weights of one replica."""
     program = estimate.program
+    replicas = program.loops.replicas
     sizes = {ipu.ipu: 0 for ipu in estimate.memory.ipus}
     for number, tensor in enumerate(program.tensors):
         if tensor.role in _SENT and tensor.storage == number:
-            sizes[tensor.ipu] = sizes.get(tensor.ipu, 0) + tensor.bytes
+            size = tensor.bytes
+            if tensor.role is Role.STATE and is_sharded(
+                tensor, estimate.deployment.optimizer_state, replicas
+            ):
+                size = -(-size // replicas)
+            sizes[tensor.ipu] = sizes.get(tensor.ipu, 0) + size
     call = call_time(
         0.0, sum(sizes.values()), 0.0,
-        system=estimate.system, replicas=program.loops.replicas, ipus_per_replica=estimate.deployment.ipus_per_replica,
+        system=estimate.system, replicas=replicas, ipus_per_replica=estimate.deployment.ipus_per_replica,
         prefetch_depth=0, call_seconds=0.0,
     )  # fmt: skip
     return Upload(call.seconds * estimate.chip.clock_hz, sizes)

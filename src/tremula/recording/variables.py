@@ -6,6 +6,7 @@ each IPU, which has on every tile what the report says.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from tremula.estimate.estimate import Estimate
 from tremula.memory.categories import Category
 from tremula.memory.fit import lasting_tensors
+from tremula.memory.liveness import Lifetime
 from tremula.memory.report import IpuMemory
 from tremula.profile.frame_writer import FrameSink
 from tremula.profile.frames import FRAMES
@@ -23,7 +25,18 @@ from tremula.program.tensor import Tensor
 
 Ints = NDArray[np.int64]
 
-_NAMES = ("name", "module", "category", "bytes", "first_step", "last_step", "op_id", "first_tile", "tiles", "tile_bytes")
+_NAMES = (
+    "name",
+    "module",
+    "category",
+    "bytes",
+    "first_step",
+    "last_step",
+    "op_id",
+    "first_tile",
+    "tiles",
+    "tile_bytes",
+)
 _Row = tuple[str, str, int, int, int, int, int, int, int, int]
 _NUMBERS = {category: number for number, category in enumerate(Category)}
 #: uses whose bytes are those of tensors, or of one size on every tile
@@ -42,6 +55,10 @@ class VariableRecorder:
         self._used = used
         self._tiles = estimate.chip.tiles
         self._usable = estimate.chip.tiles - estimate.deployment.io_tiles
+        self._lifetimes: dict[int, list[Lifetime]] = defaultdict(list)
+        for each in estimate.memory.liveness.lifetimes:
+            if each.last >= each.first:
+                self._lifetimes[each.ipu].append(each)
         self._lasting = lasting_tensors(estimate.program, estimate.deployment)
 
     def write(self, frame: FrameSink, most: int = FRAMES["variables"].most_rows) -> None:
@@ -67,9 +84,10 @@ class VariableRecorder:
             listed.append((tensors[number], category, size, -1, -1))
         for storage, size in estimate.memory.liveness.stashes.get(ipu.ipu, {}).items():
             listed.append((tensors[storage], Category.STASHES, size, -1, -1))
-        for each in estimate.memory.liveness.lifetimes:
-            if each.ipu == ipu.ipu and each.last >= each.first:
-                listed.append((tensors[each.storage], Category.ACTIVATIONS, each.bytes, each.first, each.last))
+        listed += [
+            (tensors[each.storage], Category.ACTIVATIONS, each.bytes, each.first, each.last)
+            for each in self._lifetimes[ipu.ipu]
+        ]
         rows = self._placed(listed, self._usable, 0)
         rows += self._io_buffers(ipu)
         rows += self._temporaries(ipu)
@@ -82,7 +100,9 @@ class VariableRecorder:
             )  # fmt: skip
         return rows
 
-    def _placed(self, listed: Sequence[tuple[Tensor, Category, int, int, int]], tiles: int, first: int) -> list[_Row]:
+    def _placed(
+        self, listed: Sequence[tuple[Tensor, Category, int, int, int]], tiles: int, first: int
+    ) -> list[_Row]:
         sizes = np.array([each[2] for each in listed], dtype=np.int64)
         count, share = linear(sizes, tiles)
         return [

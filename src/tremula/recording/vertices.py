@@ -14,7 +14,16 @@ from importlib import resources
 from typing import Any
 
 from tremula.plan.cost import Cost, Superstep, Why
-from tremula.program.work import Cast, Convolution, Elementwise, MatMul, Recurrent, Reduction, SparseMatMul, Work
+from tremula.program.work import (
+    Cast,
+    Convolution,
+    Elementwise,
+    MatMul,
+    Recurrent,
+    Reduction,
+    SparseMatMul,
+    Work,
+)
 
 _TYPES = {
     "fp8": "quarter", "fp16": "half", "fp32": "float", "int8": "signed char", "uint8": "unsigned char",
@@ -48,7 +57,9 @@ class ComputeSet:
 
 @functools.cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads(resources.files("tremula.recording").joinpath("vertex_types.toml").read_text("utf-8"))
+    return tomllib.loads(
+        resources.files("tremula.recording").joinpath("vertex_types.toml").read_text("utf-8")
+    )
 
 
 def compute_sets(works: Sequence[Work], cost: Cost, workers: int) -> list[ComputeSet]:
@@ -126,7 +137,9 @@ def _plans(why: Why) -> Iterator[str]:
 
 def _type_names(works: Sequence[Work], step: str) -> dict[str, str]:
     """What T, P and O stand for in the superstep `step` of an op."""
-    kinds: tuple[type, ...] = (*_PRODUCTS, Reduction) if step.startswith(("multiply", "reduce")) else (Elementwise, Cast)
+    kinds: tuple[type, ...] = (
+        (*_PRODUCTS, Reduction) if step.startswith(("multiply", "reduce")) else (Elementwise, Cast)
+    )
     work: Any = next((each for each in works if isinstance(each, kinds)), works[0] if works else None)
     data = getattr(work, "dtype", "fp32")
     partials = getattr(work, "partials", None) or ("fp32" if data in ("fp16", "fp8") else data)
