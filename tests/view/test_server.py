@@ -42,7 +42,7 @@ def _get(
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     if token:
-        named.setdefault("X-Tremula-Token", server.token)
+        named.setdefault("Authorization", f"Bearer {server.token}")
     connection.request(method, path, headers=named)
     answer = connection.getresponse()
     body = answer.read()
@@ -79,7 +79,7 @@ def test_without_the_token_everything_is_refused(server: ViewServer, path: str) 
     status, body, _ = _get(server, path, token=False)
     assert status == 403
     assert "token" in body["error"]
-    assert _get(server, path, token=False, X_Tremula_Token="wrong")[0] == 403
+    assert _get(server, path, token=False, Authorization="Bearer wrong")[0] == 403
     assert _get(server, path, token=False, Cookie=f"tremula-{server.port}=wrong")[0] == 403
     assert _get(server, path, token=False, Cookie="=;;\x01=; a")[0] == 403
 

@@ -1,6 +1,6 @@
 """Serves pages and their data to a browser of this machine: loopback only, with a token.
 
-Every request must carry the token, as a cookie or a header; the address that is printed holds it once and is
+Every request must carry the token, as a cookie or as `Authorization: Bearer`; the address that is printed holds it once and is
 redirected to one without it. Requests for another host name are refused, so that a foreign page cannot reach the
 server through a name that resolves to the loopback address. Only GET and HEAD are answered, and paths name answers,
 never files.
@@ -26,7 +26,7 @@ from tremula.errors import Error
 LOOPBACK = "127.0.0.1"
 #: host names that a browser on this machine, or behind a forwarded port, gives
 _HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
-_TOKEN_HEADER = "X-Tremula-Token"
+_BEARER = "Bearer "
 _LONGEST_PATH = 4_096
 #: seconds after which a connection without a request is closed
 _IDLE_SECONDS = 30.0
@@ -170,7 +170,8 @@ class _Handler(BaseHTTPRequestHandler):
         return hmac.compare_digest(text.encode("utf-8", "replace"), self.server.view.token.encode())
 
     def _has_token(self, view: ViewServer) -> bool:
-        if self._is_token(self.headers.get(_TOKEN_HEADER, "")):
+        given = self.headers.get("Authorization", "")
+        if given.startswith(_BEARER) and self._is_token(given.removeprefix(_BEARER)):
             return True
         try:
             found = SimpleCookie(self.headers.get("Cookie", "")).get(view.cookie)
