@@ -105,7 +105,7 @@ class PageDriver:
         """Put a text into a box."""
         self.browser.run(
             f"{{const box = document.querySelector({json.dumps(selector)}); box.value = {json.dumps(text)};"
-            " box.dispatchEvent(new Event('input', {bubbles: true})); box.dispatchEvent(new Event('change', {bubbles: true}))}"
+            " for (const type of ['input', 'change']) box.dispatchEvent(new Event(type, {bubbles: true}))}"
         )
         self.wait()
 
@@ -114,9 +114,10 @@ class PageDriver:
         steps = [("pointermove", places[0]), ("pointerdown", places[0])]
         steps += [("pointermove", place) for place in places[1:]] + [("pointerup", places[-1])]
         self.browser.run(
-            f"{{const node = document.querySelector({json.dumps(selector)}); const area = node.getBoundingClientRect();"
-            f" for (const [type, [x, y]] of {json.dumps(steps)}) node.dispatchEvent(new PointerEvent(type, {{bubbles: true,"
-            f" button: 0, clientX: area.left + x * area.width, clientY: area.top + y * area.height, ...{json.dumps(more)}}}))}}"
+            f"{{const node = document.querySelector({json.dumps(selector)}), area = node.getBoundingClientRect();"
+            f" for (const [type, [x, y]] of {json.dumps(steps)}) {{ const at = {{clientX: area.left + x * area.width,"
+            f" clientY: area.top + y * area.height, bubbles: true, button: 0, ...{json.dumps(more)}}};"
+            " node.dispatchEvent(new PointerEvent(type, at)); }}"
         )
         self.wait()
 

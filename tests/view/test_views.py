@@ -200,7 +200,8 @@ def test_two_reports_are_compared_with_the_largest_difference_first(
     driver.view("summary")
     assert "−50.0 %" in driver.text(".cards")
     driver.run(
-        "{const s = document.getElementById('compare'); s.value = ''; s.dispatchEvent(new Event('change', {bubbles: true}))}"
+        "{const box = document.getElementById('compare'); box.value = '';"
+        " box.dispatchEvent(new Event('change', {bubbles: true}))}"
     )
     driver.wait()
     assert "probability" in driver.text(".cards")
