@@ -31,7 +31,7 @@ class Hand:
 
     def ready(self) -> None:
         """Until the view is complete and drawn."""
-        self.wait("document.getElementById('view').dataset.ready === 'true' && !!document.querySelector('.tl-label')")
+        self.wait("document.getElementById('view')?.dataset.ready === 'true' && !!document.querySelector('.tl-label')")
         self.browser.settle()
 
     def text(self, selector: str) -> str:
@@ -140,5 +140,5 @@ class Hand:
     def reload(self) -> None:
         """Load the page anew, with the address as it is."""
         self.browser.run("document.body.dataset.old = 'yes'; location.reload()")
-        self.wait("!document.body.dataset.old")
+        self.wait("!!document.body && !document.body.dataset.old")
         self.ready()

@@ -38,7 +38,7 @@ export class Names {
 
   constructor(private readonly source: Source, private readonly report: string, private readonly frame: string, private readonly changed: () => void) {
     if (!source.served) {
-      source.frame(report, frame, ['name', 'id']).then(({ columns }) => {
+      source.frame(report, `execution_${frame}`, ['name', 'id']).then(({ columns }) => {
         const ids = columns.id as Float64Array;
         ids.forEach((id, at) => this.known.set(id, (columns.name as string[])[at] ?? ''));
         changed();

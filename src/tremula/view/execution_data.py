@@ -43,12 +43,13 @@ def execution_data(profile: Profile) -> tuple[dict[str, Any], dict[str, Any]]:
     if not lanes(profile):
         return answers, {}
     steps = _first_steps(profile, run)
-    names = np.unique(profile.frame("steps").column("compute_set")[steps]) if len(steps) else steps
-    names = names[(names >= 0) & (names < frame_rows(profile, "compute_sets"))][:_MOST_NAMES]
+    table = profile.frame("steps")
+    sets, programs = table.column("compute_set")[steps], table.column("program")[steps]
     frames = {
         "steps": selected_rows(profile, "steps", _STEP_COLUMNS, steps.tolist()),
         "pyramid": selected_rows(profile, "pyramid", _ENTRY_COLUMNS, _entries(profile).tolist()),
-        "compute_sets": selected_rows(profile, "compute_sets", ("id", "name"), names.tolist()),
+        "execution_compute_sets": _names(profile, "compute_sets", sets),
+        "execution_programs": _names(profile, "programs", programs[sets < 0]),
     }
     return answers, frames
 
@@ -70,6 +71,13 @@ def _first_steps(profile: Profile, run: int) -> Rows:
         for lane, start in zip(mine, starts, strict=True)
     ]
     return np.concatenate(parts)[:MOST_STEPS]
+
+
+def _names(profile: Profile, frame: str, rows: Rows) -> dict[str, Any]:
+    """Names of what the steps are called by."""
+    wanted = np.unique(rows)
+    wanted = wanted[(wanted >= 0) & (wanted < frame_rows(profile, frame))][:_MOST_NAMES]
+    return selected_rows(profile, frame, ("id", "name"), wanted.tolist())
 
 
 def _entries(profile: Profile) -> Rows:

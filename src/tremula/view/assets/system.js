@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:40ed12402d3cab308b6d96bdc5e312e4a7503fd5db9ac4c03af11f98b5e01076
+// made from web/src by "make web"; sources sha256:417ec7c8e04a434f501feed2c84e2cb33511d4aee4d5c54bda98faa7c4922e42
 "use strict";
 (() => {
   // src/elements.ts
@@ -151,7 +151,7 @@
     get(path) {
       const known = this.kept.get(path);
       if (known) return known;
-      const asked = fetch(this.base + path, { headers: this.token ? { "X-Tremula-Token": this.token } : {}, cache: "no-store" }).then(async (answer) => {
+      const asked = fetch(this.base + path, { headers: this.token ? { Authorization: `Bearer ${this.token}` } : {}, cache: "no-store" }).then(async (answer) => {
         if (answer.ok) return answer.json();
         const said = await answer.json().catch(() => ({}));
         throw new Missing(typeof said.error === "string" ? said.error : `the server says ${answer.status}`);
