@@ -20,7 +20,13 @@ _REPLACED = ("steps", "lanes", "pyramid", "programs", "compute_sets")
 
 
 def write(
-    source: Path, target: Path, *, ipus: int = 2, batches: int = 4, supersteps: int = 30, names: Sequence[str] = ()
+    source: Path,
+    target: Path,
+    *,
+    ipus: int = 2,
+    batches: int = 4,
+    supersteps: int = 30,
+    names: Sequence[str] = (),
 ) -> Path:
     """Copy a profile and give it a run in which `ipus` IPUs work on micro-batches one after the other."""
     chance = random.Random(7)
@@ -77,7 +83,17 @@ def _lane(
             for kind in _SUPERSTEP:
                 cycles = {7: chance.randint(500, 900), 8: chance.randint(100, 300)}.get(int(kind), 40)
                 rows.append(
-                    (int(kind), 1 + name, name if kind == 7 else -1, cycles, 1472 if kind == 7 else 0, 0, 0, batch, ipu)
+                    (
+                        int(kind),
+                        1 + name,
+                        name if kind == 7 else -1,
+                        cycles,
+                        1472 if kind == 7 else 0,
+                        0,
+                        0,
+                        batch,
+                        ipu,
+                    )
                 )
         if ipu < ipus - 1:
             rows.append((int(ProgramType.GlobalExchange), -1, -1, 700, 0, 0, 8192, batch, ipu))

@@ -31,7 +31,9 @@ class Hand:
 
     def ready(self) -> None:
         """Until the view is complete and drawn."""
-        self.wait("document.getElementById('view')?.dataset.ready === 'true' && !!document.querySelector('.tl-label')")
+        self.wait(
+            "document.getElementById('view')?.dataset.ready === 'true' && !!document.querySelector('.tl-label')"
+        )
         self.browser.settle()
 
     def text(self, selector: str) -> str:

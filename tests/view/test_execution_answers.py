@@ -52,7 +52,8 @@ def test_stages_are_in_order_and_bubbles_lie_between_them(executed_file: Path) -
     with Profile(executed_file) as profile:
         found = answer(profile, "execution_stages", {})
         columns = {
-            name: np.frombuffer(base64.b64decode(packed["i4"]), "<i4") for name, packed in found["columns"].items()
+            name: np.frombuffer(base64.b64decode(packed["i4"]), "<i4")
+            for name, packed in found["columns"].items()
         }
         assert found["rows"] == 2 * 4
         for lane in (0, 1):
@@ -67,7 +68,9 @@ def test_stages_are_in_order_and_bubbles_lie_between_them(executed_file: Path) -
 def test_steps_are_found_by_the_name_of_their_compute_set(executed_file: Path) -> None:
     with Profile(executed_file) as profile:
         found = answer(profile, "execution_search", {"text": "LAYER7/"})
-        assert found["total"] == 2 * 4 * 3  # superstep of sync, exchange and compute, in 4 micro-batches on 2 IPUs
+        assert (
+            found["total"] == 2 * 4 * 3
+        )  # superstep of sync, exchange and compute, in 4 micro-batches on 2 IPUs
         assert {name for *_, name in found["steps"]} == {"net.layer7/mm7/Convolve"}
         assert answer(profile, "execution_search", {"text": "no such"})["total"] == 0
 
@@ -93,7 +96,9 @@ def test_a_step_says_where_it_stands(executed_file: Path) -> None:
         ("execution", {"run": "1e3"}),
     ],
 )
-def test_questions_that_make_no_sense_are_refused(executed_file: Path, what: str, params: dict[str, str]) -> None:
+def test_questions_that_make_no_sense_are_refused(
+    executed_file: Path, what: str, params: dict[str, str]
+) -> None:
     with Profile(executed_file) as profile, pytest.raises(Error):
         answer(profile, what, params)
 

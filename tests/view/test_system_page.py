@@ -29,7 +29,9 @@ def _recorded(folder: Path, seed: int, names: tuple[str, ...]) -> None:
     losses = measures.Series("Loss", "%", names[0])
     for step in range(12):
         begin = origin + step * 5 * MS
-        points.whole(poplar, f"call {step}", begin, begin + 3 * MS, f'{{"step": {step}, "text": "{"<b>x</b>"}"}}')
+        points.whole(
+            poplar, f"call {step}", begin, begin + 3 * MS, f'{{"step": {step}, "text": "{"<b>x</b>"}"}}'
+        )
         points.whole(poplar, RUN, begin, begin + 2 * MS)
         for part, name in enumerate(names):
             points.whole(poplar, name, begin + part * MS // 10, begin + part * MS // 10 + MS // 20)
@@ -70,7 +72,9 @@ def opened(browser: Any, hand: Any, page: Path) -> Iterator[Any]:
 
 def test_it_shows_processes_threads_counters_and_the_modelled_ipu(opened: Any) -> None:
     assert opened.text("#verdict").startswith("Modelled: the IPU would wait")
-    names = opened.browser.run("[...document.querySelectorAll('.tl-name')].map(n => n.firstChild.textContent)")
+    names = opened.browser.run(
+        "[...document.querySelectorAll('.tl-name')].map(n => n.firstChild.textContent)"
+    )
     assert [name for name in names if "MainThread" in name][:2] == ["MainThread: flags", "MainThread"]
     assert "Loss" in names
     assert "weights" in names
@@ -186,7 +190,9 @@ def test_it_is_drawn_in_both_themes_and_on_a_narrow_screen(opened: Any) -> None:
     opened.click("#theme")
     browser.settle()
     assert opened.ground() < light
-    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=2, mobile=True)
+    browser.call(
+        "Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=2, mobile=True
+    )
     browser.settle()
     browser.settle()
     assert browser.run("document.documentElement.scrollWidth") <= 390
@@ -204,7 +210,9 @@ def test_hostile_labels_are_text(
     browser.open(page)
     hand.ready()
     hand.enter(".tl-search", "<script>")
-    hand.wait("document.querySelector('.tl-found').textContent !== '' && document.querySelector('.tl-found').textContent !== 'searching'")
+    hand.wait(
+        "document.querySelector('.tl-found').textContent !== '' && document.querySelector('.tl-found').textContent !== 'searching'"
+    )
     hand.enter(".tl-search", "<script>", "Enter")
     hand.move(hand.place(hand.state("pick").split(",")[0], 0.5))
     assert "<script>" in hand.text(".trace-step h3")

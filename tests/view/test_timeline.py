@@ -1,4 +1,4 @@
-"""The Execution Trace in a real browser, served: lanes of recorded runs, zoom to single steps, areas, search, compare."""
+"""The Execution Trace in a real browser: lanes of recorded runs, zoom to single steps, areas, search, compare."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tremula.profile import Profile
+from tremula.view import execution_data
 from tremula.view.endpoints import answer, frame_answer
-from tremula.view.page import served_page
+from tremula.view.page import served_page, write_page
 from tremula.view.server import NotFound, Page, ViewServer
 
 
@@ -25,12 +26,17 @@ def _served(*paths: Path, compared: str = "") -> Iterator[ViewServer]:
         if not words:
             return Page(*served_page("graph", compared=compared))
         if words == ("api", "reports"):
-            names = [{"id": str(n), "name": p.parent.name, "title": "", "kind": "profile"} for n, p in enumerate(paths)]
+            names = [
+                {"id": str(n), "name": p.parent.name, "title": "", "kind": "profile"}
+                for n, p in enumerate(paths)
+            ]
             return {"reports": names}
         if len(words) < 4:
             raise NotFound
         number = int(words[2])
-        profile = opened.setdefault(number, Profile(paths[number])) if number not in opened else opened[number]
+        profile = (
+            opened.setdefault(number, Profile(paths[number])) if number not in opened else opened[number]
+        )
         if words[3] == "frame":
             rows = int(params["rows"]) if "rows" in params else None
             return frame_answer(profile, words[4], params["columns"].split(","), int(params["first"]), rows)
@@ -40,15 +46,8 @@ def _served(*paths: Path, compared: str = "") -> Iterator[ViewServer]:
         yield server
 
 
-def _visit(browser: Any, hand: Any, address: str, state: str = "trace") -> None:
-    browser._new_tab()
-    # the token goes once, then the browser has a cookie
-    for target in (address, address.split("?")[0] + "#" + state):
-        browser.events.clear()
-        browser.call("Page.navigate", url=target)
-        hand.wait("document.readyState === 'complete' && !!document.getElementById('view')")
-    browser.run("location.reload()")
-    hand.wait("location.hash.startsWith('#trace')")
+def _visit(browser: Any, hand: Any, address: str) -> None:
+    browser.open(address, "#trace")
     hand.ready()
 
 
@@ -63,11 +62,18 @@ def opened(browser: Any, hand: Any, executed_file: Path) -> Iterator[Any]:
 
 
 def test_it_shows_a_lane_for_each_ipu_and_the_pipeline(opened: Any) -> None:
-    names = opened.browser.run("[...document.querySelectorAll('.tl-name')].map(n => n.firstChild.textContent)")
+    names = opened.browser.run(
+        "[...document.querySelectorAll('.tl-name')].map(n => n.firstChild.textContent)"
+    )
     assert names == ["Pipeline", "IPU 0", "IPU 1", "IPUs", "IPU 0", "IPU 1"]
     assert opened.colours() > 8
     shown = opened.text("#view")
-    for words in ("of all tile cycles compute, modelled", "tile balance, modelled", "sync and waiting", "stream copies"):
+    for words in (
+        "of all tile cycles compute, modelled",
+        "tile balance, modelled",
+        "sync and waiting",
+        "stream copies",
+    ):
         assert words in shown
     assert "NaN" not in shown
     assert "undefined" not in shown
@@ -75,10 +81,12 @@ def test_it_shows_a_lane_for_each_ipu_and_the_pipeline(opened: Any) -> None:
 
 def test_zooming_in_shows_single_steps_with_names(opened: Any) -> None:
     opened.move(opened.place("a0", 0.3))
-    assert "steps" in opened.text("#tip")
     for _ in range(14):
         opened.key("w")
-    opened.wait("!document.getElementById('tip').hidden && /layer|waiting|exchange/.test(document.getElementById('tip').textContent)")
+    opened.wait(
+        "!document.getElementById('tip').hidden && "
+        "/layer|waiting|exchange/.test(document.getElementById('tip').textContent)"
+    )
     opened.press(opened.place("a0", 0.3))
     opened.wait("document.querySelector('.trace-step').textContent !== ''")
     card = opened.text(".trace-step")
@@ -115,7 +123,9 @@ def test_an_area_gives_cycles_by_kind_and_by_op(opened: Any, executed_file: Path
 def test_lanes_split_into_kinds_and_fold(opened: Any) -> None:
     height = "document.querySelector('[data-row=a0]').offsetHeight"
     flat = opened.browser.run(height)
-    opened.browser.run("[...document.querySelectorAll('.tl-extra button')].find(b => b.textContent === 'split').click()")
+    opened.browser.run(
+        "[...document.querySelectorAll('.tl-extra button')].find(b => b.textContent === 'split').click()"
+    )
     opened.browser.settle()
     assert opened.browser.run(height) > flat
     opened.click("[data-row=a0] .tl-fold")
@@ -136,9 +146,7 @@ def test_the_address_brings_the_view_back(opened: Any) -> None:
     assert opened.browser.run("!!document.querySelector('.tl-labels-pinned [data-row=a1]')")
 
 
-def test_two_reports_share_one_scale(
-    browser: Any, hand: Any, executed_file: Path, hostile_run: Path
-) -> None:
+def test_two_reports_share_one_scale(browser: Any, hand: Any, executed_file: Path, hostile_run: Path) -> None:
     with _served(executed_file, hostile_run, compared="1") as server:
         _visit(browser, hand, server.address)
         names = browser.run("[...document.querySelectorAll('.tl-name')].map(n => n.firstChild.textContent)")
@@ -164,3 +172,34 @@ def test_hostile_names_are_text(
             hand.move(hand.place("a0", 0.5))
         assert browser.run("document.querySelectorAll('main script, main img, main iframe').length") == 0
         assert browser.faults() == []
+
+
+def test_one_file_shows_the_same_without_a_server(
+    browser: Any, hand: Any, executed_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.html"
+    # as many steps as end in the middle of the run: the rest is there as sums of 16
+    monkeypatch.setattr(execution_data, "MOST_STEPS", 300)
+    with Profile(executed_file) as profile:
+        write_page(profile, page)
+        found = answer(profile, "execution", {})["lanes"]
+    browser.open(page, "#trace")
+    hand.ready()
+    assert "tremula view --serve" in hand.text("#view")
+    hand.drag(hand.place("a0", 0.0005), hand.place("a1", 0.9995), shift=True)
+    hand.wait("document.querySelector('.trace-area').textContent.includes('By kind')")
+    shown = browser.run(
+        "[...document.querySelectorAll('.trace-area tbody tr td:nth-child(2)')].map(c => c.textContent)"
+    )
+    compute, exchange, between = (int(text.replace(",", "")) for text in shown[:3])
+    assert compute == pytest.approx(sum(lane["compute"] for lane in found), rel=0.01)
+    # sums of 16 do not tell the two kinds of exchange apart
+    both = sum(lane["exchange"] + lane["between_ipus"] for lane in found)
+    assert exchange + between == pytest.approx(both, rel=0.01)
+    hand.key("Escape")
+    hand.enter(".tl-search", "layer3/")
+    hand.wait("/^[0-9]+$/.test(document.querySelector('.tl-found').textContent)")
+    hand.enter(".tl-search", "layer3/", "Enter")
+    hand.wait("document.querySelector('.trace-step').textContent.includes('net.layer3/mm3/Convolve')")
+    assert browser.faults() == []
+    assert browser.requests() == [page.as_uri()]

@@ -224,7 +224,7 @@ class SystemPage {
       el('p', { class: 'lead', id: 'selected', text: area ? `Selected: ${microseconds(area.to - area.from)} of ${plural(ids?.length ?? 0, 'row')}. Escape shows the whole trace again.` : 'The whole trace. Select an area of the timeline to see only its part; choose a label to find its events.' }),
       labelTable(found, this.overview, (label) => {
         this.timeline.bar.search.value = label;
-        void this.timeline.search(label).then(() => this.timeline.next(1));
+        this.timeline.bar.search.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }));
       }));
   }
 

@@ -184,25 +184,25 @@ def selection_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
         raise Error(f"The end, {high:,}, is before the start, {low:,}.", type="view_error")
     wanted = _numbers(params.text("lanes"))
     by_op: dict[int, list[float]] = {}
-    rows = []
-    for lane in lanes(profile, params.integer("run", default_run(profile)))[:MOST_LANES]:
-        if wanted is None or lane.number in wanted:
-            rows.append(_selected(profile, lane, low, high, by_op))
+    shown = lanes(profile, params.integer("run", default_run(profile)))[:MOST_LANES]
+    rows = [
+        _selected(profile, lane, low, high, by_op)
+        for lane in shown
+        if wanted is None or lane.number in wanted
+    ]
     ranked = sorted(by_op.items(), key=lambda item: -item[1][0])
-    ops = profile.ops
-    return {
-        "start": low,
-        "end": high,
-        "lanes": rows,
-        "ops": [
-            [op, ops[op].name[:LONGEST] if 0 <= op < len(ops) else "(no op)", ops[op].module[:LONGEST] if 0 <= op < len(ops) else "", *values]
-            for op, values in ranked[:MOST_ROWS]
-        ],
-        "ops_total": len(ranked),
-    }  # fmt: skip
+    ops = []
+    for number, values in ranked[:MOST_ROWS]:
+        op = profile.ops[number] if 0 <= number < len(profile.ops) else None
+        ops.append(
+            [number, op.name[:LONGEST] if op else "(no op)", op.module[:LONGEST] if op else "", *values]
+        )
+    return {"start": low, "end": high, "lanes": rows, "ops": ops, "ops_total": len(ranked)}
 
 
-def _selected(profile: Profile, lane: Lane, low: int, high: int, by_op: dict[int, list[float]]) -> dict[str, Any]:
+def _selected(
+    profile: Profile, lane: Lane, low: int, high: int, by_op: dict[int, list[float]]
+) -> dict[str, Any]:
     read = _reader(profile, lane)
     start, cycles = read("start"), read("cycles")
     first = int(np.searchsorted(start + cycles, low, side="right"))
@@ -308,7 +308,9 @@ def step_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
     if number >= len(frame):
         raise Error(f"There is no step {number:,}.", type="view_error")
     step = {name: frame.window(name, number, 1)[0] for name in frame.columns}
-    values = {name: float(value) if name == "mean_tile_cycles" else int(value) for name, value in step.items()}
+    values = {
+        name: float(value) if name == "mean_tile_cycles" else int(value) for name, value in step.items()
+    }
     found: dict[str, Any] = {
         "step": number,
         "type_name": _type_name(int(values["type"])),

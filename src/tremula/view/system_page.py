@@ -67,7 +67,11 @@ def system_data(traces: TraceSet) -> dict[str, Any]:
         asked = {**window, "id": str(heatmap["id"]), "pixels": str(pixels)}
         answers[f"trace_heatmap?id={heatmap['id']}"] = trace_answers.answer(traces, "trace_heatmap", asked)
     report = {"id": "0", "name": clean(traces.title, _LONGEST), "title": "host trace", "kind": "trace"}
-    return {"reports": [report], "answers": {f"0/{key}": value for key, value in answers.items()}, "frames": {}}
+    return {
+        "reports": [report],
+        "answers": {f"0/{key}": value for key, value in answers.items()},
+        "frames": {},
+    }
 
 
 def _events(traces: TraceSet, window: dict[str, str]) -> dict[str, Any]:
@@ -128,7 +132,7 @@ def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _left_out(traces: TraceSet, events: dict[str, Any]) -> int:
-    held = events["rects"]["count"] + events["instants"]["count"]
+    held: int = events["rects"]["count"] + events["instants"]["count"]
     return max(0, len(traces.events) + len(traces.instants) - held)
 
 

@@ -55,6 +55,8 @@ export class Timeline {
   private cursor: { x: number; y: number; clientX: number; clientY: number } | null = null;
   private hovered: Item | null = null;
   private picked: Item | null = null;
+  /** picked by the address, not here yet */
+  private awaited: TimelineState['picked'] = null;
   private area: Area | null = null;
   private matches: Match[] = [];
   private total = 0;
@@ -68,7 +70,7 @@ export class Timeline {
       all: () => this.show(this.whole.from, this.whole.to),
       typed: (text) => this.typed(text),
       selecting: (on) => this.canvas.classList.toggle('tl-selecting', on),
-      search: (text) => void this.search(text),
+      search: (text) => this.search(text),
       next: (by) => this.next(by),
       image: () => saveImage(this.canvas, this.labels.node, this.theme, this.options.file),
     });
@@ -232,6 +234,7 @@ export class Timeline {
   }
 
   pick(item: Item | null): void {
+    this.awaited = null;
     this.picked = item;
     this.options.onpick?.(item);
     this.changed();
@@ -356,7 +359,7 @@ export class Timeline {
   state(): TimelineState {
     return {
       from: this.from, to: this.to, pins: [...this.layout.pins], folded: [...this.layout.folded], area: this.area,
-      picked: this.picked ? { row: this.picked.row, key: this.picked.key } : null,
+      picked: this.picked ? { row: this.picked.row, key: this.picked.key } : this.awaited,
     };
   }
 
@@ -370,11 +373,15 @@ export class Timeline {
     this.layout.place();
     if (state.from !== undefined && state.to !== undefined && state.to > state.from) this.show(state.from, state.to);
     if (state.area) this.setArea({ ...state.area, rows: state.area.rows.filter((id) => this.layout.get(id)) });
-    if (state.picked) {
-      const item = this.layout.get(state.picked.row)?.item?.(state.picked.key);
-      if (item) this.pick(item);
-    }
+    if (state.picked && this.layout.get(state.picked.row)?.item) this.awaited = state.picked;
+    this.pickAwaited();
     this.redraw();
+  }
+
+  /** What the address names may still have to be loaded. */
+  private pickAwaited(): void {
+    const item = this.awaited ? this.layout.get(this.awaited.row)?.item?.(this.awaited.key) : null;
+    if (item) this.pick(item);
   }
 
   private changed(): void {
@@ -439,6 +446,7 @@ export class Timeline {
     this.status.textContent = this.options.clock.span(this.to - this.from);
     this.status.title = `shown: ${this.options.clock.span(this.to - this.from)} of ${this.options.clock.span(this.whole.to - this.whole.from)}`;
     this.pointer();
+    if (this.awaited) this.pickAwaited();
   }
 
   private paint(visible: { placed: Placed; y: number }[], ratio: number, wide: number, high: number): void {

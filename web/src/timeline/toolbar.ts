@@ -7,7 +7,7 @@ export interface ToolbarActions {
   /** what was typed: a share of the whole, a length, or a range; false if it means nothing */
   typed(text: string): boolean;
   selecting(on: boolean): void;
-  search(text: string): void;
+  search(text: string): Promise<void>;
   next(by: number): void;
   image(): void;
 }
@@ -51,15 +51,23 @@ export class Toolbar {
     this.select.setAttribute('aria-pressed', 'false');
     this.search = made('input', { type: 'search', class: 'tl-search', placeholder: 'Find in the timeline', 'aria-label': 'Find in the timeline' });
     let waiting = 0;
+    let asked = '';
+    const ask = () => {
+      clearTimeout(waiting);
+      asked = this.search.value;
+      return actions.search(asked);
+    };
     this.search.addEventListener('input', () => {
       clearTimeout(waiting);
-      waiting = window.setTimeout(() => actions.search(this.search.value), 150);
+      if (this.search.value !== asked) waiting = window.setTimeout(() => void ask(), 150);
     });
     this.search.addEventListener('keydown', (event) => {
-      if (event.key === 'Enter') actions.next(event.shiftKey ? -1 : 1);
+      const by = event.shiftKey ? -1 : 1;
+      if (event.key === 'Enter' && this.search.value !== asked) void ask().then(() => actions.next(by));
+      else if (event.key === 'Enter') actions.next(by);
       else if (event.key === 'Escape') {
         this.search.value = '';
-        actions.search('');
+        void ask();
         this.search.blur();
       } else return;
       event.preventDefault();

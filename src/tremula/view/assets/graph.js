@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:417ec7c8e04a434f501feed2c84e2cb33511d4aee4d5c54bda98faa7c4922e42
+// made from web/src by "make web"; sources sha256:08c39fd0c89df9f2d017ac7d8b26a1b18107f9ed017263ea9f7ac43ddee78572
 "use strict";
 (() => {
   // src/elements.ts
@@ -4757,15 +4757,23 @@
       this.select.setAttribute("aria-pressed", "false");
       this.search = made("input", { type: "search", class: "tl-search", placeholder: "Find in the timeline", "aria-label": "Find in the timeline" });
       let waiting = 0;
+      let asked = "";
+      const ask = () => {
+        clearTimeout(waiting);
+        asked = this.search.value;
+        return actions.search(asked);
+      };
       this.search.addEventListener("input", () => {
         clearTimeout(waiting);
-        waiting = window.setTimeout(() => actions.search(this.search.value), 150);
+        if (this.search.value !== asked) waiting = window.setTimeout(() => void ask(), 150);
       });
       this.search.addEventListener("keydown", (event) => {
-        if (event.key === "Enter") actions.next(event.shiftKey ? -1 : 1);
+        const by = event.shiftKey ? -1 : 1;
+        if (event.key === "Enter" && this.search.value !== asked) void ask().then(() => actions.next(by));
+        else if (event.key === "Enter") actions.next(by);
         else if (event.key === "Escape") {
           this.search.value = "";
-          actions.search("");
+          void ask();
           this.search.blur();
         } else return;
         event.preventDefault();
@@ -4840,7 +4848,7 @@
         all: () => this.show(this.whole.from, this.whole.to),
         typed: (text3) => this.typed(text3),
         selecting: (on) => this.canvas.classList.toggle("tl-selecting", on),
-        search: (text3) => void this.search(text3),
+        search: (text3) => this.search(text3),
         next: (by) => this.next(by),
         image: () => saveImage(this.canvas, this.labels.node, this.theme, this.options.file)
       });
@@ -4892,6 +4900,8 @@
     cursor = null;
     hovered = null;
     picked = null;
+    /** picked by the address, not here yet */
+    awaited = null;
     area = null;
     matches = [];
     total = 0;
@@ -5019,6 +5029,7 @@
       this.changed();
     }
     pick(item) {
+      this.awaited = null;
       this.picked = item;
       this.options.onpick?.(item);
       this.changed();
@@ -5174,7 +5185,7 @@
         pins: [...this.layout.pins],
         folded: [...this.layout.folded],
         area: this.area,
-        picked: this.picked ? { row: this.picked.row, key: this.picked.key } : null
+        picked: this.picked ? { row: this.picked.row, key: this.picked.key } : this.awaited
       };
     }
     /** Take up a state; what it names and is not here is left out. */
@@ -5187,11 +5198,14 @@
       this.layout.place();
       if (state.from !== void 0 && state.to !== void 0 && state.to > state.from) this.show(state.from, state.to);
       if (state.area) this.setArea({ ...state.area, rows: state.area.rows.filter((id) => this.layout.get(id)) });
-      if (state.picked) {
-        const item = this.layout.get(state.picked.row)?.item?.(state.picked.key);
-        if (item) this.pick(item);
-      }
+      if (state.picked && this.layout.get(state.picked.row)?.item) this.awaited = state.picked;
+      this.pickAwaited();
       this.redraw();
+    }
+    /** What the address names may still have to be loaded. */
+    pickAwaited() {
+      const item = this.awaited ? this.layout.get(this.awaited.row)?.item?.(this.awaited.key) : null;
+      if (item) this.pick(item);
     }
     changed() {
       this.redraw();
@@ -5249,6 +5263,7 @@
       this.status.textContent = this.options.clock.span(this.to - this.from);
       this.status.title = `shown: ${this.options.clock.span(this.to - this.from)} of ${this.options.clock.span(this.whole.to - this.whole.from)}`;
       this.pointer();
+      if (this.awaited) this.pickAwaited();
     }
     paint(visible, ratio, wide, high) {
       const context = this.canvas.getContext("2d", { alpha: false });
