@@ -10,6 +10,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,8 @@ class TraceSet:
         starts = [file.process.clock_ns if same else file.process.start_ns for file in self.files]
         self.start_ns = first.start_ns
         self.offsets_us = [(start - starts[origin]) / 1e3 for start in starts]
+        #: what viewers have computed for drawing
+        self.drawn: dict[Any, Any] = {}
         self._join()
 
     def _opened(self, paths: Sequence[Path]) -> list[TraceFile]:
