@@ -2,8 +2,8 @@
 
     python -m benchmarks.popliner_totals [--markdown]
 
-Run from the repository's root; takes some seconds. popliner (Graphcore, MIT) adds up the memory of a program on
-one IPU from its profile. Its tests hold totals of three programs, compiled so that layers share no code. Ours are of the
+Run from the repository's root; takes some seconds. popliner (Graphcore, MIT) adds up the memory of a program on one
+IPU from its profile. Its tests hold totals of three programs, compiled so that layers share no code. Ours are of the
 same networks, without shared code as well. Two of the three were used to fit the shares of code on a mean tile
 (`tremula/memory/code.py`), so their totals prove little; the tables say so.
 """
@@ -69,8 +69,8 @@ PROGRAMS = (
 )  # fmt: skip
 #: why the third program of popliner's tests is not here
 LEFT_OUT = (
-    "The third program of popliner's tests, an EfficientNet for Edge TPUs in TensorFlow, is not compared: its batch size "
-    "and its image size are not published with the totals, and these decide the bytes."
+    "The third program of popliner's tests, an EfficientNet for Edge TPUs in TensorFlow, is not compared: its batch and\n"
+    "its image size are not published with the totals, and these decide the bytes."
 )
 
 
@@ -111,10 +111,11 @@ def as_markdown() -> str:
     lines = [
         "## Bytes of code and variables",
         "",
-        "popliner is a tool that adds up the memory of a program from its profile. Its tests hold the bytes of programs",
-        "that were compiled by the original stack for one IPU, without code that layers share. Beside them are ours, of",
-        "the same networks and without shared code (`python -m benchmarks.popliner_totals`). `variables` are those of",
-        "popliner's layers at the fullest moment of each tile, and ours are all tensors at the fullest moment of the IPU.",
+        "popliner is a tool that adds up the memory of a program from its profile. Its tests hold the bytes of",
+        "programs that the original stack compiled for one IPU, without code that layers share. Beside them are ours,",
+        "of the same networks and without shared code (`python -m benchmarks.popliner_totals`). `variables` are, of",
+        "popliner, those of its layers at the fullest moment of each tile; of ours, all tensors at the fullest moment",
+        "of the IPU.",
     ]
     for golden in PROGRAMS:
         lines += [

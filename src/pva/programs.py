@@ -1,7 +1,7 @@
 """The program tree and visitors of it.
 
 The tree is the chip model's: switch, steps, loops, stages, ops, and below each op the exchanges and compute sets of
-its plan. Values by tile are spread evenly over the tiles of the op's IPU, as the memory model does with code.
+its plan. Code by tile is spread over the tiles of the op's IPU as all code of its category is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pva.compute_sets import ComputeSet
 from pva.debug_contexts import DebugContext, contexts
 from pva.enums import ProgramType
 from pva.sequences import Chosen, Items, Numbers
-from pva.source import Ints, Source, evenly
+from pva.source import Ints, Source
 from pva.tables import Table
 from pva.variables import LoweredVariable, Variables
 
@@ -115,7 +115,9 @@ class Program:
             raise AttributeError(
                 f"codeBytesByTile: {self.name!r} is a {self.type.name}, which exchanges nothing"
             )
-        return self._spread(self._number("code_bytes"))
+        source = self._programs.source
+        code = source.as_category(self._number("code_bytes"), self._ipu, "internalExchangeCode")
+        return source.on_system(code, self._ipu)
 
     @property
     def controlCodeByTile(self) -> Numbers:
@@ -144,10 +146,6 @@ class Program:
 
     def _number(self, column: str, missing: int = 0) -> int:
         return int(self._programs.source.numbers("programs", column)[self._id]) if self._id >= 0 else missing
-
-    def _spread(self, total: int) -> Numbers:
-        tiles = self._programs.source.target.tiles_per_ipu
-        return self._programs.source.on_system(evenly(total, tiles, tiles), self._ipu)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Program) and self._id == other._id and self._programs is other._programs
@@ -215,7 +213,8 @@ class Programs:
             node = waiting.pop()
             waiting.extend(source.children[node].tolist())
             if types[node] not in _EXCHANGES and code[node]:
-                found[source.ipu_of_op(int(ops[node]))] += evenly(int(code[node]), tiles, tiles)
+                ipu = source.ipu_of_op(int(ops[node]))
+                found[ipu] += source.as_category(int(code[node]), ipu, "controlCode")
         return Numbers(np.tile(found.ravel(), source.target.replicas), source.print_length)
 
     def vars_of_op(self, op: int) -> Items[LoweredVariable]:

@@ -89,6 +89,11 @@ class Source:
         replica[ipu] = of_ipu
         return Numbers(np.tile(replica.ravel(), self.target.replicas), self.print_length)
 
+    def as_category(self, total: int, ipu: int, category: str) -> Ints:
+        """Bytes of code on the tiles of an IPU, spread as all code of the category is."""
+        tiles = np.zeros(self.target.tiles_per_ipu, dtype=np.int64)
+        return in_shape(total, self.memory(ipu).categories.get(category, tiles))
+
     # -- programs ----------------------------------------------------------------------------------------
 
     @functools.cached_property
@@ -217,6 +222,15 @@ def vertices_of_ipu(source: Source, ipu: int) -> tuple[Ints, Ints]:
             share = each.code_bytes * int(reach[ipu, number]) // int(reach[:, number].sum())
             code[number] = evenly(share, int(reach[ipu, number]), tiles)
     return code, found
+
+
+def in_shape(total: int, shape: Ints) -> Ints:
+    """`total` in whole parts in proportion to `shape`; evenly where that is 0."""
+    whole = int(shape.sum())
+    if whole <= 0:
+        return evenly(total, len(shape), len(shape))
+    ends = np.cumsum(shape) * total // whole
+    return np.diff(ends, prepend=0)
 
 
 def evenly(total: int, tiles: int, of: int) -> Ints:
