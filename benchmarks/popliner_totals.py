@@ -69,8 +69,8 @@ PROGRAMS = (
 )  # fmt: skip
 #: why the third program of popliner's tests is not here
 LEFT_OUT = (
-    "The third program of popliner's tests, an EfficientNet for Edge TPUs in TensorFlow, is not compared: its batch and\n"
-    "its image size are not published with the totals, and these decide the bytes."
+    "The third program of popliner's tests, an EfficientNet for Edge TPUs in TensorFlow, is not compared: its batch\n"
+    "and its image size are not published with the totals, and these decide the bytes."
 )
 
 
