@@ -161,6 +161,8 @@ class Liveness:
 
     def _tile(self, tile: int) -> tuple[list[int], Ints, Ints]:
         """Rows of what comes and goes on a tile, their sizes there, and the bytes of each program step."""
+        if not 0 <= tile < self.source.tiles:
+            raise IndexError(f"there is no tile {tile}: there are {self.source.tiles:,}")
         per_replica = self.source.target.tiles_per_ipu * self.source.target.ipus_per_replica
         key = tile % per_replica
         if key not in self._tiles:

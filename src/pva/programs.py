@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from pva.compute_sets import ComputeSet
 from pva.debug_contexts import DebugContext, contexts
 from pva.enums import ProgramType
+from pva.lowered_variables import LoweredVariable, LoweredVariables
 from pva.sequences import Chosen, Items, Numbers
 from pva.source import Ints, Source
 from pva.tables import Table
-from pva.variables import LoweredVariable, Variables
 
 #: types whose code is exchange code
 _EXCHANGES = frozenset(
@@ -164,9 +164,9 @@ def _ignored(program: Program) -> None:
 class Programs:
     """The tree, and what its nodes share."""
 
-    def __init__(self, source: Source, variables: Variables) -> None:
+    def __init__(self, source: Source, lowered: LoweredVariables) -> None:
         self.source = source
-        self.variables = variables
+        self._lowered = lowered
         self._vars: dict[int, Ints] | None = None
 
     def program(self, number: int) -> Program:
@@ -220,17 +220,17 @@ class Programs:
     def vars_of_op(self, op: int) -> Items[LoweredVariable]:
         """Parts on tiles of the variables that the profile ties to an op."""
         if self._vars is None:
-            self._vars = _rows_by_op(self.source, self.variables)
-        return self.variables.lowered(self._vars.get(op, np.zeros(0, dtype=np.int64)))
+            self._vars = _places_by_op(self.source, self._lowered)
+        return self._lowered.of(self._vars.get(op, np.zeros(0, dtype=np.int64)))
 
 
-def _rows_by_op(source: Source, variables: Variables) -> dict[int, Ints]:
-    """Positions in `lowered_rows` of the variables of each op: what it makes, what begins or ends its life while the
-    op runs, and what lasts and belongs to its module.
+def _places_by_op(source: Source, lowered: LoweredVariables) -> dict[int, Ints]:
+    """Places in `LoweredVariables.rows` of the variables of each op: what it makes, what begins or ends its life while
+    the op runs, and what lasts and belongs to its module.
     """
     found: dict[int, set[int]] = {}
     steps = source.profile.program_steps[0].tolist()
-    rows = variables.lowered_rows.tolist()
+    rows, variables = lowered.rows.tolist(), lowered.variables
     makers, lasting = variables.column("op_id").tolist(), variables.column("always_live").tolist()
     first, last = variables.column("first_step").tolist(), variables.column("last_step").tolist()
     modules = source.texts("variables", "module")

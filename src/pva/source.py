@@ -200,28 +200,23 @@ class IpuBytes:
 def vertices_of_ipu(source: Source, ipu: int) -> tuple[Ints, Ints]:
     """Code bytes and number of vertices by type and tile.
 
-    The code of a type is shared evenly by the IPUs and tiles that have vertices of it; the vertices of a compute set
-    lie evenly on the first tiles.
+    The vertex code of each tile is divided over the types that the IPU uses, in proportion to their code; the vertices
+    of a compute set lie evenly on the first tiles.
     """
-    types, tiles = len(source.profile.vertex_types), source.target.tiles_per_ipu
-    plan_of = {(op.ipu, op.plan_id) for op in source.profile.ops if op.plan_id >= 0}
-    plans = source.numbers("vertices", "plan_id").tolist()
+    known, tiles = source.profile.vertex_types, source.target.tiles_per_ipu
+    plans = {op.plan_id for op in source.profile.ops if op.ipu == ipu}
     kinds, counts = source.numbers("vertices", "vertex_type"), source.numbers("vertices", "count")
     used = source.numbers("vertices", "tiles")
-    reach = np.zeros((source.target.ipus_per_replica, types), dtype=np.int64)
-    found = np.zeros((types, tiles), dtype=np.int64)
-    for row, plan in enumerate(plans):
-        for other in range(source.target.ipus_per_replica):
-            if (other, plan) in plan_of:
-                reach[other, kinds[row]] = max(reach[other, kinds[row]], min(used[row], tiles))
-        if (ipu, plan) in plan_of:
+    found = np.zeros((len(known), tiles), dtype=np.int64)
+    for row, plan in enumerate(source.numbers("vertices", "plan_id").tolist()):
+        if plan in plans:
             found[kinds[row]] += evenly(int(counts[row]), int(used[row]), tiles)
-    code = np.zeros_like(found)
-    for number, each in enumerate(source.profile.vertex_types):
-        if reach[ipu, number]:
-            share = each.code_bytes * int(reach[ipu, number]) // int(reach[:, number].sum())
-            code[number] = evenly(share, int(reach[ipu, number]), tiles)
-    return code, found
+    weights = np.asarray([each.code_bytes for each in known], dtype=np.int64) * (found.sum(axis=1) > 0)
+    on_tiles = source.memory(ipu).categories.get("vertexCode")
+    if on_tiles is None or not weights.sum():
+        return np.zeros_like(found), found
+    ends = np.cumsum(weights)[:, None] * on_tiles[None, :] // int(weights.sum())
+    return np.diff(ends, axis=0, prepend=0), found
 
 
 def in_shape(total: int, shape: Ints) -> Ints:
