@@ -13,22 +13,11 @@ from numpy.typing import NDArray
 
 from pva.compute_sets import ComputeSet
 from pva.debug_contexts import DebugContext, contexts
-from pva.enums import ProgramType
+from pva.enums import EXCHANGES, ProgramType
 from pva.lowered_variables import LoweredVariable, LoweredVariables
 from pva.sequences import Chosen, Items, Numbers
 from pva.source import Ints, Source
 from pva.tables import Table
-
-#: types whose code is exchange code
-_EXCHANGES = frozenset(
-    {
-        ProgramType.DoExchange,
-        ProgramType.GlobalExchange,
-        ProgramType.StreamCopyBegin,
-        ProgramType.StreamCopyMid,
-        ProgramType.StreamCopyEnd,
-    }
-)
 
 
 class ProgramVisitor:
@@ -111,12 +100,12 @@ class Program:
     @property
     def codeBytesByTile(self) -> Numbers:
         """Exchange code on each tile; programs that exchange nothing have no such attribute."""
-        if self.type not in _EXCHANGES:
+        if self.type not in EXCHANGES:
             raise AttributeError(
                 f"codeBytesByTile: {self.name!r} is a {self.type.name}, which exchanges nothing"
             )
         source = self._programs.source
-        code = source.as_category(self._number("code_bytes"), self._ipu, "internalExchangeCode")
+        code = source.as_category(int(source.exchange_code[self._id]), self._ipu, "internalExchangeCode")
         return source.on_system(code, self._ipu)
 
     @property
@@ -197,7 +186,8 @@ class Programs:
                 "cycles": lambda: numbers("cycles"),
                 "op": lambda: numbers("op_id"),
                 "computeSet": lambda: numbers("compute_set"),
-                "codeBytes": lambda: numbers("code_bytes"),
+                "exchangeCodeBytes": lambda: source.exchange_code,
+                "controlCodeBytes": lambda: numbers("code_bytes") - source.exchange_code,
             },
         )
 
@@ -205,14 +195,14 @@ class Programs:
         """Control code of a node and of those below it, on the tiles of all IPUs."""
         source = self.source
         tiles = source.target.tiles_per_ipu
-        types, code = source.numbers("programs", "type"), source.numbers("programs", "code_bytes")
+        code = source.numbers("programs", "code_bytes") - source.exchange_code
         ops = source.numbers("programs", "op_id")
         found = np.zeros((source.target.ipus_per_replica, tiles), dtype=np.int64)
         waiting = [number] if number >= 0 else []
         while waiting:
             node = waiting.pop()
             waiting.extend(source.children[node].tolist())
-            if types[node] not in _EXCHANGES and code[node]:
+            if code[node]:
                 ipu = source.ipu_of_op(int(ops[node]))
                 found[ipu] += source.as_category(int(code[node]), ipu, "controlCode")
         return Numbers(np.tile(found.ravel(), source.target.replicas), source.print_length)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pva.categories import GAPS, category_of
+from pva.enums import EXCHANGES
 from pva.sequences import Numbers, PrintLength
 from tremula.errors import Error
 from tremula.profile import Profile
@@ -105,6 +106,22 @@ class Source:
     def programs_of_op(self) -> Groups:
         """Rows of the programs of each op."""
         return Groups(self.numbers("programs", "op_id"), len(self.profile.ops))
+
+    @functools.cached_property
+    def exchange_code(self) -> Ints:
+        """Exchange code of each program, on all tiles; the rest of its code is control code.
+
+        The file has both in one column. Leaves of an op have equal parts of its control code, so what an exchange has
+        more than its neighbours that exchange nothing is exchange code.
+        """
+        parent, code = self.numbers("programs", "parent"), self.numbers("programs", "code_bytes")
+        exchanges = np.isin(self.numbers("programs", "type"), [int(each) for each in EXCHANGES])
+        leaf = (self.children.sizes == 0) & (parent >= 0)
+        others = leaf & ~exchanges
+        counts = np.bincount(parent[others], minlength=len(parent))
+        sums = np.bincount(parent[others], weights=code[others], minlength=len(parent))
+        control = np.floor(sums / np.maximum(counts, 1)).astype(np.int64)
+        return np.where(exchanges, np.maximum(code - control[np.maximum(parent, 0)], 0), 0)
 
     @functools.cached_property
     def compute_set_vertices(self) -> dict[tuple[int, int], Ints]:

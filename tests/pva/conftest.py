@@ -74,7 +74,7 @@ def _frames() -> Iterator[tuple[str, dict[str, Any]]]:
         node = len(tree)
         tree.append((2, T.Sequence, "op", name, 100.0, op, -1, 2 * op + 1, 12))
         for kind, leaf in leaves:
-            compute_set, code = (op, 8) if kind is T.OnTileExecute else (-1, 24)
+            compute_set, code = (op, 8) if kind is T.OnTileExecute else (-1, 8 + 24)
             cycles = 90.0 if kind is T.OnTileExecute else 10.0
             tree.append((node, kind, "leaf", f"{name}/{leaf}", cycles, op, compute_set, 2 * op + 1, code))
     copy = len(tree)

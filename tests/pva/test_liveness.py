@@ -22,7 +22,7 @@ def test_live_memory_of_ipus_and_tiles(small: Any) -> None:
     assert step.notAlwaysLiveMemoryForTile(4).bytes == 990
     assert [(v.name, v.size) for v in step.notAlwaysLiveMemoryForTile(0).variables] == [("enc/fc", 64)]
     assert [(v.name, v.size) for v in step.notAlwaysLiveMemory.variables] == [
-        ("enc/fc", 128), ("head/out", 990), ("temporaries of the op", 10)
+        ("enc/fc", 128), ("head/out", 990), ("(others)", 10)
     ]  # fmt: skip
     with pytest.raises(IndexError, match="no IPU 4"):
         step.notAlwaysLiveMemoryForIpu(4)

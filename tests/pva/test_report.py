@@ -101,8 +101,8 @@ def test_code_of_programs_by_tile(small: Any) -> None:
     node = small.compilation.programs[3]
     exchange, compute = node.children
     assert exchange.codeBytesByTile[:5] == [8, 6, 6, 4, 0]
-    assert sum(node.controlCodeByTile[:8]) == 12 + 8
-    assert sum(compute.controlCodeByTile[:8]) == 8
+    assert sum(node.controlCodeByTile[:8]) == 12 + 8 + 8
+    assert sum(compute.controlCodeByTile[:8]) == sum(exchange.controlCodeByTile[:8]) == 8
     assert max(exchange.estimatedCyclesByTile) == 10.0
     assert max(compute.estimatedCyclesByTile) == 90.0
     for wrong in (
