@@ -19,6 +19,9 @@ from tremula.frontends.tensorflow.dialect.device_words import KIND
 from tremula.frontends.tensorflow.modelling import guesses, questions
 from tremula.settings.environment import env
 from tremula.telemetry.run_record import Entry
+from tremula.trace import channels
+from tremula.trace.names import COMPILE
+from tremula.trace.points import Span
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import ModelledRun
@@ -73,6 +76,10 @@ class FirstRun:
         Raises:
             Error: the program would not fit, and that was asked to be an error.
         """
+        with Span(channels.poplar, COMPILE, {"program": self._label}):
+            return self._look()
+
+    def _look(self) -> ModelledRun | None:
         questions.current().answer(self._subject)
         if not self._wanted():
             return None
