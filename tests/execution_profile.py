@@ -43,8 +43,8 @@ def write(
         ipus = min(ipus, max(1, len(profile.ipus)))
         count = len(names)
         writer.frame("compute_sets").add(
-            {"name": list(names), "op_id": [n % ops for n in range(count)], "plan_id": -1, "superstep": 0, "vertices": 1472,
-             "cycles": 1000.0}
+            {"name": list(names), "op_id": [n % ops for n in range(count)], "plan_id": -1, "superstep": 0,
+             "vertices": 1472, "cycles": 1000.0}
         )  # fmt: skip
         writer.frame("programs").add(
             {"parent": [-1, *([0] * count)], "type": [1, *([7] * count)], "kind": ["step", *(["leaf"] * count)],

@@ -10,8 +10,8 @@ _PATIENCE = 20.0
 #: the pixels of the plot, from a copy: browsers remark on canvases that are read often
 _PIXELS = (
     "(() => { const plot = document.querySelector('.tl-plot'), copy = document.createElement('canvas');"
-    " copy.width = plot.width; copy.height = plot.height; const pen = copy.getContext('2d', {willReadFrequently: true});"
-    " pen.drawImage(plot, 0, 0);"
+    " copy.width = plot.width; copy.height = plot.height;"
+    " const pen = copy.getContext('2d', {willReadFrequently: true}); pen.drawImage(plot, 0, 0);"
     " return new Uint32Array(pen.getImageData(0, 0, copy.width, copy.height).data.buffer) })()"
 )
 
@@ -49,8 +49,8 @@ class Hand:
     def enter(self, selector: str, text: str, key: str = "") -> None:
         """Write into a box; press a key there."""
         self.browser.run(
-            f"{{const box = document.querySelector({json.dumps(selector)}); box.focus(); box.value = {json.dumps(text)};"
-            " box.dispatchEvent(new Event('input', {bubbles: true}))}"
+            f"{{const box = document.querySelector({json.dumps(selector)});"
+            f" box.focus(); box.value = {json.dumps(text)}; box.dispatchEvent(new Event('input', {{bubbles: true}}))}}"
         )
         if key:
             self.browser.run(

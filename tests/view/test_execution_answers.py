@@ -37,7 +37,7 @@ def test_two_parts_of_a_run_have_what_the_whole_has(executed_file: Path, data: s
             answer(profile, "execution_selection", {"start": str(low), "end": str(high)})
             for low, high in ((0, end), (0, middle), (middle, end))
         ]
-        whole, first, second = ([lane for lane in part["lanes"]] for part in parts)
+        whole, first, second = (list(part["lanes"]) for part in parts)
         for all_of_it, one, other in zip(whole, first, second, strict=True):
             for kind in (*_KINDS, "cycles", "mean_tile_cycles", "bytes_in", "bytes_out"):
                 assert one[kind] + other[kind] == pytest.approx(all_of_it[kind], abs=1e-6)

@@ -25,7 +25,7 @@ def _recorded(folder: Path, seed: int, names: tuple[str, ...]) -> None:
     writer.restart(TraceOptions(directory=str(folder)))
     poplar, data = channels.channel("Poplar"), channels.channel("loader")
     origin = writer.perf_counter_ns()
-    row = points.add_row(MODELLED)
+    row = points.NamedRow(MODELLED)
     losses = measures.Series("Loss", "%", names[0])
     for step in range(12):
         begin = origin + step * 5 * MS
@@ -36,7 +36,7 @@ def _recorded(folder: Path, seed: int, names: tuple[str, ...]) -> None:
         for part, name in enumerate(names):
             points.whole(poplar, name, begin + part * MS // 10, begin + part * MS // 10 + MS // 20)
         points.whole(data, DATA_WAIT, begin + 3 * MS, begin + 4 * MS)
-        points.add_to_row(row, channels.channel(MODELLED), "model", begin, begin + MS)
+        row.add(channels.channel(MODELLED), "model", begin, begin + MS)
         losses.add(chance.random(), begin)
     points.moment(data, "checkpoint", '{"file": "a.pt"}')
     measures.HeatMap.of("weights", [0, 1, 2, 3], "").add([0.5, 0.5, 1.5])
@@ -68,6 +68,15 @@ def opened(browser: Any, hand: Any, page: Path) -> Iterator[Any]:
     yield hand
     assert browser.faults() == []
     assert set(browser.requests()) == {page.as_uri()}
+
+
+def _main(hand: Any) -> str:
+    """The row of the main thread of the first process."""
+    found: str = hand.browser.run(
+        "[...document.querySelectorAll('.tl-label')].find(label =>"
+        " label.querySelector('.tl-name').firstChild.textContent === 'MainThread').dataset.row"
+    )
+    return found
 
 
 def test_it_shows_processes_threads_counters_and_the_modelled_ipu(opened: Any) -> None:
@@ -105,7 +114,8 @@ def test_a_click_gives_the_event_its_metadata_and_its_call_tree(opened: Any) -> 
 
 def test_wheel_keys_drag_and_typing_change_the_range(opened: Any) -> None:
     assert opened.zoom() == 100.0
-    at = opened.place("r1", 0.25)
+    row = _main(opened)
+    at = opened.place(row, 0.25)
     opened.wheel(at, -400)
     assert opened.zoom() > 150
     low, high = opened.range()
@@ -114,7 +124,7 @@ def test_wheel_keys_drag_and_typing_change_the_range(opened: Any) -> None:
     opened.key("a", "w")
     assert opened.range()[1] - opened.range()[0] < high - low
     before = opened.range()
-    opened.drag(opened.place("r1", 0.4), opened.place("r1", 0.6))
+    opened.drag(opened.place(row, 0.4), opened.place(row, 0.6))
     assert opened.range()[0] < before[0]
     opened.enter(".tl-zoom", "10 ms - 20 ms", "Enter")
     assert opened.range() == (10_000, 20_000)
@@ -128,7 +138,7 @@ def test_wheel_keys_drag_and_typing_change_the_range(opened: Any) -> None:
 
 def test_an_area_gives_the_labels_inside_it(opened: Any) -> None:
     opened.enter(".tl-zoom", "0 ms - 12 ms", "Enter")
-    row = "r1"
+    row = _main(opened)
     opened.drag(opened.place(row, 0.0), opened.place(row, 0.4), shift=True)
     assert opened.text("#selected").startswith("Selected: ")
     shown = opened.text("#view")
@@ -140,26 +150,27 @@ def test_an_area_gives_the_labels_inside_it(opened: Any) -> None:
 
 
 def test_rows_are_pinned_folded_and_kept_in_the_address(opened: Any) -> None:
-    browser = opened.browser
-    opened.click('.tl-label[data-row="r1"] .tl-pin')
-    assert browser.run("!!document.querySelector('.tl-labels-pinned [data-row=r1]')")
+    browser, row = opened.browser, _main(opened)
+    opened.click(f'.tl-label[data-row="{row}"] .tl-pin')
+    assert browser.run(f"!!document.querySelector('.tl-labels-pinned [data-row={row}]')")
     assert browser.run("!!document.querySelector('[data-row=c0]')")
     opened.click('.tl-label[data-row="p0"] .tl-fold')
     assert not browser.run("!!document.querySelector('[data-row=c0]')")
     opened.enter(".tl-zoom", "10 ms - 30 ms", "Enter")
-    assert opened.state("pins") == "r1"
+    assert opened.state("pins") == row
     assert opened.state("folded") == "p0"
     address = browser.run("location.hash")
     opened.reload()
     assert browser.run("location.hash") == address
-    assert browser.run("!!document.querySelector('.tl-labels-pinned [data-row=r1]')")
+    assert browser.run(f"!!document.querySelector('.tl-labels-pinned [data-row={row}]')")
     assert opened.range() == (10_000, 30_000)
 
 
 def test_the_strip_has_handles(opened: Any) -> None:
     browser = opened.browser
     box = browser.run(
-        "(() => { const b = document.querySelector('.tl-strip').getBoundingClientRect(); return [b.x, b.y, b.width] })()"
+        "(() => { const box = document.querySelector('.tl-strip').getBoundingClientRect();"
+        " return [box.x, box.y, box.width] })()"
     )
     x, y, width = box
     opened.drag((x + 2, y + 15), (x + width * 0.5, y + 15))
@@ -170,7 +181,10 @@ def test_the_strip_has_handles(opened: Any) -> None:
 
 def test_processes_can_each_begin_at_zero(opened: Any, traces: TraceSet) -> None:
     browser = opened.browser
-    choose = "{const s = document.querySelector('select[aria-label=time]'); s.value = %s; s.dispatchEvent(new Event('change'))}"
+    choose = (
+        "{const box = document.querySelector('select[aria-label=time]'); box.value = %s;"
+        " box.dispatchEvent(new Event('change'))}"
+    )
     browser.run(choose % 2)
     opened.wait("new URLSearchParams(location.hash.split('?')[1] ?? '').get('time') === 'each'")
     browser.settle()
@@ -180,7 +194,7 @@ def test_processes_can_each_begin_at_zero(opened: Any, traces: TraceSet) -> None
     assert opened.range()[1] == pytest.approx(max(lengths), rel=0.01)
     browser.run(choose % 1)
     browser.settle()
-    opened.move(opened.place("r1", 0.5))
+    opened.move(opened.place(_main(opened), 0.5))
     assert browser.run("document.getElementById('tip').hidden") in (True, False)
 
 
@@ -210,9 +224,7 @@ def test_hostile_labels_are_text(
     browser.open(page)
     hand.ready()
     hand.enter(".tl-search", "<script>")
-    hand.wait(
-        "document.querySelector('.tl-found').textContent !== '' && document.querySelector('.tl-found').textContent !== 'searching'"
-    )
+    hand.wait("!['', 'searching'].includes(document.querySelector('.tl-found').textContent)")
     hand.enter(".tl-search", "<script>", "Enter")
     hand.move(hand.place(hand.state("pick").split(",")[0], 0.5))
     assert "<script>" in hand.text(".trace-step h3")
