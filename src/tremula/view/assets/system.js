@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:50b30e260f70a1e410c61ae20303ce209ff9700690fb2f8890d4a27f2b61e523
+// made from web/src by "make web"; sources sha256:8710b627337a3447c2bccbc9d2e03d469e942c9fd4b4dab4832d40e3fb714197
 "use strict";
 (() => {
   // src/elements.ts
