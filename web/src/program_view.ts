@@ -38,7 +38,7 @@ class Tree {
     input.addEventListener('keydown', (event) => { if (event.key === 'Enter') { event.preventDefault(); go(event.shiftKey); } });
     this.element = el('div', {}, el('div', { class: 'controls' }, input, button('Next', () => go(false), { class: 'small', id: 'next' }), button('Previous', () => go(true), { class: 'small', id: 'previous' }),
       this.status, el('span', { class: 'spring' }), button('Close all', () => void this.start(), { class: 'small' }), copyButton(() => this.csv())),
-      el('div', { class: 'split' }, el('div', {}, this.head(), this.scroll), this.details));
+      el('div', { class: other ? 'split one' : 'split' }, el('div', {}, this.head(), this.scroll), this.details));
   }
 
   private head(): HTMLElement {

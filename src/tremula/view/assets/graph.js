@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:8710b627337a3447c2bccbc9d2e03d469e942c9fd4b4dab4832d40e3fb714197
+// made from web/src by "make web"; sources sha256:3b3a178e289a23a6531772a6a75721af720114d346fba1b8028d19ebf5bb4ebe
 "use strict";
 (() => {
   // src/elements.ts
@@ -684,8 +684,8 @@
   }
   function looselyPaired(before, after, name) {
     const exact = paired(before, after, name);
-    const alone = exact.filter((pair) => !pair.before || !pair.after);
-    const loose = paired(alone.flatMap((pair) => pair.before ?? []), alone.flatMap((pair) => pair.after ?? []), (row2) => name(row2).replace(/\d+/g, "#"));
+    const alone = (rows) => rows.filter((row2) => row2 !== null);
+    const loose = paired(alone(exact.map((pair) => pair.after ? null : pair.before)), alone(exact.map((pair) => pair.before ? null : pair.after)), (row2) => name(row2).replace(/\d+/g, "#"));
     const partners = new Map(loose.filter((pair) => pair.before && pair.after).map((pair) => [pair.before, pair.after]));
     const taken = new Set(partners.values());
     return exact.filter((pair) => pair.before || !taken.has(pair.after)).map((pair) => pair.before && !pair.after ? { ...pair, after: partners.get(pair.before) ?? null } : pair);
@@ -3135,7 +3135,7 @@
           button("Close all", () => void this.start(), { class: "small" }),
           copyButton(() => this.csv())
         ),
-        el("div", { class: "split" }, el("div", {}, this.head(), this.scroll), this.details)
+        el("div", { class: other ? "split one" : "split" }, el("div", {}, this.head(), this.scroll), this.details)
       );
     }
     context;

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:8710b627337a3447c2bccbc9d2e03d469e942c9fd4b4dab4832d40e3fb714197
+// made from web/src by "make web"; sources sha256:3b3a178e289a23a6531772a6a75721af720114d346fba1b8028d19ebf5bb4ebe
 "use strict";
 (() => {
   // src/elements.ts
