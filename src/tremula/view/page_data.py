@@ -23,9 +23,9 @@ from tremula.view.text import clean
 
 #: what a page keeps of each report
 MOST_OPS = 5_000
-MOST_NODES = 6_000
+MOST_NODES = 30_000
 MOST_VARIABLES = 12_000
-MOST_COMPUTE_SETS = 5_000
+MOST_COMPUTE_SETS = 12_000
 MOST_IPUS = 64
 #: IPUs with bytes on each tile by use and by module
 MOST_TILED = 16

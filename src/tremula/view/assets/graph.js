@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:08c39fd0c89df9f2d017ac7d8b26a1b18107f9ed017263ea9f7ac43ddee78572
+// made from web/src by "make web"; sources sha256:effab321083289a622aceadb70e1719d9142fba5c27d7d71d806ef865e27c112
 "use strict";
 (() => {
   // src/elements.ts
@@ -399,7 +399,6 @@
       this.reports = reports;
       this.views = views;
       this.state = new State(views[0].id);
-      if (source.compared && !this.state.get("compare")) this.state.set({ compare: source.compared });
       this.menu();
       this.header();
       this.state.onchange(() => this.open());
@@ -462,6 +461,7 @@
         const read = () => {
           report.querySelector("select").value = this.report().id;
           compare.querySelector("select").value = this.other()?.id ?? "";
+          swap.hidden = !this.other();
         };
         report.addEventListener("change", (event) => {
           this.state.set({ report: event.target.value }, true);
@@ -491,7 +491,8 @@
       return this.reports.find((report) => report.id === this.state.get("report")) ?? this.reports[0];
     }
     other() {
-      const found = this.reports.find((report) => report.id === this.state.get("compare")) ?? null;
+      const wanted = this.state.get("compare") || this.source.compared;
+      const found = this.reports.find((report) => report.id === wanted) ?? null;
       return found && found.id !== this.report().id ? found : null;
     }
     go(view, values = {}) {
@@ -680,6 +681,14 @@
   function deltaCell(before, after, format, less = false) {
     const tone = !less || before === after ? "" : after < before ? "good" : "bad";
     return el("span", { class: tone, text: delta(before, after, format) });
+  }
+  function looselyPaired(before, after, name) {
+    const exact = paired(before, after, name);
+    const alone = (rows) => rows.filter((row2) => row2 !== null);
+    const loose = paired(alone(exact.map((pair) => pair.after ? null : pair.before)), alone(exact.map((pair) => pair.before ? null : pair.after)), (row2) => name(row2).replace(/\d+/g, "#"));
+    const partners = new Map(loose.filter((pair) => pair.before && pair.after).map((pair) => [pair.before, pair.after]));
+    const taken = new Set(partners.values());
+    return exact.filter((pair) => pair.before || !taken.has(pair.after)).map((pair) => pair.before && !pair.after ? { ...pair, after: partners.get(pair.before) ?? null } : pair);
   }
   function paired(before, after, name) {
     const waiting = /* @__PURE__ */ new Map();
@@ -895,15 +904,19 @@
   }
 
   // src/insights_view.ts
-  var use = (name, index) => el("span", {}, swatch(pick(USES, name, index)), ` ${name}`);
+  var use = (name, index) => el("span", { class: "use" }, swatch(pick(USES, name, index)), ` ${name}`);
+  var SHOWN = 15;
+  var SHOWN_PAIRS = 25;
   function compared(name, what, before, after, key, size) {
     const value = (row2) => row2 === null ? 0 : size(row2);
-    const rows = paired(before, after, key).sort((a, b) => Math.abs(value(b.after) - value(b.before)) - Math.abs(value(a.after) - value(a.before)));
-    return plainTable(what, [[name], ["before", true], ["after", true], ["difference", true]], rows.map((pair) => [
+    const by = (pair) => pair.before && pair.after ? Math.abs(value(pair.after) - value(pair.before)) : -1;
+    const rows = paired(before, after, key).sort((a, b) => by(b) - by(a) || value(b.before ?? b.after) - value(a.before ?? a.after));
+    const known = rows.filter((pair) => pair.before && pair.after).slice(0, SHOWN_PAIRS), rest = rows.filter((pair) => !pair.before || !pair.after).slice(0, SHOWN_PAIRS);
+    return plainTable(what, [[name], ["before", true], ["after", true], ["difference", true]], [...known, ...rest].map((pair) => [
       pair.name.replaceAll("\0", ", "),
-      pair.before ? bytes(size(pair.before)) : "\u2013",
-      pair.after ? bytes(size(pair.after)) : "\u2013",
-      deltaCell(value(pair.before), value(pair.after), bytes, true)
+      pair.before ? bytes(size(pair.before)) : "not among the largest",
+      pair.after ? bytes(size(pair.after)) : "not among the largest",
+      pair.before && pair.after ? deltaCell(value(pair.before), value(pair.after), bytes, true) : ""
     ]));
   }
   function uses(a, b) {
@@ -919,7 +932,7 @@
     if (b) return card("Fullest tiles", compared("IPU, tile", "tiles", a.tiles, b.tiles, (row2) => `IPU ${row2[0]}\0tile ${row2[1]}`, (row2) => row2[2]));
     return card(
       "Fullest tiles",
-      plainTable("tiles", [["tile"], ["bytes", true], ["of its memory", true], ["mostly"]], a.tiles.map(([ipu, tile, size, most]) => [
+      plainTable("tiles", [["tile"], ["bytes", true], ["of its memory", true], ["mostly"]], a.tiles.slice(0, SHOWN).map(([ipu, tile, size, most]) => [
         button(`tile ${whole(tile)} of IPU ${ipu}`, () => context.go("memory", { ipu, tiles: tile }), { class: "link short" }),
         bytes(size),
         percent(size, a.room),
@@ -936,7 +949,7 @@
       plainTable(
         "vertices",
         [["type"], ["code", true], ["state", true], ["vertices", true]],
-        a.vertices.map(([name, code, state, count]) => [name, bytes(code), bytes(state), whole(count)])
+        a.vertices.slice(0, SHOWN).map(([name, code, state, count]) => [name, bytes(code), bytes(state), whole(count)])
       ),
       note("Code is there once for each type and tile that uses it: fewer different shapes and types share more. State grows with the number of vertices: larger pieces of work per vertex need less.")
     );
@@ -946,7 +959,7 @@
     if (b) return card("Exchanges with most code", compared("exchange", "exchanges", a.exchanges, b.exchanges, (row2) => row2[0], (row2) => row2[1]));
     return card(
       "Exchanges with most code",
-      plainTable("exchanges", [["exchange"], ["code on all tiles", true], ["cycles per run", true]], a.exchanges.map(([name, code, cycles, node2]) => [
+      plainTable("exchanges", [["exchange"], ["code on all tiles", true], ["cycles per run", true]], a.exchanges.slice(0, SHOWN).map(([name, code, cycles, node2]) => [
         button(name, () => context.go("program", { node: node2 }), { class: "link" }),
         bytes(code),
         compact(cycles)
@@ -956,13 +969,13 @@
   }
   function variables(a, b) {
     if (!a.variables.length) return null;
-    if (b) return card("Largest variables", compared("variable", "variables", a.variables, b.variables, (row2) => `${row2[0]}\0IPU ${row2[3]}`, (row2) => row2[4]));
+    if (b) return card("Largest variables at the fullest moment", compared("variable", "variables", a.variables, b.variables, (row2) => `${row2[0]}\0IPU ${row2[3]}`, (row2) => row2[4]));
     return card(
-      "Largest variables",
+      "Largest variables at the fullest moment",
       plainTable(
         "variables",
         [["variable"], ["module"], ["use"], ["IPU", true], ["bytes", true]],
-        a.variables.map(([name, module, kind, ipu, size], index) => [name, module, use(kind, index), whole(ipu), bytes(size)])
+        a.variables.slice(0, SHOWN).map(([name, module, kind, ipu, size], index) => [name, module, use(kind, index), whole(ipu), bytes(size)])
       ),
       note("Weights and their state lie there for the whole run; activations only between the op that makes them and the last one that reads them (see Liveness).")
     );
@@ -1235,11 +1248,11 @@
     }
     label(pen, text3, x, y, align, colour) {
       pen.textAlign = align;
-      pen.lineWidth = 4;
-      pen.strokeStyle = themed("--card");
-      pen.lineJoin = "round";
-      pen.strokeText(text3, x, y);
-      pen.lineWidth = 1;
+      const wide = pen.measureText(text3).width + 8;
+      pen.fillStyle = themed("--card");
+      pen.globalAlpha = 0.85;
+      pen.fillRect(align === "right" ? x - wide + 4 : x - 4, y - 8, wide, 16);
+      pen.globalAlpha = 1;
       pen.fillStyle = colour;
       pen.fillText(text3, x, y);
       pen.textAlign = "center";
@@ -1355,15 +1368,15 @@
   };
 
   // src/variable_table.ts
-  function lifeBar(row2, steps, at) {
+  function lifeBar(row2, low, high, at) {
     const [, , , , , always, first, last] = row2;
     const root = svg("svg", { viewBox: "0 0 300 12", height: 12, preserveAspectRatio: "none" });
-    const from = always ? 0 : first, to = always ? steps - 1 : last, all = Math.max(1, steps);
+    const from = always ? low : first, to = always ? high : last, all = Math.max(1, high - low + 1);
     root.append(
       svg("rect", { x: 0, y: 5.5, width: 300, height: 1, fill: "currentColor", opacity: 0.15 }),
-      svg("rect", { x: 300 * from / all, y: 1, width: Math.max(1.5, 300 * (to - from + 1) / all), height: 10, fill: always ? "#3d6fd9" : "#d1495b" })
+      svg("rect", { x: 300 * (from - low) / all, y: 1, width: Math.max(3, 300 * (to - from + 1) / all), height: 10, fill: always ? "#3d6fd9" : "#d1495b" })
     );
-    if (at >= 0) root.append(svg("rect", { x: 300 * at / all, y: 0, width: 1.5, height: 12, fill: "currentColor" }));
+    if (at >= 0) root.append(svg("rect", { x: 300 * (at - low) / all, y: 0, width: 2, height: 12, fill: "currentColor" }));
     return el("span", { class: "life", role: "img", "aria-label": always ? "alive for the whole step" : `alive from program step ${first} to ${last}` }, root);
   }
   var text = (row2) => `${row2[1]}\0${row2[2]}\0${row2[3]}\0${row2[8]}\0${row2[9]}`.toLowerCase();
@@ -1377,7 +1390,9 @@
       { title: "last used by", value: (row2) => row2[9] || (row2[5] ? "(after the step)" : ""), hint: "the op of the last program step in which it is alive" }
     ];
     if (steps > 0) {
-      columns.push({ title: "alive", value: (row2) => row2[6], cell: (row2) => lifeBar(row2, steps, at), width: "minmax(7rem, 1fr)" });
+      const born = rows.filter((row2) => !row2[5]);
+      const low = born.reduce((least, row2) => Math.min(least, row2[6]), at < 0 ? steps : at), high = born.reduce((most, row2) => Math.max(most, row2[7]), at);
+      columns.push({ title: `alive (${whole(low)} \u2013 ${whole(high)})`, hint: "program steps; the line is the cursor", value: (row2) => row2[6], cell: (row2) => lifeBar(row2, low, high, at), width: "minmax(9rem, 1.5fr)" });
     }
     return new DataTable(columns, { name: "variables", sort: 3, filter: text, placeholder: "Filter by name, module, use, op (f)", ...options2 }).setRows(rows);
   }
@@ -2243,6 +2258,106 @@
     context.state.set({ ipu: value("ipu"), tiles: count > 1 ? `${first}-${first + count - 1}` : String(first), variable: null });
   }
 
+  // src/flame.ts
+  var HIGH = 24;
+  var Flame = class {
+    constructor(rows) {
+      this.rows = rows;
+      this.kids = rows.map(() => []);
+      rows.forEach((row2, id) => {
+        if (row2[1] >= 0) this.kids[row2[1]]?.push(id);
+      });
+      this.cycles = rows.map((row2) => row2[2] + row2[3] + row2[4]);
+      const box = el("div", { class: "chart", tabindex: "0", role: "img", "aria-label": "Cycles by module; choose a layer above for the same figures as a table" }, this.canvas);
+      this.back = button("Back to all", () => this.zoom(0), { class: "small", disabled: true });
+      this.element = el("div", {}, box, el("div", { class: "controls key" }, this.back, el("span", { class: "label", text: "Click a box to enlarge it." })));
+      const at = (event) => {
+        const area = this.canvas.getBoundingClientRect(), x = event.clientX - area.left, level = Math.floor((event.clientY - area.top) / HIGH);
+        return this.boxes.find((each) => each.level === level && x >= each.x && x < each.x + each.wide);
+      };
+      box.addEventListener("pointermove", (event) => this.point(at(event)?.id ?? -1, event.clientX, event.clientY));
+      box.addEventListener("pointerleave", () => this.point(-1, 0, 0));
+      box.addEventListener("click", (event) => {
+        const found = at(event);
+        if (found) this.zoom(found.id);
+      });
+      box.addEventListener("keydown", (event) => {
+        if (event.key === "Escape" && this.top) {
+          event.stopPropagation();
+          this.zoom(0);
+        }
+      });
+    }
+    rows;
+    canvas = el("canvas", { "aria-hidden": "true" });
+    element;
+    kids;
+    cycles;
+    boxes = [];
+    top = 0;
+    hover = -1;
+    back;
+    path(id) {
+      const found = [];
+      for (let at = id; at > 0; at = this.rows[at][1]) found.unshift(this.rows[at][0]);
+      return found;
+    }
+    zoom(id) {
+      this.top = id;
+      this.back.disabled = id === 0;
+      hideTip();
+      this.draw();
+    }
+    point(id, x, y) {
+      if (id !== this.hover) {
+        this.hover = id;
+        this.draw();
+      }
+      const row2 = this.rows[id];
+      if (!row2) {
+        hideTip();
+        return;
+      }
+      showTip(x, y, id ? this.path(id).join(".") : "all ops and the host", [
+        ["cycles of work", whole(this.cycles[id])],
+        ["of all", percent(this.cycles[id], this.cycles[0])],
+        ["forward", whole(row2[2])],
+        ["backward", whole(row2[3])],
+        ["update, host and rest", whole(row2[4])],
+        ["ops", whole(row2[5])]
+      ]);
+    }
+    draw() {
+      if (!this.rows.length) return;
+      const width = Math.max(280, this.canvas.parentElement.clientWidth);
+      this.boxes = [];
+      let deepest = 0;
+      const put = (id, level, x, wide) => {
+        if (wide < 1 || level > 24) return;
+        deepest = Math.max(deepest, level);
+        this.boxes.push({ id, level, x, wide });
+        const all = this.cycles[id];
+        for (const kid of this.kids[id]) {
+          const part2 = all ? wide * this.cycles[kid] / all : 0;
+          put(kid, level + 1, x, part2);
+          x += part2;
+        }
+      };
+      put(this.top, 0, 0, width);
+      const pen = fitted(this.canvas, width, (deepest + 1) * HIGH);
+      for (const { id, level, x, wide } of this.boxes) {
+        pen.fillStyle = id ? hue(id) : "#c3cad6";
+        pen.globalAlpha = id === this.hover ? 0.75 : 1;
+        pen.fillRect(x, level * HIGH, Math.max(0.5, wide - 1), HIGH - 1);
+        pen.globalAlpha = 1;
+        if (wide > 22) {
+          pen.fillStyle = "#14181f";
+          pen.fillText(cutText(pen, shortened(id ? this.rows[id][0] : "all ops and the host", 200), wide - 9), x + 5, level * HIGH + HIGH / 2);
+        }
+      }
+    }
+  };
+
   // src/sharebar.ts
   function shareBar(parts, format) {
     const total = parts.reduce((sum2, part2) => sum2 + part2[1], 0);
@@ -2502,7 +2617,7 @@
       pen.fillStyle = themed("--bad");
       if (Number.isFinite(peak)) {
         pen.textAlign = "right";
-        pen.fillText(this.options.peakName, width - RIGHT2 - 2, this.sy(peak) - 9);
+        pen.fillText(width > 640 ? this.options.peakName : `peak: ${compact(peak)} FLOP per cycle`, width - RIGHT2 - 2, this.sy(peak) - 9);
       }
     }
     near(event) {
@@ -2553,13 +2668,15 @@
   }
   var text2 = (op) => `${op.name}\0${op.target}\0${op.module}\0${op.source}\0${op.phase}`.toLowerCase();
   var Operations = class {
-    constructor(host, context, ops, others, total, summary) {
+    constructor(host, context, ops, others, total, summary, modules, cut) {
       this.host = host;
       this.context = context;
       this.ops = ops;
       this.others = others;
       this.total = total;
       this.summary = summary;
+      this.modules = modules;
+      this.cut = cut;
       this.all = ops.reduce((sum2, op) => sum2 + op.cycles, 0);
     }
     host;
@@ -2568,6 +2685,8 @@
     others;
     total;
     summary;
+    modules;
+    cut;
     table = el("div", {});
     details = el("div", { class: "opdetails" });
     all;
@@ -2579,12 +2698,21 @@
         state.set({ by: index || null });
         this.fill();
       })));
-      if (!this.others) this.roofline();
+      if (!this.others) {
+        this.flame();
+        this.roofline();
+      }
       this.host.append(el("section", { class: "card" }, this.table), this.details);
       this.fill();
       const wanted = state.number("op", -1);
       const op = this.ops.find((each) => each.id === wanted);
       if (op) this.pick(op);
+    }
+    flame() {
+      if (this.modules.length < 2) return;
+      const flame = new Flame(this.modules);
+      this.host.append(el("details", { class: "card", open: true }, el("summary", {}, el("b", { text: "Cycles of work by module, and of the host" })), flame.element));
+      this.context.redraw(() => flame.draw());
     }
     roofline() {
       const target2 = this.summary.target, chip = String(target2.chip);
@@ -2650,6 +2778,7 @@
       return table.setRows(this.ops).element;
     }
     pairs(others) {
+      const known = (pair) => !this.cut || pair.before !== null && pair.after !== null;
       const cycles = (op) => op?.cycles ?? 0, one = (pair) => pair.before ?? pair.after;
       const columns = [
         { title: "op", value: (pair) => shortName(one(pair).name), width: "minmax(9rem, 2fr)" },
@@ -2661,9 +2790,9 @@
         {
           title: "difference",
           number: true,
-          value: (pair) => Math.abs(cycles(pair.after) - cycles(pair.before)),
+          value: (pair) => known(pair) ? Math.abs(cycles(pair.after) - cycles(pair.before)) : 0,
           width: "11rem",
-          cell: (pair) => el("span", { class: cycles(pair.after) > cycles(pair.before) ? "bad" : cycles(pair.after) < cycles(pair.before) ? "good" : "", text: delta(cycles(pair.before), cycles(pair.after), compact) })
+          cell: (pair) => el("span", { class: cycles(pair.after) > cycles(pair.before) ? "bad" : cycles(pair.after) < cycles(pair.before) ? "good" : "", text: known(pair) ? delta(cycles(pair.before), cycles(pair.after), compact) : "only the largest ops are here" })
         }
       ];
       const rows = paired(this.ops, others, (op) => `${op.name}\0${op.phase}`);
@@ -2734,16 +2863,17 @@
     lead: "Every op with its cycles, its plan, the reasons and your line of code.",
     key: "o",
     async render(host, context) {
-      const [[ops, total], others, summary] = await Promise.all([
+      const [[ops, total], others, summary, tree] = await Promise.all([
         loadOps(context.source, context.report.id),
         context.other ? loadOps(context.source, context.other.id) : null,
-        context.json("summary")
+        context.json("summary"),
+        context.json("modules")
       ]);
       if (!ops.length) {
         host.append(note("This report has no ops."));
         return;
       }
-      new Operations(host, context, ops, others ? others[0] : null, total, summary).show();
+      new Operations(host, context, ops, others ? others[0] : null, total, summary, tree.modules, total > ops.length || others !== null && others[1] > others[0].length).show();
       if (total > ops.length) host.append(note(`This page holds the ${plural(ops.length, "op")} with most cycles; \`tremula view --serve\` shows all ${whole(total)}.`));
     }
   };
@@ -3005,7 +3135,7 @@
           button("Close all", () => void this.start(), { class: "small" }),
           copyButton(() => this.csv())
         ),
-        el("div", { class: "split" }, el("div", {}, this.head(), this.scroll), this.details)
+        el("div", { class: other ? "split one" : "split" }, el("div", {}, this.head(), this.scroll), this.details)
       );
     }
     context;
@@ -3025,7 +3155,7 @@
         { class: "treehead", "aria-hidden": "true" },
         el("span", { text: "program" }),
         el("span", { class: "number", text: "times" }),
-        ...(this.other ? ["before", "after", "difference"] : ["cycles"]).map((text3) => el("span", { class: "number", text: text3 }))
+        ...(this.other ? ["before", "after", "difference"] : ["cycles"]).map((text3) => el("span", { class: text3 === "difference" ? "number wide" : "number", text: text3 }))
       );
     }
     async start() {
@@ -3055,7 +3185,7 @@
         share: all ? Math.max(one?.[5] ?? 0, two?.[5] ?? 0) / all : 0
       });
       if (!this.other) return before.children.map((each) => made2(each, null));
-      const pairs = paired(before.children, after.children, (each) => `${each[2]}\0${each[3]}`);
+      const pairs = looselyPaired(before.children, after.children, (each) => `${each[2]}\0${each[3]}`);
       return pairs.map((pair) => made2(pair.before, pair.after));
     }
     async expand(line) {
@@ -3148,7 +3278,7 @@
         ...this.other ? [
           el("span", { class: "number", text: line.before ? compact(before) : "\u2013" }),
           el("span", { class: "number", text: line.after ? compact(after) : "\u2013" }),
-          el("span", { class: `number ${after > before ? "bad" : after < before ? "good" : ""}`, text: delta(before, after, compact) })
+          el("span", { class: `number wide ${after > before ? "bad" : after < before ? "good" : ""}`, text: delta(before, after, compact) })
         ] : [el("span", { class: "number" }, bar, compact(before))]
       );
       made2.addEventListener("click", () => this.choose(line));
@@ -3246,12 +3376,14 @@
     const room = Number(a.target.tile_memory_bytes);
     if (tile) {
       const sure = probability === null ? "Probability not known" : `It fits with a probability of ${percent(probability, 1)}`;
-      const other = b ? `after: ${FITS[b.fits[1]] ?? "not known"}${b.fits[2] === null ? "" : `, ${percent(b.fits[2], 1)}`}` : "";
+      const chance = (value) => value === null ? "not known" : percent(value, 1);
+      const other = b ? `probability that it fits: ${chance(probability)} \u2192 ${chance(b.fits[2])}` : "";
       const share = el("div", { class: "meter", role: "img", "aria-label": `fullest tile ${percent(tile[0], room)} of its memory` }, el("div", { class: fits ? "good" : "bad" }));
       share.firstChild.style.width = `${Math.min(100, 100 * tile[0] / room)}%`;
+      const answer = FITS[verdict] ?? "Not known", later2 = b ? FITS[b.fits[1]] ?? "Not known" : answer;
       found.append(big(
         "Does it fit?",
-        FITS[verdict] ?? "Not known",
+        later2 === answer ? answer : `${answer} \u2192 ${later2.toLowerCase()}`,
         other || `${sure}: the fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of what it has (${likely(tile, bytes)})`,
         fits ? "good" : "bad",
         share
@@ -3401,7 +3533,7 @@
       const apps = (s) => Object.entries(s.application ?? {}).map(([name, value]) => jsonTree(value, name, 0));
       host.append(tiles2(a, b), b ? el("div", { class: "columns" }, advice(a, "Before: why, and what to do"), advice(b, "After: why, and what to do")) : advice(a, "Why, and what to do"));
       for (const part2 of [breakdown(a, b), b ? null : phases(a)]) if (part2) host.append(part2);
-      host.append(el("div", { class: "columns" }, target(a, b), counts(a, b)), el("div", { class: "columns" }, figures(a, b), options(a, b)));
+      host.append(el("div", { class: "columns" }, target(a, b), counts(a, b)), ...b ? [figures(a, b), options(a, b)] : [el("div", { class: "columns" }, figures(a, b), options(a, b))]);
       if (apps(a).length) host.append(card("Framework and application", ...apps(a)));
       if (a.files?.length) host.append(card("Files of the report", plainTable("files", [["file"], ["size", true]], a.files.map(([name, size]) => [name, bytes(size)]))));
       host.append(card("About this report", ...about.map((text3) => el("p", { text: text3 }))));
@@ -4593,7 +4725,7 @@
   }
 
   // src/timeline/strip.ts
-  var HIGH = 34;
+  var HIGH2 = 34;
   var GRIP = 9;
   var MOST_ROWS = 14;
   var Strip = class {
@@ -4659,11 +4791,11 @@
     }
     draw(rows, theme, ratio, cssWidth) {
       const width = Math.max(1, Math.round(cssWidth * ratio));
-      const height = Math.round(HIGH * ratio);
+      const height = Math.round(HIGH2 * ratio);
       if (this.canvas.width !== width || this.canvas.height !== height) {
         this.canvas.width = width;
         this.canvas.height = height;
-        this.canvas.style.height = `${HIGH}px`;
+        this.canvas.style.height = `${HIGH2}px`;
         this.stale = true;
       }
       if (this.stale) this.paint(rows, theme, ratio, width, height);
@@ -4700,7 +4832,7 @@
       this.raster.clip(0, height);
       const { from, to } = this.whole();
       const shown = rows.filter((row2) => row2.sketched).slice(0, MOST_ROWS);
-      const each = (HIGH - 6) / Math.max(1, shown.length);
+      const each = (HIGH2 - 6) / Math.max(1, shown.length);
       const ground = { ...theme, groundPixel: theme.band };
       shown.forEach((row2, at) => {
         const pane = {
@@ -4710,7 +4842,7 @@
           top: 2 + at * each,
           height: each + 2,
           clipTop: 0,
-          clipBottom: HIGH,
+          clipBottom: HIGH2,
           width: width / ratio,
           ratio,
           from,

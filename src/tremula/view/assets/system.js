@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:08c39fd0c89df9f2d017ac7d8b26a1b18107f9ed017263ea9f7ac43ddee78572
+// made from web/src by "make web"; sources sha256:effab321083289a622aceadb70e1719d9142fba5c27d7d71d806ef865e27c112
 "use strict";
 (() => {
   // src/elements.ts
