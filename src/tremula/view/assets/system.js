@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:effab321083289a622aceadb70e1719d9142fba5c27d7d71d806ef865e27c112
+// made from web/src by "make web"; sources sha256:9c0131b5296fb89220362a4e5247c792ae140b63aac9c23d595e7fa02a8a0ba0
 "use strict";
 (() => {
   // src/elements.ts
@@ -1632,7 +1632,13 @@
       const { raster, ratio } = pane;
       raster.box(0, Math.round(pane.top * ratio), raster.width, Math.round((pane.top + pane.height) * ratio), pane.theme.band);
     }
-    draw() {
+    draw(pane) {
+      if (!this.note) return;
+      const { context } = pane;
+      context.font = "11px system-ui, sans-serif";
+      context.textBaseline = "middle";
+      context.fillStyle = pane.theme.soft;
+      context.fillText(fitted(this.note, pane.width - 16), 8, pane.top + pane.height / 2);
     }
     at() {
       return null;
