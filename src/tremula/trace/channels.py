@@ -1,0 +1,81 @@
+"""Channels: named groups of points that are switched on and off together, each with one flag that a point looks at."""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from tremula.trace.names import DRIVERS, FRAMEWORK, POPLAR
+
+
+class Channel:
+    """A named group of points. There is one object per name; see `channel`.
+
+    Attributes:
+        name: its name.
+        on: whether points of this channel are recorded now.
+    """
+
+    __slots__ = ("_wanted", "name", "on")
+
+    def __init__(self, name: str) -> None:
+        self.name: Final = name
+        self._wanted = True
+        self.on = False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {'on' if self.on else 'off'})"
+
+
+_lock = threading.Lock()
+_channels: dict[str, Channel] = {}
+#: whether this process records
+_recording = False
+#: the only channels that are recorded; none named: all
+_chosen: frozenset[str] = frozenset()
+
+
+def channel(name: str) -> Channel:
+    """The channel of this name, which is made if it is new."""
+    with _lock:
+        found = _channels.get(name)
+        if found is None:
+            found = Channel(name)
+            found._wanted = not _chosen or name in _chosen
+            found.on = _recording and found._wanted
+            _channels[name] = found
+        return found
+
+
+def switch(which: Channel, wanted: bool) -> None:
+    """Switch one channel on or off; while nothing is recorded, it is off in any case."""
+    with _lock:
+        which._wanted = wanted
+        which.on = _recording and wanted
+
+
+def listed() -> list[Channel]:
+    """All channels, in the order in which they were made."""
+    with _lock:
+        return list(_channels.values())
+
+
+def record(recording: bool, chosen: frozenset[str] | None = None) -> None:
+    """Begin or end recording; `chosen`, if given, are the only channels that are recorded (none named: all)."""
+    global _recording, _chosen
+    with _lock:
+        _recording = recording
+        if chosen is not None:
+            _chosen = chosen
+            for each in _channels.values():
+                each._wanted = not chosen or each.name in chosen
+        for each in _channels.values():
+            each.on = recording and each._wanted
+
+
+def recording() -> bool:
+    """Whether this process records."""
+    return _recording
+
+
+drivers, poplar, framework = (channel(name) for name in (DRIVERS, POPLAR, FRAMEWORK))
