@@ -184,6 +184,7 @@ _HOSTILE: list[tuple[str, str, str, Any, str]] = [
     ("op", "programs", "op_id", 10**6, "names rows that are not there"),
     ("later parent", "programs", "parent", 3, "names rows that come later"),
     ("itself", "contexts", "parent", 1, "names rows that come later"),
+    ("category", "variables", "category", 99, "names rows that are not there"),
     ("compute set", "programs", "compute_set", 10**6, "names rows that are not there"),
 ]
 

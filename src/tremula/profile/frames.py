@@ -64,6 +64,7 @@ _OP = FrameColumn("op_id", "i8", "row of `ops`, -1: none", refers="ops")
 _COMPUTE_SET = FrameColumn("compute_set", "i8", "row of `compute_sets`, -1: none", refers="compute_sets")
 _PLAN = FrameColumn("plan_id", "i8", "row of `plans`, -1: none", refers="plans")
 _IPU = FrameColumn("ipu", "i8", "number within the replica", refers="ipus")
+_LANE_IPU = FrameColumn("ipu", "i8", "number within the replica", refers="replica")
 _RUN = FrameColumn("run", "i8", "row of `runs`", refers="runs")
 
 _DEFINITIONS = (
@@ -106,7 +107,7 @@ _DEFINITIONS = (
         1_000_000,
         (
             _RUN,
-            _IPU,
+            _LANE_IPU,
             *_ints(type="number of a ProgramType"),
             FrameColumn("program", "i8", "row of `programs`, -1: none", refers="programs"),
             _OP,
@@ -130,7 +131,7 @@ _DEFINITIONS = (
         65_536,
         (
             _RUN,
-            _IPU,
+            _LANE_IPU,
             FrameColumn("first_step", "i8", "row of `steps`", refers="steps"),
             *_ints(steps="how many follow", cycles="of all of them"),
         ),

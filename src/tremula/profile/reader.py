@@ -152,6 +152,10 @@ class Profile(FramesOfFile):
             raise bad(self.path, "the code of its advice is no list of lines")
         return found
 
+    def _count(self, name: str) -> int:
+        """Number of rows of a frame or table, or of the IPUs of a `replica`: files without memory do not list them."""
+        return min(4_096, self.target.ipus_per_replica) if name == "replica" else super()._count(name)
+
     # -- frames ------------------------------------------------------------------------------------------
 
     @functools.cached_property
