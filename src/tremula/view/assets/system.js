@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:f29be080baeeb7475f2327f5aae8d5cddcb668b95d4c57c6f9a80fdcc1be1f51
+// made from web/src by "make web"; sources sha256:50b30e260f70a1e410c61ae20303ce209ff9700690fb2f8890d4a27f2b61e523
 "use strict";
 (() => {
   // src/elements.ts
