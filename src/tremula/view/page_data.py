@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 
 from tremula.profile import Profile
 from tremula.view.endpoints import answer, frame_answer
+from tremula.view.execution_data import execution_data
 from tremula.view.frame_answers import selected_rows
 from tremula.view.packed import packed_numbers
 from tremula.view.text import clean
 
 #: what a page keeps of each report
 MOST_OPS = 5_000
-MOST_NODES = 6_000
+MOST_NODES = 30_000
 MOST_VARIABLES = 12_000
-MOST_COMPUTE_SETS = 5_000
+MOST_COMPUTE_SETS = 12_000
 MOST_IPUS = 64
 #: IPUs with bytes on each tile by use and by module
 MOST_TILED = 16
@@ -61,6 +62,9 @@ def page_data(
             answers[f"{number}/{address(what, params)}"] = answer(profile, what, params)
         answers.update((f"{number}/{key}", value) for key, value in _reasons(profile).items())
         frames.update((f"{number}/{name}", value) for name, value in _frames(profile).items())
+        recorded, lanes = execution_data(profile)
+        answers.update((f"{number}/{key}", value) for key, value in recorded.items())
+        frames.update((f"{number}/{name}", value) for name, value in lanes.items())
         answers[f"{number}/summary"]["notes"] += _left_out(number, frames)
     return {
         "reports": [report_info(profile, number, names) for number, profile in enumerate(profiles)],
