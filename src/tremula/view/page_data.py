@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.formatting import counted
 from tremula.profile import Profile
 from tremula.view.endpoints import answer, frame_answer
 from tremula.view.execution_data import execution_data
@@ -76,11 +77,14 @@ def page_data(
 
 def report_info(profile: Profile, number: int, names: Sequence[str] = ()) -> dict[str, str]:
     """What the header says of a report."""
-    target = profile.target
-    ipus = target.replicas * target.ipus_per_replica
     name = names[number] if number < len(names) else f"{profile.path.parent.name}/{profile.path.name}"
-    title = f"{clean(target.title, 60)}, {ipus:,} IPU{'s' * (ipus != 1)}, modelled"
-    return {"id": str(number), "name": clean(name, 80), "title": title, "kind": "profile"}
+    return {"id": str(number), "name": clean(name, 80), "title": report_title(profile), "kind": "profile"}
+
+
+def report_title(profile: Profile) -> str:
+    """What was modelled, in a few words."""
+    target = profile.target
+    return f"{clean(target.title, 60)}, {counted(target.replicas * target.ipus_per_replica, 'IPU')}, modelled"
 
 
 def address(what: str, params: Mapping[str, str]) -> str:
