@@ -178,7 +178,10 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
   }
   fill();
   split(isSplit());
-  shown.setState(readState(context.state));
+  const state = readState(context.state);
+  // with many IPUs, their lanes would be far below
+  if (!state.folded?.length && info.lanes.length > 16) state.folded = sides.map((side) => `${side.letter}-stages`);
+  shown.setState(state);
 }
 
 export const traceView: View = {

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:9c0131b5296fb89220362a4e5247c792ae140b63aac9c23d595e7fa02a8a0ba0
+// made from web/src by "make web"; sources sha256:06c7d2349180326d2bef4c9b242bc0ed5d82f98fd994f62bd783665ba6da0b1d
 "use strict";
 (() => {
   // src/elements.ts
@@ -6092,7 +6092,7 @@
       file: "execution-trace.png",
       tip: (x, y, tip) => tip ? showTip(x, y, tip.title, tip.lines) : hideTip(),
       search: (needle, most) => search(sides, needle, most),
-      onstate: (state) => writeState(context.state, state),
+      onstate: (state2) => writeState(context.state, state2),
       onpick: (item) => void pick2(item),
       onarea: (chosen2) => void select(chosen2)
     });
@@ -6170,7 +6170,9 @@
     }
     fill();
     split(isSplit());
-    shown.setState(readState(context.state));
+    const state = readState(context.state);
+    if (!state.folded?.length && info.lanes.length > 16) state.folded = sides.map((side) => `${side.letter}-stages`);
+    shown.setState(state);
   }
   var traceView = {
     id: "trace",

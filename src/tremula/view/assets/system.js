@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:9c0131b5296fb89220362a4e5247c792ae140b63aac9c23d595e7fa02a8a0ba0
+// made from web/src by "make web"; sources sha256:06c7d2349180326d2bef4c9b242bc0ed5d82f98fd994f62bd783665ba6da0b1d
 "use strict";
 (() => {
   // src/elements.ts
