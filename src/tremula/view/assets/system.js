@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:3b3a178e289a23a6531772a6a75721af720114d346fba1b8028d19ebf5bb4ebe
+// made from web/src by "make web"; sources sha256:767bcfbd8959bcdbefdcbfdaf7c444bbc646acd22460a5406abbb0db8c981084
 "use strict";
 (() => {
   // src/elements.ts
