@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:3fe8d46b7b42eb28c06d6eb1657eb2fbf6b0d2dc54aa6f1cdd7aadcccf543bc3
+// made from web/src by "make web"; sources sha256:5d899fcfe4df2f9397cfa9566e562e4aab3074fb3490608629e44116e8737420
 "use strict";
 (() => {
   // src/elements.ts
@@ -6185,9 +6185,13 @@
   // src/graph.ts
   var VIEWS = [summaryView, insightsView, memoryView, livenessView, programView, operationsView, traceView, pipelineView];
   openSource().then(async (source) => {
-    const reports = await source.reports();
+    const every = await source.reports();
+    const reports = every.filter((report) => report.kind === "profile");
     if (!reports.length) throw new Error("There is no report to show.");
     new Frame(source, reports, VIEWS).open();
+    if (source.served && every.length > reports.length) {
+      document.getElementById("actions")?.prepend(el("a", { class: "link", href: "/system", text: "Host traces" }));
+    }
   }).catch((error) => {
     document.getElementById("view")?.append(el("p", { class: "bad", role: "alert", text: error instanceof Error ? error.message : String(error) }));
     console.error(error);

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:3fe8d46b7b42eb28c06d6eb1657eb2fbf6b0d2dc54aa6f1cdd7aadcccf543bc3
+// made from web/src by "make web"; sources sha256:5d899fcfe4df2f9397cfa9566e562e4aab3074fb3490608629e44116e8737420
 "use strict";
 (() => {
   // src/elements.ts
