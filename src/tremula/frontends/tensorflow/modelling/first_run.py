@@ -84,7 +84,11 @@ class FirstRun:
             )
             return None
         settings = DeviceSettings(
-            KIND, self._label, training=captured.training, engine_options=active.engine_options()
+            KIND,
+            self._label,
+            training=captured.training,
+            engine_options=active.engine_options(),
+            front_end="tensorflow",
         )
         found = look(settings, lambda: modelled, self._advise, self._entry)
         if found is not None and flags.flag("log_cycle_count") >= 0:
