@@ -122,7 +122,12 @@ def _summary(ops: list[model.Op]) -> Iterator[model.Row]:
         ("samples_per_micro_batch", 1.0, "samples"), ("micro_batches_per_step", 8.0, "micro-batches"),
     ):  # fmt: skip
         yield model.Figure(name, value, unit, 0.8 * value, 1.2 * value, "made up")
-    for count_name, count in (("ops", OPS), ("ops with work", OPS), ("variables", 3 * OPS), ("distinct plans", PLANS)):
+    for count_name, count in (
+        ("ops", OPS),
+        ("ops with work", OPS),
+        ("variables", 3 * OPS),
+        ("distinct plans", PLANS),
+    ):
         yield model.Count(count_name, count)
     for part, share in (
         ("compute", 0.6), ("exchange", 0.2), ("sync", 0.05), ("inter_ipu", 0.05), ("host_call", 0.02),
@@ -161,7 +166,9 @@ def _plan_rows(plans: _Plans) -> Iterator[model.Row]:
                 float(plans.sync[number, at]), tiles, TILES - tiles, 1e6 * compute,
             )  # fmt: skip
     for number in range(200):
-        yield model.VertexType(number, f"poplin::ConvPartial1x1Out<half,half,true,false,16,{number}>", 1 << 20, 1 << 18)
+        yield model.VertexType(
+            number, f"poplin::ConvPartial1x1Out<half,half,true,false,16,{number}>", 1 << 20, 1 << 18
+        )
 
 
 @dataclass(frozen=True)
@@ -174,7 +181,11 @@ class _Nodes:
     loop: int
 
 
-_LEAVES = ((ProgramType.Sync, "Sync"), (ProgramType.DoExchange, "ExchangePre"), (ProgramType.OnTileExecute, ""))
+_LEAVES = (
+    (ProgramType.Sync, "Sync"),
+    (ProgramType.DoExchange, "ExchangePre"),
+    (ProgramType.OnTileExecute, ""),
+)
 _NAMES = ("PreArrange", "Convolve", "Reduce")
 
 
@@ -267,7 +278,12 @@ def _memory(writer: ProfileWriter, chance: np.random.Generator) -> None:
         del temporary
         alive = tiles.pop(Category.TEMPORARIES)
         tiles[Category.ACTIVATIONS] = alive
-        for category in (Category.VERTEX_CODE, Category.EXCHANGE_CODE, Category.CONTROL_CODE, Category.STACKS):
+        for category in (
+            Category.VERTEX_CODE,
+            Category.EXCHANGE_CODE,
+            Category.CONTROL_CODE,
+            Category.STACKS,
+        ):
             tiles[category] = np.floor(np.linspace(60_000, 40_000, TILES)).astype(np.int64)
         whole = sum(tiles.values(), np.zeros(TILES, dtype=np.int64))
         always = int(whole.sum()) - int(tiles[Category.ACTIVATIONS].sum())
@@ -279,7 +295,12 @@ def _memory(writer: ProfileWriter, chance: np.random.Generator) -> None:
         )  # fmt: skip
         for category, values in tiles.items():
             writer.add(model.TileMemory(ipu, numbers[category], int(values.sum()), TILES, packed(values)))
-        for category in (Category.VERTEX_CODE, Category.EXCHANGE_CODE, Category.CONTROL_CODE, Category.STACKS):
+        for category in (
+            Category.VERTEX_CODE,
+            Category.EXCHANGE_CODE,
+            Category.CONTROL_CODE,
+            Category.STACKS,
+        ):
             writer.frame("variables").add(
                 {
                     "name": category.value, "module": "", "category": numbers[category], "ipu": ipu,
@@ -337,7 +358,9 @@ def _liveness(writer: ProfileWriter, ipu: int, mine: Ints, live: Ints) -> tuple[
         writer.frame("liveness_pyramid").add(level)
     for number in mine[:100].tolist():
         writer.add(
-            model.Lifetime(ipu, f"activation {number}", f"model.layers.{number * LAYERS // OPS}", 100, number, number)
+            model.Lifetime(
+                ipu, f"activation {number}", f"model.layers.{number * LAYERS // OPS}", 100, number, number
+            )
         )
     return live, temporary, int(live.argmax())
 
@@ -350,8 +373,12 @@ def _steps(writer: ProfileWriter, plans: _Plans, plan_of: Ints, nodes: _Nodes) -
     for ipu in range(IPUS):
         types = np.array([ProgramType.StreamCopyBegin, ProgramType.StreamCopyMid, ProgramType.StreamCopyEnd])
         cycles = np.array([0, upload, 0])
-        lane = _lane(writer, lane, 0, ipu, {"type": types, "cycles": cycles, "program": nodes.upload + np.arange(3)})
-    writer.add(model.Run(0, "weights to the device", "upload", 0.0, upload * clock, upload, 3 * IPUS, "made up"))
+        lane = _lane(
+            writer, lane, 0, ipu, {"type": types, "cycles": cycles, "program": nodes.upload + np.arange(3)}
+        )
+    writer.add(
+        model.Run(0, "weights to the device", "upload", 0.0, upload * clock, upload, 3 * IPUS, "made up")
+    )
     per_lane = STEPS // RUNS // IPUS
     built = [_lane_columns(ipu, per_lane, plans, plan_of, nodes) for ipu in range(IPUS)]
     longest = max(int(columns["cycles"].sum()) for columns in built) + 1_000
@@ -363,7 +390,14 @@ def _steps(writer: ProfileWriter, plans: _Plans, plan_of: Ints, nodes: _Nodes) -
             lane = _lane(writer, lane, run, ipu, columns)
         writer.add(
             model.Run(
-                run, f"training {run}", "step", start, start + longest * clock, longest, per_lane * IPUS, "made up"
+                run,
+                f"training {run}",
+                "step",
+                start,
+                start + longest * clock,
+                longest,
+                per_lane * IPUS,
+                "made up",
             )
         )
         start += longest * clock
@@ -412,7 +446,9 @@ def _lane(writer: ProfileWriter, lane: int, run: int, ipu: int, columns: dict[st
     writer.frame("lanes").add(
         {"run": run, "ipu": ipu, "first_step": first, "steps": len(cycles), "cycles": int(cycles.sum())}
     )
-    for level in step_pyramid(lane, first, LaneSteps(columns["type"], starts, cycles, whole["mean_tile_cycles"])):
+    for level in step_pyramid(
+        lane, first, LaneSteps(columns["type"], starts, cycles, whole["mean_tile_cycles"])
+    ):
         writer.frame("pyramid").add(level)
     return lane + 1
 
@@ -433,11 +469,19 @@ def measured(path: pathlib.Path) -> dict[str, float]:
 
     timed("open_s", _first_view)
     timed("ops_s", lambda profile: profile.ops)
-    timed("all_steps_s", lambda profile: [profile.frame("steps").column(c) for c in profile.frame("steps").columns])
+    timed(
+        "all_steps_s",
+        lambda profile: [profile.frame("steps").column(c) for c in profile.frame("steps").columns],
+    )
     timed("programs_s", lambda p: [p.frame("programs").column(c) for c in p.frame("programs").columns])
     timed("variables_s", lambda p: [p.frame("variables").column(c) for c in p.frame("variables").columns])
     timed("tile_s", lambda profile: profile.variables_on_tile(31, 700))
-    timed("zoom_s", lambda profile: [profile.frame("steps").window(c, 250_000, 2_000) for c in ("type", "start", "cycles")])
+    timed(
+        "zoom_s",
+        lambda profile: [
+            profile.frame("steps").window(c, 250_000, 2_000) for c in ("type", "start", "cycles")
+        ],
+    )
     return found
 
 
@@ -465,7 +509,9 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{name:14} {value:9.3f}")
     limits = {"write_s": WRITE_LIMIT_S, "file_mb": SIZE_LIMIT_MB, "open_s": OPEN_LIMIT_S}
     for name, limit in limits.items():
-        print(f"{name}: {found[name] / limit:.0%} of the limit {limit:g}  {'met' if found[name] < limit else 'MISSED'}")
+        print(
+            f"{name}: {found[name] / limit:.0%} of the limit {limit:g}  {'met' if found[name] < limit else 'MISSED'}"
+        )
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
     return int(any(found[name] >= limit for name, limit in limits.items()))
