@@ -55,10 +55,14 @@ def instrument(obj: Any, methods: Iterable[str], channel: Channel) -> None:
     """Make each call of the named methods of an object, or of a class, a span."""
     owner = obj.__name__ if isinstance(obj, type) else type(obj).__name__
     for name in [methods] if isinstance(methods, str) else methods:
-        wrapped: Any = _instrumented(getattr(obj, name), channel, f"{owner}.{name}")
-        kind = type(inspect.getattr_static(obj, name))
-        if isinstance(obj, type) and kind in (staticmethod, classmethod):
-            wrapped = staticmethod(wrapped)  # what a class gives is bound to it already
+        method, label = getattr(obj, name), f"{owner}.{name}"
+        wrapped: Any
+        if isinstance(obj, type) or inspect.iscoroutinefunction(method):
+            wrapped = _instrumented(method, channel, label)
+            if type(inspect.getattr_static(obj, name)) in (staticmethod, classmethod):
+                wrapped = staticmethod(wrapped)  # what a class gives is bound to it already
+        else:
+            wrapped = points.InstrumentedMethod(method, channel, label)
         setattr(obj, name, wrapped)
 
 

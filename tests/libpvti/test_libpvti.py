@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import pickle
 import re
 import struct
 import subprocess
@@ -199,3 +200,20 @@ def test_options_of_the_environment(tmp_path: Path, options: str | None, expecte
     subprocess.run([sys.executable, "-c", PROGRAM], env=environment, cwd=tmp_path, check=True)
     found = [labels(TraceFile(path)) for path in tmp_path.iterdir()]
     assert found == ([] if expected is None else [expected])
+
+
+class Data:
+    def __init__(self) -> None:
+        self.size = 5
+
+    def load(self, index: int) -> int:
+        return self.size + index
+
+
+def test_an_instrumented_object_can_be_sent_to_another_process(folder: Path) -> None:
+    channel = pvti.createTraceChannel("own")
+    data = Data()
+    pvti.instrument(data, ["load"], channel)
+    arrived = pickle.loads(pickle.dumps(data))  # noqa: S301 - made here
+    assert (data.load(1), arrived.load(2)) == (6, 7)
+    assert labels(trace(folder)) == ["Data.load", "Data.load"]

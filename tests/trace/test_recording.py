@@ -165,8 +165,7 @@ def test_a_file_that_is_written_can_be_read(record: Record) -> None:
 
 def test_a_row_of_the_device_is_a_row_of_its_own(record: Record) -> None:
     end = record()
-    row = points.add_row(MODELLED)
-    points.add_to_row(row, channels.channel(MODELLED), "call", 10**9, 2 * 10**9)
+    points.NamedRow(MODELLED).add(channels.channel(MODELLED), "call", 10**9, 2 * 10**9)
     trace = end()
     assert [(thread.name, thread.kind) for thread in trace.threads] == [(MODELLED, "device")]
     assert trace.events.end_us[0] - trace.events.start_us[0] == pytest.approx(1e6)

@@ -21,8 +21,8 @@ from tremula.trace.several import TraceSet
 from tremula.view.trace_answers import WHATS, answer
 
 MS = 1_000_000
-#: the row of the main thread of the first process; the device has the one before
-MAIN = 1
+#: the row of the main thread of the first process
+MAIN = 0
 
 
 def numbers(packed: dict[str, str]) -> np.ndarray[Any, Any]:
@@ -40,13 +40,13 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> TraceSet:
         writer.restart(TraceOptions(directory=str(folder)))
         poplar, data = channels.channel("Poplar"), channels.channel("loader")
         origin = writer.perf_counter_ns()
-        row = points.add_row(MODELLED)
+        row = points.NamedRow(MODELLED)
         for step in range(20):
             begin = origin + step * 5 * MS
             points.whole(poplar, "call", begin, begin + 2 * MS + 10, f'{{"step": {step}}}')
             points.whole(poplar, RUN, begin, begin + 2 * MS)
             points.whole(data, DATA_WAIT, begin + 3 * MS, begin + 4 * MS)
-            points.add_to_row(row, channels.channel(MODELLED), "model", begin, begin + MS)
+            row.add(channels.channel(MODELLED), "model", begin, begin + MS)
         points.moment(data, f"<b>flag {number}</b>")
         points.moment(data, "other", '{"deep": [1, 2]}')
         line = measures.Series("Loss", "%", "training")

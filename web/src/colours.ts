@@ -22,10 +22,15 @@ const SCALE: [number, number, number][] = [
   [68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142], [31, 158, 137], [53, 183, 121], [109, 205, 89],
   [180, 222, 44], [253, 231, 37],
 ];
-export const OVER: [number, number, number] = [214, 39, 40];
+// beyond full: from red to dark red at twice the room
+export const OVER: [number, number, number] = [229, 57, 53];
+const FAR_OVER: [number, number, number] = [92, 6, 20];
 
 export function scale(share: number): [number, number, number] {
-  if (share > 1) return OVER;
+  if (share > 1) {
+    const by = Math.min(1, (share - 1) / 0.6);
+    return [0, 1, 2].map((i) => Math.round((OVER[i] as number) + by * ((FAR_OVER[i] as number) - (OVER[i] as number)))) as [number, number, number];
+  }
   const at = Math.max(0, Math.min(1, share || 0)) * (SCALE.length - 1);
   const low = Math.floor(at), part = at - low;
   const from = SCALE[low] as [number, number, number], to = SCALE[Math.min(low + 1, SCALE.length - 1)] as [number, number, number];

@@ -2,10 +2,17 @@
 import { el } from './elements';
 import { Frame } from './frame';
 import { openSource } from './source';
+import { insightsView } from './insights_view';
+import { livenessView } from './liveness_view';
+import { memoryView } from './memory_view';
+import { operationsView } from './operations_view';
+import { pipelineView } from './pipeline_view';
+import { programView } from './program_view';
+import { summaryView } from './summary_view';
 import { traceView } from './trace_view';
 import type { View } from './view';
 
-const VIEWS: View[] = [traceView];
+const VIEWS: View[] = [summaryView, insightsView, memoryView, livenessView, programView, operationsView, traceView, pipelineView];
 
 openSource().then(async (source) => {
   const reports = await source.reports();

@@ -117,7 +117,7 @@ export class FetchSource implements Source {
   private get(path: string): Promise<unknown> {
     const known = this.kept.get(path);
     if (known) return known;
-    const asked = fetch(this.base + path, { headers: this.token ? { 'X-Tremula-Token': this.token } : {}, cache: 'no-store' })
+    const asked = fetch(this.base + path, { headers: this.token ? { Authorization: `Bearer ${this.token}` } : {}, cache: 'no-store' })
       .then(async (answer) => {
         if (answer.ok) return answer.json() as Promise<unknown>;
         const said = (await answer.json().catch(() => ({}))) as { error?: unknown };

@@ -2,9 +2,9 @@
 
 Version 3 had no frames: ops and the program tree were tables, and variables were known by their lifetimes only.
 Version 2 had no advice. Version 1 named the use of memory in each row of `tile_memory` and `contributors` instead of
-listing them, did not know the module of an op, and kept no reasons. A migrated profile has the uses listed, modules that
-are empty and reasons that say that there are none; its frames hold what follows from the tables, and no execution steps.
-The user's file is only read; the new form lives in memory.
+listing them, did not know the module of an op, and kept no reasons. A migrated profile has the uses listed, modules
+that are empty and reasons that say that there are none; its frames hold what follows from the tables, and no execution
+steps. The user's file is only read; the new form lives in memory.
 """
 
 from __future__ import annotations

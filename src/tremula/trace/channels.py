@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Final
 
 from tremula.trace.names import DRIVERS, FRAMEWORK, POPLAR
@@ -22,6 +23,9 @@ class Channel:
         self.name: Final = name
         self._wanted = True
         self.on = False
+
+    def __reduce__(self) -> tuple[Callable[[str], Channel], tuple[str]]:
+        return channel, (self.name,)  # another process has its own
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {'on' if self.on else 'off'})"

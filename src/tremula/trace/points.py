@@ -178,20 +178,27 @@ def whole(channel: Channel, label: str, start_ns: int, end_ns: int, metadata: st
         append((channel, label, metadata, start_ns, end_ns, None))
 
 
-def add_row(name: str) -> Row:
-    """A row beside those of threads; spans go to it with `add_to_row`."""
-    row = Row(None, 0, name)
-    waiting.rows.append(row)
-    on_first_point()
-    return row
+class NamedRow:
+    """A row beside those of threads, for spans that are over; it appears with its first span."""
 
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._waiting: Waiting | None = None
+        self._row: Row | None = None
 
-def add_to_row(
-    row: Row, channel: Channel, label: str, start_ns: int, end_ns: int, metadata: str | None = None
-) -> None:
-    """Record a span of a row beside those of threads."""
-    if channel.on:
-        row.records.append((channel, label, metadata, start_ns, end_ns, None))
+    def add(
+        self, channel: Channel, label: str, start_ns: int, end_ns: int, metadata: str | None = None
+    ) -> None:
+        """Record a span."""
+        if channel.on:
+            with self._lock:
+                if self._row is None or self._waiting is not waiting:  # a forked process has rows of its own
+                    self._waiting = waiting
+                    self._row = Row(None, 0, self._name)
+                    waiting.rows.append(self._row)
+                    on_first_point()
+            self._row.records.append((channel, label, metadata, start_ns, end_ns, None))
 
 
 def name_thread(name: str) -> None:
@@ -206,6 +213,24 @@ def sample(of: object, nanoseconds: int, value: Any) -> None:
     """Record a value of a counter, or the counts of a heat map."""
     waiting.samples.append((of, nanoseconds, value))
     on_first_point()
+
+
+class InstrumentedMethod:
+    """A method of an object, each call of which is a span. The object can be sent to another process with it."""
+
+    def __init__(self, method: Callable[..., Any], channel: Channel, label: str) -> None:
+        functools.update_wrapper(self, method)
+        self._parts = method, channel, label
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        method, channel, label = self._parts
+        if not channel.on:
+            return method(*args, **kwargs)
+        with Span(channel, label):
+            return method(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._parts
 
 
 def instrumented(

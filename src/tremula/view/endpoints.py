@@ -11,7 +11,16 @@ from typing import Any
 
 from tremula.errors import Error
 from tremula.profile import Profile
-from tremula.view import frame_answers, memory_answers, op_answers, summary_answers
+from tremula.view import (
+    frame_answers,
+    insight_answers,
+    memory_answers,
+    op_answers,
+    program_answers,
+    search_answers,
+    summary_answers,
+    variable_answers,
+)
 from tremula.view.parameters import Parameters
 from tremula.view.text import clean
 
@@ -20,14 +29,19 @@ _Maker = Callable[[Profile, Parameters], Answer]
 
 _MAKERS: Mapping[str, _Maker] = {
     "summary": summary_answers.summary_answer,
+    "insights": insight_answers.insights_answer,
     "pipeline": summary_answers.pipeline_answer,
     "modules": op_answers.modules_answer,
     "reason": op_answers.reason_answer,
     "tile_map": memory_answers.tile_map_answer,
     "tiles": memory_answers.tiles_answer,
-    "tile_variables": memory_answers.tile_variables_answer,
+    "tile_variables": variable_answers.tile_variables_answer,
     "liveness": memory_answers.liveness_answer,
-    "alive": memory_answers.alive_answer,
+    "alive": variable_answers.alive_answer,
+    "children": program_answers.children_answer,
+    "program_node": program_answers.program_node_answer,
+    "program_search": program_answers.program_search_answer,
+    "search": search_answers.search_answer,
 }
 
 #: the questions that there are

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from tremula.errors import Error
 from tremula.profile import Profile
 from tremula.step_parts import BY_KEY, part_title
 from tremula.view.op_answers import plain_reason
 from tremula.view.packed import LONGEST
 from tremula.view.parameters import Parameters
 from tremula.view.pipeline import turns
+from tremula.view.text import clean
 from tremula.view.verdict import fit_probability, fit_verdict, fits, steps, verdict
 
 MOST_IPUS = 4_096
+#: files that belong to a report, and characters of the JSON beside it
+_SUFFIXES = (".pop", ".pvti", ".json", ".cbor", ".a", ".capnp")
+_MOST_APPLICATION = 50_000
 #: turns of a pipeline that are drawn after the first micro-batch has passed
 _TURNS = 12
 
@@ -60,6 +66,8 @@ def summary_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
         ],
         "phases": _phases(profile),
         "ops": len(profile.ops),
+        "files": _files(profile),
+        "application": _application(profile),
     }  # fmt: skip
 
 
@@ -85,6 +93,28 @@ def _notes(profile: Profile) -> list[str]:
     ]
     if "merged_ops" in profile.meta:
         found.append(f"ops were merged: {profile.meta['merged_ops']}"[:LONGEST])
+    return found
+
+
+def _files(profile: Profile) -> list[list[Any]]:
+    """Files of the report that are there, with their sizes."""
+    try:
+        found = sorted(
+            path for path in profile.path.parent.iterdir() if path.suffix in _SUFFIXES and path.is_file()
+        )
+        return [[path.name[:LONGEST], path.stat().st_size] for path in found[:50]]
+    except OSError:
+        return []
+
+
+def _application(profile: Profile) -> dict[str, Any]:
+    """What framework and application say; a note if their files cannot be read."""
+    try:
+        found = profile.application
+    except Error as problem:
+        return {"note": clean(problem.message, LONGEST)}
+    if len(json.dumps(found)) > _MOST_APPLICATION:
+        return {"note": "framework.json and app.json are too large for a page"}
     return found
 
 

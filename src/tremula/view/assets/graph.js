@@ -1,26 +1,69 @@
-// made from web/src by "make web"; sources sha256:f29be080baeeb7475f2327f5aae8d5cddcb668b95d4c57c6f9a80fdcc1be1f51
+// made from web/src by "make web"; sources sha256:3b3a178e289a23a6531772a6a75721af720114d346fba1b8028d19ebf5bb4ebe
 "use strict";
 (() => {
   // src/elements.ts
+  var SVG = "http://www.w3.org/2000/svg";
   function el(tag, properties, ...children) {
-    const node = document.createElement(tag);
+    const node2 = document.createElement(tag);
     for (const [name, value] of Object.entries(properties ?? {})) {
       if (value === null || value === void 0 || value === false) continue;
-      if (name === "text") node.textContent = String(value);
-      else if (name === "class") node.className = String(value);
+      if (name === "text") node2.textContent = String(value);
+      else if (name === "class") node2.className = String(value);
       else if (typeof value === "function") {
-        if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+        if (name.startsWith("on")) node2.addEventListener(name.slice(2), value);
       } else if (name.startsWith("on")) continue;
-      else node.setAttribute(name, value === true ? "" : String(value));
+      else node2.setAttribute(name, value === true ? "" : String(value));
     }
-    for (const child of children) if (child) node.append(child);
-    return node;
+    for (const child of children) if (child) node2.append(child);
+    return node2;
   }
-  function button(text, onclick, properties = {}) {
-    return el("button", { type: "button", text, onclick, ...properties });
+  function svg(tag, attributes, text3) {
+    const node2 = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes ?? {})) node2.setAttribute(name, String(value));
+    if (text3 !== void 0) node2.textContent = text3;
+    return node2;
+  }
+  function button(text3, onclick, properties = {}) {
+    return el("button", { type: "button", text: text3, onclick, ...properties });
+  }
+  function swatch(colour) {
+    const node2 = el("span", { class: "swatch", "aria-hidden": "true" });
+    node2.style.background = colour;
+    return node2;
+  }
+  function legend(entries) {
+    return el("ul", { class: "legend" }, ...entries.map(([name, colour, value]) => el("li", {}, swatch(colour), el("span", { text: name }), value ? el("span", { class: "label", text: value }) : null)));
+  }
+  function card(title, ...children) {
+    return el("section", { class: "card" }, title ? el("h3", { text: title }) : null, ...children);
+  }
+  function choice(label, names, chosen, onchange) {
+    const select = el("select", { "aria-label": label }, ...names.map((name, index) => el("option", { value: index, text: name })));
+    select.value = String(chosen);
+    select.addEventListener("change", () => onchange(Number(select.value)));
+    return el("label", { class: "choice" }, el("span", { text: label }), select);
+  }
+  function toggles(label, names, chosen, onchange) {
+    const buttons = names.map((name, index) => button(name, () => {
+      buttons.forEach((each, at) => each.setAttribute("aria-pressed", String(at === index)));
+      onchange(index);
+    }, { "aria-pressed": String(index === chosen) }));
+    return el("div", { class: "toggles", role: "group", "aria-label": label }, el("span", { class: "label", text: label }), ...buttons);
+  }
+  function note(text3) {
+    return el("p", { class: "note", text: text3 });
   }
   function tipBox() {
     return document.getElementById("tip");
+  }
+  function showTip(x, y, title, lines) {
+    const tip = tipBox();
+    if (!tip) return;
+    tip.replaceChildren(el("b", { text: title }), ...lines.map(([name, value, colour]) => el("div", {}, el("span", {}, colour ? swatch(colour) : null, name), el("span", { text: value }))));
+    tip.hidden = false;
+    const box = tip.getBoundingClientRect();
+    tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
+    tip.style.top = `${Math.max(4, Math.min(y + 14, innerHeight - box.height - 8))}px`;
   }
   function hideTip() {
     const tip = tipBox();
@@ -31,6 +74,9 @@
   function whole(value) {
     return Math.round(value).toLocaleString("en-US");
   }
+  function percent(part2, all) {
+    return `${(all ? 100 * part2 / all : 0).toFixed(1)} %`;
+  }
   function bytes(value) {
     const size = Math.abs(value);
     for (const [unit, one] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]]) {
@@ -38,21 +84,46 @@
     }
     return `${whole(value)} B`;
   }
+  function time(seconds) {
+    const size = Math.abs(seconds);
+    for (const [unit, one] of [["s", 1], ["ms", 1e-3], ["\xB5s", 1e-6]]) {
+      if (size >= one) return `${Number((seconds / one).toPrecision(3)).toLocaleString("en-US")} ${unit}`;
+    }
+    return `${Number((seconds / 1e-9).toPrecision(3))} ns`;
+  }
   function compact(value) {
     for (const [unit, one] of [["P", 1e15], ["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
       if (Math.abs(value) >= one) return `${Number((value / one).toPrecision(3))} ${unit}`;
     }
     return String(Number(value.toPrecision(3)));
   }
-  function shortened(text, most) {
-    return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}\u2026`;
+  function quantity(value, unit) {
+    if (unit === "s" || unit === "seconds") return time(value);
+    if (unit === "bytes" || unit === "B") return bytes(value);
+    const text3 = Math.abs(value) >= 1e3 ? whole(value) : String(Number(value.toPrecision(4)));
+    return unit ? `${text3} ${unit}` : text3;
+  }
+  function delta(before, after, format) {
+    const by = after - before;
+    if (by === 0) return "\xB10";
+    const share = before ? ` (${by > 0 ? "+" : "\u2212"}${Math.abs(100 * by / before).toFixed(1)} %)` : "";
+    return `${by > 0 ? "+" : "\u2212"}${format(Math.abs(by))}${share}`;
+  }
+  function words(name) {
+    return name.replaceAll("_", " ");
+  }
+  function plural(count, one, many = one + "s") {
+    return `${whole(count)} ${count === 1 ? one : many}`;
+  }
+  function shortened(text3, most) {
+    return text3.length <= most ? text3 : `${text3.slice(0, Math.max(1, most - 1))}\u2026`;
   }
 
   // src/source.ts
   var Missing = class extends Error {
   };
-  function bytesOf(text) {
-    const binary = atob(text);
+  function bytesOf(text3) {
+    const binary = atob(text3);
     const found = new Uint8Array(binary.length);
     for (let i = 0; i < binary.length; i++) found[i] = binary.charCodeAt(i);
     return found;
@@ -115,10 +186,10 @@
   };
   var KEPT_ANSWERS = 64;
   var FetchSource = class {
-    constructor(base, token, compared = "") {
+    constructor(base, token, compared2 = "") {
       this.base = base;
       this.token = token;
-      this.compared = compared;
+      this.compared = compared2;
     }
     base;
     token;
@@ -128,7 +199,7 @@
     get(path) {
       const known = this.kept.get(path);
       if (known) return known;
-      const asked = fetch(this.base + path, { headers: this.token ? { "X-Tremula-Token": this.token } : {}, cache: "no-store" }).then(async (answer) => {
+      const asked = fetch(this.base + path, { headers: this.token ? { Authorization: `Bearer ${this.token}` } : {}, cache: "no-store" }).then(async (answer) => {
         if (answer.ok) return answer.json();
         const said = await answer.json().catch(() => ({}));
         throw new Missing(typeof said.error === "string" ? said.error : `the server says ${answer.status}`);
@@ -164,8 +235,8 @@
 
   // src/search.ts
   var MOST = 8;
-  async function here(source, report, text) {
-    const wanted = text.toLowerCase();
+  async function here(source, report, text3) {
+    const wanted = text3.toLowerCase();
     const hits2 = [];
     const look = async (frame, number, make) => {
       try {
@@ -184,9 +255,9 @@
     await look("programs", "cycles", (id, name, value) => ({ kind: "program", name, note: `${compact(value)} cycles`, view: "program", values: { node: id } }));
     return hits2;
   }
-  async function hits(source, report, text) {
-    if (!source.served) return here(source, report, text);
-    return (await source.json(report, "search", { text })).hits;
+  async function hits(source, report, text3) {
+    if (!source.served) return here(source, report, text3);
+    return (await source.json(report, "search", { text: text3 })).hits;
   }
   function globalSearch(source, report, go) {
     const input = el("input", {
@@ -206,14 +277,14 @@
       input.setAttribute("aria-expanded", "false");
     };
     const show = async () => {
-      const text = input.value.trim(), mine = ++turn;
-      if (text.length < 2) {
+      const text3 = input.value.trim(), mine = ++turn;
+      if (text3.length < 2) {
         close();
         return;
       }
       let found = [];
       try {
-        found = await hits(source, report(), text.slice(0, 200));
+        found = await hits(source, report(), text3.slice(0, 200));
       } catch {
       }
       if (mine !== turn) return;
@@ -289,8 +360,8 @@
       return this.values.get(name) ?? missing;
     }
     number(name, missing, low = -Infinity, high = Infinity) {
-      const text = this.values.get(name);
-      const value = text === null || text === "" ? NaN : Number(text);
+      const text3 = this.values.get(name);
+      const value = text3 === null || text3 === "" ? NaN : Number(text3);
       return Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : missing;
     }
     // an empty text or null takes a value away; `visit` makes a step of the browser's history
@@ -309,10 +380,10 @@
       this.write(true);
     }
     write(visit) {
-      const text = this.text();
-      if (location.hash === text) return;
-      if (visit) history.pushState(null, "", text);
-      else history.replaceState(null, "", text);
+      const text3 = this.text();
+      if (location.hash === text3) return;
+      if (visit) history.pushState(null, "", text3);
+      else history.replaceState(null, "", text3);
     }
   };
 
@@ -328,7 +399,6 @@
       this.reports = reports;
       this.views = views;
       this.state = new State(views[0].id);
-      if (source.compared && !this.state.get("compare")) this.state.set({ compare: source.compared });
       this.menu();
       this.header();
       this.state.onchange(() => this.open());
@@ -378,7 +448,7 @@
       const actions = byId("actions");
       const names = this.reports.map((report) => report.name);
       if (this.reports.length > 1) {
-        const pick = (id, label, first) => {
+        const pick2 = (id, label, first) => {
           const select = el(
             "select",
             { id, "aria-label": label },
@@ -387,10 +457,11 @@
           );
           return el("label", { class: "choice" }, el("span", { text: label }), select);
         };
-        const report = pick("report", "Report", null), compare = pick("compare", "Compare with", "nothing");
+        const report = pick2("report", "Report", null), compare = pick2("compare", "Compare with", "nothing");
         const read = () => {
           report.querySelector("select").value = this.report().id;
           compare.querySelector("select").value = this.other()?.id ?? "";
+          swap.hidden = !this.other();
         };
         report.addEventListener("change", (event) => {
           this.state.set({ report: event.target.value }, true);
@@ -420,7 +491,8 @@
       return this.reports.find((report) => report.id === this.state.get("report")) ?? this.reports[0];
     }
     other() {
-      const found = this.reports.find((report) => report.id === this.state.get("compare")) ?? null;
+      const wanted = this.state.get("compare") || this.source.compared;
+      const found = this.reports.find((report) => report.id === wanted) ?? null;
       return found && found.id !== this.report().id ? found : null;
     }
     go(view, values = {}) {
@@ -488,10 +560,10 @@
       };
     }
     key(event) {
-      const target = event.target;
+      const target2 = event.target;
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      if (["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName)) {
-        if (event.key === "Escape") target.blur();
+      if (["INPUT", "SELECT", "TEXTAREA"].includes(target2.tagName)) {
+        if (event.key === "Escape") target2.blur();
         return;
       }
       if (document.querySelector("dialog[open]")) return;
@@ -532,12 +604,2939 @@
         { "aria-label": "Help and keys" },
         el("h2", { text: "Help and keys" }),
         el("p", { text: "Every figure is modelled: no chip was involved. A step is one weight update when training, one micro-batch for inference. Likely ranges come from published measurements that the model was compared with. The address of this page holds what you look at: send it as a link, or reload it." }),
-        el("dl", { class: "keys" }, ...keys.flatMap(([name, text]) => [el("dt", {}, el("kbd", { text: name })), el("dd", { text })]))
+        el("dl", { class: "keys" }, ...keys.flatMap(([name, text3]) => [el("dt", {}, el("kbd", { text: name })), el("dd", { text: text3 })]))
       );
       dialog.append(button("Close", () => dialog.close()));
       dialog.addEventListener("close", () => dialog.remove());
       document.body.append(dialog);
       dialog.showModal();
+    }
+  };
+
+  // src/colours.ts
+  var USES = {
+    weights: "#3d6fd9",
+    buffers: "#6d96ec",
+    "optimizer state": "#7a5cc7",
+    "gradient accumulators": "#a98be8",
+    "pipeline stashes": "#2a9d8f",
+    constants: "#66c2a5",
+    "host I/O buffers": "#9bd3c1",
+    "vertex code": "#8a6d3b",
+    "vertex state": "#b79257",
+    "exchange code": "#d8b878",
+    "control code": "#e6d3a3",
+    stacks: "#c9c2b2",
+    activations: "#d1495b",
+    temporaries: "#f08a6b",
+    gaps: "#aeb6c2"
+  };
+  var WORK = { compute: "#d1495b", exchange: "#4ea8de", sync: "#e9c46a", stream: "#7a5cc7", idle: "#c3cad6" };
+  var REGIONS = { always: "#3d6fd9", temporary: "#d1495b", gaps: "#aeb6c2" };
+  var HUES = ["#7aa6ff", "#f2a65a", "#7fc8a9", "#e58fb1", "#b7a3e3", "#d9c36a", "#76c5d6", "#e08e79"];
+  var SPARE = ["#5b8c5a", "#c06c84", "#6c5b7b", "#355c7d", "#99b898"];
+  function pick(table, name, index) {
+    return Object.hasOwn(table, name) ? table[name] : SPARE[index % SPARE.length];
+  }
+  function hue(index) {
+    return HUES[(index % HUES.length + HUES.length) % HUES.length];
+  }
+  var SCALE = [
+    [68, 1, 84],
+    [72, 40, 120],
+    [62, 74, 137],
+    [49, 104, 142],
+    [38, 130, 142],
+    [31, 158, 137],
+    [53, 183, 121],
+    [109, 205, 89],
+    [180, 222, 44],
+    [253, 231, 37]
+  ];
+  var OVER = [229, 57, 53];
+  var FAR_OVER = [92, 6, 20];
+  function scale(share) {
+    if (share > 1) {
+      const by = Math.min(1, (share - 1) / 0.6);
+      return [0, 1, 2].map((i) => Math.round(OVER[i] + by * (FAR_OVER[i] - OVER[i])));
+    }
+    const at = Math.max(0, Math.min(1, share || 0)) * (SCALE.length - 1);
+    const low = Math.floor(at), part2 = at - low;
+    const from = SCALE[low], to = SCALE[Math.min(low + 1, SCALE.length - 1)];
+    return [0, 1, 2].map((i) => Math.round(from[i] + part2 * (to[i] - from[i])));
+  }
+  function difference(share) {
+    const by = Math.max(-1, Math.min(1, share || 0)), size = Math.sqrt(Math.abs(by));
+    const to = by < 0 ? [33, 102, 172] : [178, 24, 43];
+    return [0, 1, 2].map((i) => Math.round(200 + size * (to[i] - 200)));
+  }
+  function css(colour) {
+    return `rgb(${colour.join(",")})`;
+  }
+  function themed(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888";
+  }
+
+  // src/pairs.ts
+  function deltaCell(before, after, format, less = false) {
+    const tone = !less || before === after ? "" : after < before ? "good" : "bad";
+    return el("span", { class: tone, text: delta(before, after, format) });
+  }
+  function looselyPaired(before, after, name) {
+    const exact = paired(before, after, name);
+    const alone = (rows) => rows.filter((row2) => row2 !== null);
+    const loose = paired(alone(exact.map((pair) => pair.after ? null : pair.before)), alone(exact.map((pair) => pair.before ? null : pair.after)), (row2) => name(row2).replace(/\d+/g, "#"));
+    const partners = new Map(loose.filter((pair) => pair.before && pair.after).map((pair) => [pair.before, pair.after]));
+    const taken = new Set(partners.values());
+    return exact.filter((pair) => pair.before || !taken.has(pair.after)).map((pair) => pair.before && !pair.after ? { ...pair, after: partners.get(pair.before) ?? null } : pair);
+  }
+  function paired(before, after, name) {
+    const waiting = /* @__PURE__ */ new Map();
+    for (const row2 of after) {
+      const list = waiting.get(name(row2));
+      if (list) list.push(row2);
+      else waiting.set(name(row2), [row2]);
+    }
+    for (const list of waiting.values()) list.reverse();
+    const found = before.map((row2) => ({ name: name(row2), before: row2, after: waiting.get(name(row2))?.pop() ?? null }));
+    for (const list of waiting.values()) for (const row2 of list.reverse()) found.push({ name: name(row2), before: null, after: row2 });
+    return found;
+  }
+
+  // src/csv.ts
+  function field(value) {
+    if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
+    const text3 = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+    return /[",\n\r]/.test(text3) ? `"${text3.replaceAll('"', '""')}"` : text3;
+  }
+  function csv(titles, rows) {
+    const lines = [titles.map(field).join(",")];
+    for (const row2 of rows) lines.push(row2.map(field).join(","));
+    return lines.join("\n") + "\n";
+  }
+  async function copy(text3) {
+    try {
+      await navigator.clipboard.writeText(text3);
+      return true;
+    } catch {
+      const box = document.createElement("textarea");
+      box.value = text3;
+      document.body.append(box);
+      box.select();
+      const done = document.execCommand("copy");
+      box.remove();
+      return done;
+    }
+  }
+  function copyButton(make) {
+    const made = button("Copy CSV", () => {
+      const text3 = make();
+      made.dispatchEvent(new CustomEvent("csv", { detail: text3, bubbles: true }));
+      void copy(text3).then((done) => {
+        made.textContent = done ? "Copied" : "Not copied";
+        setTimeout(() => {
+          made.textContent = "Copy CSV";
+        }, 1200);
+      });
+    }, { class: "small copy", title: "Copy this table as CSV" });
+    return made;
+  }
+
+  // src/table.ts
+  var ROW = 30;
+  var AROUND = 8;
+  var DataTable = class {
+    constructor(columns, options2) {
+      this.columns = columns;
+      this.options = options2;
+      this.by = (options2.sort ?? 0) < 0 ? columns.length + (options2.sort ?? 0) : options2.sort ?? 0;
+      this.up = options2.up ?? !columns[this.by]?.number;
+      this.wanted = (options2.wanted ?? "").toLowerCase();
+      this.heads = columns.map((column2, index) => el(
+        "div",
+        { role: "columnheader", class: column2.number ? "number" : "", title: column2.hint },
+        el("button", { type: "button", text: column2.title, onclick: () => this.sortBy(index) })
+      ));
+      this.body = el("div", { class: "rows", role: "rowgroup" });
+      this.space = el("div", { class: "space", role: "presentation" }, this.body);
+      this.scroll = el(
+        "div",
+        { class: "grid", tabindex: "0", role: "table", "aria-label": options2.name },
+        el("div", { class: "grid-head", role: "row" }, ...this.heads),
+        this.space
+      );
+      const tracks = columns.map((column2) => column2.width ?? (column2.number ? "6.5rem" : "minmax(7rem, 1fr)"));
+      this.scroll.style.setProperty("--tracks", tracks.join(" "));
+      const least = tracks.reduce((sum, track) => sum + Number(/([\d.]+)rem/.exec(track)?.[1] ?? 6) + 0.7, 0.6);
+      this.scroll.style.setProperty("--least", `${least.toFixed(1)}rem`);
+      this.scroll.style.maxHeight = `${options2.height ?? 520}px`;
+      this.scroll.addEventListener("scroll", () => this.draw());
+      this.scroll.addEventListener("keydown", (event) => this.key(event));
+      const bar = el("div", { class: "controls" });
+      if (options2.filter) {
+        const input = el("input", { type: "search", placeholder: options2.placeholder ?? "Filter (f)", "aria-label": `Filter ${options2.name}`, value: options2.wanted ?? "" });
+        input.addEventListener("input", () => {
+          this.wanted = input.value.trim().toLowerCase();
+          this.options.onfilter?.(input.value.trim());
+          this.fill();
+        });
+        bar.append(input);
+      }
+      bar.append(
+        ...(options2.extra ?? []).filter((child) => Boolean(child)),
+        this.status,
+        el("span", { class: "spring" }),
+        copyButton(() => this.csv())
+      );
+      this.element = el("div", { class: "table" }, bar, this.scroll);
+      if (typeof ResizeObserver !== "undefined") new ResizeObserver(() => this.draw()).observe(this.scroll);
+    }
+    columns;
+    options;
+    element;
+    rows = [];
+    shown = [];
+    chosen = null;
+    by;
+    up;
+    wanted;
+    heads;
+    scroll;
+    space;
+    body;
+    status = el("span", { class: "label", role: "status" });
+    setRows(rows) {
+      this.rows = rows;
+      this.fill();
+      return this;
+    }
+    get selected() {
+      return this.chosen;
+    }
+    csv() {
+      return csv(this.columns.map((column2) => column2.title), this.shown.map((row2) => this.columns.map((column2) => column2.value(row2))));
+    }
+    sortBy(index) {
+      this.up = this.by === index ? !this.up : !this.columns[index]?.number;
+      this.by = index;
+      this.options.onsort?.(index, this.up);
+      this.fill();
+    }
+    // choose a row, and scroll to it
+    choose(row2, show = true) {
+      this.chosen = row2;
+      const at = row2 === null ? -1 : this.shown.indexOf(row2);
+      if (show && at >= 0) {
+        const top = at * ROW, view = this.scroll.clientHeight - ROW;
+        if (top < this.scroll.scrollTop) this.scroll.scrollTop = top;
+        else if (top + ROW > this.scroll.scrollTop + view) this.scroll.scrollTop = top + ROW - view;
+      }
+      this.draw();
+    }
+    fill() {
+      const wanted = this.wanted, filter = this.options.filter;
+      this.shown = wanted && filter ? this.rows.filter((row2) => filter(row2).includes(wanted)) : this.rows.slice();
+      const column2 = this.columns[this.by], sign = this.up ? 1 : -1;
+      if (column2) {
+        const keys = /* @__PURE__ */ new Map();
+        for (const row2 of this.shown) keys.set(row2, column2.value(row2));
+        const places = new Map(this.shown.map((row2, place2) => [row2, place2]));
+        this.shown.sort((a, b) => {
+          const x = keys.get(a), y = keys.get(b);
+          return (x < y ? -1 : x > y ? 1 : 0) * sign || places.get(a) - places.get(b);
+        });
+      }
+      this.heads.forEach((head, index) => head.setAttribute("aria-sort", index === this.by ? this.up ? "ascending" : "descending" : "none"));
+      this.status.textContent = (this.shown.length < this.rows.length ? `${whole(this.shown.length)} of ` : "") + `${whole(this.rows.length)} ${this.options.name}${this.options.note ? ` (${this.options.note})` : ""}`;
+      this.scroll.setAttribute("aria-rowcount", String(this.shown.length));
+      this.space.style.height = `${this.shown.length * ROW}px`;
+      this.scroll.scrollTop = Math.min(this.scroll.scrollTop, this.shown.length * ROW);
+      this.draw();
+    }
+    draw() {
+      const height = this.scroll.clientHeight || this.options.height || 520;
+      const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - AROUND);
+      const last = Math.min(this.shown.length, Math.ceil((this.scroll.scrollTop + height) / ROW) + AROUND);
+      this.body.style.transform = `translateY(${first * ROW}px)`;
+      this.body.replaceChildren(...this.shown.slice(first, last).map((row2, offset) => {
+        const line = el("div", {
+          role: "row",
+          class: `grid-row${this.options.pick ? " pick" : ""}${row2 === this.chosen ? " chosen" : ""}`,
+          "aria-rowindex": first + offset + 1,
+          "aria-selected": this.options.pick ? String(row2 === this.chosen) : null
+        }, ...this.columns.map((column2) => {
+          const text3 = column2.text ? column2.text(row2) : String(column2.value(row2));
+          const cell = el("div", { role: "cell", class: column2.number ? "number" : "", title: column2.cell ? null : text3.slice(0, 400) });
+          if (column2.cell) cell.append(column2.cell(row2));
+          else cell.textContent = text3;
+          return cell;
+        }));
+        if (this.options.pick) line.addEventListener("click", () => this.pick(row2));
+        return line;
+      }));
+    }
+    pick(row2) {
+      this.choose(row2, false);
+      this.options.pick?.(row2);
+    }
+    key(event) {
+      if (!this.options.pick || event.target !== this.scroll) return;
+      const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -Infinity, End: Infinity }[event.key];
+      if (by !== void 0) {
+        const at = this.chosen === null ? -1 : this.shown.indexOf(this.chosen);
+        const next = this.shown[Math.max(0, Math.min(this.shown.length - 1, at + by))];
+        if (next !== void 0) this.choose(next);
+      } else if (event.key === "Enter" && this.chosen !== null) this.pick(this.chosen);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  };
+  function plainTable(name, columns, rows) {
+    const line = (cells, tag) => el("tr", {}, ...cells.map((cell, index) => el(tag, { class: columns[index]?.[1] ? "number" : "", scope: tag === "th" ? "col" : null }, cell || " ")));
+    const body = el("tbody", {}, ...rows.map((row2) => line(row2, "td")));
+    const table = el("table", { "aria-label": name }, el("thead", {}, line(columns.map((column2) => column2[0]), "th")), body);
+    const copy2 = copyButton(() => csv(
+      columns.map((column2) => column2[0]),
+      [...body.rows].map((row2) => [...row2.cells].map((cell) => (cell.textContent ?? "").trim()))
+    ));
+    return el("div", { class: "table plain" }, el("div", { class: "scroll" }, table), el("div", { class: "below" }, copy2));
+  }
+
+  // src/insights_view.ts
+  var use = (name, index) => el("span", { class: "use" }, swatch(pick(USES, name, index)), ` ${name}`);
+  var SHOWN = 15;
+  var SHOWN_PAIRS = 25;
+  function compared(name, what, before, after, key, size) {
+    const value = (row2) => row2 === null ? 0 : size(row2);
+    const by = (pair) => pair.before && pair.after ? Math.abs(value(pair.after) - value(pair.before)) : -1;
+    const rows = paired(before, after, key).sort((a, b) => by(b) - by(a) || value(b.before ?? b.after) - value(a.before ?? a.after));
+    const known = rows.filter((pair) => pair.before && pair.after).slice(0, SHOWN_PAIRS), rest = rows.filter((pair) => !pair.before || !pair.after).slice(0, SHOWN_PAIRS);
+    return plainTable(what, [[name], ["before", true], ["after", true], ["difference", true]], [...known, ...rest].map((pair) => [
+      pair.name.replaceAll("\0", ", "),
+      pair.before ? bytes(size(pair.before)) : "not among the largest",
+      pair.after ? bytes(size(pair.after)) : "not among the largest",
+      pair.before && pair.after ? deltaCell(value(pair.before), value(pair.after), bytes, true) : ""
+    ]));
+  }
+  function uses(a, b) {
+    if (b) return card("What the fullest tile is filled with", compared("use", "uses", a.uses, b.uses, (row2) => row2[0], (row2) => row2[2]));
+    const heads = [["use"], ["on the fullest tile", true], ["of its memory", true], ["on all IPUs", true], ["what to do about it"]];
+    return card(
+      "What the fullest tile is filled with",
+      plainTable("uses", heads, a.uses.map(([name, total, tile, remedy], index) => [use(name, index), bytes(tile), percent(tile, a.room), bytes(total), tile > 0.05 * a.room ? remedy : ""])),
+      note("Advice is general where the use is above 5 % of a tile; the Summary has changes whose effect was modelled.")
+    );
+  }
+  function tiles(a, b, context) {
+    if (b) return card("Fullest tiles", compared("IPU, tile", "tiles", a.tiles, b.tiles, (row2) => `IPU ${row2[0]}\0tile ${row2[1]}`, (row2) => row2[2]));
+    return card(
+      "Fullest tiles",
+      plainTable("tiles", [["tile"], ["bytes", true], ["of its memory", true], ["mostly"]], a.tiles.slice(0, SHOWN).map(([ipu, tile, size, most]) => [
+        button(`tile ${whole(tile)} of IPU ${ipu}`, () => context.go("memory", { ipu, tiles: tile }), { class: "link short" }),
+        bytes(size),
+        percent(size, a.room),
+        most.map(([name, part2]) => `${name} ${percent(part2, size)}`).join(", ")
+      ])),
+      note("A program fits when its fullest tile does. If few tiles are much fuller than the others, spread what lies there; if all are full, use more IPUs or keep less.")
+    );
+  }
+  function vertices(a, b) {
+    if (!a.vertices.length) return null;
+    if (b) return card("Vertices with most code and state", compared("type", "vertices", a.vertices, b.vertices, (row2) => row2[0], (row2) => row2[1] + row2[2]));
+    return card(
+      "Vertices with most code and state",
+      plainTable(
+        "vertices",
+        [["type"], ["code", true], ["state", true], ["vertices", true]],
+        a.vertices.slice(0, SHOWN).map(([name, code, state, count]) => [name, bytes(code), bytes(state), whole(count)])
+      ),
+      note("Code is there once for each type and tile that uses it: fewer different shapes and types share more. State grows with the number of vertices: larger pieces of work per vertex need less.")
+    );
+  }
+  function exchanges(a, b, context) {
+    if (!a.exchanges.length) return null;
+    if (b) return card("Exchanges with most code", compared("exchange", "exchanges", a.exchanges, b.exchanges, (row2) => row2[0], (row2) => row2[1]));
+    return card(
+      "Exchanges with most code",
+      plainTable("exchanges", [["exchange"], ["code on all tiles", true], ["cycles per run", true]], a.exchanges.slice(0, SHOWN).map(([name, code, cycles, node2]) => [
+        button(name, () => context.go("program", { node: node2 }), { class: "link" }),
+        bytes(code),
+        compact(cycles)
+      ])),
+      note("Exchange code tells each tile when to send and receive. Blocks that repeat as one function share it; rearranged data and many small pieces need more.")
+    );
+  }
+  function variables(a, b) {
+    if (!a.variables.length) return null;
+    if (b) return card("Largest variables at the fullest moment", compared("variable", "variables", a.variables, b.variables, (row2) => `${row2[0]}\0IPU ${row2[3]}`, (row2) => row2[4]));
+    return card(
+      "Largest variables at the fullest moment",
+      plainTable(
+        "variables",
+        [["variable"], ["module"], ["use"], ["IPU", true], ["bytes", true]],
+        a.variables.slice(0, SHOWN).map(([name, module, kind, ipu, size], index) => [name, module, use(kind, index), whole(ipu), bytes(size)])
+      ),
+      note("Weights and their state lie there for the whole run; activations only between the op that makes them and the last one that reads them (see Liveness).")
+    );
+  }
+  var insightsView = {
+    id: "insights",
+    title: "Insights",
+    lead: "What takes most memory, and what to do about it.",
+    key: "i",
+    async render(host, context) {
+      const [a, b] = await context.both("insights");
+      for (const part2 of [uses(a, b), el("div", { class: "columns" }, tiles(a, b, context), variables(a, b)), el("div", { class: "columns" }, vertices(a, b), exchanges(a, b, context))]) host.append(part2);
+    }
+  };
+
+  // src/picture.ts
+  var FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+  function fitted(canvas, width, height) {
+    const ratio = Math.min(3, devicePixelRatio || 1);
+    canvas.width = Math.max(1, Math.round(width * ratio));
+    canvas.height = Math.max(1, Math.round(height * ratio));
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    const pen = canvas.getContext("2d");
+    if (!pen) throw new Error("this browser draws no canvas");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    pen.font = FONT;
+    pen.textBaseline = "middle";
+    return pen;
+  }
+  function cutText(pen, text3, width) {
+    if (pen.measureText(text3).width <= width) return text3;
+    let low = 0, high = text3.length;
+    while (low < high) {
+      const middle = low + high + 1 >> 1;
+      if (pen.measureText(`${text3.slice(0, middle)}\u2026`).width <= width) low = middle;
+      else high = middle - 1;
+    }
+    return low > 1 ? `${text3.slice(0, low)}\u2026` : "";
+  }
+  function withTitle(canvas, title, legend2) {
+    const made = document.createElement("canvas");
+    const ratio = canvas.width / (parseFloat(canvas.style.width) || canvas.width);
+    const width = canvas.width / ratio, height = canvas.height / ratio;
+    const pen = made.getContext("2d");
+    if (!pen) return canvas;
+    pen.font = FONT;
+    const lines = [[]];
+    let x = 0;
+    for (const entry of legend2) {
+      const needs = pen.measureText(entry[0]).width + 34;
+      if (x + needs > width && x) {
+        lines.push([]);
+        x = 0;
+      }
+      lines.at(-1).push(entry);
+      x += needs;
+    }
+    made.width = canvas.width;
+    made.height = Math.round((height + 30 + 20 * (legend2.length ? lines.length : 0) + 6) * ratio);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.fillStyle = themed("--card");
+    pen.fillRect(0, 0, width, made.height);
+    pen.fillStyle = themed("--ink");
+    pen.textBaseline = "middle";
+    pen.font = `600 ${FONT}`;
+    pen.fillText(cutText(pen, title, width - 16), 8, 15);
+    pen.drawImage(canvas, 0, 30, width, height);
+    pen.font = FONT;
+    lines.forEach((line, row2) => {
+      let at = 8;
+      for (const [name, colour] of line) {
+        pen.fillStyle = colour;
+        pen.fillRect(at, height + 34 + row2 * 20, 12, 12);
+        pen.fillStyle = themed("--ink");
+        pen.fillText(name, at + 17, height + 41 + row2 * 20);
+        at += pen.measureText(name).width + 34;
+      }
+    });
+    return made;
+  }
+  function fileName(title) {
+    return `${title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "chart"}.png`;
+  }
+  function saveButton(canvas, title, legend2 = () => []) {
+    return button("Save PNG", () => {
+      withTitle(canvas(), title(), legend2()).toBlob((blob) => {
+        if (!blob) return;
+        const link = document.createElement("a");
+        const address2 = URL.createObjectURL(blob);
+        link.setAttribute("href", address2);
+        link.setAttribute("download", fileName(title()));
+        link.click();
+        setTimeout(() => URL.revokeObjectURL(address2), 1e3);
+      }, "image/png");
+    }, { class: "small save", title: "Save this chart as a picture" });
+  }
+
+  // src/stacked.ts
+  var LEFT = 66;
+  var RIGHT = 14;
+  var TOP = 14;
+  var BOTTOM = 36;
+  var TIP_LINES = 12;
+  function ticks(low, high, count, binary) {
+    const rough = Math.max(1, (high - low) / count);
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = binary ? 2 ** Math.ceil(Math.log2(rough)) : [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough) ?? rough;
+    const found = [];
+    for (let value = Math.ceil(low / step) * step; value <= high * 1.0001; value += step) found.push(value);
+    return found;
+  }
+  var StackedChart = class {
+    constructor(options2) {
+      this.options = options2;
+      this.high = Math.max(1, options2.end);
+      this.element = el("div", { class: "chart", tabindex: "0", role: "img", "aria-label": options2.label }, this.canvas);
+      const box = this.element;
+      box.addEventListener("pointerdown", (event) => this.press(event));
+      box.addEventListener("pointermove", (event) => this.move(event));
+      box.addEventListener("pointerup", (event) => this.release(event));
+      box.addEventListener("pointerleave", () => {
+        if (!this.drag) this.point(-1);
+      });
+      box.addEventListener("blur", () => this.point(-1));
+      box.addEventListener("dblclick", () => this.window(0, this.options.end));
+      box.addEventListener("wheel", (event) => {
+        if (!event.ctrlKey && document.activeElement !== box) return;
+        event.preventDefault();
+        const at = this.place(event.clientX);
+        if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan(Math.sign(event.deltaX || event.deltaY) * 0.1);
+        else this.zoom(event.deltaY > 0 ? 1.25 : 0.8, at);
+      }, { passive: false });
+      box.addEventListener("keydown", (event) => this.key(event));
+    }
+    options;
+    canvas = el("canvas", { "aria-hidden": "true" });
+    element;
+    marks = [];
+    selected = [];
+    // ranges that are marked
+    low = 0;
+    high;
+    data = { first: 0, group: 1, series: [] };
+    totals = new Float64Array(0);
+    cursor = -1;
+    drag = null;
+    asked = false;
+    setData(data) {
+      this.data = data;
+      const count = data.series[0]?.values.length ?? 0;
+      this.totals = new Float64Array(count);
+      for (const each of data.series) for (let i = 0; i < count; i++) this.totals[i] = this.totals[i] + each.values[i];
+      this.draw();
+    }
+    get most() {
+      let most = 0;
+      for (const total of this.totals) most = Math.max(most, total);
+      return most;
+    }
+    window(low, high) {
+      const least = Math.min(this.options.end, 4);
+      const wide = Math.max(least, Math.min(this.options.end, high - low));
+      this.low = Math.max(0, Math.min(this.options.end - wide, low));
+      this.high = this.low + wide;
+      this.draw();
+      this.options.onwindow?.(this.low, this.high);
+    }
+    zoom(factor, at = (this.low + this.high) / 2) {
+      const share = (at - this.low) / (this.high - this.low), wide = (this.high - this.low) * factor;
+      this.window(at - share * wide, at + (1 - share) * wide);
+    }
+    pan(share) {
+      const by = share * (this.high - this.low);
+      this.window(this.low + by, this.high + by);
+    }
+    draw() {
+      if (this.asked) return;
+      this.asked = true;
+      requestAnimationFrame(() => {
+        this.asked = false;
+        if (this.element.isConnected) this.paint();
+      });
+    }
+    index(at) {
+      return Math.floor((at - this.data.first) / this.data.group);
+    }
+    place(clientX) {
+      const area = this.canvas.getBoundingClientRect();
+      const share = (clientX - area.left - LEFT) / Math.max(1, area.width - LEFT - RIGHT);
+      return this.low + Math.max(0, Math.min(0.999999, share)) * (this.high - this.low);
+    }
+    paint() {
+      const width = Math.max(280, this.element.clientWidth), height = this.options.height;
+      const pen = fitted(this.canvas, width, height);
+      const { series, first, group } = this.data;
+      const wide = width - LEFT - RIGHT, high = height - TOP - BOTTOM;
+      const most = (this.options.most ?? Math.max(this.options.limit?.value ?? 0, this.most) * 1.06) || 1;
+      const sx = (at) => LEFT + wide * (at - this.low) / (this.high - this.low);
+      const sy = (value) => TOP + high - high * value / most;
+      const soft = themed("--soft"), ink = themed("--ink");
+      pen.fillStyle = soft;
+      pen.strokeStyle = themed("--grid");
+      pen.textAlign = "right";
+      for (const value of ticks(0, most, Math.max(2, high / 52), true)) {
+        pen.beginPath();
+        pen.moveTo(LEFT, Math.round(sy(value)) + 0.5);
+        pen.lineTo(width - RIGHT, Math.round(sy(value)) + 0.5);
+        pen.stroke();
+        pen.fillText(this.options.format(value), LEFT - 8, sy(value));
+      }
+      pen.textAlign = "center";
+      for (const value of ticks(this.low, this.high, Math.max(2, wide / 90), false)) {
+        if (sx(value) < width - RIGHT + 1) pen.fillText(Math.round(value).toLocaleString("en-US"), Math.max(LEFT + 6, Math.min(width - RIGHT - 12, sx(value))), height - BOTTOM + 13);
+      }
+      pen.fillText(this.options.axis, LEFT + wide / 2, height - 8);
+      this.paintBands(pen, sx, sy, wide);
+      const spread = (range) => {
+        const x = Math.max(LEFT, sx(range[0])), to = Math.min(width - RIGHT, sx(range[1]));
+        if (to < x) return;
+        pen.globalAlpha = 0.22;
+        pen.fillStyle = ink;
+        pen.fillRect(x, TOP, Math.max(2, to - x), high);
+        pen.globalAlpha = 1;
+        pen.fillStyle = themed("--accent");
+        pen.fillRect(x, height - BOTTOM, Math.max(2, to - x), 3);
+      };
+      this.selected.forEach(spread);
+      if (this.drag?.moved) spread([Math.min(this.drag.from, this.cursor), Math.max(this.drag.from, this.cursor)]);
+      if (this.options.limit) {
+        const y = Math.round(sy(this.options.limit.value)) + 0.5;
+        pen.strokeStyle = themed("--bad");
+        pen.fillStyle = themed("--bad");
+        pen.setLineDash([5, 4]);
+        pen.beginPath();
+        pen.moveTo(LEFT, y);
+        pen.lineTo(width - RIGHT, y);
+        pen.stroke();
+        pen.setLineDash([]);
+        this.label(pen, this.options.limit.name, width - RIGHT - 4, y - 9, "right", themed("--bad"));
+      }
+      this.marks.forEach((mark, number) => {
+        if (mark.at < this.low || mark.at >= this.high) return;
+        const x = Math.round(sx(mark.at + 0.5)) + 0.5, colour = mark.colour ?? themed("--accent");
+        pen.strokeStyle = colour;
+        if (mark.dashed) pen.setLineDash([3, 3]);
+        pen.beginPath();
+        pen.moveTo(x, TOP);
+        pen.lineTo(x, height - BOTTOM);
+        pen.stroke();
+        pen.setLineDash([]);
+        const right = x > LEFT + wide / 2;
+        this.label(pen, cutText(pen, mark.name, wide * 0.45), right ? x - 6 : x + 6, TOP + 8 + 16 * (number % 4), right ? "right" : "left", ink);
+      });
+      if (this.cursor >= this.low && this.cursor < this.high) {
+        const i = this.index(this.cursor), x = Math.round(sx(first + (i + 0.5) * group)) + 0.5;
+        pen.strokeStyle = ink;
+        pen.globalAlpha = 0.6;
+        pen.beginPath();
+        pen.moveTo(x, TOP);
+        pen.lineTo(x, height - BOTTOM);
+        pen.stroke();
+        pen.globalAlpha = 1;
+      }
+      if (!series.length) {
+        pen.fillStyle = soft;
+        pen.fillText("nothing to draw", LEFT + wide / 2, TOP + high / 2);
+      }
+    }
+    label(pen, text3, x, y, align, colour) {
+      pen.textAlign = align;
+      const wide = pen.measureText(text3).width + 8;
+      pen.fillStyle = themed("--card");
+      pen.globalAlpha = 0.85;
+      pen.fillRect(align === "right" ? x - wide + 4 : x - 4, y - 8, wide, 16);
+      pen.globalAlpha = 1;
+      pen.fillStyle = colour;
+      pen.fillText(text3, x, y);
+      pen.textAlign = "center";
+    }
+    // one column of pixels at a time shows the fullest of its points
+    paintBands(pen, sx, sy, wide) {
+      const { series, first, group } = this.data;
+      const count = this.totals.length;
+      if (!count) return;
+      const from = Math.max(0, this.index(this.low)), to = Math.min(count, this.index(this.high - 1e-9) + 1);
+      const chosen = [], left = [], right = [];
+      if (to - from <= wide) {
+        for (let i = from; i < to; i++) {
+          chosen.push(i);
+          left.push(Math.max(LEFT, sx(first + i * group)));
+          right.push(Math.min(LEFT + wide, sx(first + (i + 1) * group)));
+        }
+      } else {
+        const columns = Math.floor(wide);
+        for (let x = 0; x < columns; x++) {
+          const a = from + Math.floor((to - from) * x / columns), b = Math.max(a + 1, from + Math.floor((to - from) * (x + 1) / columns));
+          let best = a;
+          for (let i = a + 1; i < b; i++) if (this.totals[i] > this.totals[best]) best = i;
+          chosen.push(best);
+          left.push(LEFT + x);
+          right.push(LEFT + x + 1);
+        }
+      }
+      const below = new Float64Array(chosen.length);
+      for (const each of series) {
+        pen.fillStyle = each.colour;
+        pen.beginPath();
+        for (let k = 0; k < chosen.length; k++) {
+          const value = each.values[chosen[k]];
+          if (value <= 0) continue;
+          const bottom = sy(below[k]), top = sy(below[k] + value);
+          pen.rect(left[k], top, right[k] - left[k] + 0.5, bottom - top);
+          below[k] = below[k] + value;
+        }
+        pen.fill();
+      }
+    }
+    point(at, x = 0, y = 0) {
+      this.cursor = at;
+      this.draw();
+      const i = this.index(at);
+      if (at < 0 || i < 0 || i >= this.totals.length) {
+        hideTip();
+        return;
+      }
+      const format = this.options.format;
+      const parts = this.data.series.map((each) => [each, each.values[i]]).filter((part2) => part2[1] > 0).reverse();
+      const shown = parts.length > TIP_LINES ? [...parts].sort((a, b) => b[1] - a[1]).slice(0, TIP_LINES) : parts;
+      showTip(x, y, this.options.title(at), [
+        ["total", format(this.totals[i])],
+        ...this.options.lines?.(at) ?? [],
+        ...shown.map(([each, value]) => [each.name, format(value), each.colour]),
+        ...parts.length > shown.length ? [[`and ${parts.length - shown.length} smaller`, ""]] : []
+      ]);
+    }
+    press(event) {
+      if (event.button !== 0) return;
+      this.element.focus({ preventScroll: true });
+      this.drag = { from: this.place(event.clientX), x: event.clientX, moved: false, shift: event.shiftKey };
+      try {
+        this.element.setPointerCapture(event.pointerId);
+      } catch {
+      }
+    }
+    move(event) {
+      if (this.drag && Math.abs(event.clientX - this.drag.x) > 4) this.drag.moved = true;
+      if (this.drag?.moved && this.drag.shift && this.options.dragging === "zoom") {
+        const by = this.drag.from - this.place(event.clientX);
+        this.window(this.low + by, this.high + by);
+        return;
+      }
+      this.point(this.place(event.clientX), event.clientX, event.clientY);
+    }
+    release(event) {
+      const drag = this.drag;
+      this.drag = null;
+      if (!drag) return;
+      const at = this.place(event.clientX);
+      if (!drag.moved) {
+        this.options.onclick?.(Math.floor(at), event);
+        return;
+      }
+      const low = Math.min(drag.from, at), high = Math.max(drag.from, at);
+      if (this.options.dragging === "select") this.options.onselect?.(Math.floor(low), Math.floor(high), event);
+      else if (!drag.shift) this.window(low, high);
+      this.draw();
+    }
+    key(event) {
+      const by = { ArrowRight: 1, ArrowLeft: -1, PageDown: 50, PageUp: -50 }[event.key];
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (by) {
+        if (event.shiftKey) this.pan(by > 0 ? 0.2 : -0.2);
+        else {
+          const from = this.cursor < 0 ? (this.low + this.high) / 2 : this.cursor;
+          const at = Math.max(0, Math.min(this.options.end - 1, from + by * this.data.group));
+          if (at < this.low || at >= this.high) this.pan(by > 0 ? 0.5 : -0.5);
+          const area = this.canvas.getBoundingClientRect();
+          this.point(at, area.left + LEFT + (at - this.low) / (this.high - this.low) * (area.width - LEFT - RIGHT), area.top + 40);
+        }
+      } else if (event.key === "+" || event.key === "=") this.zoom(0.6, this.cursor < 0 ? void 0 : this.cursor);
+      else if (event.key === "-") this.zoom(1 / 0.6, this.cursor < 0 ? void 0 : this.cursor);
+      else if (event.key === "0") this.window(0, this.options.end);
+      else if ((event.key === "Enter" || event.key === " ") && this.cursor >= 0) this.options.onclick?.(Math.floor(this.cursor), event);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  };
+
+  // src/variable_table.ts
+  function lifeBar(row2, low, high, at) {
+    const [, , , , , always, first, last] = row2;
+    const root = svg("svg", { viewBox: "0 0 300 12", height: 12, preserveAspectRatio: "none" });
+    const from = always ? low : first, to = always ? high : last, all = Math.max(1, high - low + 1);
+    root.append(
+      svg("rect", { x: 0, y: 5.5, width: 300, height: 1, fill: "currentColor", opacity: 0.15 }),
+      svg("rect", { x: 300 * (from - low) / all, y: 1, width: Math.max(3, 300 * (to - from + 1) / all), height: 10, fill: always ? "#3d6fd9" : "#d1495b" })
+    );
+    if (at >= 0) root.append(svg("rect", { x: 300 * (at - low) / all, y: 0, width: 2, height: 12, fill: "currentColor" }));
+    return el("span", { class: "life", role: "img", "aria-label": always ? "alive for the whole step" : `alive from program step ${first} to ${last}` }, root);
+  }
+  var text = (row2) => `${row2[1]}\0${row2[2]}\0${row2[3]}\0${row2[8]}\0${row2[9]}`.toLowerCase();
+  function variableTable(rows, steps, at, options2 = {}) {
+    const columns = [
+      { title: "variable", value: (row2) => row2[1], width: "minmax(10rem, 2fr)" },
+      { title: "module", value: (row2) => row2[2] },
+      { title: "use", value: (row2) => row2[3], width: "minmax(6rem, 9rem)" },
+      { title: "bytes", number: true, value: (row2) => row2[4], text: (row2) => bytes(row2[4]) },
+      { title: "made by", value: (row2) => row2[8] || (row2[5] ? "(before the step)" : ""), hint: "the op of the first program step in which it is alive" },
+      { title: "last used by", value: (row2) => row2[9] || (row2[5] ? "(after the step)" : ""), hint: "the op of the last program step in which it is alive" }
+    ];
+    if (steps > 0) {
+      const born = rows.filter((row2) => !row2[5]);
+      const low = born.reduce((least, row2) => Math.min(least, row2[6]), at < 0 ? steps : at), high = born.reduce((most, row2) => Math.max(most, row2[7]), at);
+      columns.push({ title: `alive (${whole(low)} \u2013 ${whole(high)})`, hint: "program steps; the line is the cursor", value: (row2) => row2[6], cell: (row2) => lifeBar(row2, low, high, at), width: "minmax(9rem, 1.5fr)" });
+    }
+    return new DataTable(columns, { name: "variables", sort: 3, filter: text, placeholder: "Filter by name, module, use, op (f)", ...options2 }).setRows(rows);
+  }
+  function variableDifference(before, after, names) {
+    const size = (row2) => row2?.[4] ?? 0;
+    const rows = paired(before, after, (row2) => `${row2[1]}\0${row2[3]}`).filter((pair) => size(pair.before) !== size(pair.after) || pair.before?.[4] !== void 0);
+    const columns = [
+      { title: "variable", value: (pair) => (pair.before ?? pair.after)[1], width: "minmax(10rem, 2fr)" },
+      { title: "module", value: (pair) => (pair.before ?? pair.after)[2] },
+      { title: "use", value: (pair) => (pair.before ?? pair.after)[3], width: "minmax(6rem, 9rem)" },
+      { title: names[0], number: true, value: (pair) => size(pair.before), text: (pair) => pair.before ? bytes(size(pair.before)) : "\u2013" },
+      { title: names[1], number: true, value: (pair) => size(pair.after), text: (pair) => pair.after ? bytes(size(pair.after)) : "\u2013" },
+      {
+        title: "difference",
+        number: true,
+        value: (pair) => Math.abs(size(pair.after) - size(pair.before)),
+        text: (pair) => delta(size(pair.before), size(pair.after), bytes),
+        width: "minmax(9rem, 11rem)"
+      }
+    ];
+    return new DataTable(columns, { name: "variables", sort: 5, filter: (pair) => text(pair.before ?? pair.after) }).setRows(rows);
+  }
+  function leftOut(list) {
+    return list.left_out[0] ? `${whole(list.left_out[0])} smaller ones with ${bytes(list.left_out[1])} are not listed.` : "";
+  }
+
+  // src/variables.ts
+  var MOST2 = 500;
+  var COLUMNS = ["id", "name", "module", "category", "ipu", "bytes", "always_live", "first_step", "last_step", "op_id", "first_tile", "tiles", "tile_bytes"];
+  var held = /* @__PURE__ */ new WeakMap();
+  async function load(source, report) {
+    const [frame, ops, summary] = await Promise.all([source.frame(report, "variables", COLUMNS), opNames(source, report), source.json(report, "summary")]);
+    const steps = await source.frame(report, "program_steps", ["op_id"]).then((found) => found.columns.op_id, () => new Float64Array(0));
+    const categories = summary.categories.map((each) => each[0]);
+    return {
+      count: frame.rows,
+      categories,
+      text: (name, row2) => frame.columns[name][row2],
+      number: (name, row2) => frame.columns[name][row2],
+      use: (row2) => categories[frame.columns.category[row2]] ?? "",
+      born: (step) => ops.get(steps[step] ?? -1) ?? ""
+    };
+  }
+  function here2(source, report) {
+    const reports = held.get(source) ?? /* @__PURE__ */ new Map();
+    held.set(source, reports);
+    const found = reports.get(report) ?? load(source, report);
+    reports.set(report, found);
+    return found;
+  }
+  async function opNames(source, report) {
+    const ops = await source.frame(report, "ops", ["id", "name"]);
+    const ids = ops.columns.id, names = ops.columns.name;
+    return new Map(names.map((name, row2) => [ids[row2], name]));
+  }
+  function row(from, at, size) {
+    const always = from.number("always_live", at), first = from.number("first_step", at), last = from.number("last_step", at);
+    return [
+      from.number("id", at),
+      from.text("name", at),
+      from.text("module", at),
+      from.use(at),
+      size,
+      always,
+      first,
+      last,
+      always ? "" : from.born(first),
+      always ? "" : from.born(last)
+    ];
+  }
+  function listed(rows, known) {
+    rows.sort((a, b) => b[4] - a[4]);
+    const rest = rows.slice(MOST2);
+    return { known, variables: rows.slice(0, MOST2), left_out: [rest.length, rest.reduce((sum, each) => sum + each[4], 0)] };
+  }
+  async function onTile(source, report, ipu, tile) {
+    if (source.served) return source.json(report, "tile_variables", { ipu, tile });
+    const from = await here2(source, report);
+    if (!from.count) return { known: false, variables: [], left_out: [0, 0] };
+    const tiles3 = await source.json(report, "tiles", { ipu });
+    const summary = await source.json(report, "summary");
+    const peak = Number(summary.ipus[ipu]?.peakStep ?? -1);
+    const rows = [];
+    const rest = new Map(tiles3.bands.map(([name, , values]) => [name, numbers(values)[tile] ?? 0]));
+    for (let at = 0; at < from.count; at++) {
+      if (from.number("ipu", at) !== ipu || from.number("tile_bytes", at) < 0) continue;
+      if (!from.number("always_live", at) && !(from.number("first_step", at) <= peak && peak <= from.number("last_step", at))) continue;
+      const offset = tile - from.number("first_tile", at), count = from.number("tiles", at), each = from.number("tile_bytes", at);
+      if (offset < 0 || offset >= count) continue;
+      const size = offset === count - 1 ? from.number("bytes", at) - each * (count - 1) : each;
+      if (size <= 0) continue;
+      rows.push(row(from, at, size));
+      rest.set(from.use(at), (rest.get(from.use(at)) ?? 0) - size);
+    }
+    for (const [use2, size] of rest) if (size > 0) rows.push([-1, "(others)", "", use2, size, 1, -1, -1, "", ""]);
+    return listed(rows, true);
+  }
+  async function alive(source, report, ipu, step) {
+    if (source.served) return source.json(report, "alive", { ipu, step });
+    const from = await here2(source, report);
+    if (!from.count) {
+      try {
+        return await source.json(report, "alive", { ipu, step });
+      } catch (error) {
+        if (!(error instanceof Missing)) throw error;
+        return { known: false, variables: [], left_out: [0, 0] };
+      }
+    }
+    const rows = [];
+    for (let at = 0; at < from.count; at++) {
+      if (from.number("ipu", at) !== ipu || from.number("always_live", at)) continue;
+      if (from.number("first_step", at) <= step && step <= from.number("last_step", at)) rows.push(row(from, at, from.number("bytes", at)));
+    }
+    return listed(rows, true);
+  }
+
+  // src/liveness_view.ts
+  var POINTS = 1500;
+  var FIRST = "#2f5fd0";
+  var SECOND = "#b3261e";
+  function curve(data) {
+    return { data, at: numbers(data.at), live: numbers(data.live), temporary: numbers(data.temporary), op: numbers(data.op), again: numbers(data.again) };
+  }
+  function point(from, step) {
+    return Math.max(0, Math.min(from.at.length - 1, Math.floor((step - from.data.first) / from.data.group)));
+  }
+  var LivenessPanel = class {
+    constructor(context, report, label, onclick, onwindow) {
+      this.context = context;
+      this.report = report;
+      this.label = label;
+      this.onclick = onclick;
+      this.onwindow = onwindow;
+    }
+    context;
+    report;
+    label;
+    onclick;
+    onwindow;
+    element = el("div", {});
+    chart = null;
+    curve = null;
+    names = /* @__PURE__ */ new Map();
+    waiting = 0;
+    async load(ipu) {
+      const { source } = this.context;
+      const asked = source.served ? { ipu, points: POINTS, names: 1 } : { ipu, points: POINTS };
+      this.curve = curve(await source.json(this.report, "liveness", asked));
+      if (!source.served) this.names = await opNames(source, this.report);
+      return this.curve;
+    }
+    opAt(step) {
+      const from = this.curve;
+      if (!from) return "";
+      const i = point(from, step), op = from.op[i] ?? -1;
+      const name = this.names.get(op) ?? (Object.hasOwn(from.data.names, String(op)) ? from.data.names[String(op)] : "");
+      return name ? `${name}${from.again[i] ? " (again)" : ""}` : "";
+    }
+    draw(ipu, most, height) {
+      const from = this.curve;
+      if (!from) return;
+      const { data } = from;
+      const title = `${this.label}Memory of IPU ${ipu} over the program steps of a step`;
+      const chart = new StackedChart({
+        label: `${title}: bytes`,
+        height,
+        end: Math.max(1, data.steps),
+        axis: "program step",
+        dragging: "zoom",
+        most,
+        limit: { value: data.room, name: `memory of the IPU: ${bytes(data.room)}` },
+        format: bytes,
+        title: (at) => {
+          const i = point(this.curve, at);
+          return `program step ${whole(this.curve.at[i] ?? at)}`;
+        },
+        lines: (at) => [["op", this.opAt(at) || "\u2013"]],
+        onclick: (at, event) => this.onclick(this.curve.at[point(this.curve, at)] ?? at, event.shiftKey),
+        onwindow: (low, high) => this.zoomed(low, high)
+      });
+      this.chart = chart;
+      this.fill();
+      const colours = [["always live", REGIONS.always], ["tensors that come and go", USES.activations], ["temporaries of the op", USES.temporaries]];
+      this.element.replaceChildren(card(
+        title,
+        chart.element,
+        el(
+          "div",
+          { class: "controls key" },
+          legend(colours),
+          el("span", { class: "spring" }),
+          button("+", () => chart.zoom(0.5), { class: "small", "aria-label": "Zoom in" }),
+          button("\u2212", () => chart.zoom(2), { class: "small", "aria-label": "Zoom out" }),
+          button("All", () => chart.window(0, data.steps), { class: "small" }),
+          saveButton(() => chart.canvas, () => title, () => colours)
+        ),
+        note(`All tiles together; gaps are not counted. A tile may be full long before the IPU reaches the line.${data.group > 1 ? ` Each column is the fullest of ${data.group} program steps.` : ""} Click freezes a cursor, Shift and click sets the second one; drag to zoom.`)
+      ));
+    }
+    fill() {
+      const from = this.curve;
+      if (!from || !this.chart) return;
+      const always = new Float64Array(from.live.length).fill(from.data.always);
+      this.chart.setData({ first: from.data.first, group: from.data.group, series: [
+        { name: "always live", colour: REGIONS.always, values: always },
+        { name: "tensors", colour: USES.activations, values: from.live },
+        { name: "temporaries", colour: USES.temporaries, values: from.temporary }
+      ] });
+    }
+    window(low, high) {
+      this.chart?.window(low, high);
+    }
+    marks(marks) {
+      if (!this.chart) return;
+      this.chart.marks = marks;
+      this.chart.draw();
+    }
+    redraw() {
+      this.chart?.draw();
+    }
+    // a server has more points for a part than for the whole
+    zoomed(low, high) {
+      this.onwindow(low, high);
+      const { source } = this.context, from = this.curve;
+      if (!source.served || !from) return;
+      clearTimeout(this.waiting);
+      this.waiting = window.setTimeout(() => {
+        const wide = high - low, first = Math.max(0, Math.floor(low - wide)), last = Math.min(from.data.steps - 1, Math.ceil(high + wide));
+        if (Math.ceil((last - first + 1) / (3 * POINTS)) >= from.data.group && first >= from.data.first && last <= from.data.last) return;
+        void source.json(this.report, "liveness", { ipu: from.data.ipu, first, last, points: 3 * POINTS, names: 1 }).then((answer) => {
+          this.curve = curve(answer);
+          this.fill();
+        });
+      }, 150);
+    }
+    total(step) {
+      const from = this.curve;
+      if (!from) return 0;
+      const i = point(from, step);
+      return from.data.always + (from.live[i] ?? 0) + (from.temporary[i] ?? 0);
+    }
+  };
+  async function render(host, context) {
+    const { state, source } = context;
+    const map = await context.json("summary");
+    if (!map.ipus.length) {
+      host.append(note("This report has no liveness."));
+      return;
+    }
+    const fullest = map.ipus.reduce((best, ipu2, index) => ipu2.max > (map.ipus[best]?.max ?? 0) ? index : best, 0);
+    let ipu = state.number("ipu", fullest, 0, map.ipus.length - 1);
+    const details = el("div", {});
+    let turn = 0;
+    const cursors = () => {
+      const first = state.number("at", -1), second = state.number("and", -1);
+      return { first, second };
+    };
+    const click = (step, second) => {
+      if (second) state.set({ and: step });
+      else state.set({ at: step, and: null });
+      void show();
+    };
+    const panels = [new LivenessPanel(
+      context,
+      context.report.id,
+      context.other ? "Before: " : "",
+      click,
+      (low, high) => state.set({ from: low > 0 ? Math.floor(low) : null, to: Math.ceil(high) })
+    )];
+    if (context.other) panels.push(new LivenessPanel(context, context.other.id, "After: ", click, () => void 0));
+    const show = async () => {
+      const mine = ++turn;
+      const panel = panels[0];
+      const { first, second } = cursors();
+      const peak = map.ipus[ipu]?.peakStep ?? 0;
+      const at = first < 0 ? peak : first;
+      panels.forEach((each, index) => each.marks([
+        ...index ? [] : [{ at: peak, name: `fullest: ${map.ipus[ipu]?.peakOp ?? ""}`, dashed: true }],
+        ...first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: FIRST }],
+        ...second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: SECOND }]
+      ]));
+      const list = await alive(source, context.report.id, ipu, at);
+      const steps = (await source.json(context.report.id, "liveness", source.served ? { ipu, points: POINTS, names: 1 } : { ipu, points: POINTS })).steps;
+      const buttons = el(
+        "div",
+        { class: "controls" },
+        button("Fullest moment", () => {
+          state.set({ at: peak, and: null });
+          void show();
+        }, { class: "small" }),
+        second < 0 ? null : button("Take the second cursor away", () => {
+          state.set({ and: null });
+          void show();
+        }, { class: "small" })
+      );
+      let shown;
+      if (context.other) {
+        const after = await alive(source, context.other.id, ipu, at).catch(() => ({ known: false, variables: [], left_out: [0, 0] }));
+        shown = card(`Alive in program step ${whole(at)}: before and after`, buttons, variableDifference(list.variables, after.variables, ["before", "after"]).element);
+      } else if (second >= 0) {
+        const other = await alive(source, context.report.id, ipu, second);
+        const [a, b] = [panel.total(at), panel.total(second)];
+        shown = card(
+          `Difference between program steps ${whole(at)} and ${whole(second)}`,
+          buttons,
+          plainTable("the two moments", [["moment"], ["program step", true], ["op"], ["in memory", true]], [
+            ["1", whole(at), panel.opAt(at), bytes(a)],
+            ["2", whole(second), panel.opAt(second), bytes(b)],
+            ["difference", whole(second - at), "", delta(a, b, bytes)]
+          ]),
+          variableDifference(list.variables, other.variables, [`step ${whole(at)}`, `step ${whole(second)}`]).element
+        );
+      } else {
+        const op = panel.opAt(at);
+        shown = card(
+          `Alive in program step ${whole(at)}${first < 0 || at === peak ? " (the fullest moment)" : ""}${op ? `, ${op}` : ""}`,
+          buttons,
+          note(`${plural(list.variables.length + list.left_out[0], "tensor")} with ${bytes(list.variables.reduce((sum, each) => sum + each[4], list.left_out[1]))}, and ${bytes(panel.total(at))} in all with what is always live and temporaries.` + (list.known ? "" : " This report keeps the largest tensors only.")),
+          variableTable(list.variables, steps, at).element,
+          leftOut(list) ? note(leftOut(list)) : null
+        );
+      }
+      if (mine === turn) details.replaceChildren(shown);
+    };
+    const open = async () => {
+      const curves = await Promise.all(panels.map((panel) => panel.load(ipu)));
+      let most = 0;
+      for (const each of curves) {
+        most = Math.max(most, each.data.room);
+        for (let i = 0; i < each.live.length; i++) most = Math.max(most, each.data.always + each.live[i] + each.temporary[i]);
+      }
+      panels.forEach((panel) => panel.draw(ipu, most * 1.06, panels.length > 1 ? 230 : 320));
+      const steps = curves[0].data.steps;
+      const from = state.number("from", 0, 0, steps), to = state.number("to", steps, 0, steps);
+      if (from > 0 || to < steps) panels.forEach((panel) => panel.window(from, to));
+      await show();
+    };
+    host.append(el("div", { class: "controls sticky" }, choice("Show", map.ipus.map((_, n) => `IPU ${n}`), ipu, (index) => {
+      ipu = index;
+      state.set({ ipu, at: null, and: null, from: null, to: null });
+      void open();
+    })), ...panels.map((panel) => panel.element), details);
+    context.redraw(() => panels.forEach((panel) => panel.redraw()));
+    await open();
+  }
+  var livenessView = {
+    id: "liveness",
+    title: "Liveness",
+    lead: "What is in memory at which point of a step. Program steps are ops in the order in which the device runs them.",
+    key: "l",
+    render
+  };
+
+  // src/tilemap.ts
+  var COLUMNS2 = 16;
+  var TOGETHER = 4;
+  function place(tile, tiles3) {
+    if (tiles3 < COLUMNS2 * TOGETHER) return [tile, 0];
+    const four = Math.floor(tile / TOGETHER);
+    return [Math.floor(four / COLUMNS2) * TOGETHER + tile % TOGETHER, four % COLUMNS2];
+  }
+  function grid(tiles3) {
+    if (tiles3 < COLUMNS2 * TOGETHER) return [Math.max(1, tiles3), 1];
+    return [Math.ceil(tiles3 / (COLUMNS2 * TOGETHER)) * TOGETHER, COLUMNS2];
+  }
+  var TileMap = class {
+    constructor(options2) {
+      this.options = options2;
+      this.element = el("div", { class: "chart tilemap", tabindex: "0", role: "img", "aria-label": options2.label }, this.canvas);
+      const box = this.element;
+      box.addEventListener("pointermove", (event) => {
+        this.point(this.at(event), event.clientX, event.clientY);
+      });
+      box.addEventListener("pointerleave", () => this.point(null));
+      box.addEventListener("blur", () => this.point(null));
+      box.addEventListener("pointerdown", (event) => {
+        this.from = this.at(event);
+      });
+      box.addEventListener("pointerup", (event) => {
+        const from = this.from, to = this.at(event);
+        this.from = null;
+        if (from && to && from[0] === to[0]) this.options.onselect(from[0], Math.min(from[1], to[1]), Math.max(from[1], to[1]), event);
+      });
+      box.addEventListener("keydown", (event) => {
+        const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: TOGETHER, ArrowUp: -TOGETHER }[event.key];
+        if (by) {
+          const [ipu, tile] = this.hover ?? [this.options.ipus[0], 0 - by];
+          const next = Math.max(0, Math.min(this.options.tiles - 1, tile + by));
+          const area = this.canvas.getBoundingClientRect(), [x, y] = this.corner(ipu, next);
+          this.point([ipu, next], area.left + x + 10, area.top + y + 10);
+        } else if (event.key === "Enter" && this.hover) this.options.onselect(this.hover[0], this.hover[1], this.hover[1], event);
+        else return;
+        event.preventDefault();
+        event.stopPropagation();
+      });
+    }
+    options;
+    canvas = el("canvas", { "aria-hidden": "true" });
+    element;
+    selected = /* @__PURE__ */ new Set();
+    // tiles of `selectedIpu`
+    selectedIpu = -1;
+    picture = null;
+    across = 1;
+    cell = [1, 1];
+    hover = null;
+    from = null;
+    // colours of all tiles, one pixel each
+    painted() {
+      const { ipus, tiles: tiles3 } = this.options;
+      const [columns, rows] = grid(tiles3);
+      const made = document.createElement("canvas");
+      made.width = columns;
+      made.height = rows * ipus.length;
+      const pen = made.getContext("2d");
+      if (!pen) return made;
+      const image = pen.createImageData(made.width, made.height);
+      ipus.forEach((ipu, number) => {
+        for (let tile = 0; tile < tiles3; tile++) {
+          const [x, y] = place(tile, tiles3), to = 4 * ((number * rows + y) * columns + x);
+          const [red, green, blue] = this.options.colour(ipu, tile);
+          image.data[to] = red;
+          image.data[to + 1] = green;
+          image.data[to + 2] = blue;
+          image.data[to + 3] = 255;
+        }
+      });
+      pen.putImageData(image, 0, 0);
+      return made;
+    }
+    refresh() {
+      this.picture = null;
+      this.draw();
+    }
+    draw() {
+      const { ipus, tiles: tiles3 } = this.options;
+      const width = Math.max(280, this.element.clientWidth);
+      const [columns, rows] = grid(tiles3);
+      const one = ipus.length === 1;
+      this.across = one ? 1 : Math.max(1, Math.min(ipus.length, Math.floor(width / Math.max(96, columns + 6)), Math.ceil(Math.sqrt(ipus.length * 1.3))));
+      const wide = width / this.across - (one ? 0 : 8);
+      const cellWide = wide / columns;
+      this.cell = [cellWide, one ? Math.max(4, Math.min(14, cellWide * 1.2)) : Math.max(1, Math.min(5, cellWide * 1.4))];
+      const title = one ? 0 : 14;
+      const height = Math.ceil(ipus.length / this.across) * (rows * this.cell[1] + title + (one ? 0 : 6));
+      const pen = fitted(this.canvas, width, height);
+      const picture = this.picture ??= this.painted();
+      pen.imageSmoothingEnabled = false;
+      ipus.forEach((ipu, number) => {
+        const [x, y] = this.corner(ipu, 0, true);
+        pen.drawImage(picture, 0, number * rows, columns, rows, x, y, wide, rows * this.cell[1]);
+        if (!one) {
+          pen.fillStyle = themed("--soft");
+          pen.font = "11px system-ui, sans-serif";
+          pen.textAlign = "left";
+          pen.fillText(`IPU ${ipu}`, x, y - 7);
+        } else if (this.cell[0] >= 5) {
+          pen.strokeStyle = themed("--card");
+          pen.lineWidth = 0.5;
+          pen.beginPath();
+          for (let c = TOGETHER; c < columns; c += TOGETHER) {
+            pen.moveTo(c * this.cell[0], 0);
+            pen.lineTo(c * this.cell[0], height);
+          }
+          for (let r = 1; r < rows; r++) {
+            pen.moveTo(0, r * this.cell[1]);
+            pen.lineTo(wide, r * this.cell[1]);
+          }
+          pen.stroke();
+        }
+      });
+      const frame = (ipu, tile, colour, line) => {
+        const [x, y] = this.corner(ipu, tile);
+        pen.strokeStyle = colour;
+        pen.lineWidth = line;
+        pen.strokeRect(x - 0.5, y - 0.5, this.cell[0] + 1, this.cell[1] + 1);
+      };
+      if (this.options.ipus.includes(this.selectedIpu)) {
+        for (const tile of this.selected) {
+          frame(this.selectedIpu, tile, themed("--card"), 4);
+          frame(this.selectedIpu, tile, themed("--ink"), 2);
+        }
+      }
+      if (this.hover) frame(this.hover[0], this.hover[1], themed("--ink"), 1.5);
+    }
+    // the corner of a tile, or of its IPU
+    corner(ipu, tile, ofIpu = false) {
+      const number = this.options.ipus.indexOf(ipu), one = this.options.ipus.length === 1;
+      const [columns, rows] = grid(this.options.tiles);
+      const wide = columns * this.cell[0] + (one ? 0 : 8), high = rows * this.cell[1] + (one ? 0 : 20);
+      const x = number % this.across * wide, y = Math.floor(number / this.across) * high + (one ? 0 : 14);
+      if (ofIpu) return [x, y];
+      const [c, r] = place(tile, this.options.tiles);
+      return [x + c * this.cell[0], y + r * this.cell[1]];
+    }
+    at(event) {
+      const area = this.canvas.getBoundingClientRect();
+      const { ipus, tiles: tiles3 } = this.options;
+      const [columns, rows] = grid(tiles3), one = ipus.length === 1;
+      const wide = columns * this.cell[0] + (one ? 0 : 8), high = rows * this.cell[1] + (one ? 0 : 20);
+      const px = event.clientX - area.left, py = event.clientY - area.top;
+      const number = Math.floor(py / high) * this.across + Math.floor(px / wide);
+      const ipu = ipus[number];
+      if (ipu === void 0 || px < 0 || py < 0) return null;
+      const [x, y] = this.corner(ipu, 0, true);
+      const c = Math.floor((px - x) / this.cell[0]), r = Math.floor((py - y) / this.cell[1]);
+      if (c < 0 || r < 0 || c >= columns || r >= rows) return null;
+      const tile = rows === 1 ? c : Math.floor(c / TOGETHER) * COLUMNS2 * TOGETHER + r * TOGETHER + c % TOGETHER;
+      return tile < tiles3 ? [ipu, tile] : null;
+    }
+    point(at, x = 0, y = 0) {
+      this.hover = at;
+      this.draw();
+      if (!at) {
+        hideTip();
+        return;
+      }
+      const [title, lines] = this.options.tip(at[0], at[1]);
+      showTip(x, y, title, lines);
+    }
+  };
+
+  // src/memory_view.ts
+  var BY = ["use", "region", "layer"];
+  var MOST_SELECTED = 2e3;
+  function tileList(text3, most) {
+    const found = /* @__PURE__ */ new Set();
+    for (const part2 of text3.split(/[,;\s]+/)) {
+      const range = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(part2);
+      if (!range) continue;
+      const first = Number(range[1]), last = Math.min(most - 1, Number(range[2] ?? range[1]));
+      for (let tile = first; tile <= last && found.size < MOST_SELECTED; tile++) found.add(tile);
+    }
+    return [...found].filter((tile) => tile < most).sort((a, b) => a - b);
+  }
+  function tileText(tiles3) {
+    const parts = [];
+    for (let i = 0; i < tiles3.length; i++) {
+      let j = i;
+      while (j + 1 < tiles3.length && tiles3[j + 1] === tiles3[j] + 1) j++;
+      parts.push(j > i + 1 ? `${tiles3[i]}-${tiles3[j]}` : tiles3.slice(i, j + 1).join(","));
+      i = j;
+    }
+    return parts.join(",");
+  }
+  function bands(answer, by) {
+    const made = answer.bands.map(([name, always, values], index) => ({
+      name,
+      always,
+      values: numbers(values),
+      colour: by === "layer" ? index === answer.bands.length - 1 ? "#c3cad6" : hue(index) : pick(USES, name, index)
+    }));
+    if (by !== "region") return made;
+    const sum = (name, colour, parts) => {
+      const values = new Float64Array(answer.tiles);
+      for (const part2 of parts) for (let i = 0; i < values.length; i++) values[i] = values[i] + part2.values[i];
+      return { name, colour, values };
+    };
+    const gaps = made.filter((each) => each.name === "gaps"), rest = made.filter((each) => each.name !== "gaps");
+    return [
+      sum("always live", REGIONS.always, rest.filter((each) => each.always)),
+      sum("not always live", REGIONS.temporary, rest.filter((each) => !each.always)),
+      sum("gaps", REGIONS.gaps, gaps)
+    ];
+  }
+  var sumOf = (values, tiles3) => tiles3.reduce((sum, tile) => sum + (values[tile] ?? 0), 0);
+  var Memory = class {
+    constructor(host, context, before, after, summary) {
+      this.host = host;
+      this.context = context;
+      this.before = before;
+      this.after = after;
+      this.summary = summary;
+      const state = context.state;
+      const fullest = summary.ipus.reduce((best, ipu, index) => Number(ipu.max) > Number(summary.ipus[best]?.max ?? 0) ? index : best, 0);
+      this.ipu = state.get("ipu") === "all" ? -1 : state.number("ipu", fullest, 0, before.ipus - 1);
+      this.by = BY.includes(state.get("by")) ? state.get("by") : "use";
+      this.chosen = tileList(state.get("tiles", this.ipu < 0 ? "" : String(summary.ipus[this.ipu]?.fullest ?? "")), before.tiles);
+    }
+    host;
+    context;
+    before;
+    after;
+    summary;
+    ipu;
+    // -1: all
+    by;
+    chosen;
+    maps = el("div", { class: "stack" });
+    charts = el("div", { class: "stack" });
+    details = el("div", { class: "stack" });
+    input = el("input", { type: "text", class: "tiles", placeholder: "such as 1,5 or 10-20", "aria-label": "Tiles" });
+    map = null;
+    drawn = [];
+    turn = 0;
+    async show() {
+      const ipus = ["all IPUs", ...Array.from({ length: this.before.ipus }, (_, n) => `IPU ${n}`)];
+      this.input.value = tileText(this.chosen);
+      this.input.addEventListener("change", () => this.select(tileList(this.input.value, this.before.tiles)));
+      this.host.append(
+        el(
+          "div",
+          { class: "controls sticky" },
+          choice("Show", ipus, this.ipu + 1, (index) => {
+            this.ipu = index - 1;
+            this.context.state.set({ ipu: index ? index - 1 : "all" });
+            void this.redraw();
+          }),
+          toggles("by", BY, BY.indexOf(this.by), (index) => {
+            this.by = BY[index];
+            this.context.state.set({ by: this.by });
+            void this.redraw();
+          }),
+          el("label", { class: "choice" }, el("span", { text: "Tiles" }), this.input),
+          button("Fullest tile", () => {
+            if (this.ipu < 0) this.fullestIpu();
+            this.select([Number(this.summary.ipus[this.ipu]?.fullest ?? 0)]);
+          }, { class: "small" })
+        ),
+        this.maps,
+        this.charts,
+        this.details
+      );
+      this.context.redraw(() => {
+        this.map?.refresh();
+        this.drawn.forEach((chart) => chart.draw());
+      });
+      await this.redraw();
+    }
+    fullestIpu() {
+      this.ipu = this.summary.ipus.reduce((best, ipu, index) => Number(ipu.max) > Number(this.summary.ipus[best]?.max ?? 0) ? index : best, 0);
+      this.context.state.set({ ipu: this.ipu });
+      void this.redraw();
+    }
+    async redraw() {
+      this.drawMap();
+      await this.drawCharts();
+      await this.drawDetails();
+    }
+    drawMap() {
+      const a = numbers(this.before.bytes), b = this.after ? numbers(this.after.bytes) : null, room = this.before.room, tiles3 = this.before.tiles;
+      const same = b && this.after?.tiles === tiles3;
+      const ipus = this.ipu < 0 ? Array.from({ length: this.before.ipus }, (_, n) => n) : [this.ipu];
+      const at = (ipu, tile) => ipu * tiles3 + tile;
+      let widest = 1;
+      if (same) for (let i = 0; i < a.length; i++) widest = Math.max(widest, Math.abs((b[i] ?? 0) - a[i]));
+      this.map = new TileMap({
+        label: "Tiles coloured by the memory that they need; the table of the fullest tiles in Insights has the same figures",
+        ipus,
+        tiles: tiles3,
+        colour: (ipu, tile) => {
+          const value = a[at(ipu, tile)];
+          return same ? difference(((b[at(ipu, tile)] ?? 0) - value) / widest) : scale(value / room);
+        },
+        tip: (ipu, tile) => {
+          const value = a[at(ipu, tile)], after = same ? b[at(ipu, tile)] ?? 0 : 0;
+          return [`tile ${whole(tile)} of IPU ${ipu}`, same ? [["before", bytes(value)], ["after", bytes(after)], ["difference", delta(value, after, bytes)]] : [["needs", `${bytes(value)} (${whole(value)} B)`], ["of its memory", percent(value, room)]]];
+        },
+        onselect: (ipu, first, last, event) => {
+          const picked = Array.from({ length: last - first + 1 }, (_, n) => first + n);
+          const add = event.shiftKey || event.ctrlKey || event.metaKey;
+          if (ipu !== this.ipu) {
+            this.ipu = ipu;
+            this.context.state.set({ ipu });
+            void this.select(picked, true);
+          } else this.select(add ? [.../* @__PURE__ */ new Set([...this.chosen, ...picked])].sort((x, y) => x - y) : picked);
+        }
+      });
+      this.markMap();
+      const key = el("div", { class: "scale", role: "img", "aria-label": same ? "blue: less, red: more" : "dark: empty, yellow: full, red: no room" });
+      let most = room;
+      for (const value of a) most = Math.max(most, value);
+      const stops = Array.from({ length: 41 }, (_, n) => css(same ? difference(n / 20 - 1) : scale(n / 40 * most / room)));
+      key.style.background = `linear-gradient(to right, ${stops.join(",")})`;
+      const over = this.summary.ipus.reduce((sum, ipu) => sum + Number(ipu.over), 0);
+      const map = this.map;
+      this.maps.replaceChildren(card(
+        `${same ? "Difference of the bytes on each tile" : "Tile map"}: ${this.ipu < 0 ? plural(this.before.ipus, "IPU") : `IPU ${this.ipu}`}, at the fullest moment`,
+        map.element,
+        el(
+          "div",
+          { class: "controls key" },
+          el("span", { class: "label", text: same ? `\u2212${bytes(widest)}` : "0" }),
+          key,
+          el("span", { class: "label", text: same ? `+${bytes(widest)}` : most > room ? `${bytes(most)} (full at ${bytes(room)}, then red)` : `${bytes(room)} (full)` }),
+          el("span", { class: "spring" }),
+          saveButton(() => map.canvas, () => "Memory of tiles")
+        ),
+        note((over ? `${plural(over, "tile", "tiles")} of all IPUs ${over === 1 ? "needs" : "need"} more memory than a tile has. ` : "Every tile has room. ") + "Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published.")
+      ));
+      requestAnimationFrame(() => map.draw());
+    }
+    markMap() {
+      if (!this.map) return;
+      this.map.selected = new Set(this.chosen);
+      this.map.selectedIpu = this.ipu;
+    }
+    async tiles(report) {
+      const ipu = Math.max(0, this.ipu);
+      return this.context.source.json(report, "tiles", this.by === "layer" ? { ipu, by: "layer" } : { ipu });
+    }
+    async both() {
+      return [await this.tiles(this.context.report.id), this.context.other ? await this.tiles(this.context.other.id).catch(() => null) : null];
+    }
+    async drawCharts() {
+      const mine = ++this.turn;
+      this.drawn = [];
+      if (this.ipu < 0) {
+        this.charts.replaceChildren(note("Choose one IPU to see its tiles one by one."));
+        return;
+      }
+      const [a, b] = await this.both();
+      if (mine !== this.turn) return;
+      const made = [a, ...b ? [b] : []].map((answer) => [answer, bands(answer, this.by)]);
+      let most = a.room;
+      for (const [, series] of made) {
+        for (let i = 0; i < a.tiles; i++) most = Math.max(most, series.reduce((sum, each) => sum + (each.values[i] ?? 0), 0));
+      }
+      this.charts.replaceChildren(...made.map(([answer, series], index) => {
+        const which = made.length > 1 ? index ? "After: " : "Before: " : "";
+        const chart = new StackedChart({
+          label: `Bytes on each tile of IPU ${this.ipu} by ${this.by}`,
+          height: made.length > 1 ? 240 : 320,
+          end: answer.tiles,
+          axis: "tile",
+          dragging: "select",
+          limit: { value: answer.room, name: `memory of a tile: ${bytes(answer.room)}` },
+          most: most * 1.06,
+          format: bytes,
+          title: (at) => `tile ${whole(Math.floor(at))}`,
+          onclick: (at, event) => this.select(event.shiftKey ? [.../* @__PURE__ */ new Set([...this.chosen, at])].sort((x, y) => x - y) : [at]),
+          onselect: (first, last) => this.select(Array.from({ length: last - first + 1 }, (_, n) => first + n)),
+          onwindow: (low, high) => {
+            if (!index) this.context.state.set({ from: low > 0 ? Math.floor(low) : null, to: high < answer.tiles ? Math.ceil(high) : null });
+          }
+        });
+        chart.setData({ first: 0, group: 1, series });
+        const state = this.context.state;
+        if (state.get("from") || state.get("to")) chart.window(state.number("from", 0, 0), state.number("to", answer.tiles, 1, answer.tiles));
+        const full = this.summary.ipus[this.ipu];
+        if (!index) chart.marks = [{ at: Number(full?.fullest ?? -1), name: `fullest: tile ${whole(Number(full?.fullest ?? 0))}`, dashed: true }];
+        this.drawn.push(chart);
+        const shown = series.filter((each) => each.values.some((value) => value > 0));
+        const title = `${which}Bytes on each tile of IPU ${this.ipu} at its fullest moment, by ${this.by}`;
+        return card(
+          title,
+          chart.element,
+          el(
+            "div",
+            { class: "controls key" },
+            legend(shown.map((each) => [each.name, each.colour])),
+            el("span", { class: "spring" }),
+            this.zooms(chart),
+            saveButton(() => chart.canvas, () => title, () => shown.map((each) => [each.name, each.colour]))
+          ),
+          index ? null : note(`Fullest at ${full?.peakOp ?? "?"} (${full?.peakPhase ?? "?"}): ${whole(Number(full?.max ?? 0))} of ${whole(answer.room)} bytes. Click or drag to choose tiles; + and \u2212 zoom.`)
+        );
+      }));
+      this.markCharts();
+    }
+    zooms(chart) {
+      return el(
+        "span",
+        { class: "zooms" },
+        button("+", () => chart.zoom(0.5), { class: "small", "aria-label": "Zoom in" }),
+        button("\u2212", () => chart.zoom(2), { class: "small", "aria-label": "Zoom out" }),
+        button("All", () => chart.window(0, Infinity), { class: "small" })
+      );
+    }
+    markCharts() {
+      const ranges = tileText(this.chosen).split(",").filter(Boolean).map((part2) => {
+        const [first, last] = part2.split("-").map(Number);
+        return [first, (last ?? first) + 1];
+      });
+      for (const chart of this.drawn) {
+        chart.selected = ranges;
+        chart.draw();
+      }
+    }
+    select(tiles3, redrawAll = false) {
+      this.chosen = tiles3.slice(0, MOST_SELECTED);
+      this.input.value = tileText(this.chosen);
+      this.context.state.set({ tiles: tileText(this.chosen) });
+      if (redrawAll) {
+        void this.redraw();
+        return;
+      }
+      this.markMap();
+      this.map?.draw();
+      this.markCharts();
+      void this.drawDetails();
+    }
+    async drawDetails() {
+      const mine = this.turn, tiles3 = this.chosen;
+      if (this.ipu < 0 || !tiles3.length) {
+        this.details.replaceChildren(note(this.ipu < 0 ? "The tiles of one IPU can be chosen." : "Please choose a tile: click on the map or the chart, or type its number."));
+        return;
+      }
+      const [a, b] = await this.both();
+      const series = bands(a, this.by), after = b ? bands(b, this.by) : null;
+      const two = tiles3.length === 2 && !after;
+      const name = tiles3.length === 1 ? `tile ${tiles3[0]}` : tiles3.length === 2 ? `tiles ${tiles3.join(" and ")}` : plural(tiles3.length, "tile");
+      const rows = series.map((each) => {
+        const title = el("span", {}, legend([[each.name, each.colour]]));
+        if (two) {
+          const [one, other] = tiles3.map((tile) => each.values[tile] ?? 0);
+          return { size: one + other, cells: [title, bytes(one), bytes(other), deltaCell(one, other, bytes)] };
+        }
+        const size = sumOf(each.values, tiles3);
+        const later = after ? sumOf(after.find((found) => found.name === each.name)?.values ?? new Float64Array(0), tiles3) : 0;
+        return { size: size + later, cells: after ? [title, bytes(size), bytes(later), deltaCell(size, later, bytes, true)] : [title, bytes(size), percent(size, a.room * tiles3.length)] };
+      }).filter((row2) => row2.size > 0);
+      const all = series.reduce((sum, each) => sum + sumOf(each.values, tiles3), 0);
+      const heads = two ? [[this.by], [`tile ${tiles3[0]}`, true], [`tile ${tiles3[1]}`, true], ["difference", true]] : after ? [[this.by], ["before", true], ["after", true], ["difference", true]] : [[this.by], ["bytes", true], ["of its memory", true]];
+      const usage = card(
+        `What lies on ${name} of IPU ${this.ipu}`,
+        note(`${bytes(all)} in total, ${percent(all, a.room * tiles3.length)} of what ${tiles3.length === 1 ? "it has" : "they have"}.`),
+        plainTable(`memory of ${name}`, heads, rows.map((row2) => row2.cells))
+      );
+      const variables2 = await this.variables(tiles3, name);
+      if (mine !== this.turn || tiles3 !== this.chosen) return;
+      this.details.replaceChildren(usage, variables2);
+    }
+    async variables(tiles3, name) {
+      const { source, report, other } = this.context;
+      const first = tiles3[0], second = tiles3[1];
+      const list = await onTile(source, report.id, this.ipu, first);
+      if (!list.known) return card(`Variables of ${name}`, note("This report holds no variables of single tiles: it was written by an earlier version."));
+      if (other) {
+        const after = await onTile(source, other.id, this.ipu, first).catch(() => null);
+        if (after) return card(`Variables of tile ${first}: before and after`, variableDifference(list.variables, after.variables, ["before", "after"]).element);
+      }
+      if (tiles3.length === 2 && second !== void 0) {
+        const others = await onTile(source, report.id, this.ipu, second);
+        return card(`Variables: tile ${second} against tile ${first}`, variableDifference(list.variables, others.variables, [`tile ${first}`, `tile ${second}`]).element);
+      }
+      return card(`Variables of tile ${first}${tiles3.length > 1 ? ", the first of those chosen" : ""}`, variableTable(list.variables, 0, -1).element, leftOut(list) ? note(leftOut(list)) : null);
+    }
+  };
+  var memoryView = {
+    id: "memory",
+    title: "Memory",
+    lead: "What lies on each tile when its IPU is fullest. The fullest tile decides whether a program fits.",
+    key: "m",
+    async render(host, context) {
+      const [map, other] = await context.both("tile_map");
+      if (!map.ipus) {
+        host.append(note("This report has no memory part."));
+        return;
+      }
+      const summary = await context.json("summary");
+      const wanted = context.state.number("variable", -1);
+      if (wanted >= 0) await showVariable(context, wanted);
+      await new Memory(host, context, map, other, summary).show();
+    }
+  };
+  async function showVariable(context, id) {
+    const found = await context.frame("variables", ["id", "ipu", "first_tile", "tiles"], context.source.served ? id : 0, context.source.served ? 1 : void 0);
+    const at = found.columns.id.indexOf(id);
+    if (at < 0) return;
+    const value = (name) => found.columns[name][at];
+    const first = Math.max(0, value("first_tile")), count = Math.max(1, value("tiles"));
+    context.state.set({ ipu: value("ipu"), tiles: count > 1 ? `${first}-${first + count - 1}` : String(first), variable: null });
+  }
+
+  // src/flame.ts
+  var HIGH = 24;
+  var Flame = class {
+    constructor(rows) {
+      this.rows = rows;
+      this.kids = rows.map(() => []);
+      rows.forEach((row2, id) => {
+        if (row2[1] >= 0) this.kids[row2[1]]?.push(id);
+      });
+      this.cycles = rows.map((row2) => row2[2] + row2[3] + row2[4]);
+      const box = el("div", { class: "chart", tabindex: "0", role: "img", "aria-label": "Cycles by module; choose a layer above for the same figures as a table" }, this.canvas);
+      this.back = button("Back to all", () => this.zoom(0), { class: "small", disabled: true });
+      this.element = el("div", {}, box, el("div", { class: "controls key" }, this.back, el("span", { class: "label", text: "Click a box to enlarge it." })));
+      const at = (event) => {
+        const area = this.canvas.getBoundingClientRect(), x = event.clientX - area.left, level = Math.floor((event.clientY - area.top) / HIGH);
+        return this.boxes.find((each) => each.level === level && x >= each.x && x < each.x + each.wide);
+      };
+      box.addEventListener("pointermove", (event) => this.point(at(event)?.id ?? -1, event.clientX, event.clientY));
+      box.addEventListener("pointerleave", () => this.point(-1, 0, 0));
+      box.addEventListener("click", (event) => {
+        const found = at(event);
+        if (found) this.zoom(found.id);
+      });
+      box.addEventListener("keydown", (event) => {
+        if (event.key === "Escape" && this.top) {
+          event.stopPropagation();
+          this.zoom(0);
+        }
+      });
+    }
+    rows;
+    canvas = el("canvas", { "aria-hidden": "true" });
+    element;
+    kids;
+    cycles;
+    boxes = [];
+    top = 0;
+    hover = -1;
+    back;
+    path(id) {
+      const found = [];
+      for (let at = id; at > 0; at = this.rows[at][1]) found.unshift(this.rows[at][0]);
+      return found;
+    }
+    zoom(id) {
+      this.top = id;
+      this.back.disabled = id === 0;
+      hideTip();
+      this.draw();
+    }
+    point(id, x, y) {
+      if (id !== this.hover) {
+        this.hover = id;
+        this.draw();
+      }
+      const row2 = this.rows[id];
+      if (!row2) {
+        hideTip();
+        return;
+      }
+      showTip(x, y, id ? this.path(id).join(".") : "all ops and the host", [
+        ["cycles of work", whole(this.cycles[id])],
+        ["of all", percent(this.cycles[id], this.cycles[0])],
+        ["forward", whole(row2[2])],
+        ["backward", whole(row2[3])],
+        ["update, host and rest", whole(row2[4])],
+        ["ops", whole(row2[5])]
+      ]);
+    }
+    draw() {
+      if (!this.rows.length) return;
+      const width = Math.max(280, this.canvas.parentElement.clientWidth);
+      this.boxes = [];
+      let deepest = 0;
+      const put = (id, level, x, wide) => {
+        if (wide < 1 || level > 24) return;
+        deepest = Math.max(deepest, level);
+        this.boxes.push({ id, level, x, wide });
+        const all = this.cycles[id];
+        for (const kid of this.kids[id]) {
+          const part2 = all ? wide * this.cycles[kid] / all : 0;
+          put(kid, level + 1, x, part2);
+          x += part2;
+        }
+      };
+      put(this.top, 0, 0, width);
+      const pen = fitted(this.canvas, width, (deepest + 1) * HIGH);
+      for (const { id, level, x, wide } of this.boxes) {
+        pen.fillStyle = id ? hue(id) : "#c3cad6";
+        pen.globalAlpha = id === this.hover ? 0.75 : 1;
+        pen.fillRect(x, level * HIGH, Math.max(0.5, wide - 1), HIGH - 1);
+        pen.globalAlpha = 1;
+        if (wide > 22) {
+          pen.fillStyle = "#14181f";
+          pen.fillText(cutText(pen, shortened(id ? this.rows[id][0] : "all ops and the host", 200), wide - 9), x + 5, level * HIGH + HIGH / 2);
+        }
+      }
+    }
+  };
+
+  // src/sharebar.ts
+  function shareBar(parts, format) {
+    const total = parts.reduce((sum, part2) => sum + part2[1], 0);
+    const bar = el("div", { class: "share", role: "img", "aria-label": "shares of the total" });
+    for (const [name, value, colour] of parts) {
+      if (value <= 0 || !total) continue;
+      const piece = el("div", {}, value > 0.12 * total ? el("span", { text: `${name} ${percent(value, total)}` }) : null);
+      piece.style.flexGrow = String(value / total);
+      piece.style.background = colour;
+      piece.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, name, [["value", format(value)], ["share", percent(value, total)]]));
+      piece.addEventListener("pointerleave", hideTip);
+      bar.append(piece);
+    }
+    return el("div", {}, bar, legend(parts.filter((part2) => part2[1] > 0).map(([name, value, colour]) => [name, colour, `${format(value)} (${percent(value, total)})`])));
+  }
+
+  // src/why.ts
+  function whyBlock(why) {
+    const line = (key, value) => value ? el("p", {}, el("span", { class: "key", text: key }), value) : null;
+    return el(
+      "div",
+      { class: "why" },
+      line("", why.plan),
+      line("= ", why.formula),
+      line("with ", why.figures.map(([name, value]) => `${name} ${compact(value)}`).join(", ")),
+      line("source: ", why.source),
+      ...why.rejected.map(([plan, cycles, reason]) => line("not taken: ", `${plan}: ${whole(cycles)} cycles, ${reason}`)),
+      ...why.parts.map(whyBlock)
+    );
+  }
+
+  // src/op_details.ts
+  async function opDetails(context, report, op) {
+    let plan = null;
+    if (op.plan >= 0) {
+      try {
+        plan = await context.source.json(report, "reason", { plan: op.plan });
+      } catch (error) {
+        if (!(error instanceof Missing)) throw error;
+      }
+    }
+    const facts = [
+      ["computes", op.target],
+      ["pass", op.phase],
+      ["module", op.module || "\u2013"],
+      ["source", op.source ? `${op.source}${op.fn ? ` in ${op.fn}` : ""}` : "\u2013"],
+      ["where", `IPU ${op.ipu}, stage ${op.stage}`],
+      ["runs per step", whole(op.runs)],
+      ["cycles per step", whole(op.cycles)],
+      ["FLOP per step", op.flops ? `${compact(op.flops)}, ${compact(op.cycles ? op.flops / op.cycles : 0)} per cycle` : "\u2013"],
+      ["temporaries on the fullest tile", bytes(op.temporary)],
+      ...op.merged > 1 ? [["stands for", `${whole(op.merged)} equal ops`]] : [],
+      ...plan ? plan.code.filter((part2) => part2[1]).map(([name, size]) => [`${name} on the fullest tile`, bytes(size)]) : []
+    ];
+    return el(
+      "div",
+      {},
+      shareBar([["compute", op.compute, WORK.compute], ["exchange", op.exchange, WORK.exchange], ["sync", op.sync, WORK.sync]], (cycles) => `${whole(cycles)} cycles`),
+      el("div", { class: "columns" }, plainTable("facts", [["what"], ["value"]], facts), el(
+        "div",
+        {},
+        el("h4", { text: "Why it costs that" }),
+        op.unknown ? el("p", { class: "bad", text: "No planner knows this op; a fallback costed it." }) : null,
+        plan ? whyBlock(plan.why) : note(op.plan < 0 ? "This op has no plan of its own." : "Its plan is in the file, not on this page: tremula view FILE --op NAME")
+      )),
+      plan?.steps.length ? plainTable(
+        "supersteps",
+        [["superstep"], ["times", true], ["slowest tile", true], ["mean tile", true], ["balance", true], ["exchange", true], ["sync", true], ["tiles that compute", true], ["that wait", true]],
+        plan.steps.map(([name, times, slowest, mean, exchange, sync, active, idle]) => [
+          name,
+          whole(times ?? 0),
+          whole(slowest ?? 0),
+          whole(mean ?? 0),
+          percent(mean ?? 0, slowest ?? 0),
+          whole(exchange ?? 0),
+          whole(sync ?? 0),
+          whole(active ?? 0),
+          whole(idle ?? 0)
+        ])
+      ) : null
+    );
+  }
+
+  // src/ops.ts
+  var COLUMNS3 = [
+    "id",
+    "name",
+    "target",
+    "phase",
+    "module",
+    "source",
+    "source_function",
+    "ipu",
+    "stage",
+    "runs",
+    "merged",
+    "compute_cycles",
+    "exchange_cycles",
+    "sync_cycles",
+    "cycles",
+    "flops",
+    "temporary_bytes",
+    "code_bytes",
+    "plan_id",
+    "unknown"
+  ];
+  async function loadOps(source, report) {
+    const { columns, rows, total } = await source.frame(report, "ops", COLUMNS3);
+    const text3 = (name, row2) => columns[name][row2] ?? "";
+    const number = (name, row2) => columns[name][row2] ?? 0;
+    const made = [];
+    for (let row2 = 0; row2 < rows; row2++) {
+      made.push({
+        id: number("id", row2),
+        name: text3("name", row2),
+        target: text3("target", row2),
+        phase: text3("phase", row2),
+        module: text3("module", row2),
+        source: text3("source", row2),
+        fn: text3("source_function", row2),
+        ipu: number("ipu", row2),
+        stage: number("stage", row2),
+        runs: number("runs", row2),
+        merged: number("merged", row2),
+        compute: number("compute_cycles", row2),
+        exchange: number("exchange_cycles", row2),
+        sync: number("sync_cycles", row2),
+        cycles: number("cycles", row2),
+        flops: number("flops", row2),
+        temporary: number("temporary_bytes", row2),
+        code: number("code_bytes", row2),
+        plan: number("plan_id", row2),
+        unknown: number("unknown", row2)
+      });
+    }
+    return [made, total];
+  }
+  function shortName(name) {
+    return name.slice(name.lastIndexOf("/") + 1) || name;
+  }
+
+  // src/roofline.ts
+  var LEFT2 = 62;
+  var RIGHT2 = 16;
+  var TOP2 = 16;
+  var BOTTOM2 = 40;
+  var Roofline = class {
+    constructor(dots, options2) {
+      this.options = options2;
+      this.dots = dots.filter((dot) => dot.flops > 0 && dot.cycles > 0).map((dot) => ({ ...dot, x: dot.exchange > 0 ? dot.flops / dot.exchange : Infinity, y: dot.flops / dot.cycles }));
+      const xs = this.dots.map((dot) => dot.x).filter(Number.isFinite), ys = this.dots.map((dot) => dot.y);
+      const bound = (values, pickOne, missing) => values.reduce((best, value) => pickOne(best, value), missing);
+      this.lowX = Math.max(1e-3, options2.peak / 1e5, bound(xs, Math.min, 1e9) / 2);
+      this.highX = Math.max(this.lowX * 10, bound(xs, Math.max, options2.peak || 1) * 2, (options2.peak || 1) * 4);
+      this.lowY = Math.max(1e-3, options2.peak / 1e6, bound(ys, Math.min, 1e9) / 2);
+      this.highY = Math.max(this.lowY * 10, options2.peak * 1.8, bound(ys, Math.max, 1) * 1.5);
+      this.element = el("div", { class: "chart", tabindex: "0", role: "img", "aria-label": "Roofline: floating-point operations per cycle against those per cycle of exchange; the table below has the same figures" }, this.canvas);
+      this.element.addEventListener("pointermove", (event) => this.point(this.near(event), event.clientX, event.clientY));
+      this.element.addEventListener("pointerleave", () => this.point(-1, 0, 0));
+      this.element.addEventListener("click", (event) => {
+        const at = this.near(event);
+        if (at >= 0) this.options.onpick(this.dots[at].row);
+      });
+      this.element.addEventListener("keydown", (event) => {
+        const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+        if (by && this.dots.length) {
+          const at = (this.hover + by + this.dots.length) % this.dots.length, area = this.canvas.getBoundingClientRect();
+          const dot = this.dots[at];
+          this.point(at, area.left + this.sx(dot.x), area.top + this.sy(dot.y));
+        } else if (event.key === "Enter" && this.hover >= 0) this.options.onpick(this.dots[this.hover].row);
+        else return;
+        event.preventDefault();
+        event.stopPropagation();
+      });
+    }
+    options;
+    canvas = el("canvas", { "aria-hidden": "true" });
+    element;
+    chosen = -1;
+    dots;
+    lowX;
+    highX;
+    lowY;
+    highY;
+    hover = -1;
+    get count() {
+      return this.dots.length;
+    }
+    sx(value) {
+      const wide = this.canvas.clientWidth - LEFT2 - RIGHT2;
+      const at = Number.isFinite(value) ? (Math.log(value) - Math.log(this.lowX)) / (Math.log(this.highX) - Math.log(this.lowX)) : 1;
+      return LEFT2 + Math.max(0, Math.min(1, at)) * wide;
+    }
+    sy(value) {
+      const high = this.canvas.clientHeight - TOP2 - BOTTOM2;
+      const at = (Math.log(value) - Math.log(this.lowY)) / (Math.log(this.highY) - Math.log(this.lowY));
+      return TOP2 + high - Math.max(0, Math.min(1, at)) * high;
+    }
+    size(dot, all) {
+      return 2.5 + 16 * Math.sqrt(dot.cycles / all);
+    }
+    draw() {
+      const width = Math.max(280, this.element.clientWidth), height = 360;
+      const pen = fitted(this.canvas, width, height);
+      const soft = themed("--soft");
+      pen.strokeStyle = themed("--grid");
+      pen.fillStyle = soft;
+      for (let power = Math.ceil(Math.log10(this.lowX)); 10 ** power <= this.highX; power++) {
+        const x = this.sx(10 ** power);
+        pen.beginPath();
+        pen.moveTo(x, TOP2);
+        pen.lineTo(x, height - BOTTOM2);
+        pen.stroke();
+        pen.textAlign = "center";
+        pen.fillText(compact(10 ** power), x, height - BOTTOM2 + 13);
+      }
+      for (let power = Math.ceil(Math.log10(this.lowY)); 10 ** power <= this.highY; power++) {
+        const y = this.sy(10 ** power);
+        pen.beginPath();
+        pen.moveTo(LEFT2, y);
+        pen.lineTo(width - RIGHT2, y);
+        pen.stroke();
+        pen.textAlign = "right";
+        pen.fillText(compact(10 ** power), LEFT2 - 7, y);
+      }
+      pen.textAlign = "center";
+      pen.fillText("FLOP per cycle of exchange (to the right: less exchange)", LEFT2 + (width - LEFT2 - RIGHT2) / 2, height - 9);
+      pen.save();
+      pen.translate(11, TOP2 + (height - TOP2 - BOTTOM2) / 2);
+      pen.rotate(-Math.PI / 2);
+      pen.fillText("FLOP per cycle, whole IPU", 0, 0);
+      pen.restore();
+      const all = this.dots.reduce((most, dot) => Math.max(most, dot.cycles), 1);
+      for (const [index, dot] of this.dots.entries()) {
+        pen.globalAlpha = 0.7;
+        pen.fillStyle = dot.colour;
+        pen.beginPath();
+        pen.arc(this.sx(dot.x), this.sy(dot.y), this.size(dot, all), 0, 7);
+        pen.fill();
+        pen.globalAlpha = 1;
+        if (index === this.hover || dot.row === this.chosen) {
+          pen.strokeStyle = themed("--ink");
+          pen.lineWidth = 2;
+          pen.stroke();
+          pen.lineWidth = 1;
+        }
+      }
+      const peak = this.options.peak || Infinity, corner = Math.min(peak, this.highY);
+      pen.strokeStyle = themed("--bad");
+      pen.setLineDash([5, 4]);
+      pen.beginPath();
+      pen.moveTo(this.sx(Math.max(this.lowX, this.lowY)), this.sy(Math.max(this.lowX, this.lowY)));
+      pen.lineTo(this.sx(corner), this.sy(corner));
+      if (Number.isFinite(peak)) pen.lineTo(width - RIGHT2, this.sy(peak));
+      pen.stroke();
+      pen.setLineDash([]);
+      pen.fillStyle = themed("--bad");
+      if (Number.isFinite(peak)) {
+        pen.textAlign = "right";
+        pen.fillText(width > 640 ? this.options.peakName : `peak: ${compact(peak)} FLOP per cycle`, width - RIGHT2 - 2, this.sy(peak) - 9);
+      }
+    }
+    near(event) {
+      const area = this.canvas.getBoundingClientRect(), x = event.clientX - area.left, y = event.clientY - area.top;
+      let best = -1, nearest = 14 * 14;
+      const all = this.dots.reduce((most, dot) => Math.max(most, dot.cycles), 1);
+      this.dots.forEach((dot, index) => {
+        const far = Math.max(0, Math.hypot(this.sx(dot.x) - x, this.sy(dot.y) - y) - this.size(dot, all)) ** 2;
+        if (far < nearest) {
+          nearest = far;
+          best = index;
+        }
+      });
+      return best;
+    }
+    point(at, x, y) {
+      this.hover = at;
+      this.draw();
+      const dot = this.dots[at];
+      if (!dot) {
+        hideTip();
+        return;
+      }
+      showTip(x, y, dot.name, [
+        ["FLOP per cycle", compact(dot.y)],
+        ...this.options.peak ? [["of the peak", percent(dot.y, this.options.peak)]] : [],
+        ["FLOP per cycle of exchange", Number.isFinite(dot.x) ? compact(dot.x) : "no exchange"],
+        ["cycles per step", whole(dot.cycles)],
+        ["of all ops", this.options.share(dot.cycles)]
+      ]);
+    }
+  };
+
+  // src/operations_view.ts
+  var HALF_PEAK = { mk1: 64, mk2: 128, bow: 128, c600: 128 };
+  var MOST_DOTS = 3e3;
+  var GROUPS = ["single ops", "layer (1 name of the module)", "layer (2 names)", "layer (3 names)", "module", "kind of op", "pass", "source line"];
+  function moduleParts(module) {
+    return module ? module.split(module.includes("/") ? "/" : ".") : [];
+  }
+  function groupOf(op, by) {
+    const parts = moduleParts(op.module), mark = op.module.includes("/") ? "/" : ".";
+    if (by >= 1 && by <= 3) return parts.slice(0, by).join(mark) || "(outside modules)";
+    if (by === 4) return op.module || "(outside modules)";
+    if (by === 5) return op.target;
+    if (by === 6) return op.phase;
+    return op.source || "(unknown)";
+  }
+  var text2 = (op) => `${op.name}\0${op.target}\0${op.module}\0${op.source}\0${op.phase}`.toLowerCase();
+  var Operations = class {
+    constructor(host, context, ops, others, total, summary, modules, cut) {
+      this.host = host;
+      this.context = context;
+      this.ops = ops;
+      this.others = others;
+      this.total = total;
+      this.summary = summary;
+      this.modules = modules;
+      this.cut = cut;
+      this.all = ops.reduce((sum, op) => sum + op.cycles, 0);
+    }
+    host;
+    context;
+    ops;
+    others;
+    total;
+    summary;
+    modules;
+    cut;
+    table = el("div", {});
+    details = el("div", { class: "opdetails" });
+    all;
+    roof = null;
+    show() {
+      const { state } = this.context;
+      const by = state.number("by", 0, 0, GROUPS.length - 1);
+      this.host.append(el("div", { class: "controls sticky" }, choice("Show", GROUPS, by, (index) => {
+        state.set({ by: index || null });
+        this.fill();
+      })));
+      if (!this.others) {
+        this.flame();
+        this.roofline();
+      }
+      this.host.append(el("section", { class: "card" }, this.table), this.details);
+      this.fill();
+      const wanted = state.number("op", -1);
+      const op = this.ops.find((each) => each.id === wanted);
+      if (op) this.pick(op);
+    }
+    flame() {
+      if (this.modules.length < 2) return;
+      const flame = new Flame(this.modules);
+      this.host.append(el("details", { class: "card", open: true }, el("summary", {}, el("b", { text: "Cycles of work by module, and of the host" })), flame.element));
+      this.context.redraw(() => flame.draw());
+    }
+    roofline() {
+      const target2 = this.summary.target, chip = String(target2.chip);
+      const each = Object.hasOwn(HALF_PEAK, chip) ? HALF_PEAK[chip] : 0, peak = each * Number(target2.tiles_per_ipu);
+      const kinds = /* @__PURE__ */ new Map();
+      for (const op of this.ops) if (op.flops > 0) kinds.set(op.target, (kinds.get(op.target) ?? 0) + op.cycles);
+      const ranked = [...kinds].sort((a, b) => b[1] - a[1]).slice(0, 7).map((kind) => kind[0]);
+      const colour = (op) => ranked.includes(op.target) ? hue(ranked.indexOf(op.target)) : "#c3cad6";
+      const dots = [...this.ops].sort((a, b) => b.cycles - a.cycles).slice(0, MOST_DOTS).map((op) => ({ name: op.name, flops: op.flops, cycles: op.cycles, exchange: op.exchange, colour: colour(op), row: op.id }));
+      const roof = new Roofline(dots, {
+        peak,
+        peakName: `peak of the matrix engine, half precision: ${compact(peak)} FLOP per cycle`,
+        share: (cycles) => percent(cycles, this.all),
+        onpick: (row2) => {
+          const op = this.ops.find((found) => found.id === row2);
+          if (op) this.pick(op);
+        }
+      });
+      this.roof = roof;
+      if (!roof.count) return;
+      const colours = [...ranked.map((kind, index) => [kind, hue(index)]), ...kinds.size > ranked.length ? [["others", "#c3cad6"]] : []];
+      this.host.append(el(
+        "details",
+        { class: "card", open: true },
+        el("summary", {}, el("b", { text: "Roofline: how near ops come to the peak of the chip" })),
+        roof.element,
+        el("div", { class: "controls key" }, legend(colours), el("span", { class: "spring" }), saveButton(() => roof.canvas, () => "Roofline", () => colours)),
+        note(`One dot for each op with floating-point work; its size is its share of the cycles. An op cannot lie above the dashed line: on the slope all its time is exchange between tiles, ${peak ? "on the flat part the matrix engine is always busy" : "and the peak of this chip is not known here"}. Ops low on the right are bound by neither: see their plan. Dots at an edge lie beyond it; those at the right have no exchange.`)
+      ));
+      this.context.redraw(() => roof.draw());
+    }
+    fill() {
+      const by = this.context.state.number("by", 0, 0, GROUPS.length - 1);
+      this.table.replaceChildren(by ? this.groups(by) : this.others ? this.pairs(this.others) : this.single());
+    }
+    remembered(columns, sort) {
+      const { state } = this.context;
+      const kept = state.number("sort", sort, 0, columns - 1);
+      return {
+        sort: kept,
+        ...state.get("up") ? { up: state.get("up") === "1" } : {},
+        wanted: state.get("find"),
+        onfilter: (found) => state.set({ find: found }),
+        onsort: (column2, up) => state.set({ sort: column2, up: up ? 1 : 0 })
+      };
+    }
+    single() {
+      const columns = [
+        { title: "op", value: (op) => shortName(op.name), width: "minmax(9rem, 2fr)" },
+        { title: "computes", value: (op) => op.target, width: "minmax(7rem, 1fr)" },
+        { title: "module", value: (op) => op.module, width: "minmax(8rem, 1.5fr)" },
+        { title: "pass", value: (op) => op.phase, width: "minmax(5rem, 6.5rem)" },
+        { title: "IPU", number: true, value: (op) => op.ipu, width: "3.2rem" },
+        { title: "cycles per step", number: true, value: (op) => op.cycles, text: (op) => whole(op.cycles), width: "8.5rem" },
+        { title: "share", number: true, value: (op) => op.cycles, text: (op) => percent(op.cycles, this.all), width: "4.5rem" },
+        { title: "exchange", number: true, value: (op) => op.cycles ? op.exchange / op.cycles : 0, text: (op) => percent(op.exchange, op.cycles), width: "5.2rem", hint: "share of its cycles" },
+        { title: "FLOP", number: true, value: (op) => op.flops, text: (op) => op.flops ? compact(op.flops) : "\u2013", width: "5rem" },
+        { title: "code", number: true, value: (op) => op.code, text: (op) => bytes(op.code), width: "5.5rem", hint: "of its plan, on the fullest tile" },
+        { title: "source", value: (op) => op.source.replace(/^.*[\\/]/, ""), width: "minmax(7rem, 1fr)" }
+      ];
+      const left = this.total > this.ops.length ? `the largest of ${whole(this.total)}` : "";
+      const table = new DataTable(columns, { name: "ops", filter: text2, placeholder: "Filter: name, kind, module, file, pass (f)", pick: (op) => this.pick(op), ...this.remembered(columns.length, 5), ...left ? { note: left } : {} });
+      return table.setRows(this.ops).element;
+    }
+    pairs(others) {
+      const known = (pair) => !this.cut || pair.before !== null && pair.after !== null;
+      const cycles = (op) => op?.cycles ?? 0, one = (pair) => pair.before ?? pair.after;
+      const columns = [
+        { title: "op", value: (pair) => shortName(one(pair).name), width: "minmax(9rem, 2fr)" },
+        { title: "computes", value: (pair) => one(pair).target },
+        { title: "module", value: (pair) => one(pair).module, width: "minmax(8rem, 1.5fr)" },
+        { title: "pass", value: (pair) => one(pair).phase, width: "minmax(5rem, 6.5rem)" },
+        { title: "cycles before", number: true, value: (pair) => cycles(pair.before), text: (pair) => pair.before ? whole(cycles(pair.before)) : "\u2013", width: "8.5rem" },
+        { title: "cycles after", number: true, value: (pair) => cycles(pair.after), text: (pair) => pair.after ? whole(cycles(pair.after)) : "\u2013", width: "8.5rem" },
+        {
+          title: "difference",
+          number: true,
+          value: (pair) => known(pair) ? Math.abs(cycles(pair.after) - cycles(pair.before)) : 0,
+          width: "11rem",
+          cell: (pair) => el("span", { class: cycles(pair.after) > cycles(pair.before) ? "bad" : cycles(pair.after) < cycles(pair.before) ? "good" : "", text: known(pair) ? delta(cycles(pair.before), cycles(pair.after), compact) : "only the largest ops are here" })
+        }
+      ];
+      const rows = paired(this.ops, others, (op) => `${op.name}\0${op.phase}`);
+      return new DataTable(columns, { name: "ops matched by name", filter: (pair) => text2(one(pair)), pick: (pair) => this.pick(one(pair), pair.before === null), ...this.remembered(columns.length, 6) }).setRows(rows).element;
+    }
+    groups(by) {
+      const found = /* @__PURE__ */ new Map();
+      const add = (op, later) => {
+        const name = groupOf(op, by);
+        const group = found.get(name) ?? { name, ops: 0, before: 0, after: 0, flops: 0, code: 0, exchange: 0 };
+        found.set(name, group);
+        if (later) {
+          group.after += op.cycles;
+          return;
+        }
+        group.ops += op.merged;
+        group.before += op.cycles;
+        group.flops += op.flops;
+        group.exchange += op.exchange;
+        group.code = Math.max(group.code, op.code);
+      };
+      this.ops.forEach((op) => add(op, false));
+      this.others?.forEach((op) => add(op, true));
+      const columns = [
+        { title: GROUPS[by], value: (group) => group.name, width: "minmax(12rem, 3fr)" },
+        { title: "ops", number: true, value: (group) => group.ops, text: (group) => whole(group.ops), width: "5rem" },
+        { title: this.others ? "cycles before" : "cycles per step", number: true, value: (group) => group.before, text: (group) => whole(group.before), width: "9.5rem" }
+      ];
+      if (this.others) {
+        columns.push(
+          { title: "cycles after", number: true, value: (group) => group.after, text: (group) => whole(group.after), width: "9.5rem" },
+          { title: "difference", number: true, value: (group) => Math.abs(group.after - group.before), text: (group) => delta(group.before, group.after, compact), width: "11rem" }
+        );
+      } else {
+        columns.push(
+          { title: "share", number: true, value: (group) => group.before, text: (group) => percent(group.before, this.all), width: "5rem" },
+          { title: "exchange", number: true, value: (group) => group.before ? group.exchange / group.before : 0, text: (group) => percent(group.exchange, group.before), width: "6rem" },
+          { title: "FLOP", number: true, value: (group) => group.flops, text: (group) => group.flops ? compact(group.flops) : "\u2013", width: "6rem" },
+          { title: "largest code", number: true, value: (group) => group.code, text: (group) => bytes(group.code), width: "7rem" }
+        );
+      }
+      const table = new DataTable(columns, { name: "groups", filter: (group) => group.name.toLowerCase(), sort: this.others ? 4 : 2, pick: (group) => {
+        this.context.state.set({ by: null, find: group.name.startsWith("(") ? null : group.name, sort: null, up: null });
+        this.context.go("operations", group.name.startsWith("(") ? {} : { find: group.name });
+      } });
+      return el("div", {}, table.setRows([...found.values()]).element, note("Click a row for its ops."));
+    }
+    pick(op, later = false) {
+      this.context.state.set({ op: op.id });
+      if (this.roof) {
+        this.roof.chosen = op.id;
+        this.roof.draw();
+      }
+      const report = later && this.context.other ? this.context.other.id : this.context.report.id;
+      void opDetails(this.context, report, op).then((made) => {
+        const close = button("Close", () => {
+          this.details.replaceChildren();
+          this.context.state.set({ op: null });
+        }, { class: "small" });
+        this.details.replaceChildren(card(`${op.name}`, close, made));
+        this.details.scrollIntoView({ block: "nearest" });
+      });
+    }
+  };
+  var operationsView = {
+    id: "operations",
+    title: "Operations",
+    lead: "Every op with its cycles, its plan, the reasons and your line of code.",
+    key: "o",
+    async render(host, context) {
+      const [[ops, total], others, summary, tree] = await Promise.all([
+        loadOps(context.source, context.report.id),
+        context.other ? loadOps(context.source, context.other.id) : null,
+        context.json("summary"),
+        context.json("modules")
+      ]);
+      if (!ops.length) {
+        host.append(note("This report has no ops."));
+        return;
+      }
+      new Operations(host, context, ops, others ? others[0] : null, total, summary, tree.modules, total > ops.length || others !== null && others[1] > others[0].length).show();
+      if (total > ops.length) host.append(note(`This page holds the ${plural(ops.length, "op")} with most cycles; \`tremula view --serve\` shows all ${whole(total)}.`));
+    }
+  };
+
+  // src/pipeline_view.ts
+  var FORWARD = "#7ab8e6";
+  var BACKWARD = "#e58fa0";
+  function turnsChart(data, span, context) {
+    const ipus = [...new Set(data.stages.map((stage) => stage[1]))].sort((a, b) => a - b);
+    const box = el("div", { class: "chart", role: "img", "aria-label": "First turns of the pipeline" });
+    const last = data.turns.at(-1);
+    const end = last ? last[0] + last[1] : 1;
+    const backward = new Set(data.stages.filter((stage) => stage[5] > stage[3]).map((stage) => stage[0]));
+    context.redraw(() => {
+      const width = Math.max(480, box.clientWidth || 900), left = 56, high = 34, height = ipus.length * high + 26;
+      const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, height });
+      const sx = (cycles) => left + (width - left - 6) * cycles / end;
+      ipus.forEach((ipu, index) => root.append(svg("text", { x: 0, y: index * high + 21 }, `IPU ${ipu}`)));
+      data.turns.forEach(([start, , work], number) => {
+        root.append(svg("line", { x1: sx(start), x2: sx(start), y1: 0, y2: ipus.length * high, class: "grid" }));
+        for (const [ipu, stage, batch, offset, spent] of work) {
+          const x = sx(start + offset), wide = Math.max(0.8, sx(start + offset + spent) - x), y = ipus.indexOf(ipu) * high + 3;
+          const rect = svg("rect", { x, y, width: wide, height: high - 6, rx: 2, class: "box", fill: backward.has(stage) ? BACKWARD : FORWARD });
+          rect.addEventListener("pointermove", (event) => showTip(
+            event.clientX,
+            event.clientY,
+            `stage ${stage} on IPU ${ipu}`,
+            [["turn", whole(number)], ["micro-batch", whole(batch)], ["cycles", whole(spent)], ["time", span(spent)]]
+          ));
+          rect.addEventListener("pointerleave", hideTip);
+          root.append(rect);
+          if (wide > 26) root.append(svg("text", { x: x + 4, y: y + 18, class: "inside" }, String(batch)));
+        }
+      });
+      for (let k = 0; k <= 4; k++) {
+        root.append(svg("text", { x: sx(end * k / 4), y: height - 4, "text-anchor": k === 4 ? "end" : k ? "middle" : "start" }, span(end * k / 4)));
+      }
+      box.replaceChildren(root);
+    });
+    return box;
+  }
+  async function part(host, context, report, label) {
+    const [data, summary] = await Promise.all([context.source.json(report, "pipeline"), context.source.json(report, "summary")]);
+    const span = (cycles) => time(cycles / Number(summary.target.clock_hz));
+    const of = label ? `${label}: ` : "";
+    if (data.turns.length) {
+      host.append(card(
+        `${of}The first ${data.turns.length} turns`,
+        turnsChart(data, span, context),
+        legend([["mostly forward", FORWARD], ["mostly backward", BACKWARD]]),
+        note("Numbers in boxes are micro-batches. A turn lasts as long as its busiest IPU, then copies; white is a bubble. Drawn from the rule of the schedule, not recorded.")
+      ));
+    } else host.append(note(`${of}This program is not a pipeline: its IPUs do not work on several micro-batches at once.`));
+    if (data.stages.length) {
+      host.append(card(`${of}Stages`, plainTable(
+        "stages",
+        [["stage", true], ["IPU", true], ["does"], ["forward", true], ["recomputed", true], ["backward", true], ["copied", true]],
+        data.stages.map(([stage, ipu, does, forward, again, back, copied]) => [whole(stage), whole(ipu), does.replaceAll(",", ", "), span(forward), span(again), span(back), bytes(copied)])
+      )));
+    }
+    if (data.phases.length) {
+      host.append(card(`${of}Filling, full, draining`, plainTable(
+        "phases of the pipeline",
+        [["phase"], ["IPU", true], ["stage", true], ["turns", true], ["with work", true], ["cycles", true], ["busy", true]],
+        data.phases.map(([phase, ipu, stage, turns, active, elapsed, busy]) => [phase, whole(ipu), whole(stage), whole(turns), whole(active), whole(elapsed), percent(busy, elapsed)])
+      )));
+    }
+    if (data.transfers.length) {
+      host.append(card(`${of}Beyond the chip`, plainTable(
+        "transfers",
+        [["what"], ["kind"], ["cycles per step", true], ["time", true], ["bytes", true], ["reason"]],
+        data.transfers.map(([name, kind, cycles, size, why]) => [
+          name,
+          kind,
+          whole(cycles),
+          span(cycles),
+          bytes(size),
+          el("details", {}, el("summary", { text: "why" }), whyBlock(why))
+        ])
+      )));
+    }
+  }
+  var pipelineView = {
+    id: "pipeline",
+    title: "Pipeline",
+    lead: "How micro-batches pass through the stages, and what goes beyond the chip.",
+    key: "g",
+    async render(host, context) {
+      await part(host, context, context.report.id, context.other ? "Before" : "");
+      if (context.other) await part(host, context, context.other.id, "After");
+    }
+  };
+
+  // src/program_tree.ts
+  var ServedTree = class {
+    constructor(source, report) {
+      this.source = source;
+      this.report = report;
+    }
+    source;
+    report;
+    async children(node2) {
+      const found = await this.source.json(this.report, "children", { node: node2 });
+      while (found.children.length < Math.min(found.total, 2e4)) {
+        const more = await this.source.json(this.report, "children", { node: node2, first: found.children.length });
+        if (!more.children.length) break;
+        found.children = [...found.children, ...more.children];
+      }
+      return found;
+    }
+    details(node2) {
+      return this.source.json(this.report, "program_node", { node: node2 });
+    }
+    search(text3, after, back) {
+      return this.source.json(this.report, "program_search", { text: text3, after, ...back ? { back: 1 } : {} });
+    }
+  };
+  var HeldTree = class {
+    constructor(source, report, columns) {
+      this.source = source;
+      this.report = report;
+      this.columns = columns;
+      const ids = columns.id, parents = columns.parent;
+      ids.forEach((id, row2) => {
+        this.rows.set(id, row2);
+        const parent = parents[row2], list = this.below.get(parent);
+        if (list) list.push(id);
+        else this.below.set(parent, [id]);
+      });
+    }
+    source;
+    report;
+    columns;
+    rows = /* @__PURE__ */ new Map();
+    below = /* @__PURE__ */ new Map();
+    text(name, row2) {
+      return this.columns[name][row2] ?? "";
+    }
+    number(name, row2) {
+      return this.columns[name][row2] ?? 0;
+    }
+    node(id) {
+      const row2 = this.rows.get(id) ?? 0;
+      return [
+        id,
+        this.text("type_name", row2),
+        this.text("kind", row2),
+        this.text("name", row2),
+        this.number("repeats", row2),
+        this.number("cycles", row2),
+        this.number("op_id", row2),
+        this.number("children", row2)
+      ];
+    }
+    path(node2) {
+      const found = [];
+      for (let at = node2; at >= 0 && this.rows.has(at) && found.length < 100; at = this.number("parent", this.rows.get(at))) found.unshift(at);
+      return found;
+    }
+    children(node2) {
+      const row2 = this.rows.get(node2), list = this.below.get(node2) ?? [];
+      return Promise.resolve({ total: row2 === void 0 ? list.length : this.number("children", row2), children: list.map((id) => this.node(id)) });
+    }
+    async details(node2) {
+      const row2 = this.rows.get(node2) ?? 0, op = this.number("op_id", row2);
+      const found = { node: this.node(node2), path: this.path(node2), code_bytes: this.number("code_bytes", row2), compute_set: null, vertices: [], op: null, context: [] };
+      if (op >= 0) {
+        const ops = await this.source.frame(this.report, "ops", ["id", "name", "target", "module", "source", "plan_id"]);
+        const at = ops.columns.id.indexOf(op);
+        const text3 = (name) => ops.columns[name][at];
+        if (at >= 0) found.op = [op, text3("name"), text3("target"), text3("module"), text3("source"), ops.columns.plan_id[at]];
+      }
+      const set = this.number("compute_set", row2);
+      if (set >= 0) await this.vertices(found, set);
+      return found;
+    }
+    async vertices(found, set) {
+      const sets = await this.source.frame(this.report, "compute_sets", ["id", "name", "plan_id", "superstep", "vertices", "cycles"]);
+      const at = sets.columns.id.indexOf(set);
+      if (at < 0) return;
+      const of = (name) => sets.columns[name][at];
+      found.compute_set = [sets.columns.name[at], of("vertices"), of("cycles")];
+      const all = await this.source.frame(this.report, "vertices", ["plan_id", "superstep", "vertex_type", "count", "tiles"]);
+      const types = await this.source.frame(this.report, "vertex_types", ["name"]);
+      const value = (name, row2) => all.columns[name][row2];
+      for (let row2 = 0; row2 < all.rows; row2++) {
+        if (value("plan_id", row2) === of("plan_id") && value("superstep", row2) === of("superstep")) {
+          found.vertices.push([types.columns.name[value("vertex_type", row2)] ?? "", value("count", row2), value("tiles", row2)]);
+        }
+      }
+    }
+    search(text3, after, back) {
+      const wanted = text3.toLowerCase(), hits2 = [];
+      this.columns.id.forEach((id, row2) => {
+        if (this.text("name", row2).toLowerCase().includes(wanted) || this.text("type_name", row2).toLowerCase().includes(wanted)) hits2.push(id);
+      });
+      if (!hits2.length) return Promise.resolve({ total: 0, place: 0, node: -1, path: [] });
+      let place2 = back ? hits2.findLastIndex((id) => id < after) : hits2.findIndex((id) => id > after);
+      if (place2 < 0) place2 = back ? hits2.length - 1 : 0;
+      const node2 = hits2[place2];
+      return Promise.resolve({ total: hits2.length, place: place2 + 1, node: node2, path: this.path(node2) });
+    }
+  };
+  async function programTree(source, report) {
+    if (source.served) return new ServedTree(source, report);
+    const frame = await source.frame(report, "programs", ["id", "parent", "type_name", "kind", "name", "repeats", "cycles", "op_id", "compute_set", "code_bytes", "children"]);
+    return new HeldTree(source, report, frame.columns);
+  }
+
+  // src/program_view.ts
+  var ROW2 = 28;
+  var AROUND2 = 10;
+  var HEIGHT = 620;
+  var node = (line) => line.before ?? line.after;
+  var COLOURS = {
+    OnTileExecute: "#d1495b",
+    DoExchange: "#4ea8de",
+    GlobalExchange: "#2a6f97",
+    Sync: "#e9c46a",
+    StreamCopyBegin: "#7a5cc7",
+    StreamCopyMid: "#7a5cc7",
+    StreamCopyEnd: "#7a5cc7",
+    Repeat: "#2a9d8f",
+    Call: "#2a9d8f"
+  };
+  var Tree = class {
+    constructor(context, tree, other) {
+      this.context = context;
+      this.tree = tree;
+      this.other = other;
+      this.space.append(this.rows);
+      this.scroll.append(this.space);
+      this.scroll.style.height = `${HEIGHT}px`;
+      this.scroll.addEventListener("scroll", () => this.draw());
+      this.scroll.addEventListener("keydown", (event) => void this.key(event));
+      const input = el("input", { type: "search", placeholder: "Search the program (f)", "aria-label": "Search the program", value: context.state.get("find") });
+      const go = (back) => void this.search(input.value.trim(), back);
+      input.addEventListener("input", () => {
+        context.state.set({ find: input.value.trim() });
+        if (!input.value.trim()) this.status.textContent = "";
+      });
+      input.addEventListener("keydown", (event) => {
+        if (event.key === "Enter") {
+          event.preventDefault();
+          go(event.shiftKey);
+        }
+      });
+      this.element = el(
+        "div",
+        {},
+        el(
+          "div",
+          { class: "controls" },
+          input,
+          button("Next", () => go(false), { class: "small", id: "next" }),
+          button("Previous", () => go(true), { class: "small", id: "previous" }),
+          this.status,
+          el("span", { class: "spring" }),
+          button("Close all", () => void this.start(), { class: "small" }),
+          copyButton(() => this.csv())
+        ),
+        el("div", { class: other ? "split one" : "split" }, el("div", {}, this.head(), this.scroll), this.details)
+      );
+    }
+    context;
+    tree;
+    other;
+    element;
+    lines = [];
+    chosen = null;
+    scroll = el("div", { class: "treebox", tabindex: "0", role: "tree", "aria-label": "Program tree" });
+    space = el("div", { class: "space", role: "presentation" });
+    rows = el("div", { class: "rows", role: "presentation" });
+    status = el("span", { class: "label", role: "status" });
+    details = el("div", { class: "details" });
+    head() {
+      return el(
+        "div",
+        { class: "treehead", "aria-hidden": "true" },
+        el("span", { text: "program" }),
+        el("span", { class: "number", text: "times" }),
+        ...(this.other ? ["before", "after", "difference"] : ["cycles"]).map((text3) => el("span", { class: text3 === "difference" ? "number wide" : "number", text: text3 }))
+      );
+    }
+    async start() {
+      this.lines = await this.below(null);
+      for (let depth = 0; depth < 4; depth++) {
+        for (const line of this.lines.filter((each) => each.depth === depth && !each.open && node(each)[7] <= 12)) await this.expand(line);
+      }
+      const wanted = this.context.state.number("node", -1);
+      if (wanted >= 0) await this.reveal((await this.tree.details(wanted)).path);
+      else if (this.lines[0]) this.choose(this.lines[0], false);
+      this.draw();
+    }
+    async below(parent) {
+      const before = !parent || parent.before ? await this.tree.children(parent?.before?.[0] ?? -1) : { total: 0, children: [] };
+      const after = this.other && (!parent || parent.after) ? await this.other.children(parent?.after?.[0] ?? -1) : { total: 0, children: [] };
+      const depth = parent ? parent.depth + 1 : 0;
+      if (parent) parent.hidden = before.total - before.children.length;
+      const all = Math.max(before.children.reduce((sum, each) => sum + each[5], 0), after.children.reduce((sum, each) => sum + each[5], 0));
+      const made = (one, two) => ({
+        before: one,
+        after: two,
+        depth,
+        parent,
+        open: false,
+        kids: null,
+        hidden: 0,
+        share: all ? Math.max(one?.[5] ?? 0, two?.[5] ?? 0) / all : 0
+      });
+      if (!this.other) return before.children.map((each) => made(each, null));
+      const pairs = looselyPaired(before.children, after.children, (each) => `${each[2]}\0${each[3]}`);
+      return pairs.map((pair) => made(pair.before, pair.after));
+    }
+    async expand(line) {
+      if (line.open || !this.count(line)) return;
+      line.kids ??= await this.below(line);
+      line.open = true;
+      const at = this.lines.indexOf(line);
+      const inside = (kids) => kids.flatMap((kid) => [kid, ...kid.open && kid.kids ? inside(kid.kids) : []]);
+      this.lines.splice(at + 1, 0, ...inside(line.kids));
+      this.draw();
+    }
+    collapse(line) {
+      if (!line.open) return;
+      line.open = false;
+      const at = this.lines.indexOf(line);
+      let end = at + 1;
+      while (end < this.lines.length && this.lines[end].depth > line.depth) end++;
+      this.lines.splice(at + 1, end - at - 1);
+      this.draw();
+    }
+    count(line) {
+      return Math.max(line.before?.[7] ?? 0, line.after?.[7] ?? 0);
+    }
+    async reveal(path) {
+      let line;
+      for (const id of path) {
+        if (line) await this.expand(line);
+        line = (line ? line.kids ?? [] : this.lines.filter((each) => !each.depth)).find((each) => each.before?.[0] === id);
+        if (!line) return;
+      }
+      if (line) this.choose(line);
+    }
+    async search(text3, back) {
+      if (!text3) return;
+      const after = this.chosen?.before?.[0] ?? -1;
+      const found = await this.tree.search(text3, after, back);
+      this.status.textContent = found.total ? `${whole(found.place)} of ${whole(found.total)}` : "not found";
+      if (found.node >= 0) await this.reveal(found.path);
+    }
+    choose(line, remember = true) {
+      this.chosen = line;
+      const at = this.lines.indexOf(line), top = at * ROW2;
+      if (top < this.scroll.scrollTop || top + ROW2 > this.scroll.scrollTop + this.scroll.clientHeight) this.scroll.scrollTop = Math.max(0, top - this.scroll.clientHeight / 3);
+      if (remember && line.before) this.context.state.set({ node: line.before[0] });
+      this.draw();
+      void this.show(line);
+    }
+    draw() {
+      const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW2) - AROUND2);
+      const last = Math.min(this.lines.length, Math.ceil((this.scroll.scrollTop + HEIGHT) / ROW2) + AROUND2);
+      this.space.style.height = `${this.lines.length * ROW2}px`;
+      this.rows.style.transform = `translateY(${first * ROW2}px)`;
+      this.rows.replaceChildren(...this.lines.slice(first, last).map((line) => this.row(line)));
+    }
+    row(line) {
+      const [, type, kind, name, repeats] = node(line);
+      const kids = this.count(line);
+      const toggle = el("button", { type: "button", class: "twist", tabindex: "-1", "aria-hidden": "true", text: kids ? line.open ? "\u25BE" : "\u25B8" : "" });
+      toggle.addEventListener("click", (event) => {
+        event.stopPropagation();
+        if (line.open) this.collapse(line);
+        else void this.expand(line);
+      });
+      const dot = el("span", { class: "swatch", "aria-hidden": "true" });
+      dot.style.background = COLOURS[type] ?? "#aeb6c2";
+      const before = line.before?.[5] ?? 0, after = line.after?.[5] ?? 0;
+      const bar = el("span", { class: "bar", "aria-hidden": "true" });
+      bar.style.setProperty("--share", `${(100 * Math.min(1, line.share)).toFixed(2)}%`);
+      const title = el(
+        "span",
+        { class: "what" },
+        toggle,
+        dot,
+        el("span", { class: "type", text: type === "Unknown" ? kind : type }),
+        el("span", { class: "name", text: name, title: name }),
+        kids && !line.open ? el("span", { class: "label", text: `(${whole(kids)})` }) : null
+      );
+      title.style.paddingLeft = `${Math.min(20, line.depth) * 0.9}rem`;
+      const made = el(
+        "div",
+        {
+          class: `treerow${line === this.chosen ? " chosen" : ""}`,
+          role: "treeitem",
+          "aria-level": line.depth + 1,
+          "aria-expanded": kids ? String(line.open) : null,
+          "aria-selected": String(line === this.chosen)
+        },
+        title,
+        el("span", { class: "number", text: repeats > 1 ? `\xD7 ${whole(repeats)}` : "" }),
+        ...this.other ? [
+          el("span", { class: "number", text: line.before ? compact(before) : "\u2013" }),
+          el("span", { class: "number", text: line.after ? compact(after) : "\u2013" }),
+          el("span", { class: `number wide ${after > before ? "bad" : after < before ? "good" : ""}`, text: delta(before, after, compact) })
+        ] : [el("span", { class: "number" }, bar, compact(before))]
+      );
+      made.addEventListener("click", () => this.choose(line));
+      made.addEventListener("dblclick", () => {
+        if (line.open) this.collapse(line);
+        else void this.expand(line);
+      });
+      return made;
+    }
+    async show(line) {
+      const parts = [];
+      const of = async (tree, at, label) => {
+        if (at) parts.push(this.block(await tree.details(at[0]), label, line.hidden));
+      };
+      await of(this.tree, line.before, this.other ? "Before: " : "");
+      if (this.other) await of(this.other, line.after, "After: ");
+      if (line === this.chosen) this.details.replaceChildren(...parts);
+    }
+    block(found, label, hidden) {
+      const [, type, kind, name, repeats, cycles, , children] = found.node;
+      const rows = [["type", type], ["kind", kind], ["cycles, all repeats", whole(cycles)], ["repeats", whole(repeats)], ["inside", plural(children, "program")]];
+      if (found.code_bytes) rows.push(["code on all tiles", bytes(found.code_bytes)]);
+      if (found.compute_set) rows.push(["compute set", found.compute_set[0]], ["vertices", whole(found.compute_set[1])], ["slowest tile", `${whole(found.compute_set[2])} cycles`]);
+      const op = found.op;
+      if (op) {
+        rows.push(["op", button(op[1], () => this.context.go("operations", { op: op[0] }), { class: "link" })], ["computes", op[2]]);
+        if (op[3]) rows.push(["module", op[3]]);
+        if (op[4]) rows.push(["source", el("code", { text: op[4] })]);
+      }
+      for (const [title, layer, file, fn, at] of found.context) rows.push([layer || "context", title + (file ? ` (${file}:${at}${fn ? ` in ${fn}` : ""})` : "")]);
+      return card(
+        label + name,
+        plainTable("details", [["what"], ["value"]], rows),
+        found.vertices.length ? plainTable("vertices", [["vertex type"], ["count", true], ["tiles", true]], found.vertices.map(([vertex, count, tiles3]) => [vertex, whole(count), whole(tiles3)])) : null,
+        hidden > 0 ? note(`${plural(hidden, "smaller program")} inside ${hidden === 1 ? "is" : "are"} not on this page.`) : null
+      );
+    }
+    csv() {
+      return csv(["depth", "type", "name", "repeats", ...this.other ? ["cycles before", "cycles after"] : ["cycles"]], this.lines.map((line) => {
+        const [, type, , name, repeats, cycles] = node(line);
+        return [line.depth, type, name, repeats, ...this.other ? [line.before?.[5] ?? 0, line.after?.[5] ?? 0] : [cycles]];
+      }));
+    }
+    async key(event) {
+      const at = this.chosen ? this.lines.indexOf(this.chosen) : -1, line = this.chosen;
+      const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -Infinity, End: Infinity }[event.key];
+      if (by === void 0 && !["ArrowRight", "ArrowLeft", "Enter", " "].includes(event.key)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (by !== void 0) {
+        const next = this.lines[Math.max(0, Math.min(this.lines.length - 1, at + by))];
+        if (next) this.choose(next);
+      } else if (!line) return;
+      else if (event.key === "ArrowRight") {
+        if (line.open && line.kids?.[0]) this.choose(line.kids[0]);
+        else await this.expand(line);
+      } else if (event.key === "ArrowLeft") {
+        if (line.open) this.collapse(line);
+        else if (line.parent) this.choose(line.parent);
+      } else if (line.open) this.collapse(line);
+      else await this.expand(line);
+    }
+  };
+  var programView = {
+    id: "program",
+    title: "Program Tree",
+    lead: "What the device runs, in order. Cycles are work in one run of the parent, added up over IPUs; the line below is the share in the parent.",
+    key: "p",
+    async render(host, context) {
+      const tree = await programTree(context.source, context.report.id);
+      const made = new Tree(context, tree, context.other ? await programTree(context.source, context.other.id) : null);
+      host.append(el("section", { class: "card" }, made.element));
+      await made.start();
+    }
+  };
+
+  // src/summary_view.ts
+  var figure = (summary, name) => Object.hasOwn(summary.figures, name) ? summary.figures[name] : null;
+  function big(label, value, below, tone = "", extra = null) {
+    return el("div", { class: "card" }, el("div", { class: "label", text: label }), el("div", { class: `figure ${tone}`, text: value }), extra, note(below || " "));
+  }
+  function likely(entry, format) {
+    return entry[4] ? `likely ${format(entry[2])} to ${format(entry[3])}` : "no error band is known";
+  }
+  var FITS = { yes: "Fits", likely: "Likely fits", unlikely: "Probably does not fit", no: "Does not fit" };
+  var BIG = [
+    { label: "Modelled throughput", name: "throughput", format: (value) => `${compact(value)} samples/s`, less: false },
+    { label: "Modelled time of a step", name: "seconds_per_step", format: time, less: true },
+    { label: "Fullest tile", name: "max_tile_bytes", format: bytes, less: true },
+    { label: "Tile balance", name: "tile_balance", format: (value) => percent(value, 1), less: false }
+  ];
+  function tiles2(a, b) {
+    const found = el("div", { class: "cards" });
+    const [fits, verdict, probability] = a.fits, tile = figure(a, "max_tile_bytes");
+    const room = Number(a.target.tile_memory_bytes);
+    if (tile) {
+      const sure = probability === null ? "Probability not known" : `It fits with a probability of ${percent(probability, 1)}`;
+      const chance = (value) => value === null ? "not known" : percent(value, 1);
+      const other = b ? `probability that it fits: ${chance(probability)} \u2192 ${chance(b.fits[2])}` : "";
+      const share = el("div", { class: "meter", role: "img", "aria-label": `fullest tile ${percent(tile[0], room)} of its memory` }, el("div", { class: fits ? "good" : "bad" }));
+      share.firstChild.style.width = `${Math.min(100, 100 * tile[0] / room)}%`;
+      const answer = FITS[verdict] ?? "Not known", later2 = b ? FITS[b.fits[1]] ?? "Not known" : answer;
+      found.append(big(
+        "Does it fit?",
+        later2 === answer ? answer : `${answer} \u2192 ${later2.toLowerCase()}`,
+        other || `${sure}: the fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of what it has (${likely(tile, bytes)})`,
+        fits ? "good" : "bad",
+        share
+      ));
+    }
+    for (const each of BIG) {
+      const entry = figure(a, each.name), after = b ? figure(b, each.name) : null;
+      if (!entry || each.name === "max_tile_bytes" && !b) continue;
+      const below = each.name === "tile_balance" ? "mean tile over slowest, in compute" : likely(entry, each.format);
+      if (!after) found.append(big(each.label, each.format(entry[0]), below));
+      else {
+        const better = after[0] === entry[0] ? "" : after[0] < entry[0] === each.less ? "good" : "bad";
+        found.append(big(each.label, delta(entry[0], after[0], each.format), `${each.format(entry[0])} \u2192 ${each.format(after[0])}`, better));
+      }
+    }
+    const most = binding(a), later = b ? binding(b) : null;
+    if (most) found.append(big("What binds", most[0], later ? `${most[1]} of a step \u2192 ${later[0]}, ${later[1]}` : `${most[1]} of a step goes there`));
+    return found;
+  }
+  function binding(summary) {
+    const all = summary.breakdown.reduce((sum, part2) => sum + part2[2], 0);
+    const most = [...summary.breakdown].sort((x, y) => y[2] - x[2])[0];
+    return most && all ? [most[1], percent(most[2], all)] : null;
+  }
+  function advice(summary, title) {
+    const list = summary.advice.slice(0, 3).map(([name, effect, cause, cost, code]) => el(
+      "li",
+      {},
+      el("b", { text: name }),
+      el("p", { text: effect }),
+      cause ? note(`From ${cause}.`) : null,
+      cost ? note(`Cost: ${cost}`) : null,
+      code.length ? el("pre", { text: code.join("\n") }) : null
+    ));
+    return card(
+      title,
+      ...summary.verdict.map((text3) => el("p", { text: text3 })),
+      list.length ? el("ol", { class: "advice" }, ...list) : note("This profile holds no advice. `tremula estimate run PROGRAM` gives some.")
+    );
+  }
+  function breakdown(a, b) {
+    if (!a.breakdown.length) return null;
+    const clock = Number(a.target.clock_hz);
+    const bar = (summary) => shareBar(summary.breakdown.map(([name, title, cycles, colour], index) => [title, cycles, colour || pick({}, name, index)]), (cycles) => time(cycles / Number(summary.target.clock_hz)));
+    if (!b) return card("Where the time of a step goes", bar(a));
+    const names = [...new Set([...a.breakdown, ...b.breakdown].map((part2) => part2[0]))];
+    const of = (summary, name) => summary.breakdown.find((part2) => part2[0] === name);
+    const rows = names.map((name) => [
+      of(a, name)?.[1] ?? of(b, name)?.[1] ?? name,
+      (of(a, name)?.[2] ?? 0) / clock,
+      (of(b, name)?.[2] ?? 0) / Number(b.target.clock_hz)
+    ]).sort((x, y) => Math.abs(y[2] - y[1]) - Math.abs(x[2] - x[1]));
+    return card(
+      "Where the time of a step goes",
+      el("p", { class: "label", text: "before" }),
+      bar(a),
+      el("p", { class: "label", text: "after" }),
+      bar(b),
+      plainTable(
+        "parts of a step",
+        [["part"], ["before", true], ["after", true], ["difference", true]],
+        rows.map(([name, before, after]) => [name, time(before), time(after), deltaCell(before, after, time, true)])
+      )
+    );
+  }
+  function target(a, b) {
+    const lines = (s) => {
+      const t = s.target, replicas = Number(t.replicas), each = Number(t.ipus_per_replica);
+      return [
+        ["chip", String(t.title)],
+        ["system", `${t.system}, ${plural(Number(t.system_ipus), "IPU")}`],
+        ["IPUs used", `${whole(replicas * each)} (${plural(replicas, "replica")} of ${plural(each, "IPU")})`],
+        ["tiles per IPU", whole(Number(t.tiles_per_ipu))],
+        ["memory per tile", bytes(Number(t.tile_memory_bytes))],
+        ["memory per IPU", bytes(Number(t.tile_memory_bytes) * Number(t.tiles_per_ipu))],
+        ["clock", `${(Number(t.clock_hz) / 1e6).toFixed(0)} MHz`]
+      ];
+    };
+    const after = b ? lines(b) : null;
+    return card("Target", plainTable(
+      "target",
+      after ? [["what"], ["before", true], ["after", true]] : [["what"], ["value", true]],
+      lines(a).map(([name, value], index) => after ? [name, value, after[index]?.[1] ?? ""] : [name, value])
+    ));
+  }
+  function counts(a, b) {
+    const after = new Map(b?.graph);
+    return card("Graph of a replica", b ? plainTable("counts", [["what"], ["before", true], ["after", true], ["difference", true]], a.graph.map(([name, count]) => [name, whole(count), after.has(name) ? whole(after.get(name)) : "\u2013", after.has(name) ? deltaCell(count, after.get(name), whole) : ""])) : plainTable("counts", [["what"], ["count", true]], a.graph.map(([name, count]) => [name, whole(count)])));
+  }
+  function figures(a, b) {
+    const rows = Object.entries(a.figures).map(([name, [value, unit, low, high, band]]) => {
+      const after = b ? figure(b, name) : null;
+      if (!b) return [words(name), quantity(value, unit), band ? `${quantity(low, "")} \u2013 ${quantity(high, "")}` : ""];
+      return [words(name), quantity(value, unit), after ? quantity(after[0], unit) : "\u2013", after ? deltaCell(value, after[0], (x) => quantity(x, "")) : ""];
+    });
+    return card("All figures", plainTable("figures", b ? [["figure"], ["before", true], ["after", true], ["difference", true]] : [["figure"], ["modelled", true], ["likely range", true]], rows));
+  }
+  function options(a, b) {
+    const after = new Map(b?.options.map(([section, name, value]) => [`${section}\0${name}`, value]));
+    const sections = [...new Set(a.options.map((option) => option[0]))];
+    return card(b ? "Options: those that differ are marked" : "Options", ...sections.map((section) => el(
+      "details",
+      { open: section === "run" },
+      el("summary", { text: `${words(section)} (${a.options.filter((option) => option[0] === section).length})` }),
+      plainTable(`options of ${section}`, b ? [["option"], ["before"], ["after"]] : [["option"], ["value"]], a.options.filter((option) => option[0] === section).map(([, name, value]) => {
+        if (!b) return [name, value];
+        const other = after.get(`${section}\0${name}`) ?? "\u2013";
+        return [name, value, other === value ? other : el("b", { class: "changed", text: other })];
+      }))
+    )));
+  }
+  function jsonTree(value, name, depth) {
+    if (value !== null && typeof value === "object" && depth < 12) {
+      const entries = Object.entries(value);
+      return el(
+        "details",
+        { open: depth < 2 },
+        el("summary", { text: `${name} (${plural(entries.length, "entry", "entries")})` }),
+        el("div", { class: "indent" }, ...entries.slice(0, 500).map(([key, each]) => jsonTree(each, key, depth + 1)))
+      );
+    }
+    return el("p", { class: "leaf" }, el("span", { class: "label", text: `${name}: ` }), typeof value === "string" ? value : JSON.stringify(value) ?? "");
+  }
+  function phases(a) {
+    if (!a.phases.length) return null;
+    return card("Work of ops by pass, all IPUs", plainTable(
+      "passes",
+      [["pass"], ["ops", true], ["cycles per step", true], ["compute", true], ["exchange", true], ["sync", true]],
+      a.phases.map(([name, compute, exchange, sync, ops]) => {
+        const all = compute + exchange + sync;
+        return [name, whole(ops), whole(all), percent(compute, all), percent(exchange, all), percent(sync, all)];
+      })
+    ));
+  }
+  var summaryView = {
+    id: "summary",
+    title: "Summary",
+    lead: "Does it fit, how fast is it, what binds, what to do.",
+    key: "s",
+    async render(host, context) {
+      const [a, b] = await context.both("summary");
+      const about = [
+        `File ${a.folder}/${a.file}, schema version ${a.version}, written by ${a.meta.written_by ?? "unknown"} at ${a.meta.written_at ?? "unknown"}.`,
+        ...context.source.served ? [] : ["This page is one file that asks nobody for anything."],
+        ...a.notes.map((each) => `Left out: ${each}.`)
+      ];
+      const apps = (s) => Object.entries(s.application ?? {}).map(([name, value]) => jsonTree(value, name, 0));
+      host.append(tiles2(a, b), b ? el("div", { class: "columns" }, advice(a, "Before: why, and what to do"), advice(b, "After: why, and what to do")) : advice(a, "Why, and what to do"));
+      for (const part2 of [breakdown(a, b), b ? null : phases(a)]) if (part2) host.append(part2);
+      host.append(el("div", { class: "columns" }, target(a, b), counts(a, b)), ...b ? [figures(a, b), options(a, b)] : [el("div", { class: "columns" }, figures(a, b), options(a, b))]);
+      if (apps(a).length) host.append(card("Framework and application", ...apps(a)));
+      if (a.files?.length) host.append(card("Files of the report", plainTable("files", [["file"], ["size", true]], a.files.map(([name, size]) => [name, bytes(size)]))));
+      host.append(card("About this report", ...about.map((text3) => el("p", { text: text3 }))));
     }
   };
 
@@ -553,7 +3552,7 @@
   };
 
   // src/graph.ts
-  var VIEWS = [traceView];
+  var VIEWS = [summaryView, insightsView, memoryView, livenessView, programView, operationsView, traceView, pipelineView];
   openSource().then(async (source) => {
     const reports = await source.reports();
     if (!reports.length) throw new Error("There is no report to show.");

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:f29be080baeeb7475f2327f5aae8d5cddcb668b95d4c57c6f9a80fdcc1be1f51
+// made from web/src by "make web"; sources sha256:3b3a178e289a23a6531772a6a75721af720114d346fba1b8028d19ebf5bb4ebe
 "use strict";
 (() => {
   // src/elements.ts
