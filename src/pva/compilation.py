@@ -8,6 +8,7 @@ from typing import Any
 from pva.compute_sets import ComputeSet, compute_sets
 from pva.debug_contexts import DebugContext, contexts
 from pva.liveness import Liveness, LivenessProgramStep
+from pva.lowered_variables import LoweredVariables
 from pva.memory import IPU, Tile, ipus, tiles
 from pva.not_modelled import NotModelled
 from pva.programs import Program, Programs
@@ -16,7 +17,7 @@ from pva.source import Source
 from pva.steps_of_liveness import LivenessIndex
 from pva.tables import Table
 from pva.target import Target
-from pva.variables import LoweredVariables, Variable, Variables
+from pva.variables import Variable, Variables
 
 
 class Graph:
@@ -62,12 +63,17 @@ class CompilationReport:
 
     @functools.cached_property
     def _variables(self) -> Variables:
-        return Variables(self.source, lambda: self.index)
+        return Variables(self.source)
+
+    @functools.cached_property
+    def loweredVariables(self) -> LoweredVariables:
+        """Parts of tensors on tiles."""
+        return LoweredVariables(self._variables, lambda: self.index)
 
     @functools.cached_property
     def tree(self) -> Programs:
         """The program tree."""
-        return Programs(self.source, self._variables)
+        return Programs(self.source, self.loweredVariables)
 
     @functools.cached_property
     def _liveness(self) -> Liveness:
@@ -121,11 +127,6 @@ class CompilationReport:
     def variables(self) -> Table[Variable]:
         """All variables, also those that come and go."""
         return self._variables.table(self._variables.shown)
-
-    @property
-    def loweredVariables(self) -> LoweredVariables:
-        """Parts of tensors on tiles."""
-        return LoweredVariables(self._variables)
 
     @property
     def debugContexts(self) -> Items[DebugContext]:

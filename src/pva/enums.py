@@ -6,6 +6,17 @@ import enum
 
 from tremula.profile.program_types import ProgramType as ProgramType
 
+#: types of programs that exchange data
+EXCHANGES = frozenset(
+    {
+        ProgramType.DoExchange,
+        ProgramType.GlobalExchange,
+        ProgramType.StreamCopyBegin,
+        ProgramType.StreamCopyMid,
+        ProgramType.StreamCopyEnd,
+    }
+)
+
 
 class ComputeInstrumentationLevel(enum.IntEnum):
     """How finely the cycles of compute sets were recorded."""

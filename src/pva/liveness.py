@@ -13,7 +13,8 @@ from pva.steps_of_liveness import LivenessIndex
 from pva.tables import Table
 from pva.variables import Variable, Variables
 
-_TEMPORARY = "temporaries of the op"
+#: bytes of variables that the profile does not list
+_OTHERS = "(others)"
 
 
 class LiveMemory:
@@ -74,7 +75,7 @@ class LivenessProgramStep:
         return _LazyLiveMemory(self._liveness.by_ipu[one][at], self._liveness, at, range(one, one + 1))
 
     def notAlwaysLiveMemoryForTile(self, tile: int) -> LiveMemory:
-        """On one tile of the system; an op's temporaries lie on the first tiles that it uses."""
+        """On one tile of the system."""
         return self._liveness.on_tile(self._file_step, tile)
 
     @property
@@ -133,7 +134,7 @@ class Liveness:
         return self.source.modelled_ipu(ipu)
 
     def alive(self, step: int, ipu: int) -> list[Variable]:
-        """Variables of one IPU that are alive in a program step of the file, temporaries of its op as one more."""
+        """Variables of one IPU that are alive in a program step of the file; what is not listed is one more."""
         lasting = self.variables.column("always_live")
         found = [
             self.variables.variable(row)
@@ -142,7 +143,7 @@ class Liveness:
         ]
         rest = self.by_ipu[ipu][step] - sum(each.size for each in found)
         if rest > 0:
-            found.append(Variable(self.variables, -1, _TEMPORARY, rest))
+            found.append(Variable(self.variables, -1, _OTHERS, rest))
         return found
 
     def on_tile(self, step: int, tile: int) -> LiveMemory:
@@ -154,13 +155,12 @@ class Liveness:
             for row, size in zip(rows, sizes.tolist(), strict=True)
             if first[row] <= step <= last[row]
         ]
-        rest = int(totals[step]) - sum(each.size for each in listed)
-        if rest > 0:
-            listed.append(Variable(self.variables, -1, _TEMPORARY, rest))
         return LiveMemory(int(totals[step]), listed, self.source)
 
     def _tile(self, tile: int) -> tuple[list[int], Ints, Ints]:
         """Rows of what comes and goes on a tile, their sizes there, and the bytes of each program step."""
+        if not 0 <= tile < self.source.tiles:
+            raise IndexError(f"there is no tile {tile}: there are {self.source.tiles:,}")
         per_replica = self.source.target.tiles_per_ipu * self.source.target.ipus_per_replica
         key = tile % per_replica
         if key not in self._tiles:
@@ -172,26 +172,5 @@ class Liveness:
             first, last = self.variables.column("first_step")[rows], self.variables.column("last_step")[rows]
             np.add.at(changes, np.maximum(first, 0), sizes)
             np.add.at(changes, np.minimum(last, steps - 1) + 1, -sizes)
-            self._tiles[key] = rows, sizes, np.cumsum(changes)[:steps] + self._temporaries(key)
+            self._tiles[key] = rows, sizes, np.cumsum(changes)[:steps]
         return self._tiles[key]
-
-    def _temporaries(self, tile: int) -> Ints:
-        """Temporaries on a tile of the replica in each program step."""
-        ipu, number = divmod(tile, self.source.target.tiles_per_ipu)
-        ops, _ = self.source.profile.program_steps
-        on_fullest, tiles = self._op_temporaries(ipu)
-        works = ops >= 0
-        found = np.zeros(len(ops), dtype=np.int64)
-        found[works] = np.where(number < tiles[ops[works]], on_fullest[ops[works]], 0)
-        return found
-
-    def _op_temporaries(self, ipu: int) -> tuple[Ints, Ints]:
-        """Temporaries of each op on the tiles that it uses, and how many those are; 0 for ops of other IPUs."""
-        ops, plans = self.source.profile.ops, self.source.profile.supersteps
-        sizes = np.asarray([op.temporary_bytes if op.ipu == ipu else 0 for op in ops], dtype=np.int64)
-        tiles = self.source.target.tiles_per_ipu
-        used = [
-            min(tiles, max((step.active_tiles for step in plans.get(op.plan_id, ())), default=tiles))
-            for op in ops
-        ]
-        return sizes, np.asarray(used, dtype=np.int64)

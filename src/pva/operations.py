@@ -6,12 +6,12 @@ import numpy as np
 
 from pva.compilation import CompilationReport
 from pva.debug_contexts import DebugContext
+from pva.lowered_variables import LoweredVariable
 from pva.programs import Program
 from pva.report import Report
 from pva.sequences import Items
 from pva.source import Groups
 from pva.tables import Table
-from pva.variables import LoweredVariable
 
 
 class Operation:

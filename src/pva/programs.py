@@ -1,7 +1,7 @@
 """The program tree and visitors of it.
 
 The tree is the chip model's: switch, steps, loops, stages, ops, and below each op the exchanges and compute sets of
-its plan. Values by tile are spread evenly over the tiles of the op's IPU, as the memory model does with code.
+its plan. Code by tile is spread over the tiles of the op's IPU as all code of its category is.
 """
 
 from __future__ import annotations
@@ -13,22 +13,11 @@ from numpy.typing import NDArray
 
 from pva.compute_sets import ComputeSet
 from pva.debug_contexts import DebugContext, contexts
-from pva.enums import ProgramType
+from pva.enums import EXCHANGES, ProgramType
+from pva.lowered_variables import LoweredVariable, LoweredVariables
 from pva.sequences import Chosen, Items, Numbers
-from pva.source import Ints, Source, evenly
+from pva.source import Ints, Source
 from pva.tables import Table
-from pva.variables import LoweredVariable, Variables
-
-#: types whose code is exchange code
-_EXCHANGES = frozenset(
-    {
-        ProgramType.DoExchange,
-        ProgramType.GlobalExchange,
-        ProgramType.StreamCopyBegin,
-        ProgramType.StreamCopyMid,
-        ProgramType.StreamCopyEnd,
-    }
-)
 
 
 class ProgramVisitor:
@@ -111,11 +100,13 @@ class Program:
     @property
     def codeBytesByTile(self) -> Numbers:
         """Exchange code on each tile; programs that exchange nothing have no such attribute."""
-        if self.type not in _EXCHANGES:
+        if self.type not in EXCHANGES:
             raise AttributeError(
                 f"codeBytesByTile: {self.name!r} is a {self.type.name}, which exchanges nothing"
             )
-        return self._spread(self._number("code_bytes"))
+        source = self._programs.source
+        code = source.as_category(int(source.exchange_code[self._id]), self._ipu, "internalExchangeCode")
+        return source.on_system(code, self._ipu)
 
     @property
     def controlCodeByTile(self) -> Numbers:
@@ -145,10 +136,6 @@ class Program:
     def _number(self, column: str, missing: int = 0) -> int:
         return int(self._programs.source.numbers("programs", column)[self._id]) if self._id >= 0 else missing
 
-    def _spread(self, total: int) -> Numbers:
-        tiles = self._programs.source.target.tiles_per_ipu
-        return self._programs.source.on_system(evenly(total, tiles, tiles), self._ipu)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Program) and self._id == other._id and self._programs is other._programs
 
@@ -166,9 +153,9 @@ def _ignored(program: Program) -> None:
 class Programs:
     """The tree, and what its nodes share."""
 
-    def __init__(self, source: Source, variables: Variables) -> None:
+    def __init__(self, source: Source, lowered: LoweredVariables) -> None:
         self.source = source
-        self.variables = variables
+        self._lowered = lowered
         self._vars: dict[int, Ints] | None = None
 
     def program(self, number: int) -> Program:
@@ -199,7 +186,8 @@ class Programs:
                 "cycles": lambda: numbers("cycles"),
                 "op": lambda: numbers("op_id"),
                 "computeSet": lambda: numbers("compute_set"),
-                "codeBytes": lambda: numbers("code_bytes"),
+                "exchangeCodeBytes": lambda: source.exchange_code,
+                "controlCodeBytes": lambda: numbers("code_bytes") - source.exchange_code,
             },
         )
 
@@ -207,31 +195,32 @@ class Programs:
         """Control code of a node and of those below it, on the tiles of all IPUs."""
         source = self.source
         tiles = source.target.tiles_per_ipu
-        types, code = source.numbers("programs", "type"), source.numbers("programs", "code_bytes")
+        code = source.numbers("programs", "code_bytes") - source.exchange_code
         ops = source.numbers("programs", "op_id")
         found = np.zeros((source.target.ipus_per_replica, tiles), dtype=np.int64)
         waiting = [number] if number >= 0 else []
         while waiting:
             node = waiting.pop()
             waiting.extend(source.children[node].tolist())
-            if types[node] not in _EXCHANGES and code[node]:
-                found[source.ipu_of_op(int(ops[node]))] += evenly(int(code[node]), tiles, tiles)
+            if code[node]:
+                ipu = source.ipu_of_op(int(ops[node]))
+                found[ipu] += source.as_category(int(code[node]), ipu, "controlCode")
         return Numbers(np.tile(found.ravel(), source.target.replicas), source.print_length)
 
     def vars_of_op(self, op: int) -> Items[LoweredVariable]:
         """Parts on tiles of the variables that the profile ties to an op."""
         if self._vars is None:
-            self._vars = _rows_by_op(self.source, self.variables)
-        return self.variables.lowered(self._vars.get(op, np.zeros(0, dtype=np.int64)))
+            self._vars = _places_by_op(self.source, self._lowered)
+        return self._lowered.of(self._vars.get(op, np.zeros(0, dtype=np.int64)))
 
 
-def _rows_by_op(source: Source, variables: Variables) -> dict[int, Ints]:
-    """Positions in `lowered_rows` of the variables of each op: what it makes, what begins or ends its life while the
-    op runs, and what lasts and belongs to its module.
+def _places_by_op(source: Source, lowered: LoweredVariables) -> dict[int, Ints]:
+    """Places in `LoweredVariables.rows` of the variables of each op: what it makes, what begins or ends its life while
+    the op runs, and what lasts and belongs to its module.
     """
     found: dict[int, set[int]] = {}
     steps = source.profile.program_steps[0].tolist()
-    rows = variables.lowered_rows.tolist()
+    rows, variables = lowered.rows.tolist(), lowered.variables
     makers, lasting = variables.column("op_id").tolist(), variables.column("always_live").tolist()
     first, last = variables.column("first_step").tolist(), variables.column("last_step").tolist()
     modules = source.texts("variables", "module")

@@ -7,15 +7,17 @@ from pva.compilation import CompilationReport, Graph
 from pva.compute_sets import ComputeSet, Vertex, VertexType
 from pva.debug_contexts import DebugContext, SourceLocation
 from pva.enums import ComputeInstrumentationLevel, ExternalExchangeInstrumentationLevel, ProfilerMode
-from pva.execution import ExecutionReport, ExecutionStep, Run, StepComputeSet, StepOnIpu, TotalCycles
+from pva.execution import ExecutionReport, Run, TotalCycles
+from pva.execution_steps import ExecutionStep, StepComputeSet, StepOnIpu
 from pva.liveness import LiveMemory, LivenessProgramStep
+from pva.lowered_variables import EquivalenceClass, LoweredVariable, LoweredVariables
 from pva.memory import IPU, Bytes, Memory, Tile
 from pva.operations import Operation, OperationAnalysis
 from pva.programs import Program, ProgramVisitor
 from pva.report import InstrumentationSettings, PoplarVersion, Report, Version
 from pva.target import Target
 from pva.trace import Event, Process, Thread, Trace
-from pva.variables import EquivalenceClass, LoweredVariable, LoweredVariables, Variable
+from pva.variables import Variable
 
 __all__ = [
     "IPU",

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pva.categories import GAPS, category_of
+from pva.enums import EXCHANGES
 from pva.sequences import Numbers, PrintLength
 from tremula.errors import Error
 from tremula.profile import Profile
@@ -89,6 +90,11 @@ class Source:
         replica[ipu] = of_ipu
         return Numbers(np.tile(replica.ravel(), self.target.replicas), self.print_length)
 
+    def as_category(self, total: int, ipu: int, category: str) -> Ints:
+        """Bytes of code on the tiles of an IPU, spread as all code of the category is."""
+        tiles = np.zeros(self.target.tiles_per_ipu, dtype=np.int64)
+        return in_shape(total, self.memory(ipu).categories.get(category, tiles))
+
     # -- programs ----------------------------------------------------------------------------------------
 
     @functools.cached_property
@@ -100,6 +106,22 @@ class Source:
     def programs_of_op(self) -> Groups:
         """Rows of the programs of each op."""
         return Groups(self.numbers("programs", "op_id"), len(self.profile.ops))
+
+    @functools.cached_property
+    def exchange_code(self) -> Ints:
+        """Exchange code of each program, on all tiles; the rest of its code is control code.
+
+        The file has both in one column. Leaves of an op have equal parts of its control code, so what an exchange has
+        more than its neighbours that exchange nothing is exchange code.
+        """
+        parent, code = self.numbers("programs", "parent"), self.numbers("programs", "code_bytes")
+        exchanges = np.isin(self.numbers("programs", "type"), [int(each) for each in EXCHANGES])
+        leaf = (self.children.sizes == 0) & (parent >= 0)
+        others = leaf & ~exchanges
+        counts = np.bincount(parent[others], minlength=len(parent))
+        sums = np.bincount(parent[others], weights=code[others], minlength=len(parent))
+        control = np.floor(sums / np.maximum(counts, 1)).astype(np.int64)
+        return np.where(exchanges, np.maximum(code - control[np.maximum(parent, 0)], 0), 0)
 
     @functools.cached_property
     def compute_set_vertices(self) -> dict[tuple[int, int], Ints]:
@@ -195,28 +217,32 @@ class IpuBytes:
 def vertices_of_ipu(source: Source, ipu: int) -> tuple[Ints, Ints]:
     """Code bytes and number of vertices by type and tile.
 
-    The code of a type is shared evenly by the IPUs and tiles that have vertices of it; the vertices of a compute set
-    lie evenly on the first tiles.
+    The vertex code of each tile is divided over the types that the IPU uses, in proportion to their code; the vertices
+    of a compute set lie evenly on the first tiles.
     """
-    types, tiles = len(source.profile.vertex_types), source.target.tiles_per_ipu
-    plan_of = {(op.ipu, op.plan_id) for op in source.profile.ops if op.plan_id >= 0}
-    plans = source.numbers("vertices", "plan_id").tolist()
+    known, tiles = source.profile.vertex_types, source.target.tiles_per_ipu
+    plans = {op.plan_id for op in source.profile.ops if op.ipu == ipu}
     kinds, counts = source.numbers("vertices", "vertex_type"), source.numbers("vertices", "count")
     used = source.numbers("vertices", "tiles")
-    reach = np.zeros((source.target.ipus_per_replica, types), dtype=np.int64)
-    found = np.zeros((types, tiles), dtype=np.int64)
-    for row, plan in enumerate(plans):
-        for other in range(source.target.ipus_per_replica):
-            if (other, plan) in plan_of:
-                reach[other, kinds[row]] = max(reach[other, kinds[row]], min(used[row], tiles))
-        if (ipu, plan) in plan_of:
+    found = np.zeros((len(known), tiles), dtype=np.int64)
+    for row, plan in enumerate(source.numbers("vertices", "plan_id").tolist()):
+        if plan in plans:
             found[kinds[row]] += evenly(int(counts[row]), int(used[row]), tiles)
-    code = np.zeros_like(found)
-    for number, each in enumerate(source.profile.vertex_types):
-        if reach[ipu, number]:
-            share = each.code_bytes * int(reach[ipu, number]) // int(reach[:, number].sum())
-            code[number] = evenly(share, int(reach[ipu, number]), tiles)
-    return code, found
+    weights = np.asarray([each.code_bytes for each in known], dtype=np.int64) * (found.sum(axis=1) > 0)
+    on_tiles = source.memory(ipu).categories.get("vertexCode")
+    if on_tiles is None or not weights.sum():
+        return np.zeros_like(found), found
+    ends = np.cumsum(weights)[:, None] * on_tiles[None, :] // int(weights.sum())
+    return np.diff(ends, axis=0, prepend=0), found
+
+
+def in_shape(total: int, shape: Ints) -> Ints:
+    """`total` in whole parts in proportion to `shape`; evenly where that is 0."""
+    whole = int(shape.sum())
+    if whole <= 0:
+        return evenly(total, len(shape), len(shape))
+    ends = np.cumsum(shape) * total // whole
+    return np.diff(ends, prepend=0)
 
 
 def evenly(total: int, tiles: int, of: int) -> Ints:

@@ -41,7 +41,7 @@ class Event:
     def duration(self) -> float:
         """How long it took."""
         events = self._trace.file.events
-        return float(events.end_us[self._id] - events.start_us[self._id])
+        return round(float(events.end_us[self._id] - events.start_us[self._id]), 3)
 
     @property
     def metadata(self) -> str:
@@ -134,7 +134,7 @@ class _Trace:
     """What the objects of one trace share."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        from tremula.trace.reader import TraceFile  # type: ignore[import-not-found,unused-ignore]
+        from tremula.trace.reader import TraceFile  # reports do not need it
 
         self.file = TraceFile(os.fspath(path))
         self.print_length = PrintLength()

@@ -5,6 +5,7 @@ A fault of the chip model is reported and never stops the program.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from tremula.frontends.tensorflow.modelling.subject import TensorFlowSubject
     from tremula.profile.model import Advice
 
+#: numbers of the reports of this process
+_report_numbers = itertools.count()
 #: ops of a traced graph up to which a program is read when nothing asks for it
 _READ_AT_ONCE_OPS = 6000
 
@@ -91,7 +94,12 @@ class FirstRun:
             )
             return None
         settings = DeviceSettings(
-            KIND, self._label, training=captured.training, engine_options=active.engine_options()
+            KIND,
+            self._label,
+            training=captured.training,
+            name=_report_name(captured.training),
+            engine_options=active.engine_options(),
+            front_end="tensorflow",
         )
         found = look(settings, lambda: modelled, self._advise, self._entry)
         if found is not None and flags.flag("log_cycle_count") >= 0:
@@ -156,3 +164,8 @@ def _size(graph: Any) -> int:
         for function in graph._functions.values()
         if hasattr(function, "graph")
     )
+
+
+def _report_name(training: bool) -> str:
+    """The folder of a program's profile: a process may run several programs of one kind."""
+    return f"tf_report_{next(_report_numbers):03}_{'training' if training else 'inference'}"
