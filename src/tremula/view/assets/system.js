@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:06c7d2349180326d2bef4c9b242bc0ed5d82f98fd994f62bd783665ba6da0b1d
+// made from web/src by "make web"; sources sha256:d58716cb431f6e381bcbfe481ceeba8dc6abd81d33dd13636a5b74083fea9330
 "use strict";
 (() => {
   // src/elements.ts
