@@ -112,7 +112,7 @@ def frame_times(browser: Browser) -> np.ndarray[Any, Any]:
 
 def measure(profile: pathlib.Path, picture: pathlib.Path | None, scale: float) -> dict[str, float]:
     """All figures."""
-    executable = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    executable = next((place for name in BROWSERS if (place := shutil.which(name))), None)
     if executable is None:
         raise SystemExit("There is no Chromium on this machine.")
     found: dict[str, float] = {}
