@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:d58716cb431f6e381bcbfe481ceeba8dc6abd81d33dd13636a5b74083fea9330
+// made from web/src by "make web"; sources sha256:70f030c427578bdd9ec13a4ccdb8f02fe5d4acf211ab322ec8850cedaf765005
 "use strict";
 (() => {
   // src/elements.ts
@@ -2188,7 +2188,7 @@
     async drawDetails() {
       const mine = this.turn, tiles3 = this.chosen;
       if (this.ipu < 0 || !tiles3.length) {
-        this.details.replaceChildren(note(this.ipu < 0 ? "The tiles of one IPU can be chosen." : "Please choose a tile: click on the map or the chart, or type its number."));
+        this.details.replaceChildren(...this.ipu < 0 ? [] : [note("Please choose a tile: click on the map or the chart, or type its number.")]);
         return;
       }
       const [a, b] = await this.both();

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:d58716cb431f6e381bcbfe481ceeba8dc6abd81d33dd13636a5b74083fea9330
+// made from web/src by "make web"; sources sha256:70f030c427578bdd9ec13a4ccdb8f02fe5d4acf211ab322ec8850cedaf765005
 "use strict";
 (() => {
   // src/elements.ts
