@@ -121,7 +121,8 @@ class Source:
         counts = np.bincount(parent[others], minlength=len(parent))
         sums = np.bincount(parent[others], weights=code[others], minlength=len(parent))
         control = np.floor(sums / np.maximum(counts, 1)).astype(np.int64)
-        return np.where(exchanges, np.maximum(code - control[np.maximum(parent, 0)], 0), 0)
+        more = code - control[np.maximum(parent, 0)]
+        return np.where(exchanges & (more > 1), more, 0)  # parts of control code differ by a byte
 
     @functools.cached_property
     def compute_set_vertices(self) -> dict[tuple[int, int], Ints]:
