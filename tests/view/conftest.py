@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 from collections import Counter
@@ -152,3 +153,37 @@ def profile_page(driver: PageDriver, profile_file: Path, tmp_path: Path) -> Page
         write_page(profile, tmp_path / "page.html")
     driver.open(tmp_path / "page.html")
     return driver
+
+
+@pytest.fixture(scope="session")
+def executed_file(profile_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A profile with a recorded run of two IPUs that is made up; see tests/execution_profile.py."""
+    path = tmp_path_factory.mktemp("executed") / "training" / "profile.pop"
+    path.parent.mkdir()
+    return beside("execution_profile").write(profile_file, path)
+
+
+@pytest.fixture(scope="session")
+def hostile_run(
+    profile_file: Path, hostile_texts: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The same with hostile names of compute sets and programs."""
+    path = tmp_path_factory.mktemp("executed") / "<img src=x>" / "profile.pop"
+    path.parent.mkdir()
+    return beside("execution_profile").write(profile_file, path, supersteps=12, names=hostile_texts)
+
+
+@pytest.fixture
+def hand(browser: Any) -> Any:
+    """Real pointer and key events on a timeline; see tests/timeline_hand.py."""
+    return beside("timeline_hand").Hand(browser)
+
+
+def beside(name: str) -> Any:
+    """A module in the folder of tests, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

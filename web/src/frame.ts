@@ -22,7 +22,6 @@ export class Frame {
 
   constructor(private readonly source: Source, private readonly reports: ReportInfo[], private readonly views: View[]) {
     this.state = new State((views[0] as View).id);
-    if (source.compared && !this.state.get('compare')) this.state.set({ compare: source.compared });
     this.menu();
     this.header();
     this.state.onchange(() => this.open());
@@ -71,6 +70,7 @@ export class Frame {
       const read = () => {
         (report.querySelector('select') as HTMLSelectElement).value = this.report().id;
         (compare.querySelector('select') as HTMLSelectElement).value = this.other()?.id ?? '';
+        swap.hidden = !this.other();
       };
       report.addEventListener('change', (event) => {
         this.state.set({ report: (event.target as HTMLSelectElement).value }, true);
@@ -101,7 +101,8 @@ export class Frame {
   }
 
   private other(): ReportInfo | null {
-    const found = this.reports.find((report) => report.id === this.state.get('compare')) ?? null;
+    const wanted = this.state.get('compare') || this.source.compared;
+    const found = this.reports.find((report) => report.id === wanted) ?? null;
     return found && found.id !== this.report().id ? found : null;
   }
 

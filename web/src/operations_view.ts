@@ -2,6 +2,8 @@
 import { hue } from './colours';
 import { button, card, choice, el, legend, note } from './elements';
 import { bytes, compact, delta, percent, plural, whole } from './format';
+import { Flame } from './flame';
+import type { ModuleRow } from './flame';
 import { opDetails } from './op_details';
 import type { Op } from './ops';
 import { loadOps, shortName } from './ops';
@@ -42,7 +44,7 @@ class Operations {
   private roof: Roofline | null = null;
 
   constructor(private readonly host: HTMLElement, private readonly context: Context, private readonly ops: Op[], private readonly others: Op[] | null,
-    private readonly total: number, private readonly summary: Summary) {
+    private readonly total: number, private readonly summary: Summary, private readonly modules: ModuleRow[], private readonly cut: boolean) {
     this.all = ops.reduce((sum, op) => sum + op.cycles, 0);
   }
 
@@ -50,12 +52,19 @@ class Operations {
     const { state } = this.context;
     const by = state.number('by', 0, 0, GROUPS.length - 1);
     this.host.append(el('div', { class: 'controls sticky' }, choice('Show', GROUPS, by, (index) => { state.set({ by: index || null }); this.fill(); })));
-    if (!this.others) this.roofline();
+    if (!this.others) { this.flame(); this.roofline(); }
     this.host.append(el('section', { class: 'card' }, this.table), this.details);
     this.fill();
     const wanted = state.number('op', -1);
     const op = this.ops.find((each) => each.id === wanted);
     if (op) this.pick(op);
+  }
+
+  private flame(): void {
+    if (this.modules.length < 2) return;
+    const flame = new Flame(this.modules);
+    this.host.append(el('details', { class: 'card', open: true }, el('summary', {}, el('b', { text: 'Cycles of work by module, and of the host' })), flame.element));
+    this.context.redraw(() => flame.draw());
   }
 
   private roofline(): void {
@@ -114,6 +123,8 @@ class Operations {
 
   private pairs(others: Op[]): HTMLElement {
     type Row = Pair<Op>;
+    // an op that is missing where only the largest are here may be small: its difference is not known
+    const known = (pair: Row) => !this.cut || (pair.before !== null && pair.after !== null);
     const cycles = (op: Op | null) => op?.cycles ?? 0, one = (pair: Row) => (pair.before ?? pair.after) as Op;
     const columns: TableColumn<Row>[] = [
       { title: 'op', value: (pair) => shortName(one(pair).name), width: 'minmax(9rem, 2fr)' },
@@ -122,8 +133,8 @@ class Operations {
       { title: 'pass', value: (pair) => one(pair).phase, width: 'minmax(5rem, 6.5rem)' },
       { title: 'cycles before', number: true, value: (pair) => cycles(pair.before), text: (pair) => (pair.before ? whole(cycles(pair.before)) : '–'), width: '8.5rem' },
       { title: 'cycles after', number: true, value: (pair) => cycles(pair.after), text: (pair) => (pair.after ? whole(cycles(pair.after)) : '–'), width: '8.5rem' },
-      { title: 'difference', number: true, value: (pair) => Math.abs(cycles(pair.after) - cycles(pair.before)), width: '11rem',
-        cell: (pair) => el('span', { class: cycles(pair.after) > cycles(pair.before) ? 'bad' : cycles(pair.after) < cycles(pair.before) ? 'good' : '', text: delta(cycles(pair.before), cycles(pair.after), compact) }) },
+      { title: 'difference', number: true, value: (pair) => (known(pair) ? Math.abs(cycles(pair.after) - cycles(pair.before)) : 0), width: '11rem',
+        cell: (pair) => el('span', { class: cycles(pair.after) > cycles(pair.before) ? 'bad' : cycles(pair.after) < cycles(pair.before) ? 'good' : '', text: known(pair) ? delta(cycles(pair.before), cycles(pair.after), compact) : 'only the largest ops are here' }) },
     ];
     const rows = paired(this.ops, others, (op) => `${op.name}\u0000${op.phase}`);
     return new DataTable(columns, { name: 'ops matched by name', filter: (pair) => text(one(pair)), pick: (pair) => this.pick(one(pair), pair.before === null), ...this.remembered(columns.length, 6) }).setRows(rows).element;
@@ -179,10 +190,11 @@ export const operationsView: View = {
   lead: 'Every op with its cycles, its plan, the reasons and your line of code.',
   key: 'o',
   async render(host, context) {
-    const [[ops, total], others, summary] = await Promise.all([loadOps(context.source, context.report.id),
-      context.other ? loadOps(context.source, context.other.id) : null, context.json('summary') as Promise<Summary>]);
+    const [[ops, total], others, summary, tree] = await Promise.all([loadOps(context.source, context.report.id),
+      context.other ? loadOps(context.source, context.other.id) : null, context.json('summary') as Promise<Summary>,
+      context.json('modules') as Promise<{ modules: ModuleRow[] }>]);
     if (!ops.length) { host.append(note('This report has no ops.')); return; }
-    new Operations(host, context, ops, others ? others[0] : null, total, summary).show();
+    new Operations(host, context, ops, others ? others[0] : null, total, summary, tree.modules, total > ops.length || (others !== null && others[1] > others[0].length)).show();
     if (total > ops.length) host.append(note(`This page holds the ${plural(ops.length, 'op')} with most cycles; \`tremula view --serve\` shows all ${whole(total)}.`));
   },
 };

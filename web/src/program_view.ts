@@ -2,7 +2,7 @@
 import { copyButton, csv } from './csv';
 import { button, card, el, note } from './elements';
 import { bytes, compact, delta, plural, whole } from './format';
-import { paired } from './pairs';
+import { looselyPaired } from './pairs';
 import type { Details, Node_, ProgramTree } from './program_tree';
 import { programTree } from './program_tree';
 import { plainTable } from './table';
@@ -38,12 +38,12 @@ class Tree {
     input.addEventListener('keydown', (event) => { if (event.key === 'Enter') { event.preventDefault(); go(event.shiftKey); } });
     this.element = el('div', {}, el('div', { class: 'controls' }, input, button('Next', () => go(false), { class: 'small', id: 'next' }), button('Previous', () => go(true), { class: 'small', id: 'previous' }),
       this.status, el('span', { class: 'spring' }), button('Close all', () => void this.start(), { class: 'small' }), copyButton(() => this.csv())),
-      el('div', { class: 'split' }, el('div', {}, this.head(), this.scroll), this.details));
+      el('div', { class: other ? 'split one' : 'split' }, el('div', {}, this.head(), this.scroll), this.details));
   }
 
   private head(): HTMLElement {
     return el('div', { class: 'treehead', 'aria-hidden': 'true' }, el('span', { text: 'program' }), el('span', { class: 'number', text: 'times' }),
-      ...(this.other ? ['before', 'after', 'difference'] : ['cycles']).map((text) => el('span', { class: 'number', text })));
+      ...(this.other ? ['before', 'after', 'difference'] : ['cycles']).map((text) => el('span', { class: text === 'difference' ? 'number wide' : 'number', text })));
   }
 
   async start(): Promise<void> {
@@ -67,7 +67,7 @@ class Tree {
     const made = (one: Node_ | null, two: Node_ | null): Line => ({ before: one, after: two, depth, parent, open: false, kids: null, hidden: 0,
       share: all ? Math.max(one?.[5] ?? 0, two?.[5] ?? 0) / all : 0 });
     if (!this.other) return before.children.map((each) => made(each, null));
-    const pairs = paired(before.children, after.children, (each) => `${each[2]}\u0000${each[3]}`);
+    const pairs = looselyPaired(before.children, after.children, (each) => `${each[2]}\u0000${each[3]}`);
     return pairs.map((pair) => made(pair.before, pair.after));
   }
 
@@ -144,7 +144,7 @@ class Tree {
     const made = el('div', { class: `treerow${line === this.chosen ? ' chosen' : ''}`, role: 'treeitem', 'aria-level': line.depth + 1, 'aria-expanded': kids ? String(line.open) : null,
       'aria-selected': String(line === this.chosen) }, title, el('span', { class: 'number', text: repeats > 1 ? `× ${whole(repeats)}` : '' }),
       ...(this.other ? [el('span', { class: 'number', text: line.before ? compact(before) : '–' }), el('span', { class: 'number', text: line.after ? compact(after) : '–' }),
-        el('span', { class: `number ${after > before ? 'bad' : after < before ? 'good' : ''}`, text: delta(before, after, compact) })]
+        el('span', { class: `number wide ${after > before ? 'bad' : after < before ? 'good' : ''}`, text: delta(before, after, compact) })]
         : [el('span', { class: 'number' }, bar, compact(before))]));
     made.addEventListener('click', () => this.choose(line));
     made.addEventListener('dblclick', () => { if (line.open) this.collapse(line); else void this.expand(line); });

@@ -98,7 +98,7 @@ export class Roofline {
     if (Number.isFinite(peak)) pen.lineTo(width - RIGHT, this.sy(peak));
     pen.stroke(); pen.setLineDash([]);
     pen.fillStyle = themed('--bad');
-    if (Number.isFinite(peak)) { pen.textAlign = 'right'; pen.fillText(this.options.peakName, width - RIGHT - 2, this.sy(peak) - 9); }
+    if (Number.isFinite(peak)) { pen.textAlign = 'right'; pen.fillText(width > 640 ? this.options.peakName : `peak: ${compact(peak)} FLOP per cycle`, width - RIGHT - 2, this.sy(peak) - 9); }
   }
 
   private near(event: MouseEvent): number {

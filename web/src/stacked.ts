@@ -174,8 +174,9 @@ export class StackedChart {
 
   private label(pen: CanvasRenderingContext2D, text: string, x: number, y: number, align: CanvasTextAlign, colour: string): void {
     pen.textAlign = align;
-    pen.lineWidth = 4; pen.strokeStyle = themed('--card'); pen.lineJoin = 'round'; pen.strokeText(text, x, y);
-    pen.lineWidth = 1; pen.fillStyle = colour; pen.fillText(text, x, y);
+    const wide = pen.measureText(text).width + 8;
+    pen.fillStyle = themed('--card'); pen.globalAlpha = 0.85; pen.fillRect(align === 'right' ? x - wide + 4 : x - 4, y - 8, wide, 16); pen.globalAlpha = 1;
+    pen.fillStyle = colour; pen.fillText(text, x, y);
     pen.textAlign = 'center';
   }
 

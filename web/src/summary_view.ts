@@ -44,10 +44,12 @@ function tiles(a: Summary, b: Summary | null): HTMLElement {
   const room = Number(a.target.tile_memory_bytes);
   if (tile) {
     const sure = probability === null ? 'Probability not known' : `It fits with a probability of ${percent(probability, 1)}`;
-    const other = b ? `after: ${FITS[b.fits[1]] ?? 'not known'}${b.fits[2] === null ? '' : `, ${percent(b.fits[2] as number, 1)}`}` : '';
+    const chance = (value: number | null) => (value === null ? 'not known' : percent(value, 1));
+    const other = b ? `probability that it fits: ${chance(probability)} → ${chance(b.fits[2])}` : '';
     const share = el('div', { class: 'meter', role: 'img', 'aria-label': `fullest tile ${percent(tile[0], room)} of its memory` }, el('div', { class: fits ? 'good' : 'bad' }));
     (share.firstChild as HTMLElement).style.width = `${Math.min(100, (100 * tile[0]) / room)}%`;
-    found.append(big('Does it fit?', FITS[verdict] ?? 'Not known',
+    const answer = FITS[verdict] ?? 'Not known', later = b ? FITS[b.fits[1]] ?? 'Not known' : answer;
+    found.append(big('Does it fit?', later === answer ? answer : `${answer} → ${later.toLowerCase()}`,
       other || `${sure}: the fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of what it has (${likely(tile, bytes)})`, fits ? 'good' : 'bad', share));
   }
   for (const each of BIG) {
@@ -169,7 +171,7 @@ export const summaryView: View = {
     host.append(tiles(a, b), b ? el('div', { class: 'columns' }, advice(a, 'Before: why, and what to do'), advice(b, 'After: why, and what to do'))
       : advice(a, 'Why, and what to do'));
     for (const part of [breakdown(a, b), b ? null : phases(a)]) if (part) host.append(part);
-    host.append(el('div', { class: 'columns' }, target(a, b), counts(a, b)), el('div', { class: 'columns' }, figures(a, b), options(a, b)));
+    host.append(el('div', { class: 'columns' }, target(a, b), counts(a, b)), ...(b ? [figures(a, b), options(a, b)] : [el('div', { class: 'columns' }, figures(a, b), options(a, b))]));
     if (apps(a).length) host.append(card('Framework and application', ...apps(a)));
     if (a.files?.length) host.append(card('Files of the report', plainTable('files', [['file'], ['size', true]], a.files.map(([name, size]) => [name, bytes(size)]))));
     host.append(card('About this report', ...about.map((text) => el('p', { text }))));

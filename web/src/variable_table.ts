@@ -7,13 +7,14 @@ import { DataTable } from './table';
 import type { TableColumn, TableOptions } from './table';
 import type { VariableRow } from './variables';
 
-export function lifeBar(row: VariableRow, steps: number, at: number): HTMLElement {
+// from birth to death, on an axis from program step `low` to `high`; a line at the cursor
+function lifeBar(row: VariableRow, low: number, high: number, at: number): HTMLElement {
   const [, , , , , always, first, last] = row;
   const root = svg('svg', { viewBox: '0 0 300 12', height: 12, preserveAspectRatio: 'none' });
-  const from = always ? 0 : first, to = always ? steps - 1 : last, all = Math.max(1, steps);
+  const from = always ? low : first, to = always ? high : last, all = Math.max(1, high - low + 1);
   root.append(svg('rect', { x: 0, y: 5.5, width: 300, height: 1, fill: 'currentColor', opacity: 0.15 }),
-    svg('rect', { x: (300 * from) / all, y: 1, width: Math.max(1.5, (300 * (to - from + 1)) / all), height: 10, fill: always ? '#3d6fd9' : '#d1495b' }));
-  if (at >= 0) root.append(svg('rect', { x: (300 * at) / all, y: 0, width: 1.5, height: 12, fill: 'currentColor' }));
+    svg('rect', { x: (300 * (from - low)) / all, y: 1, width: Math.max(3, (300 * (to - from + 1)) / all), height: 10, fill: always ? '#3d6fd9' : '#d1495b' }));
+  if (at >= 0) root.append(svg('rect', { x: (300 * (at - low)) / all, y: 0, width: 2, height: 12, fill: 'currentColor' }));
   return el('span', { class: 'life', role: 'img', 'aria-label': always ? 'alive for the whole step' : `alive from program step ${first} to ${last}` }, root);
 }
 
@@ -29,7 +30,9 @@ export function variableTable(rows: VariableRow[], steps: number, at: number, op
     { title: 'last used by', value: (row) => row[9] || (row[5] ? '(after the step)' : ''), hint: 'the op of the last program step in which it is alive' },
   ];
   if (steps > 0) {
-    columns.push({ title: 'alive', value: (row) => row[6], cell: (row) => lifeBar(row, steps, at), width: 'minmax(7rem, 1fr)' });
+    const born = rows.filter((row) => !row[5]);
+    const low = born.reduce((least, row) => Math.min(least, row[6]), at < 0 ? steps : at), high = born.reduce((most, row) => Math.max(most, row[7]), at);
+    columns.push({ title: `alive (${whole(low)} – ${whole(high)})`, hint: 'program steps; the line is the cursor', value: (row) => row[6], cell: (row) => lifeBar(row, low, high, at), width: 'minmax(9rem, 1.5fr)' });
   }
   return new DataTable(columns, { name: 'variables', sort: 3, filter: text, placeholder: 'Filter by name, module, use, op (f)', ...options }).setRows(rows);
 }

@@ -12,6 +12,7 @@ from typing import Any
 from tremula.errors import Error
 from tremula.profile import Profile
 from tremula.view import (
+    execution_answers,
     frame_answers,
     insight_answers,
     memory_answers,
@@ -42,6 +43,11 @@ _MAKERS: Mapping[str, _Maker] = {
     "program_node": program_answers.program_node_answer,
     "program_search": program_answers.program_search_answer,
     "search": search_answers.search_answer,
+    "execution": execution_answers.execution_answer,
+    "execution_stages": execution_answers.stages_answer,
+    "execution_selection": execution_answers.selection_answer,
+    "execution_search": execution_answers.search_answer,
+    "execution_step": execution_answers.step_answer,
 }
 
 #: the questions that there are

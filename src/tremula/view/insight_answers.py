@@ -12,8 +12,8 @@ from tremula.view.packed import LONGEST
 from tremula.view.parameters import Parameters
 from tremula.view.variable_answers import largest_variables
 
-#: rows of each list
-_LISTED = 15
+#: rows of each list; a page shows fewer and compares all of them
+_LISTED = 60
 
 #: what to do where a use of memory is large
 _REMEDIES = {
@@ -42,7 +42,7 @@ def insights_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
         "tiles": _tiles(profile),
         "vertices": _vertices(profile),
         "exchanges": _exchanges(profile),
-        "variables": largest_variables(profile, 2 * _LISTED),
+        "variables": largest_variables(profile, _LISTED),
     }
 
 

@@ -38,7 +38,7 @@ def _page(kind: str, title: str, data: object, *, served: bool) -> tuple[str, st
     return page_and_policy(
         (_HERE, "graph.html"),
         title=title,
-        styles=[(_HERE, "page.css"), (_HERE, "graph.css")],
+        styles=[(_HERE, "page.css"), (_HERE, "graph.css"), (_HERE, "timeline.css")],
         scripts=[(_HERE, f"{kind}.js")],
         data=data,
         served=served,

@@ -14,17 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.formatting import counted
 from tremula.profile import Profile
 from tremula.view.endpoints import answer, frame_answer
+from tremula.view.execution_data import execution_data
 from tremula.view.frame_answers import selected_rows
 from tremula.view.packed import packed_numbers
 from tremula.view.text import clean
 
 #: what a page keeps of each report
 MOST_OPS = 5_000
-MOST_NODES = 6_000
+MOST_NODES = 30_000
 MOST_VARIABLES = 12_000
-MOST_COMPUTE_SETS = 5_000
+MOST_COMPUTE_SETS = 12_000
 MOST_IPUS = 64
 #: IPUs with bytes on each tile by use and by module
 MOST_TILED = 16
@@ -61,6 +63,9 @@ def page_data(
             answers[f"{number}/{address(what, params)}"] = answer(profile, what, params)
         answers.update((f"{number}/{key}", value) for key, value in _reasons(profile).items())
         frames.update((f"{number}/{name}", value) for name, value in _frames(profile).items())
+        recorded, lanes = execution_data(profile)
+        answers.update((f"{number}/{key}", value) for key, value in recorded.items())
+        frames.update((f"{number}/{name}", value) for name, value in lanes.items())
         answers[f"{number}/summary"]["notes"] += _left_out(number, frames)
     return {
         "reports": [report_info(profile, number, names) for number, profile in enumerate(profiles)],
@@ -72,11 +77,14 @@ def page_data(
 
 def report_info(profile: Profile, number: int, names: Sequence[str] = ()) -> dict[str, str]:
     """What the header says of a report."""
-    target = profile.target
-    ipus = target.replicas * target.ipus_per_replica
     name = names[number] if number < len(names) else f"{profile.path.parent.name}/{profile.path.name}"
-    title = f"{clean(target.title, 60)}, {ipus:,} IPU{'s' * (ipus != 1)}, modelled"
-    return {"id": str(number), "name": clean(name, 80), "title": title, "kind": "profile"}
+    return {"id": str(number), "name": clean(name, 80), "title": report_title(profile), "kind": "profile"}
+
+
+def report_title(profile: Profile) -> str:
+    """What was modelled, in a few words."""
+    target = profile.target
+    return f"{clean(target.title, 60)}, {counted(target.replicas * target.ipus_per_replica, 'IPU')}, modelled"
 
 
 def address(what: str, params: Mapping[str, str]) -> str:

@@ -78,7 +78,7 @@ def variable_rows(profile: Profile, rows: Sequence[int], sizes: Sequence[int]) -
 
 
 def largest_variables(profile: Profile, most: int) -> list[list[Any]]:
-    """Name, module, use, IPU and bytes of the variables with most bytes."""
+    """Name, module, use, IPU and bytes of the variables with most bytes at the fullest moment of their IPU."""
     frame = profile.frame("variables")
     if not len(frame):
         ranked = sorted(profile.contributors, key=lambda each: -each.bytes)[:most]
@@ -88,7 +88,10 @@ def largest_variables(profile: Profile, most: int) -> list[list[Any]]:
         ]
     sizes = frame.column("bytes")
     names, modules = frame.column("name"), frame.column("module")
-    rows = np.argsort(-sizes, kind="stable")[:most].tolist()
+    there = [profile.alive_at(row.ipu, row.peak_step, always=True) for row in profile.ipus]
+    alive = np.concatenate(there) if there else np.zeros(0, dtype=np.int64)
+    named = alive[frame.column("tile_bytes")[alive] >= 0]  # the others are what is left of a use
+    rows = named[np.argsort(-sizes[named], kind="stable")][:most].tolist()
     category, ipu = frame.column("category"), frame.column("ipu")
     return [
         [names[row][:LONGEST], modules[row][:LONGEST], profile.categories[int(category[row])].name[:LONGEST],

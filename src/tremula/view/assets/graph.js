@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:50b30e260f70a1e410c61ae20303ce209ff9700690fb2f8890d4a27f2b61e523
+// made from web/src by "make web"; sources sha256:effab321083289a622aceadb70e1719d9142fba5c27d7d71d806ef865e27c112
 "use strict";
 (() => {
   // src/elements.ts
@@ -128,23 +128,23 @@
     for (let i = 0; i < binary.length; i++) found[i] = binary.charCodeAt(i);
     return found;
   }
-  function numbers(packed) {
-    if (Array.isArray(packed)) return Float64Array.from(packed);
-    if (packed.f8 !== void 0) return new Float64Array(bytesOf(packed.f8).buffer);
-    return Float64Array.from(new Int32Array(bytesOf(packed.i4 ?? "").buffer));
+  function numbers(packed2) {
+    if (Array.isArray(packed2)) return Float64Array.from(packed2);
+    if (packed2.f8 !== void 0) return new Float64Array(bytesOf(packed2.f8).buffer);
+    return Float64Array.from(new Int32Array(bytesOf(packed2.i4 ?? "").buffer));
   }
-  function column(packed) {
-    if (packed.strings) return packed.strings;
-    const texts = packed.texts;
-    if (texts) return Array.from(numbers({ i4: packed.at ?? "" }), (at) => texts[at] ?? "");
-    return numbers(packed);
+  function column(packed2) {
+    if (packed2.strings) return packed2.strings;
+    const texts = packed2.texts;
+    if (texts) return Array.from(numbers({ i4: packed2.at ?? "" }), (at) => texts[at] ?? "");
+    return numbers(packed2);
   }
   function unpacked(frame, wanted) {
     const columns = {};
     for (const name of wanted) {
-      const packed = Object.hasOwn(frame.columns, name) ? frame.columns[name] : void 0;
-      if (!packed) throw new Missing(`the column ${name} is not here`);
-      columns[name] = column(packed);
+      const packed2 = Object.hasOwn(frame.columns, name) ? frame.columns[name] : void 0;
+      if (!packed2) throw new Missing(`the column ${name} is not here`);
+      columns[name] = column(packed2);
     }
     return { first: frame.first, rows: frame.rows, total: frame.total, columns };
   }
@@ -399,7 +399,6 @@
       this.reports = reports;
       this.views = views;
       this.state = new State(views[0].id);
-      if (source.compared && !this.state.get("compare")) this.state.set({ compare: source.compared });
       this.menu();
       this.header();
       this.state.onchange(() => this.open());
@@ -462,6 +461,7 @@
         const read = () => {
           report.querySelector("select").value = this.report().id;
           compare.querySelector("select").value = this.other()?.id ?? "";
+          swap.hidden = !this.other();
         };
         report.addEventListener("change", (event) => {
           this.state.set({ report: event.target.value }, true);
@@ -491,7 +491,8 @@
       return this.reports.find((report) => report.id === this.state.get("report")) ?? this.reports[0];
     }
     other() {
-      const found = this.reports.find((report) => report.id === this.state.get("compare")) ?? null;
+      const wanted = this.state.get("compare") || this.source.compared;
+      const found = this.reports.find((report) => report.id === wanted) ?? null;
       return found && found.id !== this.report().id ? found : null;
     }
     go(view, values = {}) {
@@ -681,6 +682,14 @@
     const tone = !less || before === after ? "" : after < before ? "good" : "bad";
     return el("span", { class: tone, text: delta(before, after, format) });
   }
+  function looselyPaired(before, after, name) {
+    const exact = paired(before, after, name);
+    const alone = (rows) => rows.filter((row2) => row2 !== null);
+    const loose = paired(alone(exact.map((pair) => pair.after ? null : pair.before)), alone(exact.map((pair) => pair.before ? null : pair.after)), (row2) => name(row2).replace(/\d+/g, "#"));
+    const partners = new Map(loose.filter((pair) => pair.before && pair.after).map((pair) => [pair.before, pair.after]));
+    const taken = new Set(partners.values());
+    return exact.filter((pair) => pair.before || !taken.has(pair.after)).map((pair) => pair.before && !pair.after ? { ...pair, after: partners.get(pair.before) ?? null } : pair);
+  }
   function paired(before, after, name) {
     const waiting = /* @__PURE__ */ new Map();
     for (const row2 of after) {
@@ -720,17 +729,17 @@
     }
   }
   function copyButton(make) {
-    const made = button("Copy CSV", () => {
+    const made2 = button("Copy CSV", () => {
       const text3 = make();
-      made.dispatchEvent(new CustomEvent("csv", { detail: text3, bubbles: true }));
+      made2.dispatchEvent(new CustomEvent("csv", { detail: text3, bubbles: true }));
       void copy(text3).then((done) => {
-        made.textContent = done ? "Copied" : "Not copied";
+        made2.textContent = done ? "Copied" : "Not copied";
         setTimeout(() => {
-          made.textContent = "Copy CSV";
+          made2.textContent = "Copy CSV";
         }, 1200);
       });
     }, { class: "small copy", title: "Copy this table as CSV" });
-    return made;
+    return made2;
   }
 
   // src/table.ts
@@ -758,7 +767,7 @@
       );
       const tracks = columns.map((column2) => column2.width ?? (column2.number ? "6.5rem" : "minmax(7rem, 1fr)"));
       this.scroll.style.setProperty("--tracks", tracks.join(" "));
-      const least = tracks.reduce((sum, track) => sum + Number(/([\d.]+)rem/.exec(track)?.[1] ?? 6) + 0.7, 0.6);
+      const least = tracks.reduce((sum2, track) => sum2 + Number(/([\d.]+)rem/.exec(track)?.[1] ?? 6) + 0.7, 0.6);
       this.scroll.style.setProperty("--least", `${least.toFixed(1)}rem`);
       this.scroll.style.maxHeight = `${options2.height ?? 520}px`;
       this.scroll.addEventListener("scroll", () => this.draw());
@@ -895,15 +904,19 @@
   }
 
   // src/insights_view.ts
-  var use = (name, index) => el("span", {}, swatch(pick(USES, name, index)), ` ${name}`);
+  var use = (name, index) => el("span", { class: "use" }, swatch(pick(USES, name, index)), ` ${name}`);
+  var SHOWN = 15;
+  var SHOWN_PAIRS = 25;
   function compared(name, what, before, after, key, size) {
     const value = (row2) => row2 === null ? 0 : size(row2);
-    const rows = paired(before, after, key).sort((a, b) => Math.abs(value(b.after) - value(b.before)) - Math.abs(value(a.after) - value(a.before)));
-    return plainTable(what, [[name], ["before", true], ["after", true], ["difference", true]], rows.map((pair) => [
+    const by = (pair) => pair.before && pair.after ? Math.abs(value(pair.after) - value(pair.before)) : -1;
+    const rows = paired(before, after, key).sort((a, b) => by(b) - by(a) || value(b.before ?? b.after) - value(a.before ?? a.after));
+    const known = rows.filter((pair) => pair.before && pair.after).slice(0, SHOWN_PAIRS), rest = rows.filter((pair) => !pair.before || !pair.after).slice(0, SHOWN_PAIRS);
+    return plainTable(what, [[name], ["before", true], ["after", true], ["difference", true]], [...known, ...rest].map((pair) => [
       pair.name.replaceAll("\0", ", "),
-      pair.before ? bytes(size(pair.before)) : "\u2013",
-      pair.after ? bytes(size(pair.after)) : "\u2013",
-      deltaCell(value(pair.before), value(pair.after), bytes, true)
+      pair.before ? bytes(size(pair.before)) : "not among the largest",
+      pair.after ? bytes(size(pair.after)) : "not among the largest",
+      pair.before && pair.after ? deltaCell(value(pair.before), value(pair.after), bytes, true) : ""
     ]));
   }
   function uses(a, b) {
@@ -919,7 +932,7 @@
     if (b) return card("Fullest tiles", compared("IPU, tile", "tiles", a.tiles, b.tiles, (row2) => `IPU ${row2[0]}\0tile ${row2[1]}`, (row2) => row2[2]));
     return card(
       "Fullest tiles",
-      plainTable("tiles", [["tile"], ["bytes", true], ["of its memory", true], ["mostly"]], a.tiles.map(([ipu, tile, size, most]) => [
+      plainTable("tiles", [["tile"], ["bytes", true], ["of its memory", true], ["mostly"]], a.tiles.slice(0, SHOWN).map(([ipu, tile, size, most]) => [
         button(`tile ${whole(tile)} of IPU ${ipu}`, () => context.go("memory", { ipu, tiles: tile }), { class: "link short" }),
         bytes(size),
         percent(size, a.room),
@@ -936,7 +949,7 @@
       plainTable(
         "vertices",
         [["type"], ["code", true], ["state", true], ["vertices", true]],
-        a.vertices.map(([name, code, state, count]) => [name, bytes(code), bytes(state), whole(count)])
+        a.vertices.slice(0, SHOWN).map(([name, code, state, count]) => [name, bytes(code), bytes(state), whole(count)])
       ),
       note("Code is there once for each type and tile that uses it: fewer different shapes and types share more. State grows with the number of vertices: larger pieces of work per vertex need less.")
     );
@@ -946,7 +959,7 @@
     if (b) return card("Exchanges with most code", compared("exchange", "exchanges", a.exchanges, b.exchanges, (row2) => row2[0], (row2) => row2[1]));
     return card(
       "Exchanges with most code",
-      plainTable("exchanges", [["exchange"], ["code on all tiles", true], ["cycles per run", true]], a.exchanges.map(([name, code, cycles, node2]) => [
+      plainTable("exchanges", [["exchange"], ["code on all tiles", true], ["cycles per run", true]], a.exchanges.slice(0, SHOWN).map(([name, code, cycles, node2]) => [
         button(name, () => context.go("program", { node: node2 }), { class: "link" }),
         bytes(code),
         compact(cycles)
@@ -956,13 +969,13 @@
   }
   function variables(a, b) {
     if (!a.variables.length) return null;
-    if (b) return card("Largest variables", compared("variable", "variables", a.variables, b.variables, (row2) => `${row2[0]}\0IPU ${row2[3]}`, (row2) => row2[4]));
+    if (b) return card("Largest variables at the fullest moment", compared("variable", "variables", a.variables, b.variables, (row2) => `${row2[0]}\0IPU ${row2[3]}`, (row2) => row2[4]));
     return card(
-      "Largest variables",
+      "Largest variables at the fullest moment",
       plainTable(
         "variables",
         [["variable"], ["module"], ["use"], ["IPU", true], ["bytes", true]],
-        a.variables.map(([name, module, kind, ipu, size], index) => [name, module, use(kind, index), whole(ipu), bytes(size)])
+        a.variables.slice(0, SHOWN).map(([name, module, kind, ipu, size], index) => [name, module, use(kind, index), whole(ipu), bytes(size)])
       ),
       note("Weights and their state lie there for the whole run; activations only between the op that makes them and the last one that reads them (see Liveness).")
     );
@@ -1005,10 +1018,10 @@
     return low > 1 ? `${text3.slice(0, low)}\u2026` : "";
   }
   function withTitle(canvas, title, legend2) {
-    const made = document.createElement("canvas");
+    const made2 = document.createElement("canvas");
     const ratio = canvas.width / (parseFloat(canvas.style.width) || canvas.width);
     const width = canvas.width / ratio, height = canvas.height / ratio;
-    const pen = made.getContext("2d");
+    const pen = made2.getContext("2d");
     if (!pen) return canvas;
     pen.font = FONT;
     const lines = [[]];
@@ -1022,11 +1035,11 @@
       lines.at(-1).push(entry);
       x += needs;
     }
-    made.width = canvas.width;
-    made.height = Math.round((height + 30 + 20 * (legend2.length ? lines.length : 0) + 6) * ratio);
+    made2.width = canvas.width;
+    made2.height = Math.round((height + 30 + 20 * (legend2.length ? lines.length : 0) + 6) * ratio);
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.fillStyle = themed("--card");
-    pen.fillRect(0, 0, width, made.height);
+    pen.fillRect(0, 0, width, made2.height);
     pen.fillStyle = themed("--ink");
     pen.textBaseline = "middle";
     pen.font = `600 ${FONT}`;
@@ -1043,7 +1056,7 @@
         at += pen.measureText(name).width + 34;
       }
     });
-    return made;
+    return made2;
   }
   function fileName(title) {
     return `${title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "chart"}.png`;
@@ -1235,11 +1248,11 @@
     }
     label(pen, text3, x, y, align, colour) {
       pen.textAlign = align;
-      pen.lineWidth = 4;
-      pen.strokeStyle = themed("--card");
-      pen.lineJoin = "round";
-      pen.strokeText(text3, x, y);
-      pen.lineWidth = 1;
+      const wide = pen.measureText(text3).width + 8;
+      pen.fillStyle = themed("--card");
+      pen.globalAlpha = 0.85;
+      pen.fillRect(align === "right" ? x - wide + 4 : x - 4, y - 8, wide, 16);
+      pen.globalAlpha = 1;
       pen.fillStyle = colour;
       pen.fillText(text3, x, y);
       pen.textAlign = "center";
@@ -1355,15 +1368,15 @@
   };
 
   // src/variable_table.ts
-  function lifeBar(row2, steps, at) {
+  function lifeBar(row2, low, high, at) {
     const [, , , , , always, first, last] = row2;
     const root = svg("svg", { viewBox: "0 0 300 12", height: 12, preserveAspectRatio: "none" });
-    const from = always ? 0 : first, to = always ? steps - 1 : last, all = Math.max(1, steps);
+    const from = always ? low : first, to = always ? high : last, all = Math.max(1, high - low + 1);
     root.append(
       svg("rect", { x: 0, y: 5.5, width: 300, height: 1, fill: "currentColor", opacity: 0.15 }),
-      svg("rect", { x: 300 * from / all, y: 1, width: Math.max(1.5, 300 * (to - from + 1) / all), height: 10, fill: always ? "#3d6fd9" : "#d1495b" })
+      svg("rect", { x: 300 * (from - low) / all, y: 1, width: Math.max(3, 300 * (to - from + 1) / all), height: 10, fill: always ? "#3d6fd9" : "#d1495b" })
     );
-    if (at >= 0) root.append(svg("rect", { x: 300 * at / all, y: 0, width: 1.5, height: 12, fill: "currentColor" }));
+    if (at >= 0) root.append(svg("rect", { x: 300 * (at - low) / all, y: 0, width: 2, height: 12, fill: "currentColor" }));
     return el("span", { class: "life", role: "img", "aria-label": always ? "alive for the whole step" : `alive from program step ${first} to ${last}` }, root);
   }
   var text = (row2) => `${row2[1]}\0${row2[2]}\0${row2[3]}\0${row2[8]}\0${row2[9]}`.toLowerCase();
@@ -1377,7 +1390,9 @@
       { title: "last used by", value: (row2) => row2[9] || (row2[5] ? "(after the step)" : ""), hint: "the op of the last program step in which it is alive" }
     ];
     if (steps > 0) {
-      columns.push({ title: "alive", value: (row2) => row2[6], cell: (row2) => lifeBar(row2, steps, at), width: "minmax(7rem, 1fr)" });
+      const born = rows.filter((row2) => !row2[5]);
+      const low = born.reduce((least, row2) => Math.min(least, row2[6]), at < 0 ? steps : at), high = born.reduce((most, row2) => Math.max(most, row2[7]), at);
+      columns.push({ title: `alive (${whole(low)} \u2013 ${whole(high)})`, hint: "program steps; the line is the cursor", value: (row2) => row2[6], cell: (row2) => lifeBar(row2, low, high, at), width: "minmax(9rem, 1.5fr)" });
     }
     return new DataTable(columns, { name: "variables", sort: 3, filter: text, placeholder: "Filter by name, module, use, op (f)", ...options2 }).setRows(rows);
   }
@@ -1451,7 +1466,7 @@
   function listed(rows, known) {
     rows.sort((a, b) => b[4] - a[4]);
     const rest = rows.slice(MOST2);
-    return { known, variables: rows.slice(0, MOST2), left_out: [rest.length, rest.reduce((sum, each) => sum + each[4], 0)] };
+    return { known, variables: rows.slice(0, MOST2), left_out: [rest.length, rest.reduce((sum2, each) => sum2 + each[4], 0)] };
   }
   async function onTile(source, report, ipu, tile) {
     if (source.served) return source.json(report, "tile_variables", { ipu, tile });
@@ -1695,7 +1710,7 @@
         shown = card(
           `Alive in program step ${whole(at)}${first < 0 || at === peak ? " (the fullest moment)" : ""}${op ? `, ${op}` : ""}`,
           buttons,
-          note(`${plural(list.variables.length + list.left_out[0], "tensor")} with ${bytes(list.variables.reduce((sum, each) => sum + each[4], list.left_out[1]))}, and ${bytes(panel.total(at))} in all with what is always live and temporaries.` + (list.known ? "" : " This report keeps the largest tensors only.")),
+          note(`${plural(list.variables.length + list.left_out[0], "tensor")} with ${bytes(list.variables.reduce((sum2, each) => sum2 + each[4], list.left_out[1]))}, and ${bytes(panel.total(at))} in all with what is always live and temporaries.` + (list.known ? "" : " This report keeps the largest tensors only.")),
           variableTable(list.variables, steps, at).element,
           leftOut(list) ? note(leftOut(list)) : null
         );
@@ -1789,12 +1804,12 @@
     painted() {
       const { ipus, tiles: tiles3 } = this.options;
       const [columns, rows] = grid(tiles3);
-      const made = document.createElement("canvas");
-      made.width = columns;
-      made.height = rows * ipus.length;
-      const pen = made.getContext("2d");
-      if (!pen) return made;
-      const image = pen.createImageData(made.width, made.height);
+      const made2 = document.createElement("canvas");
+      made2.width = columns;
+      made2.height = rows * ipus.length;
+      const pen = made2.getContext("2d");
+      if (!pen) return made2;
+      const image = pen.createImageData(made2.width, made2.height);
       ipus.forEach((ipu, number) => {
         for (let tile = 0; tile < tiles3; tile++) {
           const [x, y] = place(tile, tiles3), to = 4 * ((number * rows + y) * columns + x);
@@ -1806,7 +1821,7 @@
         }
       });
       pen.putImageData(image, 0, 0);
-      return made;
+      return made2;
     }
     refresh() {
       this.picture = null;
@@ -1924,26 +1939,26 @@
     return parts.join(",");
   }
   function bands(answer, by) {
-    const made = answer.bands.map(([name, always, values], index) => ({
+    const made2 = answer.bands.map(([name, always, values], index) => ({
       name,
       always,
       values: numbers(values),
       colour: by === "layer" ? index === answer.bands.length - 1 ? "#c3cad6" : hue(index) : pick(USES, name, index)
     }));
-    if (by !== "region") return made;
-    const sum = (name, colour, parts) => {
+    if (by !== "region") return made2;
+    const sum2 = (name, colour, parts) => {
       const values = new Float64Array(answer.tiles);
       for (const part2 of parts) for (let i = 0; i < values.length; i++) values[i] = values[i] + part2.values[i];
       return { name, colour, values };
     };
-    const gaps = made.filter((each) => each.name === "gaps"), rest = made.filter((each) => each.name !== "gaps");
+    const gaps = made2.filter((each) => each.name === "gaps"), rest = made2.filter((each) => each.name !== "gaps");
     return [
-      sum("always live", REGIONS.always, rest.filter((each) => each.always)),
-      sum("not always live", REGIONS.temporary, rest.filter((each) => !each.always)),
-      sum("gaps", REGIONS.gaps, gaps)
+      sum2("always live", REGIONS.always, rest.filter((each) => each.always)),
+      sum2("not always live", REGIONS.temporary, rest.filter((each) => !each.always)),
+      sum2("gaps", REGIONS.gaps, gaps)
     ];
   }
-  var sumOf = (values, tiles3) => tiles3.reduce((sum, tile) => sum + (values[tile] ?? 0), 0);
+  var sumOf = (values, tiles3) => tiles3.reduce((sum2, tile) => sum2 + (values[tile] ?? 0), 0);
   var Memory = class {
     constructor(host, context, before, after, summary) {
       this.host = host;
@@ -2052,7 +2067,7 @@
       for (const value of a) most = Math.max(most, value);
       const stops = Array.from({ length: 41 }, (_, n) => css(same ? difference(n / 20 - 1) : scale(n / 40 * most / room)));
       key.style.background = `linear-gradient(to right, ${stops.join(",")})`;
-      const over = this.summary.ipus.reduce((sum, ipu) => sum + Number(ipu.over), 0);
+      const over = this.summary.ipus.reduce((sum2, ipu) => sum2 + Number(ipu.over), 0);
       const map = this.map;
       this.maps.replaceChildren(card(
         `${same ? "Difference of the bytes on each tile" : "Tile map"}: ${this.ipu < 0 ? plural(this.before.ipus, "IPU") : `IPU ${this.ipu}`}, at the fullest moment`,
@@ -2091,16 +2106,16 @@
       }
       const [a, b] = await this.both();
       if (mine !== this.turn) return;
-      const made = [a, ...b ? [b] : []].map((answer) => [answer, bands(answer, this.by)]);
+      const made2 = [a, ...b ? [b] : []].map((answer) => [answer, bands(answer, this.by)]);
       let most = a.room;
-      for (const [, series] of made) {
-        for (let i = 0; i < a.tiles; i++) most = Math.max(most, series.reduce((sum, each) => sum + (each.values[i] ?? 0), 0));
+      for (const [, series] of made2) {
+        for (let i = 0; i < a.tiles; i++) most = Math.max(most, series.reduce((sum2, each) => sum2 + (each.values[i] ?? 0), 0));
       }
-      this.charts.replaceChildren(...made.map(([answer, series], index) => {
-        const which = made.length > 1 ? index ? "After: " : "Before: " : "";
+      this.charts.replaceChildren(...made2.map(([answer, series], index) => {
+        const which = made2.length > 1 ? index ? "After: " : "Before: " : "";
         const chart = new StackedChart({
           label: `Bytes on each tile of IPU ${this.ipu} by ${this.by}`,
-          height: made.length > 1 ? 240 : 320,
+          height: made2.length > 1 ? 240 : 320,
           end: answer.tiles,
           axis: "tile",
           dragging: "select",
@@ -2190,7 +2205,7 @@
         const later = after ? sumOf(after.find((found) => found.name === each.name)?.values ?? new Float64Array(0), tiles3) : 0;
         return { size: size + later, cells: after ? [title, bytes(size), bytes(later), deltaCell(size, later, bytes, true)] : [title, bytes(size), percent(size, a.room * tiles3.length)] };
       }).filter((row2) => row2.size > 0);
-      const all = series.reduce((sum, each) => sum + sumOf(each.values, tiles3), 0);
+      const all = series.reduce((sum2, each) => sum2 + sumOf(each.values, tiles3), 0);
       const heads = two ? [[this.by], [`tile ${tiles3[0]}`, true], [`tile ${tiles3[1]}`, true], ["difference", true]] : after ? [[this.by], ["before", true], ["after", true], ["difference", true]] : [[this.by], ["bytes", true], ["of its memory", true]];
       const usage = card(
         `What lies on ${name} of IPU ${this.ipu}`,
@@ -2243,9 +2258,109 @@
     context.state.set({ ipu: value("ipu"), tiles: count > 1 ? `${first}-${first + count - 1}` : String(first), variable: null });
   }
 
+  // src/flame.ts
+  var HIGH = 24;
+  var Flame = class {
+    constructor(rows) {
+      this.rows = rows;
+      this.kids = rows.map(() => []);
+      rows.forEach((row2, id) => {
+        if (row2[1] >= 0) this.kids[row2[1]]?.push(id);
+      });
+      this.cycles = rows.map((row2) => row2[2] + row2[3] + row2[4]);
+      const box = el("div", { class: "chart", tabindex: "0", role: "img", "aria-label": "Cycles by module; choose a layer above for the same figures as a table" }, this.canvas);
+      this.back = button("Back to all", () => this.zoom(0), { class: "small", disabled: true });
+      this.element = el("div", {}, box, el("div", { class: "controls key" }, this.back, el("span", { class: "label", text: "Click a box to enlarge it." })));
+      const at = (event) => {
+        const area = this.canvas.getBoundingClientRect(), x = event.clientX - area.left, level = Math.floor((event.clientY - area.top) / HIGH);
+        return this.boxes.find((each) => each.level === level && x >= each.x && x < each.x + each.wide);
+      };
+      box.addEventListener("pointermove", (event) => this.point(at(event)?.id ?? -1, event.clientX, event.clientY));
+      box.addEventListener("pointerleave", () => this.point(-1, 0, 0));
+      box.addEventListener("click", (event) => {
+        const found = at(event);
+        if (found) this.zoom(found.id);
+      });
+      box.addEventListener("keydown", (event) => {
+        if (event.key === "Escape" && this.top) {
+          event.stopPropagation();
+          this.zoom(0);
+        }
+      });
+    }
+    rows;
+    canvas = el("canvas", { "aria-hidden": "true" });
+    element;
+    kids;
+    cycles;
+    boxes = [];
+    top = 0;
+    hover = -1;
+    back;
+    path(id) {
+      const found = [];
+      for (let at = id; at > 0; at = this.rows[at][1]) found.unshift(this.rows[at][0]);
+      return found;
+    }
+    zoom(id) {
+      this.top = id;
+      this.back.disabled = id === 0;
+      hideTip();
+      this.draw();
+    }
+    point(id, x, y) {
+      if (id !== this.hover) {
+        this.hover = id;
+        this.draw();
+      }
+      const row2 = this.rows[id];
+      if (!row2) {
+        hideTip();
+        return;
+      }
+      showTip(x, y, id ? this.path(id).join(".") : "all ops and the host", [
+        ["cycles of work", whole(this.cycles[id])],
+        ["of all", percent(this.cycles[id], this.cycles[0])],
+        ["forward", whole(row2[2])],
+        ["backward", whole(row2[3])],
+        ["update, host and rest", whole(row2[4])],
+        ["ops", whole(row2[5])]
+      ]);
+    }
+    draw() {
+      if (!this.rows.length) return;
+      const width = Math.max(280, this.canvas.parentElement.clientWidth);
+      this.boxes = [];
+      let deepest = 0;
+      const put = (id, level, x, wide) => {
+        if (wide < 1 || level > 24) return;
+        deepest = Math.max(deepest, level);
+        this.boxes.push({ id, level, x, wide });
+        const all = this.cycles[id];
+        for (const kid of this.kids[id]) {
+          const part2 = all ? wide * this.cycles[kid] / all : 0;
+          put(kid, level + 1, x, part2);
+          x += part2;
+        }
+      };
+      put(this.top, 0, 0, width);
+      const pen = fitted(this.canvas, width, (deepest + 1) * HIGH);
+      for (const { id, level, x, wide } of this.boxes) {
+        pen.fillStyle = id ? hue(id) : "#c3cad6";
+        pen.globalAlpha = id === this.hover ? 0.75 : 1;
+        pen.fillRect(x, level * HIGH, Math.max(0.5, wide - 1), HIGH - 1);
+        pen.globalAlpha = 1;
+        if (wide > 22) {
+          pen.fillStyle = "#14181f";
+          pen.fillText(cutText(pen, shortened(id ? this.rows[id][0] : "all ops and the host", 200), wide - 9), x + 5, level * HIGH + HIGH / 2);
+        }
+      }
+    }
+  };
+
   // src/sharebar.ts
   function shareBar(parts, format) {
-    const total = parts.reduce((sum, part2) => sum + part2[1], 0);
+    const total = parts.reduce((sum2, part2) => sum2 + part2[1], 0);
     const bar = el("div", { class: "share", role: "img", "aria-label": "shares of the total" });
     for (const [name, value, colour] of parts) {
       if (value <= 0 || !total) continue;
@@ -2353,9 +2468,9 @@
     const { columns, rows, total } = await source.frame(report, "ops", COLUMNS3);
     const text3 = (name, row2) => columns[name][row2] ?? "";
     const number = (name, row2) => columns[name][row2] ?? 0;
-    const made = [];
+    const made2 = [];
     for (let row2 = 0; row2 < rows; row2++) {
-      made.push({
+      made2.push({
         id: number("id", row2),
         name: text3("name", row2),
         target: text3("target", row2),
@@ -2378,7 +2493,7 @@
         unknown: number("unknown", row2)
       });
     }
-    return [made, total];
+    return [made2, total];
   }
   function shortName(name) {
     return name.slice(name.lastIndexOf("/") + 1) || name;
@@ -2502,7 +2617,7 @@
       pen.fillStyle = themed("--bad");
       if (Number.isFinite(peak)) {
         pen.textAlign = "right";
-        pen.fillText(this.options.peakName, width - RIGHT2 - 2, this.sy(peak) - 9);
+        pen.fillText(width > 640 ? this.options.peakName : `peak: ${compact(peak)} FLOP per cycle`, width - RIGHT2 - 2, this.sy(peak) - 9);
       }
     }
     near(event) {
@@ -2553,14 +2668,16 @@
   }
   var text2 = (op) => `${op.name}\0${op.target}\0${op.module}\0${op.source}\0${op.phase}`.toLowerCase();
   var Operations = class {
-    constructor(host, context, ops, others, total, summary) {
+    constructor(host, context, ops, others, total, summary, modules, cut) {
       this.host = host;
       this.context = context;
       this.ops = ops;
       this.others = others;
       this.total = total;
       this.summary = summary;
-      this.all = ops.reduce((sum, op) => sum + op.cycles, 0);
+      this.modules = modules;
+      this.cut = cut;
+      this.all = ops.reduce((sum2, op) => sum2 + op.cycles, 0);
     }
     host;
     context;
@@ -2568,6 +2685,8 @@
     others;
     total;
     summary;
+    modules;
+    cut;
     table = el("div", {});
     details = el("div", { class: "opdetails" });
     all;
@@ -2579,12 +2698,21 @@
         state.set({ by: index || null });
         this.fill();
       })));
-      if (!this.others) this.roofline();
+      if (!this.others) {
+        this.flame();
+        this.roofline();
+      }
       this.host.append(el("section", { class: "card" }, this.table), this.details);
       this.fill();
       const wanted = state.number("op", -1);
       const op = this.ops.find((each) => each.id === wanted);
       if (op) this.pick(op);
+    }
+    flame() {
+      if (this.modules.length < 2) return;
+      const flame = new Flame(this.modules);
+      this.host.append(el("details", { class: "card", open: true }, el("summary", {}, el("b", { text: "Cycles of work by module, and of the host" })), flame.element));
+      this.context.redraw(() => flame.draw());
     }
     roofline() {
       const target2 = this.summary.target, chip = String(target2.chip);
@@ -2650,6 +2778,7 @@
       return table.setRows(this.ops).element;
     }
     pairs(others) {
+      const known = (pair) => !this.cut || pair.before !== null && pair.after !== null;
       const cycles = (op) => op?.cycles ?? 0, one = (pair) => pair.before ?? pair.after;
       const columns = [
         { title: "op", value: (pair) => shortName(one(pair).name), width: "minmax(9rem, 2fr)" },
@@ -2661,9 +2790,9 @@
         {
           title: "difference",
           number: true,
-          value: (pair) => Math.abs(cycles(pair.after) - cycles(pair.before)),
+          value: (pair) => known(pair) ? Math.abs(cycles(pair.after) - cycles(pair.before)) : 0,
           width: "11rem",
-          cell: (pair) => el("span", { class: cycles(pair.after) > cycles(pair.before) ? "bad" : cycles(pair.after) < cycles(pair.before) ? "good" : "", text: delta(cycles(pair.before), cycles(pair.after), compact) })
+          cell: (pair) => el("span", { class: cycles(pair.after) > cycles(pair.before) ? "bad" : cycles(pair.after) < cycles(pair.before) ? "good" : "", text: known(pair) ? delta(cycles(pair.before), cycles(pair.after), compact) : "only the largest ops are here" })
         }
       ];
       const rows = paired(this.ops, others, (op) => `${op.name}\0${op.phase}`);
@@ -2718,12 +2847,12 @@
         this.roof.draw();
       }
       const report = later && this.context.other ? this.context.other.id : this.context.report.id;
-      void opDetails(this.context, report, op).then((made) => {
+      void opDetails(this.context, report, op).then((made2) => {
         const close = button("Close", () => {
           this.details.replaceChildren();
           this.context.state.set({ op: null });
         }, { class: "small" });
-        this.details.replaceChildren(card(`${op.name}`, close, made));
+        this.details.replaceChildren(card(`${op.name}`, close, made2));
         this.details.scrollIntoView({ block: "nearest" });
       });
     }
@@ -2734,16 +2863,17 @@
     lead: "Every op with its cycles, its plan, the reasons and your line of code.",
     key: "o",
     async render(host, context) {
-      const [[ops, total], others, summary] = await Promise.all([
+      const [[ops, total], others, summary, tree] = await Promise.all([
         loadOps(context.source, context.report.id),
         context.other ? loadOps(context.source, context.other.id) : null,
-        context.json("summary")
+        context.json("summary"),
+        context.json("modules")
       ]);
       if (!ops.length) {
         host.append(note("This report has no ops."));
         return;
       }
-      new Operations(host, context, ops, others ? others[0] : null, total, summary).show();
+      new Operations(host, context, ops, others ? others[0] : null, total, summary, tree.modules, total > ops.length || others !== null && others[1] > others[0].length).show();
       if (total > ops.length) host.append(note(`This page holds the ${plural(ops.length, "op")} with most cycles; \`tremula view --serve\` shows all ${whole(total)}.`));
     }
   };
@@ -3005,7 +3135,7 @@
           button("Close all", () => void this.start(), { class: "small" }),
           copyButton(() => this.csv())
         ),
-        el("div", { class: "split" }, el("div", {}, this.head(), this.scroll), this.details)
+        el("div", { class: other ? "split one" : "split" }, el("div", {}, this.head(), this.scroll), this.details)
       );
     }
     context;
@@ -3025,7 +3155,7 @@
         { class: "treehead", "aria-hidden": "true" },
         el("span", { text: "program" }),
         el("span", { class: "number", text: "times" }),
-        ...(this.other ? ["before", "after", "difference"] : ["cycles"]).map((text3) => el("span", { class: "number", text: text3 }))
+        ...(this.other ? ["before", "after", "difference"] : ["cycles"]).map((text3) => el("span", { class: text3 === "difference" ? "number wide" : "number", text: text3 }))
       );
     }
     async start() {
@@ -3043,8 +3173,8 @@
       const after = this.other && (!parent || parent.after) ? await this.other.children(parent?.after?.[0] ?? -1) : { total: 0, children: [] };
       const depth = parent ? parent.depth + 1 : 0;
       if (parent) parent.hidden = before.total - before.children.length;
-      const all = Math.max(before.children.reduce((sum, each) => sum + each[5], 0), after.children.reduce((sum, each) => sum + each[5], 0));
-      const made = (one, two) => ({
+      const all = Math.max(before.children.reduce((sum2, each) => sum2 + each[5], 0), after.children.reduce((sum2, each) => sum2 + each[5], 0));
+      const made2 = (one, two) => ({
         before: one,
         after: two,
         depth,
@@ -3054,9 +3184,9 @@
         hidden: 0,
         share: all ? Math.max(one?.[5] ?? 0, two?.[5] ?? 0) / all : 0
       });
-      if (!this.other) return before.children.map((each) => made(each, null));
-      const pairs = paired(before.children, after.children, (each) => `${each[2]}\0${each[3]}`);
-      return pairs.map((pair) => made(pair.before, pair.after));
+      if (!this.other) return before.children.map((each) => made2(each, null));
+      const pairs = looselyPaired(before.children, after.children, (each) => `${each[2]}\0${each[3]}`);
+      return pairs.map((pair) => made2(pair.before, pair.after));
     }
     async expand(line) {
       if (line.open || !this.count(line)) return;
@@ -3134,7 +3264,7 @@
         kids && !line.open ? el("span", { class: "label", text: `(${whole(kids)})` }) : null
       );
       title.style.paddingLeft = `${Math.min(20, line.depth) * 0.9}rem`;
-      const made = el(
+      const made2 = el(
         "div",
         {
           class: `treerow${line === this.chosen ? " chosen" : ""}`,
@@ -3148,15 +3278,15 @@
         ...this.other ? [
           el("span", { class: "number", text: line.before ? compact(before) : "\u2013" }),
           el("span", { class: "number", text: line.after ? compact(after) : "\u2013" }),
-          el("span", { class: `number ${after > before ? "bad" : after < before ? "good" : ""}`, text: delta(before, after, compact) })
+          el("span", { class: `number wide ${after > before ? "bad" : after < before ? "good" : ""}`, text: delta(before, after, compact) })
         ] : [el("span", { class: "number" }, bar, compact(before))]
       );
-      made.addEventListener("click", () => this.choose(line));
-      made.addEventListener("dblclick", () => {
+      made2.addEventListener("click", () => this.choose(line));
+      made2.addEventListener("dblclick", () => {
         if (line.open) this.collapse(line);
         else void this.expand(line);
       });
-      return made;
+      return made2;
     }
     async show(line) {
       const parts = [];
@@ -3219,9 +3349,9 @@
     key: "p",
     async render(host, context) {
       const tree = await programTree(context.source, context.report.id);
-      const made = new Tree(context, tree, context.other ? await programTree(context.source, context.other.id) : null);
-      host.append(el("section", { class: "card" }, made.element));
-      await made.start();
+      const made2 = new Tree(context, tree, context.other ? await programTree(context.source, context.other.id) : null);
+      host.append(el("section", { class: "card" }, made2.element));
+      await made2.start();
     }
   };
 
@@ -3246,12 +3376,14 @@
     const room = Number(a.target.tile_memory_bytes);
     if (tile) {
       const sure = probability === null ? "Probability not known" : `It fits with a probability of ${percent(probability, 1)}`;
-      const other = b ? `after: ${FITS[b.fits[1]] ?? "not known"}${b.fits[2] === null ? "" : `, ${percent(b.fits[2], 1)}`}` : "";
+      const chance = (value) => value === null ? "not known" : percent(value, 1);
+      const other = b ? `probability that it fits: ${chance(probability)} \u2192 ${chance(b.fits[2])}` : "";
       const share = el("div", { class: "meter", role: "img", "aria-label": `fullest tile ${percent(tile[0], room)} of its memory` }, el("div", { class: fits ? "good" : "bad" }));
       share.firstChild.style.width = `${Math.min(100, 100 * tile[0] / room)}%`;
+      const answer = FITS[verdict] ?? "Not known", later2 = b ? FITS[b.fits[1]] ?? "Not known" : answer;
       found.append(big(
         "Does it fit?",
-        FITS[verdict] ?? "Not known",
+        later2 === answer ? answer : `${answer} \u2192 ${later2.toLowerCase()}`,
         other || `${sure}: the fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of what it has (${likely(tile, bytes)})`,
         fits ? "good" : "bad",
         share
@@ -3272,7 +3404,7 @@
     return found;
   }
   function binding(summary) {
-    const all = summary.breakdown.reduce((sum, part2) => sum + part2[2], 0);
+    const all = summary.breakdown.reduce((sum2, part2) => sum2 + part2[2], 0);
     const most = [...summary.breakdown].sort((x, y) => y[2] - x[2])[0];
     return most && all ? [most[1], percent(most[2], all)] : null;
   }
@@ -3401,22 +3533,2644 @@
       const apps = (s) => Object.entries(s.application ?? {}).map(([name, value]) => jsonTree(value, name, 0));
       host.append(tiles2(a, b), b ? el("div", { class: "columns" }, advice(a, "Before: why, and what to do"), advice(b, "After: why, and what to do")) : advice(a, "Why, and what to do"));
       for (const part2 of [breakdown(a, b), b ? null : phases(a)]) if (part2) host.append(part2);
-      host.append(el("div", { class: "columns" }, target(a, b), counts(a, b)), el("div", { class: "columns" }, figures(a, b), options(a, b)));
+      host.append(el("div", { class: "columns" }, target(a, b), counts(a, b)), ...b ? [figures(a, b), options(a, b)] : [el("div", { class: "columns" }, figures(a, b), options(a, b))]);
       if (apps(a).length) host.append(card("Framework and application", ...apps(a)));
       if (a.files?.length) host.append(card("Files of the report", plainTable("files", [["file"], ["size", true]], a.files.map(([name, size]) => [name, bytes(size)]))));
       host.append(card("About this report", ...about.map((text3) => el("p", { text: text3 }))));
     }
   };
 
+  // src/timeline/clock.ts
+  var round = (value, digits) => Number(value.toPrecision(digits)).toLocaleString("en-US", { maximumFractionDigits: 6 });
+  function microseconds(value) {
+    const size = Math.abs(value);
+    if (size >= 12e7) {
+      const seconds = Math.round(value / 1e6);
+      const minutes = Math.trunc(seconds / 60);
+      return Math.abs(minutes) >= 60 ? `${Math.trunc(minutes / 60)} h ${Math.abs(minutes % 60)} min` : `${minutes} min ${Math.abs(seconds % 60)} s`;
+    }
+    if (size >= 1e6) return round(value / 1e6, 4) + " s";
+    if (size >= 1e3) return round(value / 1e3, 4) + " ms";
+    if (size >= 1 || size === 0) return round(value, 4) + " \xB5s";
+    return round(value * 1e3, 3) + " ns";
+  }
+  var UNITS = { ns: 1e-3, us: 1, \u00B5s: 1, \u03BCs: 1, ms: 1e3, s: 1e6, min: 6e7, h: 36e8 };
+  function parseTime(text3) {
+    const found = /^\s*([\d.,]+(?:e[+-]?\d+)?)\s*(ns|us|µs|μs|ms|s|min|h)\s*$/i.exec(text3);
+    if (!found) return NaN;
+    const unit = UNITS[(found[2] ?? "").toLowerCase()];
+    return unit === void 0 ? NaN : Number((found[1] ?? "").replaceAll(",", "")) * unit;
+  }
+  function decimalTick(least) {
+    const power = 10 ** Math.floor(Math.log10(Math.max(least, 1e-9)));
+    for (const factor of [1, 2, 5, 10]) if (factor * power >= least * (1 - 1e-9)) return factor * power;
+    return 10 * power;
+  }
+  var decimals = (step) => Math.max(0, Math.min(9, -Math.floor(Math.log10(step) + 1e-9)));
+  var ROUND = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((seconds) => seconds * 1e6);
+  function cycleClock(hertz) {
+    const perMicrosecond = hertz / 1e6;
+    const whole2 = (value) => Math.round(value).toLocaleString("en-US");
+    return {
+      moment: (time2, step) => {
+        if (Math.abs(time2) >= 1e6 && step >= 1e3) return (time2 / 1e6).toFixed(decimals(step / 1e6)) + " M";
+        return whole2(time2);
+      },
+      span: (length) => `${whole2(length)} ${Math.round(length) === 1 ? "cycle" : "cycles"}` + (perMicrosecond > 0 ? ` (${microseconds(length / perMicrosecond)})` : ""),
+      parse: (text3) => {
+        const found = /^\s*([\d.,]+(?:e\d+)?)\s*(k|m|g)?\s*(cycles?)?\s*$/i.exec(text3);
+        if (found) {
+          const factor = { k: 1e3, m: 1e6, g: 1e9 }[(found[2] ?? "").toLowerCase()] ?? 1;
+          return Number((found[1] ?? "").replaceAll(",", "")) * factor;
+        }
+        return parseTime(text3) * perMicrosecond;
+      },
+      tick: (least) => Math.max(1, decimalTick(least))
+    };
+  }
+
+  // src/timeline/model.ts
+  function clamp(value, low, high) {
+    return value < low ? low : value > high ? high : value;
+  }
+
+  // src/timeline/raster.ts
+  function packed(red, green, blue) {
+    return (4278190080 | blue << 16 | green << 8 | red) >>> 0;
+  }
+  function mixed(under, over, share) {
+    const part2 = share <= 0 ? 0 : share >= 1 ? 1 : share;
+    const rest = 1 - part2;
+    const red = (under & 255) * rest + (over & 255) * part2;
+    const green = (under >>> 8 & 255) * rest + (over >>> 8 & 255) * part2;
+    const blue = (under >>> 16 & 255) * rest + (over >>> 16 & 255) * part2;
+    return packed(Math.round(red), Math.round(green), Math.round(blue));
+  }
+  var Raster = class {
+    width = 0;
+    height = 0;
+    clipTop = 0;
+    clipBottom = 0;
+    pixels = new Uint32Array(0);
+    image = null;
+    /** Device pixels. */
+    resize(width, height) {
+      if (width === this.width && height === this.height && this.image) return;
+      this.width = width;
+      this.height = height;
+      this.image = new ImageData(width, height);
+      this.pixels = new Uint32Array(this.image.data.buffer);
+      this.clip(0, height);
+    }
+    clear(colour) {
+      this.pixels.fill(colour);
+    }
+    clip(top, bottom) {
+      this.clipTop = Math.max(0, Math.min(this.height, Math.round(top)));
+      this.clipBottom = Math.max(this.clipTop, Math.min(this.height, Math.round(bottom)));
+    }
+    /** Fill a box; its edges are whole device pixels. */
+    box(left, top, right, bottom, colour) {
+      const x0 = left < 0 ? 0 : left;
+      const x1 = right > this.width ? this.width : right;
+      if (x1 <= x0) return;
+      const y0 = top < this.clipTop ? this.clipTop : top;
+      const y1 = bottom > this.clipBottom ? this.clipBottom : bottom;
+      const { pixels, width } = this;
+      if (x1 - x0 === 1) {
+        for (let at = y0 * width + x0, y = y0; y < y1; y++, at += width) pixels[at] = colour;
+        return;
+      }
+      for (let at = y0 * width, y = y0; y < y1; y++, at += width) pixels.fill(colour, at + x0, at + x1);
+    }
+    show(context) {
+      if (this.image) context.putImageData(this.image, 0, 0);
+    }
+  };
+
+  // src/timeline/span_tree.ts
+  var FAN = 16;
+  var SpanTree = class {
+    /** Starts ascend; `items` are the numbers that callers know the spans by. */
+    constructor(items, start, end) {
+      this.items = items;
+      this.start = start;
+      this.end = end;
+      const count = items.length;
+      const busy = new Float64Array(count);
+      for (let at = 0; at < count; at++) busy[at] = Math.max(0, end[at] - start[at]);
+      let below = { start, end, busy, top: Int32Array.from({ length: count }, (_, at) => at) };
+      this.levels.push(below);
+      while (below.start.length > FAN) {
+        below = joined(below, busy);
+        this.levels.push(below);
+      }
+    }
+    items;
+    start;
+    end;
+    levels = [];
+    /** Visit what overlaps the range: `single` for spans wider than `least` of time or without neighbours, `many` for the rest. */
+    visit(from, to, least, single, many) {
+      const walk = (level, first, last) => {
+        const { start, end, busy, top: top2 } = this.levels[level];
+        for (let at = first; at < last; at++) {
+          const low = start[at];
+          const high = end[at];
+          if (low > to) return;
+          if (high < from) continue;
+          if (level === 0) single(at, low, high);
+          else if (high - low <= least) many(low, high, busy[at], top2[at]);
+          else walk(level - 1, at * FAN, Math.min(at * FAN + FAN, this.levels[level - 1].start.length));
+        }
+      };
+      const top = this.levels.length - 1;
+      walk(top, 0, this.levels[top].start.length);
+    }
+    /** The span at a time, or the nearest within reach; -1 if there is none. */
+    at(time2, reach) {
+      let low = 0;
+      let high = this.start.length;
+      while (low < high) {
+        const middle = low + high >> 1;
+        if (this.start[middle] <= time2) low = middle + 1;
+        else high = middle;
+      }
+      const before = low - 1;
+      if (before >= 0 && this.end[before] >= time2) return before;
+      const left = before >= 0 ? time2 - this.end[before] : Infinity;
+      const right = low < this.start.length ? this.start[low] - time2 : Infinity;
+      if (Math.min(left, right) > reach) return -1;
+      return left <= right ? before : low;
+    }
+  };
+  function joined(below, lengths) {
+    const count = Math.ceil(below.start.length / FAN);
+    const level = {
+      start: new Float64Array(count),
+      end: new Float64Array(count),
+      busy: new Float64Array(count),
+      top: new Int32Array(count)
+    };
+    for (let at = 0; at < count; at++) {
+      const first = at * FAN;
+      const last = Math.min(first + FAN, below.start.length);
+      let end = -Infinity;
+      let busy = 0;
+      let top = below.top[first];
+      for (let child = first; child < last; child++) {
+        if (below.end[child] > end) end = below.end[child];
+        busy += below.busy[child];
+        const candidate = below.top[child];
+        if (lengths[candidate] > lengths[top]) top = candidate;
+      }
+      level.start[at] = below.start[first];
+      level.end[at] = end;
+      level.busy[at] = busy;
+      level.top[at] = top;
+    }
+    return level;
+  }
+
+  // src/timeline/theme.ts
+  var KINDS = ["compute", "exchange", "sync and waiting", "stream copies", "exchange between IPUs"];
+  var KIND_COLOURS = ["#d1495b", "#6fb7e6", "#ecc44f", "#8a68d6", "#2f74bd"];
+  var HUES2 = [
+    "#8fb3f5",
+    "#f0b072",
+    "#8bcfae",
+    "#e79ab9",
+    "#bfaee8",
+    "#dfca74",
+    "#83cbdb",
+    "#e59a85",
+    "#a9c77d",
+    "#c9a58f",
+    "#9fb4c9",
+    "#d7a8e0"
+  ];
+  function pixel(colour) {
+    const text3 = colour.trim();
+    if (/^#[0-9a-f]{6}$/i.test(text3)) {
+      const value = parseInt(text3.slice(1), 16);
+      return packed(value >> 16, value >> 8 & 255, value & 255);
+    }
+    if (/^#[0-9a-f]{3}$/i.test(text3)) {
+      const [r, g, b] = [...text3.slice(1)].map((digit) => parseInt(digit + digit, 16));
+      return packed(r ?? 0, g ?? 0, b ?? 0);
+    }
+    const parts = /^rgba?\(\s*(\d+)[ ,]+(\d+)[ ,]+(\d+)/.exec(text3);
+    return parts ? packed(Number(parts[1]), Number(parts[2]), Number(parts[3])) : packed(128, 128, 128);
+  }
+  function readTheme(node2) {
+    const style = getComputedStyle(node2);
+    const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
+    const ground = read("--card", "#ffffff");
+    const value = pixel(ground);
+    return {
+      dark: (value & 255) + (value >>> 8 & 255) + (value >>> 16 & 255) < 384,
+      ground,
+      ink: read("--ink", "#1c2330"),
+      soft: read("--soft", "#5b6575"),
+      line: read("--line", "#dfe3ea"),
+      grid: read("--grid", "#e9ecf1"),
+      accent: read("--accent", "#2f5fd0"),
+      bad: read("--bad", "#b3261e"),
+      groundPixel: value,
+      band: pixel(read("--ground", "#f6f7f9"))
+    };
+  }
+  function onThemeChange(change) {
+    const media = matchMedia("(prefers-color-scheme: dark)");
+    media.addEventListener("change", change);
+    const observer = new MutationObserver(change);
+    observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme", "class"] });
+    return () => {
+      media.removeEventListener("change", change);
+      observer.disconnect();
+    };
+  }
+  function hue2(text3) {
+    let hash = 2166136261;
+    for (let at = 0; at < text3.length; at++) hash = Math.imul(hash ^ text3.charCodeAt(at), 16777619);
+    return (hash >>> 0) % HUES2.length;
+  }
+
+  // src/timeline/span_set.ts
+  var SpanSet = class {
+    constructor(spans) {
+      this.spans = spans;
+      const count = spans.start.length;
+      const sizes = [];
+      const depthOf = (at) => spans.depth ? spans.depth[at] : 0;
+      for (let at = 0; at < count; at++) sizes[depthOf(at)] = (sizes[depthOf(at)] ?? 0) + 1;
+      this.depths = Math.max(1, sizes.length);
+      const items = Array.from({ length: this.depths }, (_, depth) => new Int32Array(sizes[depth] ?? 0));
+      const filled = new Int32Array(this.depths);
+      for (let at = 0; at < count; at++) {
+        const depth = depthOf(at);
+        items[depth][filled[depth]++] = at;
+      }
+      for (const list of items) {
+        const start = new Float64Array(list.length);
+        const end = new Float64Array(list.length);
+        for (let at = 0; at < list.length; at++) {
+          start[at] = spans.start[list[at]];
+          end[at] = spans.end[list[at]];
+        }
+        this.trees.push(new SpanTree(list, start, end));
+      }
+      if (spans.colour && spans.colours) {
+        this.pixels = Uint32Array.from(spans.colours, pixel);
+        this.colourOf = spans.colour;
+      } else {
+        this.pixels = Uint32Array.from(HUES2, pixel);
+        const table = spans.labels.map(hue2);
+        this.colourOf = Int32Array.from({ length: count }, (_, at) => table[spans.label[at]] ?? 0);
+      }
+    }
+    spans;
+    depths;
+    trees = [];
+    pixels;
+    colourOf;
+    label(span) {
+      return this.spans.labels[this.spans.label[span]] ?? "";
+    }
+    id(span) {
+      return this.spans.id ? this.spans.id[span] : span;
+    }
+    depth(span) {
+      return this.spans.depth ? this.spans.depth[span] : 0;
+    }
+    events(span) {
+      return this.spans.events ? this.spans.events[span] : 1;
+    }
+    /** How much of it is covered, 0 to 1: less than 1 only for blocks of several events. */
+    dense(span) {
+      if (!this.spans.busy || this.events(span) <= 1) return 1;
+      const length = this.spans.end[span] - this.spans.start[span];
+      return length > 0 ? Math.min(1, this.spans.busy[span] / length) : 1;
+    }
+    range() {
+      let from = Infinity;
+      let to = -Infinity;
+      for (const tree of this.trees) {
+        const level = tree.levels[tree.levels.length - 1];
+        for (let at = 0; at < level.start.length; at++) {
+          from = Math.min(from, level.start[at]);
+          to = Math.max(to, level.end[at]);
+        }
+      }
+      return [from, to];
+    }
+  };
+
+  // src/timeline/text.ts
+  var letter = 6.6;
+  var calibrated = false;
+  function calibrate(context) {
+    if (calibrated) return;
+    calibrated = true;
+    context.font = "11px system-ui, sans-serif";
+    const sample = "net.layer12/attention/Convolve_0 micro-batch";
+    letter = Math.max(4, context.measureText(sample).width / sample.length * 1.06);
+  }
+  function fitted2(text3, width) {
+    const letters = Math.floor(width / letter);
+    if (letters < 2) return "";
+    const clean = plain(text3);
+    if (clean.length <= letters) return clean;
+    return letters < 4 ? clean.slice(0, letters) : clean.slice(0, letters - 1) + "\u2026";
+  }
+  function fittedEnd(text3, width) {
+    const letters = Math.floor(width / letter);
+    const clean = plain(text3);
+    if (clean.length <= letters || letters < 4) return fitted2(clean, width);
+    return "\u2026" + clean.slice(clean.length - letters + 1);
+  }
+  function plain(text3) {
+    const short = text3.length > 300 ? text3.slice(0, 299) + "\u2026" : text3;
+    return short.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, "\uFFFD");
+  }
+
+  // src/timeline/flame_row.ts
+  var FlameRow = class {
+    constructor(spans, options2) {
+      this.options = options2;
+      this.id = options2.id;
+      this.name = options2.name;
+      if (options2.note !== void 0) this.note = options2.note;
+      if (options2.parent !== void 0) this.parent = options2.parent;
+      this.band = options2.band ?? 18;
+      this.base = new SpanSet(spans);
+    }
+    options;
+    id;
+    name;
+    note;
+    parent;
+    sketched = true;
+    base;
+    detail = null;
+    band;
+    needle = "";
+    marks = /* @__PURE__ */ new WeakMap();
+    /** Spans of a part of the time, more exact than those of the whole. */
+    show(spans, from, to) {
+      this.detail = { set: new SpanSet(spans), from, to };
+    }
+    get depths() {
+      return this.options.depths ?? this.base.depths;
+    }
+    get foldable() {
+      return this.depths > 1;
+    }
+    height(folded) {
+      return (folded ? 1 : this.depths) * this.band + 4;
+    }
+    extent() {
+      const [from, to] = this.base.range();
+      return from <= to ? { from, to } : null;
+    }
+    set(from, to) {
+      return this.detail && this.detail.from <= from && this.detail.to >= to ? this.detail.set : this.base;
+    }
+    marked(set) {
+      if (!this.needle) return null;
+      let found = this.marks.get(set);
+      if (!found) {
+        found = Uint8Array.from(set.spans.labels, (text3) => text3.toLowerCase().includes(this.needle) ? 1 : 0);
+        this.marks.set(set, found);
+      }
+      return found;
+    }
+    paint(pane) {
+      const { raster, ratio, from, to } = pane;
+      const ground = pane.theme.groundPixel;
+      const set = this.set(from, to);
+      const marked = this.marked(set);
+      const scale2 = pane.scale * ratio;
+      const width = raster.width;
+      const busy = new Float64Array(width);
+      const widest = new Float64Array(width);
+      const colour = new Uint32Array(width);
+      const band = pane.folded ? Math.max(1, pane.height - 3) : this.band;
+      const shade = (item) => {
+        const own = set.pixels[set.colourOf[item]] ?? ground;
+        return marked && !marked[set.spans.label[item]] ? mixed(ground, own, 0.22) : own;
+      };
+      for (let depth = 0; depth < Math.min(pane.folded ? 1 : this.depths, set.depths); depth++) {
+        const top = Math.round((pane.top + 2 + depth * band) * ratio);
+        const bottom = Math.max(top + 1, Math.round((pane.top + 1 + (depth + 1) * band) * ratio));
+        if (bottom < raster.clipTop || top > raster.clipBottom) continue;
+        busy.fill(0);
+        widest.fill(0);
+        const tree = set.trees[depth];
+        const small2 = (start, end, time2, item) => {
+          const first = clamp(Math.floor((start - from) * scale2), 0, width - 1);
+          const last = clamp(Math.floor((end - from) * scale2), first, width - 1);
+          const share = time2 * scale2 / (last - first + 1);
+          for (let x = first; x <= last; x++) {
+            busy[x] += share;
+            if (time2 >= widest[x]) {
+              widest[x] = Math.max(time2, Number.MIN_VALUE);
+              colour[x] = shade(item);
+            }
+          }
+        };
+        tree.visit(
+          from,
+          to,
+          1.5 / scale2,
+          (at, start, end) => {
+            const item = tree.items[at];
+            const left = Math.round((Math.max(start, from) - from) * scale2);
+            const right = Math.round((Math.min(end, to) - from) * scale2);
+            const dense = set.dense(item);
+            if (right - left < 2) return small2(start, end, (end - start) * dense, item);
+            const own = dense < 1 ? mixed(ground, shade(item), 0.35 + 0.65 * dense) : shade(item);
+            raster.box(left, top, right - left > 3 ? right - 1 : right, bottom, own);
+          },
+          (start, end, time2, longest) => small2(start, end, time2, tree.items[longest])
+        );
+        for (let x = 0; x < width; x++)
+          if (widest[x] > 0) raster.box(x, top, x + 1, bottom, mixed(ground, colour[x], 0.35 + 0.65 * Math.min(1, busy[x])));
+      }
+    }
+    draw(pane) {
+      const { context, from, to, scale: scale2 } = pane;
+      const set = this.set(from, to);
+      const marked = this.marked(set);
+      context.font = "11px system-ui, sans-serif";
+      context.textBaseline = "middle";
+      for (let depth = 0; depth < Math.min(pane.folded ? 1 : this.depths, set.depths); depth++) {
+        const top = pane.top + 2 + depth * this.band;
+        if (top + this.band < pane.clipTop || top > pane.clipBottom) continue;
+        const tree = set.trees[depth];
+        tree.visit(
+          from,
+          to,
+          26 / scale2,
+          (at, start, end) => {
+            const left = (Math.max(start, from) - from) * scale2;
+            const right = (Math.min(end, to) - from) * scale2;
+            if (right - left < 26) return;
+            const item = tree.items[at];
+            const count = set.events(item);
+            const words2 = this.options.words?.(set, item) ?? (count > 1 ? `${count.toLocaleString("en-US")} \xD7 ${set.label(item)} \u2026` : set.label(item));
+            const text3 = fitted2(words2, right - left - 8);
+            if (!text3) return;
+            const dim = marked && !marked[set.spans.label[item]];
+            context.globalAlpha = dim ? 0.5 : 1;
+            context.fillStyle = dim ? pane.theme.ink : "#161b24";
+            context.fillText(text3, left + 4, top + this.band / 2);
+          },
+          () => void 0
+        );
+        context.globalAlpha = 1;
+      }
+    }
+    made(set, span) {
+      return {
+        row: this.id,
+        key: String(set.id(span)),
+        from: set.spans.start[span],
+        to: set.spans.end[span],
+        top: 2 + set.depth(span) * this.band,
+        height: this.band - 1,
+        tip: () => this.options.tip(set, span)
+      };
+    }
+    at(time2, y, reach, folded) {
+      const set = this.set(time2, time2);
+      const depth = Math.floor((y - 2) / this.band);
+      const tree = depth >= 0 && depth < (folded ? 1 : this.depths) ? set.trees[depth] : void 0;
+      const found = tree ? tree.at(time2, reach) : -1;
+      return tree && found >= 0 ? this.made(set, tree.items[found]) : null;
+    }
+    item(key) {
+      const id = Number(key);
+      for (const set of [this.detail?.set, this.base]) {
+        if (!set || !Number.isInteger(id)) continue;
+        const span = set.spans.id ? Array.prototype.indexOf.call(set.spans.id, id) : id;
+        if (span >= 0 && span < set.spans.start.length) return this.made(set, span);
+      }
+      return null;
+    }
+    mark(needle) {
+      if (needle !== this.needle) this.marks = /* @__PURE__ */ new WeakMap();
+      this.needle = needle;
+    }
+    find(needle, most) {
+      const matches = [];
+      let total = 0;
+      if (!needle) return { matches, total };
+      const { labels, label, start, end } = this.base.spans;
+      const wanted = labels.map((text3) => text3.toLowerCase().includes(needle));
+      for (let at = 0; at < start.length; at++) {
+        if (!wanted[label[at]]) continue;
+        total++;
+        if (matches.length < most)
+          matches.push({ row: this.id, from: start[at], to: end[at], key: String(this.base.id(at)), text: labels[label[at]] ?? "" });
+      }
+      return { matches, total };
+    }
+  };
+
+  // src/timeline/heading_row.ts
+  var HeadingRow = class {
+    constructor(id, name, note2, parent) {
+      this.id = id;
+      this.name = name;
+      if (note2 !== void 0) this.note = note2;
+      if (parent !== void 0) this.parent = parent;
+    }
+    id;
+    name;
+    heading = true;
+    foldable = true;
+    note;
+    parent;
+    height() {
+      return 26;
+    }
+    extent() {
+      return null;
+    }
+    paint(pane) {
+      const { raster, ratio } = pane;
+      raster.box(0, Math.round(pane.top * ratio), raster.width, Math.round((pane.top + pane.height) * ratio), pane.theme.band);
+    }
+    draw() {
+    }
+    at() {
+      return null;
+    }
+  };
+
+  // src/timeline/lane.ts
+  var FAN2 = 16;
+  var CHUNK = 2048;
+  var AT_ONCE = 4;
+  var KEPT = 600;
+  var KeptSteps = class {
+    constructor(pieces2) {
+      this.pieces = pieces2;
+    }
+    pieces;
+    waiting = 0;
+    get(row2) {
+      let low = 0;
+      let high = this.pieces.length;
+      while (low < high) {
+        const middle = low + high >> 1;
+        if (this.pieces[middle].first <= row2) low = middle + 1;
+        else high = middle;
+      }
+      const found = this.pieces[low - 1];
+      return found && row2 < found.first + found.start.length ? found : null;
+    }
+  };
+  var LoadedSteps = class {
+    constructor(load2, changed) {
+      this.load = load2;
+      this.changed = changed;
+    }
+    load;
+    changed;
+    kept = /* @__PURE__ */ new Map();
+    missing = /* @__PURE__ */ new Set();
+    wishes = [];
+    running = /* @__PURE__ */ new Set();
+    get(row2) {
+      const chunk = Math.floor(row2 / CHUNK);
+      const found = this.kept.get(chunk);
+      if (found) return found;
+      if (!this.running.has(chunk) && !this.missing.has(chunk)) {
+        const at = this.wishes.indexOf(chunk);
+        if (at >= 0) this.wishes.splice(at, 1);
+        this.wishes.push(chunk);
+        if (this.wishes.length > 256) this.wishes.shift();
+        this.next();
+      }
+      return null;
+    }
+    get waiting() {
+      return this.running.size + this.wishes.length;
+    }
+    next() {
+      while (this.running.size < AT_ONCE && this.wishes.length) {
+        const chunk = this.wishes.pop();
+        this.running.add(chunk);
+        this.load(chunk * CHUNK, CHUNK).then((steps) => {
+          if (steps.start.length) this.kept.set(chunk, steps);
+          else this.missing.add(chunk);
+          for (const old of this.kept.keys()) {
+            if (this.kept.size <= KEPT) break;
+            this.kept.delete(old);
+          }
+        }).catch(() => this.missing.add(chunk)).finally(() => {
+          this.running.delete(chunk);
+          this.changed();
+          this.next();
+        });
+      }
+    }
+  };
+
+  // src/timeline/lane_row.ts
+  var ENTER = 8;
+  var NODE = 4;
+  var PIXELS = Uint32Array.from(KIND_COLOURS, pixel);
+  var INK = ["#ffffff", "#10202c", "#2b2410", "#ffffff", "#ffffff"];
+  var LaneRow = class {
+    constructor(lane, store, options2) {
+      this.lane = lane;
+      this.options = options2;
+      this.store = store;
+      this.id = options2.id;
+      this.name = options2.name;
+      if (options2.note !== void 0) this.note = options2.note;
+      if (options2.parent !== void 0) this.parent = options2.parent;
+    }
+    lane;
+    options;
+    id;
+    name;
+    note;
+    parent;
+    foldable = true;
+    sketched = true;
+    store;
+    /** kinds in bands of their own */
+    split = false;
+    tall = 26;
+    sums = [];
+    height(folded) {
+      return folded ? 12 : this.split ? 60 : this.tall;
+    }
+    extent() {
+      return { from: this.options.offset, to: this.options.offset + this.lane.cycles * this.options.factor };
+    }
+    /** Visit what overlaps the range of the lane's own times: steps one by one where 16 of them are wider than `least`. */
+    visit(from, to, least, step, group) {
+      const { levels, first, steps: count } = this.lane;
+      const walk = (level, begin, end) => {
+        const { start, end: ends } = levels[level];
+        for (let at = begin; at < end; at++) {
+          if (start[at] > to) return;
+          if (ends[at] < from) continue;
+          if (ends[at] - start[at] <= least) group(level, at);
+          else if (level > 0) walk(level - 1, at * FAN2, Math.min(at * FAN2 + FAN2, levels[level - 1].start.length));
+          else if (this.lane.covers !== FAN2 || !this.leaves(first + at * FAN2, first + Math.min(at * FAN2 + FAN2, count), from, to, step)) group(0, at);
+        }
+      };
+      const top = levels.length - 1;
+      if (top >= 0) walk(top, 0, levels[top].start.length);
+    }
+    leaves(begin, end, from, to, step) {
+      const low = this.store.get(begin);
+      const high = this.store.get(end - 1);
+      if (!low || !high) return false;
+      for (let row2 = begin; row2 < end; row2++) {
+        const steps = row2 - low.first < low.start.length ? low : high;
+        const at = row2 - steps.first;
+        if (at < 0 || at >= steps.start.length) return false;
+        if (steps.start[at] > to) break;
+        if (steps.start[at] + steps.cycles[at] >= from) step(steps, at);
+      }
+      return true;
+    }
+    paint(pane) {
+      const { raster, ratio } = pane;
+      const { offset, factor } = this.options;
+      const width = raster.width;
+      while (this.sums.length < KINDS.length) this.sums.push(new Float32Array(width));
+      this.sums.forEach((sum2, kind) => {
+        if (sum2.length === width) sum2.fill(0);
+        else this.sums[kind] = new Float32Array(width);
+      });
+      const scale2 = pane.scale * ratio * factor;
+      const from = (pane.from - offset) / factor;
+      const to = (pane.to - offset) / factor;
+      const add = (kind, start, end, cycles) => {
+        if (cycles <= 0 || end <= start) return;
+        const low = Math.max(0, (start - from) * scale2);
+        const high = Math.min(width, (end - from) * scale2);
+        const dense = cycles / (end - start);
+        const sum2 = this.sums[kind];
+        const last = Math.min(width - 1, Math.floor(high));
+        for (let x = Math.floor(low); x <= last; x++) sum2[x] += dense * (Math.min(high, x + 1) - Math.max(low, x));
+      };
+      this.visit(
+        from,
+        to,
+        ENTER / scale2,
+        (steps, at) => add(steps.kind[at], steps.start[at], steps.start[at] + steps.cycles[at], steps.cycles[at]),
+        (level, at) => {
+          const { start, end, sums } = this.lane.levels[level];
+          for (let kind = 0; kind < 4; kind++) add(kind, start[at], end[at], sums[kind][at]);
+        }
+      );
+      const top = Math.round((pane.top + 2) * ratio);
+      const bottom = Math.round((pane.top + pane.height - 2) * ratio);
+      if (this.split && !pane.folded) this.bands(pane, top, bottom);
+      else this.stacked(pane, top, bottom);
+    }
+    stacked(pane, top, bottom) {
+      const { raster } = pane;
+      const high = bottom - top;
+      const width = raster.width;
+      const sums = this.sums;
+      for (let x = 0; x < width; ) {
+        let whole2 = -1;
+        let filled = 0;
+        for (let kind = 0; kind < sums.length; kind++) {
+          const value = sums[kind][x];
+          filled += value;
+          if (value > 0.98) whole2 = kind;
+        }
+        if (filled <= 1e-3) {
+          x++;
+          continue;
+        }
+        if (whole2 >= 0) {
+          let end = x + 1;
+          while (end < width && sums[whole2][end] > 0.98) end++;
+          raster.box(x, top, end, bottom, PIXELS[whole2]);
+          x = end;
+          continue;
+        }
+        let y = bottom;
+        let below = 0;
+        for (let kind = 0; kind < sums.length; kind++) {
+          const value = sums[kind][x];
+          if (value <= 0) continue;
+          below += value;
+          const upper = bottom - Math.round(high * Math.min(filled, below) / Math.max(filled, 1));
+          raster.box(x, upper, x + 1, y, PIXELS[kind]);
+          y = upper;
+        }
+        x++;
+      }
+    }
+    bands(pane, top, bottom) {
+      const { raster } = pane;
+      const high = (bottom - top) / 4;
+      for (let kind = 0; kind < this.sums.length; kind++) {
+        const band = kind === 4 ? 1 : kind;
+        const floor = Math.round(top + high * (band + 1)) - 1;
+        const sum2 = this.sums[kind];
+        for (let x = 0; x < raster.width; ) {
+          if (sum2[x] <= 1e-3) {
+            x++;
+            continue;
+          }
+          const tall = Math.max(1, Math.round((high - 2) * Math.min(1, sum2[x])));
+          let end = x + 1;
+          while (end < raster.width && Math.max(1, Math.round((high - 2) * Math.min(1, sum2[end]))) === tall && sum2[end] > 1e-3) end++;
+          raster.box(x, floor - tall, end, floor, PIXELS[kind]);
+          x = end;
+        }
+      }
+    }
+    draw(pane) {
+      if (pane.folded) return;
+      const { context } = pane;
+      const { offset, factor } = this.options;
+      const scale2 = pane.scale * factor;
+      const from = (pane.from - offset) / factor;
+      const to = (pane.to - offset) / factor;
+      const least = 48 / scale2;
+      context.font = "11px system-ui, sans-serif";
+      context.textBaseline = "middle";
+      const band = (pane.height - 4) / 4;
+      this.visit(
+        from,
+        to,
+        least,
+        (steps, at) => {
+          const left = (Math.max(steps.start[at], from) - from) * scale2;
+          const right = (Math.min(steps.start[at] + steps.cycles[at], to) - from) * scale2;
+          const kind = steps.kind[at];
+          const row2 = this.split ? kind === 4 ? 1 : kind : 0;
+          const top = pane.top + 2 + (this.split ? band * row2 : 0);
+          const tall = this.split ? band : pane.height - 4;
+          if (right - left >= 3) {
+            context.fillStyle = pane.theme.ground;
+            context.fillRect(right - 0.75, top, 0.75, tall);
+          }
+          if (right - left < 34 || tall < 11) return;
+          const text3 = fittedEnd(this.options.label(steps, at), right - left - 8);
+          if (!text3) return;
+          context.fillStyle = INK[kind];
+          context.fillText(text3, left + 4, top + tall / 2 + 0.5);
+        },
+        () => void 0
+      );
+    }
+    made(steps, at) {
+      const { offset, factor } = this.options;
+      const label = this.options.label(steps, at);
+      return {
+        row: this.id,
+        key: `s${steps.first + at}`,
+        from: offset + steps.start[at] * factor,
+        to: offset + (steps.start[at] + steps.cycles[at]) * factor,
+        top: 2,
+        height: this.height(false) - NODE,
+        tip: () => this.options.stepTip(steps, at, label)
+      };
+    }
+    at(time2, _y, reach) {
+      const { offset, factor } = this.options;
+      const own = (time2 - offset) / factor;
+      const found = [];
+      this.visit(
+        own,
+        own,
+        reach / 4 * ENTER / factor,
+        (steps, at) => found.push(this.made(steps, at)),
+        (level, at) => {
+          const { start, end, sums } = this.lane.levels[level];
+          const size = this.lane.covers * FAN2 ** level;
+          const count = Math.min(size, this.lane.steps - at * size);
+          const values = sums.map((sum2) => sum2[at]);
+          found.push({
+            row: this.id,
+            key: `g${level}.${at}`,
+            from: offset + start[at] * factor,
+            to: offset + end[at] * factor,
+            top: 2,
+            height: this.height(false) - NODE,
+            tip: () => this.options.groupTip(count, start[at], end[at], values)
+          });
+        }
+      );
+      return found.find((item) => item.from <= time2 && item.to > time2) ?? found[0] ?? null;
+    }
+    item(key) {
+      const row2 = /^s\d+$/.test(key) ? Number(key.slice(1)) : NaN;
+      if (!(row2 >= this.lane.first && row2 < this.lane.first + this.lane.steps)) return null;
+      const steps = this.store.get(row2);
+      const at = steps ? row2 - steps.first : -1;
+      return steps && at >= 0 && at < steps.start.length ? this.made(steps, at) : null;
+    }
+    find(needle, most) {
+      return needle && this.options.find ? this.options.find(needle, most) : { matches: [], total: 0 };
+    }
+  };
+
+  // src/timeline/input.ts
+  var CLICK = 4;
+  function listen(plot, actions) {
+    const pointers = /* @__PURE__ */ new Map();
+    let mode = "none";
+    let selecting = false;
+    const place2 = (event) => {
+      const box = plot.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
+    plot.addEventListener(
+      "wheel",
+      (event) => {
+        const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
+        const [dx, dy] = [event.deltaX * unit, event.deltaY * unit];
+        event.preventDefault();
+        if (event.shiftKey || Math.abs(dx) > Math.abs(dy)) return actions.pan(-(Math.abs(dx) > Math.abs(dy) ? dx : dy));
+        actions.zoom(Math.exp(Math.max(-240, Math.min(240, dy)) * (event.ctrlKey ? 0.01 : 2e-3)), place2(event)[0]);
+      },
+      { passive: false }
+    );
+    plot.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 && event.button !== 1) return;
+      const [x, y] = place2(event);
+      pointers.set(event.pointerId, { x, y, startX: x, startY: y });
+      try {
+        plot.setPointerCapture(event.pointerId);
+      } catch {
+      }
+      if (pointers.size === 2) mode = "pinch";
+      else {
+        mode = "press";
+        selecting = event.shiftKey || actions.selects();
+      }
+      actions.leave();
+    });
+    plot.addEventListener("pointermove", (event) => {
+      const [x, y] = place2(event);
+      const down = pointers.get(event.pointerId);
+      if (!down) return actions.hover(x, y, event);
+      const [dx, dy] = [x - down.x, y - down.y];
+      if (mode === "pinch") {
+        const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
+        if (other) {
+          const before = Math.max(10, Math.abs(down.x - other.x));
+          const after = Math.max(10, Math.abs(x - other.x));
+          actions.zoom(before / after, (x + other.x) / 2);
+          actions.pan(dx / 2);
+        }
+      } else {
+        if (mode === "press" && Math.hypot(x - down.startX, y - down.startY) > CLICK) mode = selecting ? "area" : "pan";
+        if (mode === "pan") {
+          actions.pan(dx);
+          if (event.pointerType === "mouse") actions.scroll(-dy);
+        }
+        if (mode === "area") actions.area(down.startX, down.startY, x, y, false);
+      }
+      down.x = x;
+      down.y = y;
+    });
+    const up = (event, kept) => {
+      const down = pointers.get(event.pointerId);
+      if (!down) return;
+      pointers.delete(event.pointerId);
+      if (kept && mode === "press") actions.click(down.x, down.y);
+      if (mode === "area") actions.area(down.startX, down.startY, down.x, down.y, true);
+      if (mode === "pinch" && pointers.size) return;
+      mode = "none";
+    };
+    plot.addEventListener("pointerup", (event) => up(event, true));
+    plot.addEventListener("pointercancel", (event) => up(event, false));
+    plot.addEventListener("pointerleave", () => actions.leave());
+    plot.addEventListener("dblclick", (event) => actions.open(...place2(event)));
+  }
+
+  // src/timeline/labels.ts
+  function small(name, click) {
+    const node2 = document.createElement("button");
+    node2.type = "button";
+    node2.className = name;
+    node2.addEventListener("click", click);
+    return node2;
+  }
+  var Labels = class {
+    constructor(fold, pin) {
+      this.fold = fold;
+      this.pin = pin;
+      this.node.className = "tl-labels";
+      this.pinned.className = "tl-labels-pinned";
+      this.scrolled.className = "tl-labels-rows";
+      this.node.append(this.pinned, this.scrolled);
+    }
+    fold;
+    pin;
+    node = document.createElement("div");
+    pinned = document.createElement("div");
+    scrolled = document.createElement("div");
+    known = /* @__PURE__ */ new Map();
+    made(placed) {
+      const { row: row2 } = placed;
+      const node2 = document.createElement("div");
+      node2.dataset.row = row2.id;
+      const text3 = document.createElement("span");
+      text3.className = "tl-name";
+      text3.textContent = plain(row2.name);
+      node2.title = plain(row2.name) + (row2.note ? "\n" + plain(row2.note) : "");
+      const fold = small("tl-fold", () => this.fold(row2.id));
+      const pin = small("tl-pin", () => this.pin(row2.id));
+      if (row2.foldable) node2.append(fold);
+      node2.append(text3);
+      if (row2.note && (row2.heading || placed.height >= 36)) {
+        const note2 = document.createElement("span");
+        note2.className = "tl-note";
+        note2.textContent = plain(row2.note);
+        text3.append(note2);
+      }
+      if (!row2.heading) node2.append(pin);
+      return { node: node2, fold, pin };
+    }
+    /** Forget the rows: others have come. */
+    clear() {
+      this.known.clear();
+      this.pinned.replaceChildren();
+      this.scrolled.replaceChildren();
+    }
+    draw(ruler, pinned, pinnedHeight, scrolled, scroll) {
+      this.pinned.style.top = `${ruler}px`;
+      this.pinned.style.height = `${pinnedHeight}px`;
+      this.scrolled.style.top = `${ruler + pinnedHeight}px`;
+      const seen = /* @__PURE__ */ new Set();
+      for (const [list, into, by] of [[pinned, this.pinned, 0], [scrolled, this.scrolled, scroll]]) {
+        for (const placed of list) {
+          const { row: row2 } = placed;
+          seen.add(row2.id);
+          let label = this.known.get(row2.id);
+          if (!label) {
+            label = this.made(placed);
+            this.known.set(row2.id, label);
+          }
+          const { node: node2, fold, pin } = label;
+          if (node2.parentNode !== into) into.append(node2);
+          node2.className = "tl-label" + (row2.heading ? " tl-heading" : "") + (placed.pinned ? " tl-pinned" : "") + (placed.height < 20 ? " tl-thin" : "");
+          node2.style.top = `${placed.top - by}px`;
+          node2.style.height = `${placed.height}px`;
+          node2.style.paddingLeft = `${4 + 10 * Math.max(0, placed.level - 1)}px`;
+          fold.textContent = placed.folded ? "\u25B8" : "\u25BE";
+          fold.setAttribute("aria-expanded", String(!placed.folded));
+          fold.setAttribute("aria-label", `${placed.folded ? "unfold" : "fold"} ${plain(row2.name)}`);
+          pin.textContent = placed.pinned ? "\u2605" : "\u2606";
+          pin.setAttribute("aria-pressed", String(placed.pinned));
+          pin.setAttribute("aria-label", `${placed.pinned ? "unpin" : "pin to the top"}: ${plain(row2.name)}`);
+          pin.title = placed.pinned ? "Unpin" : "Pin to the top";
+        }
+      }
+      for (const [id, label] of this.known) {
+        if (seen.has(id)) continue;
+        label.node.remove();
+        this.known.delete(id);
+      }
+    }
+  };
+
+  // src/timeline/layout.ts
+  var Layout = class {
+    pins = [];
+    folded = /* @__PURE__ */ new Set();
+    pinned = [];
+    scrolled = [];
+    pinnedHeight = 0;
+    height = 0;
+    rows = [];
+    byId = /* @__PURE__ */ new Map();
+    set(rows) {
+      this.rows = rows;
+      this.byId = new Map(rows.map((row2) => [row2.id, row2]));
+      this.place();
+    }
+    get all() {
+      return this.rows;
+    }
+    get(id) {
+      return this.byId.get(id);
+    }
+    level(row2) {
+      let level = 0;
+      for (let up = row2.parent; up !== void 0 && level < 8; up = this.byId.get(up)?.parent) level++;
+      return level;
+    }
+    hidden(row2) {
+      let steps = 0;
+      for (let up = row2.parent; up !== void 0 && steps < 8; up = this.byId.get(up)?.parent, steps++) if (this.folded.has(up)) return true;
+      return false;
+    }
+    place() {
+      this.pinned = [];
+      this.scrolled = [];
+      this.pinnedHeight = this.height = 0;
+      for (const id of this.pins) {
+        const row2 = this.byId.get(id);
+        if (!row2) continue;
+        const folded = !row2.heading && this.folded.has(id);
+        const height = row2.height(folded);
+        this.pinned.push({ row: row2, top: this.pinnedHeight, height, folded, pinned: true, level: 0 });
+        this.pinnedHeight += height;
+      }
+      for (const row2 of this.rows) {
+        if (this.pins.includes(row2.id) || this.hidden(row2)) continue;
+        const folded = this.folded.has(row2.id);
+        const height = row2.height(folded);
+        this.scrolled.push({ row: row2, top: this.height, height, folded, pinned: false, level: this.level(row2) });
+        this.height += height;
+      }
+    }
+    pin(id) {
+      const at = this.pins.indexOf(id);
+      if (at >= 0) this.pins.splice(at, 1);
+      else if (this.byId.has(id)) this.pins.push(id);
+      this.place();
+    }
+    fold(id) {
+      if (!this.folded.delete(id)) this.folded.add(id);
+      this.place();
+    }
+    /** Unfold whatever hides a row. */
+    reveal(id) {
+      const row2 = this.byId.get(id);
+      let steps = 0;
+      for (let up = row2?.parent; up !== void 0 && steps < 8; up = this.byId.get(up)?.parent, steps++) this.folded.delete(up);
+      this.place();
+    }
+    find(id) {
+      return this.pinned.find((placed) => placed.row.id === id) ?? this.scrolled.find((placed) => placed.row.id === id);
+    }
+  };
+
+  // src/timeline/ruler.ts
+  var RULER = 24;
+  function drawRuler(context, theme, clock, from, to, step, width) {
+    context.fillStyle = theme.ground;
+    context.fillRect(0, 0, width, RULER);
+    context.font = "11px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    const scale2 = width / (to - from);
+    const first = Math.ceil(from / step);
+    const last = Math.min(first + 400, Math.floor(to / step));
+    for (let mark = first; mark <= last; mark++) {
+      const x = Math.round((mark * step - from) * scale2);
+      context.fillStyle = theme.line;
+      context.fillRect(x, RULER - 6, 1, 6);
+      context.fillStyle = theme.soft;
+      const text3 = clock.moment(mark * step, step);
+      const wide = context.measureText(text3).width;
+      if (x + 4 + wide < width) context.fillText(text3, x + 4, 11);
+    }
+    context.fillStyle = theme.line;
+    context.fillRect(0, RULER - 1, width, 1);
+  }
+  function paintGrid(raster, theme, from, to, step, ratio) {
+    const scale2 = raster.width / (to - from);
+    const first = Math.ceil(from / step);
+    const last = Math.min(first + 400, Math.floor(to / step));
+    const colour = pixel(theme.grid);
+    for (let mark = first; mark <= last; mark++) {
+      const x = Math.round((mark * step - from) * scale2);
+      raster.box(x, Math.round(RULER * ratio), x + Math.max(1, Math.round(ratio)), raster.height, colour);
+    }
+  }
+
+  // src/timeline/picture.ts
+  function saveImage(plot, labels, theme, file) {
+    const ratio = plot.width / Math.max(1, plot.clientWidth);
+    const gutter = labels.offsetWidth;
+    const picture = document.createElement("canvas");
+    picture.width = plot.width + Math.round(gutter * ratio);
+    picture.height = plot.height;
+    const context = picture.getContext("2d");
+    if (!context) return;
+    context.fillStyle = theme.ground;
+    context.fillRect(0, 0, picture.width, picture.height);
+    context.drawImage(plot, Math.round(gutter * ratio), 0);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.textBaseline = "middle";
+    const box = labels.getBoundingClientRect();
+    for (const node2 of labels.querySelectorAll(".tl-label")) {
+      const place2 = node2.getBoundingClientRect();
+      const y = (place2.top + place2.bottom) / 2 - box.top;
+      if (y < RULER || y > picture.height / ratio) continue;
+      context.font = node2.classList.contains("tl-heading") ? "600 12px system-ui, sans-serif" : "12px system-ui, sans-serif";
+      context.fillStyle = theme.ink;
+      context.fillText(fitted2(node2.querySelector(".tl-name")?.firstChild?.textContent ?? "", gutter - 12), 8, y);
+    }
+    picture.toBlob((blob) => {
+      if (!blob) return;
+      const address2 = URL.createObjectURL(blob);
+      const link = document.createElement("a");
+      link.href = address2;
+      link.download = file;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(address2), 1e4);
+    });
+  }
+
+  // src/timeline/strip.ts
+  var HIGH2 = 34;
+  var GRIP = 9;
+  var MOST_ROWS = 14;
+  var Strip = class {
+    constructor(whole2, shown, least, move) {
+      this.whole = whole2;
+      this.shown = shown;
+      this.least = least;
+      this.move = move;
+      this.canvas.className = "tl-strip";
+      this.canvas.addEventListener("pointerdown", (event) => this.down(event));
+      this.canvas.addEventListener("pointermove", (event) => this.drag(event));
+      this.canvas.addEventListener("pointerup", () => this.held = null);
+      this.canvas.addEventListener("pointercancel", () => this.held = null);
+    }
+    whole;
+    shown;
+    least;
+    move;
+    canvas = document.createElement("canvas");
+    raster = new Raster();
+    sketch = document.createElement("canvas");
+    stale = true;
+    held = null;
+    holdAt = 0;
+    holdFrom = 0;
+    /** The data or the colours changed. */
+    renew() {
+      this.stale = true;
+    }
+    time(event) {
+      const box = this.canvas.getBoundingClientRect();
+      const { from, to } = this.whole();
+      return from + clamp((event.clientX - box.left) / box.width, 0, 1) * (to - from);
+    }
+    down(event) {
+      const box = this.canvas.getBoundingClientRect();
+      const { from, to } = this.whole();
+      const x = (time2) => box.left + (time2 - from) / (to - from) * box.width;
+      const shown = this.shown();
+      const [left, right] = [x(shown.from), x(shown.to)];
+      const reach = event.pointerType === "touch" ? 22 : GRIP;
+      this.holdAt = this.time(event);
+      this.holdFrom = shown.from;
+      if (Math.abs(event.clientX - left) <= reach && Math.abs(event.clientX - left) <= Math.abs(event.clientX - right)) this.held = "from";
+      else if (Math.abs(event.clientX - right) <= reach) this.held = "to";
+      else if (event.clientX > left && event.clientX < right) this.held = "all";
+      else {
+        const length = shown.to - shown.from;
+        this.move(this.holdAt - length / 2, this.holdAt + length / 2);
+        this.holdFrom = this.shown().from;
+        this.held = "all";
+      }
+      this.canvas.setPointerCapture(event.pointerId);
+      event.preventDefault();
+    }
+    drag(event) {
+      if (!this.held) return;
+      const shown = this.shown();
+      const time2 = this.time(event);
+      if (this.held === "from") this.move(Math.min(time2, shown.to - this.least()), shown.to);
+      else if (this.held === "to") this.move(shown.from, Math.max(time2, shown.from + this.least()));
+      else this.move(this.holdFrom + time2 - this.holdAt, this.holdFrom + time2 - this.holdAt + shown.to - shown.from);
+    }
+    draw(rows, theme, ratio, cssWidth) {
+      const width = Math.max(1, Math.round(cssWidth * ratio));
+      const height = Math.round(HIGH2 * ratio);
+      if (this.canvas.width !== width || this.canvas.height !== height) {
+        this.canvas.width = width;
+        this.canvas.height = height;
+        this.canvas.style.height = `${HIGH2}px`;
+        this.stale = true;
+      }
+      if (this.stale) this.paint(rows, theme, ratio, width, height);
+      const context = this.canvas.getContext("2d");
+      context.setTransform(1, 0, 0, 1, 0, 0);
+      context.drawImage(this.sketch, 0, 0);
+      const { from, to } = this.whole();
+      const shown = this.shown();
+      const left = (shown.from - from) / (to - from) * width;
+      const right = Math.max(left + 2 * ratio, (shown.to - from) / (to - from) * width);
+      context.globalAlpha = 0.62;
+      context.fillStyle = theme.ground;
+      context.fillRect(0, 0, left, height);
+      context.fillRect(right, 0, width - right, height);
+      context.globalAlpha = 1;
+      context.strokeStyle = theme.accent;
+      context.lineWidth = 1.5 * ratio;
+      context.strokeRect(left + ratio, ratio, Math.max(ratio, right - left - 2 * ratio), height - 2 * ratio);
+      context.fillStyle = theme.accent;
+      for (const x of [left, right]) {
+        const at = clamp(x, 3 * ratio, width - 3 * ratio);
+        context.beginPath();
+        context.roundRect(at - 3 * ratio, height * 0.2, 6 * ratio, height * 0.6, 3 * ratio);
+        context.fill();
+      }
+    }
+    paint(rows, theme, ratio, width, height) {
+      this.stale = false;
+      this.sketch.width = width;
+      this.sketch.height = height;
+      const context = this.sketch.getContext("2d");
+      this.raster.resize(width, height);
+      this.raster.clear(theme.band);
+      this.raster.clip(0, height);
+      const { from, to } = this.whole();
+      const shown = rows.filter((row2) => row2.sketched).slice(0, MOST_ROWS);
+      const each = (HIGH2 - 6) / Math.max(1, shown.length);
+      const ground = { ...theme, groundPixel: theme.band };
+      shown.forEach((row2, at) => {
+        const pane = {
+          raster: this.raster,
+          context,
+          theme: ground,
+          top: 2 + at * each,
+          height: each + 2,
+          clipTop: 0,
+          clipBottom: HIGH2,
+          width: width / ratio,
+          ratio,
+          from,
+          to,
+          scale: width / ratio / (to - from || 1),
+          folded: true,
+          picked: null,
+          hovered: null
+        };
+        row2.paint(pane);
+      });
+      this.raster.show(context);
+    }
+  };
+
+  // src/timeline/toolbar.ts
+  function made(tag, properties, text3 = "") {
+    const node2 = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties)) node2.setAttribute(name, value);
+    if (text3) node2.textContent = text3;
+    return node2;
+  }
+  var Toolbar = class {
+    constructor(actions) {
+      this.actions = actions;
+      const button2 = (text3, title, click, name = "") => {
+        const node2 = made("button", { type: "button", title, "aria-label": title, class: name }, text3);
+        node2.addEventListener("click", click);
+        return node2;
+      };
+      this.zoomBox = made("input", {
+        class: "tl-zoom",
+        "aria-label": "Zoom: 100 % is everything; or a length of time",
+        title: "Type a zoom (400 %), a length (3 ms) or a range (1 ms - 3 ms), then Enter"
+      });
+      this.zoomBox.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter") return;
+        this.zoomBox.classList.toggle("tl-wrong", !actions.typed(this.zoomBox.value));
+        if (!this.zoomBox.classList.contains("tl-wrong")) this.zoomBox.blur();
+      });
+      this.zoomBox.addEventListener("blur", () => this.showZoom(this.share));
+      this.zoomBox.addEventListener("focus", () => this.zoomBox.select());
+      this.select = button2("Select", "Drag to select an area (m); Shift and drag does the same", () => this.setSelecting(!this.selecting), "tl-select");
+      this.select.setAttribute("aria-pressed", "false");
+      this.search = made("input", { type: "search", class: "tl-search", placeholder: "Find in the timeline", "aria-label": "Find in the timeline" });
+      let waiting = 0;
+      let asked = "";
+      const ask = () => {
+        clearTimeout(waiting);
+        asked = this.search.value;
+        return actions.search(asked);
+      };
+      this.search.addEventListener("input", () => {
+        clearTimeout(waiting);
+        if (this.search.value !== asked) waiting = window.setTimeout(() => void ask(), 150);
+      });
+      this.search.addEventListener("keydown", (event) => {
+        const by = event.shiftKey ? -1 : 1;
+        if (event.key === "Enter" && this.search.value !== asked) void ask().then(() => actions.next(by));
+        else if (event.key === "Enter") actions.next(by);
+        else if (event.key === "Escape") {
+          this.search.value = "";
+          void ask();
+          this.search.blur();
+        } else return;
+        event.preventDefault();
+        event.stopPropagation();
+      });
+      this.steps = [
+        button2("\u2039", "Match before (N)", () => actions.next(-1), "tl-before"),
+        button2("\u203A", "Next match (n, or Enter)", () => actions.next(1), "tl-next")
+      ];
+      const group = (...nodes) => {
+        const node2 = made("span", { class: "tl-group" });
+        node2.append(...nodes);
+        return node2;
+      };
+      this.node.append(
+        group(
+          button2("\u2212", "Zoom out (s or \u2212)", () => actions.zoom(2)),
+          this.zoomBox,
+          button2("+", "Zoom in (w or +)", () => actions.zoom(0.5)),
+          button2("All", "Show everything (0)", () => actions.all(), "tl-all")
+        ),
+        group(this.search, ...this.steps, this.found),
+        this.select,
+        this.extra,
+        button2("Save image", "Save what is shown as a PNG", () => actions.image(), "tl-image")
+      );
+      this.showFound(-1, 0, 0);
+    }
+    actions;
+    node = made("div", { class: "tl-bar" });
+    /** for what a page adds */
+    extra = made("span", { class: "tl-extra" });
+    search;
+    share = 1;
+    zoomBox;
+    found = made("span", { class: "tl-found", role: "status" });
+    select;
+    steps;
+    get selecting() {
+      return this.select.getAttribute("aria-pressed") === "true";
+    }
+    setSelecting(on) {
+      this.select.setAttribute("aria-pressed", String(on));
+      this.actions.selecting(on);
+    }
+    showZoom(share) {
+      this.share = share;
+      if (document.activeElement === this.zoomBox) return;
+      this.zoomBox.classList.remove("tl-wrong");
+      const percent2 = 100 / clamp(share, 1e-15, 1);
+      this.zoomBox.value = percent2 >= 1e6 ? `${percent2.toExponential(1)} %` : `${percent2 >= 1e3 ? Math.round(percent2) : Number(percent2.toPrecision(3))} %`;
+    }
+    showFound(at, known, total) {
+      this.steps.forEach((step) => step.disabled = known === 0);
+      if (!this.search.value.trim()) this.found.textContent = "";
+      else if (total === 0) this.found.textContent = "not found";
+      else
+        this.found.textContent = `${at >= 0 ? `${(at + 1).toLocaleString("en-US")} of ` : ""}${total.toLocaleString("en-US")}` + (known < total ? ` (the first ${known.toLocaleString("en-US")} can be visited)` : "");
+    }
+    searching() {
+      this.found.textContent = "searching";
+    }
+  };
+
+  // src/timeline/timeline.ts
+  var MOST_MATCHES = 5e3;
+  var Timeline = class {
+    constructor(options2) {
+      this.options = options2;
+      this.bar = new Toolbar({
+        zoom: (factor) => this.zoom(factor),
+        all: () => this.show(this.whole.from, this.whole.to),
+        typed: (text3) => this.typed(text3),
+        selecting: (on) => this.canvas.classList.toggle("tl-selecting", on),
+        search: (text3) => this.search(text3),
+        next: (by) => this.next(by),
+        image: () => saveImage(this.canvas, this.labels.node, this.theme, this.options.file)
+      });
+      this.labels = new Labels((id) => this.fold(id), (id) => this.pin(id));
+      this.strip = new Strip(() => this.whole, () => ({ from: this.from, to: this.to }), () => this.options.least, (from, to) => this.show(from, to));
+      this.node.className = "tl";
+      this.scroller.className = "tl-scroll";
+      this.stage.className = "tl-stage";
+      this.space.className = "tl-space";
+      this.status.className = "tl-status";
+      this.canvas.className = "tl-plot";
+      this.canvas.tabIndex = 0;
+      this.canvas.setAttribute("role", "application");
+      this.canvas.setAttribute("aria-label", `${options2.label}. Keys: w and s zoom, a and d move, 0 shows all, n goes to the next match.`);
+      const top = document.createElement("div");
+      top.className = "tl-top";
+      top.append(this.status, this.strip.canvas);
+      this.stage.append(this.labels.node, this.canvas);
+      this.scroller.append(this.stage, this.space);
+      this.node.append(this.bar.node, top, this.scroller);
+      this.theme = readTheme(document.documentElement);
+      this.scroller.addEventListener("scroll", () => this.redraw());
+      this.listen();
+      const sized = new ResizeObserver(() => this.redraw());
+      sized.observe(this.scroller);
+      this.stops.push(() => sized.disconnect(), onThemeChange(() => this.restyle()));
+    }
+    options;
+    node = document.createElement("div");
+    bar;
+    layout = new Layout();
+    scroller = document.createElement("div");
+    stage = document.createElement("div");
+    space = document.createElement("div");
+    canvas = document.createElement("canvas");
+    status = document.createElement("div");
+    labels;
+    strip;
+    raster = new Raster();
+    stops = [];
+    theme;
+    whole = { from: 0, to: 1 };
+    from = 0;
+    to = 1;
+    width = 1;
+    height = 1;
+    frame = 0;
+    stateTimer = 0;
+    cursor = null;
+    hovered = null;
+    picked = null;
+    /** picked by the address, not here yet */
+    awaited = null;
+    area = null;
+    matches = [];
+    total = 0;
+    matchAt = -1;
+    searchTurn = 0;
+    seen = "";
+    listen() {
+      listen(this.canvas, {
+        zoom: (factor, x) => this.zoom(factor, x),
+        pan: (dx) => this.pan(dx),
+        scroll: (dy) => this.scroller.scrollTop += dy,
+        hover: (x, y, { clientX, clientY }) => {
+          this.cursor = { x, y, clientX, clientY };
+          this.redraw();
+        },
+        leave: () => {
+          this.cursor = null;
+          this.hovered = null;
+          this.options.tip(0, 0, null);
+          this.redraw();
+        },
+        click: (x, y) => this.pick(this.itemAt(x, y)),
+        open: (x, y) => {
+          const item = this.itemAt(x, y);
+          if (item && item.to > item.from) this.reveal(item, 0.8);
+        },
+        area: (x0, y0, x1, y1, done) => this.drag(x0, y0, x1, y1, done),
+        selects: () => this.bar.selecting
+      });
+    }
+    destroy() {
+      this.stops.forEach((stop) => stop());
+      cancelAnimationFrame(this.frame);
+      clearTimeout(this.stateTimer);
+      this.options.tip(0, 0, null);
+    }
+    /** Other rows, on a time from and to; the range stays if it still lies within. */
+    setRows(rows, whole2) {
+      this.layout.set(rows);
+      this.labels.clear();
+      let from = Infinity;
+      let to = -Infinity;
+      for (const row2 of rows) {
+        const extent = whole2 ? null : row2.extent();
+        if (!extent) continue;
+        from = Math.min(from, extent.from);
+        to = Math.max(to, extent.to);
+      }
+      const before = this.whole;
+      const all = this.from === before.from && this.to === before.to;
+      this.whole = whole2 ?? (from < to ? { from, to } : { from: Number.isFinite(from) ? from : 0, to: (Number.isFinite(from) ? from : 0) + 1 });
+      this.strip.renew();
+      if (all || this.to <= this.whole.from || this.from >= this.whole.to) this.show(this.whole.from, this.whole.to);
+      else this.show(this.from, this.to);
+      if (this.area) this.area.rows = this.area.rows.filter((id) => this.layout.get(id));
+      this.redraw();
+    }
+    /** Heights changed, or what rows hold. */
+    renew() {
+      this.layout.place();
+      this.strip.renew();
+      this.redraw();
+    }
+    restyle() {
+      this.theme = readTheme(document.documentElement);
+      this.strip.renew();
+      this.redraw();
+    }
+    get range() {
+      return { from: this.from, to: this.to };
+    }
+    get all() {
+      return this.whole;
+    }
+    get pickedItem() {
+      return this.picked;
+    }
+    show(from, to) {
+      if (!Number.isFinite(from) || !Number.isFinite(to)) return;
+      const whole2 = this.whole.to - this.whole.from;
+      const length = clamp(to - from, Math.min(this.options.least, whole2), whole2);
+      const begin = clamp((from + to) / 2 - length / 2, this.whole.from, this.whole.to - length);
+      this.from = begin;
+      this.to = begin + length;
+      this.changed();
+    }
+    zoom(factor, x = this.cursor ? this.cursor.x : this.width / 2) {
+      const at = this.from + (this.to - this.from) * clamp(x, 0, this.width) / this.width;
+      const whole2 = this.whole.to - this.whole.from;
+      const length = clamp((this.to - this.from) * factor, Math.min(this.options.least, whole2), whole2);
+      const share = clamp(x, 0, this.width) / this.width;
+      this.show(at - length * share, at + length * (1 - share));
+    }
+    pan(dx) {
+      const by = -dx * (this.to - this.from) / this.width;
+      this.show(this.from + by, this.to + by);
+    }
+    typed(text3) {
+      const percent2 = /^\s*([\d.,e+]+)\s*%\s*$/i.exec(text3);
+      const centre = (this.from + this.to) / 2;
+      if (percent2) {
+        const share = Number((percent2[1] ?? "").replaceAll(",", "")) / 100;
+        if (!(share > 0)) return false;
+        const length = (this.whole.to - this.whole.from) / Math.max(1, share);
+        this.show(centre - length / 2, centre + length / 2);
+        return true;
+      }
+      const parts = text3.split(/\s*(?:-|–|\.\.|to)\s*/);
+      const numbers2 = parts.map((part2) => this.options.clock.parse(part2));
+      if (numbers2.some((number) => !Number.isFinite(number) || number < 0)) return false;
+      if (numbers2.length === 1 && numbers2[0] > 0) {
+        this.show(centre - numbers2[0] / 2, centre + numbers2[0] / 2);
+        return true;
+      }
+      if (numbers2.length !== 2 || !(numbers2[0] < numbers2[1])) return false;
+      this.show(this.whole.from + numbers2[0], this.whole.from + numbers2[1]);
+      return true;
+    }
+    fold(id) {
+      this.layout.fold(id);
+      this.changed();
+    }
+    pin(id) {
+      this.layout.pin(id);
+      this.changed();
+    }
+    pick(item) {
+      this.awaited = null;
+      this.picked = item;
+      this.options.onpick?.(item);
+      this.changed();
+    }
+    setArea(area) {
+      this.area = area;
+      this.options.onarea?.(area);
+      this.changed();
+    }
+    drag(x0, y0, x1, y1, done) {
+      const [left, right] = [clamp(Math.min(x0, x1), 0, this.width), clamp(Math.max(x0, x1), 0, this.width)];
+      const [top, bottom] = [Math.min(y0, y1), Math.max(y0, y1)];
+      const rows = this.visible().filter(({ y, placed }) => !placed.row.heading && y < bottom && y + placed.height > top);
+      const scale2 = (this.to - this.from) / this.width;
+      this.area = { from: this.from + left * scale2, to: this.from + right * scale2, rows: rows.map(({ placed }) => placed.row.id) };
+      if (done) {
+        this.bar.setSelecting(false);
+        this.setArea(right - left > 2 && rows.length ? this.area : null);
+      }
+      this.redraw();
+    }
+    /** Bring an item to sight; `share` of the width for it, or 0 to zoom only as far as needed to see it. */
+    reveal(item, share = 0) {
+      this.layout.reveal(item.row);
+      const length = Math.max(item.to - item.from, this.options.least / 4);
+      const shown = this.to - this.from;
+      const centre = (item.from + item.to) / 2;
+      if (share > 0 || length > shown || length < shown * 0.01) {
+        const wide = share > 0 ? length / share : length > shown ? length / 0.8 : length / 0.06;
+        this.show(centre - wide / 2, centre + wide / 2);
+      } else if (item.from < this.from || item.to > this.to) this.show(centre - shown / 2, centre + shown / 2);
+      const placed = this.layout.scrolled.find((each) => each.row.id === item.row);
+      if (placed) {
+        const room = this.scroller.clientHeight - RULER - this.layout.pinnedHeight;
+        const top = placed.top + (placed.folded ? 0 : item.top ?? 0);
+        this.space.style.height = `${this.layout.height + RULER + this.layout.pinnedHeight}px`;
+        if (top < this.scroller.scrollTop || top + 24 > this.scroller.scrollTop + room) this.scroller.scrollTop = top - room / 3;
+      }
+      this.redraw();
+    }
+    async search(text3) {
+      const needle = text3.trim().toLowerCase().slice(0, 200);
+      const turn = ++this.searchTurn;
+      this.matches = [];
+      this.total = 0;
+      this.matchAt = -1;
+      for (const row2 of this.layout.all) row2.mark?.(needle);
+      this.redraw();
+      if (needle) {
+        this.bar.searching();
+        const found = await this.found(needle).catch(() => ({ matches: [], total: 0 }));
+        if (turn !== this.searchTurn) return;
+        this.matches = found.matches;
+        this.total = found.total;
+      }
+      this.bar.showFound(-1, this.matches.length, this.total);
+      this.redraw();
+    }
+    async found(needle) {
+      if (this.options.search) return this.options.search(needle, MOST_MATCHES);
+      const all = { matches: [], total: 0 };
+      for (const row2 of this.layout.all) {
+        if (!row2.find) continue;
+        const found = await row2.find(needle, MOST_MATCHES - all.matches.length);
+        all.matches.push(...found.matches);
+        all.total += found.total;
+      }
+      all.matches.sort((one, other) => one.from - other.from);
+      return all;
+    }
+    next(by) {
+      if (!this.matches.length) return;
+      if (this.matchAt < 0) {
+        const first = this.matches.findIndex((match2) => match2.to >= this.from);
+        this.matchAt = by > 0 ? Math.max(0, first) : (first + this.matches.length - 1) % this.matches.length;
+      } else this.matchAt = (this.matchAt + by + this.matches.length) % this.matches.length;
+      const match = this.matches[this.matchAt];
+      const item = this.layout.get(match.row)?.item?.(match.key) ?? null;
+      this.reveal(item ?? match);
+      this.pick(item ?? { row: match.row, key: match.key, from: match.from, to: match.to, top: 2, height: 16, tip: () => ({ title: match.text, lines: [] }) });
+      this.bar.showFound(this.matchAt, this.matches.length, this.total);
+    }
+    /** Keys while the timeline is shown; true if it was one of its own. */
+    key(event) {
+      const step = event.shiftKey ? 0.5 : 0.15;
+      switch (event.key) {
+        case "w":
+        case "W":
+        case "+":
+        case "=":
+          this.zoom(1 / 1.5);
+          break;
+        case "s":
+        case "S":
+        case "-":
+        case "_":
+          this.zoom(1.5);
+          break;
+        case "a":
+        case "A":
+        case "ArrowLeft":
+          this.pan(this.width * step);
+          break;
+        case "d":
+        case "D":
+        case "ArrowRight":
+          this.pan(-this.width * step);
+          break;
+        case "ArrowUp":
+          this.scroller.scrollTop -= 60;
+          break;
+        case "ArrowDown":
+          this.scroller.scrollTop += 60;
+          break;
+        case "0":
+        case "Home":
+          this.show(this.whole.from, this.whole.to);
+          break;
+        case "z":
+          if (this.picked) this.reveal(this.picked, 0.8);
+          break;
+        case "m":
+          this.bar.setSelecting(!this.bar.selecting);
+          break;
+        case "f":
+          this.bar.search.focus();
+          break;
+        case "n":
+          this.next(1);
+          break;
+        case "N":
+          this.next(-1);
+          break;
+        case "p": {
+          const row2 = this.picked?.row ?? this.hovered?.row;
+          if (row2) this.pin(row2);
+          break;
+        }
+        case "Escape":
+          if (this.bar.selecting) this.bar.setSelecting(false);
+          else if (this.area) this.setArea(null);
+          else this.pick(null);
+          break;
+        default:
+          return false;
+      }
+      return true;
+    }
+    state() {
+      return {
+        from: this.from,
+        to: this.to,
+        pins: [...this.layout.pins],
+        folded: [...this.layout.folded],
+        area: this.area,
+        picked: this.picked ? { row: this.picked.row, key: this.picked.key } : this.awaited
+      };
+    }
+    /** Take up a state; what it names and is not here is left out. */
+    setState(state) {
+      if (state.pins) this.layout.pins.splice(0, this.layout.pins.length, ...state.pins.filter((id) => this.layout.get(id)));
+      if (state.folded) {
+        this.layout.folded.clear();
+        for (const id of state.folded) if (this.layout.get(id)) this.layout.folded.add(id);
+      }
+      this.layout.place();
+      if (state.from !== void 0 && state.to !== void 0 && state.to > state.from) this.show(state.from, state.to);
+      if (state.area) this.setArea({ ...state.area, rows: state.area.rows.filter((id) => this.layout.get(id)) });
+      if (state.picked && this.layout.get(state.picked.row)?.item) this.awaited = state.picked;
+      this.pickAwaited();
+      this.redraw();
+    }
+    /** What the address names may still have to be loaded. */
+    pickAwaited() {
+      const item = this.awaited ? this.layout.get(this.awaited.row)?.item?.(this.awaited.key) : null;
+      if (item) this.pick(item);
+    }
+    changed() {
+      this.redraw();
+      clearTimeout(this.stateTimer);
+      this.stateTimer = window.setTimeout(() => this.options.onstate?.(this.state()), 250);
+    }
+    redraw() {
+      if (!this.frame) this.frame = requestAnimationFrame(() => this.draw());
+    }
+    visible() {
+      const scroll = this.scroller.scrollTop;
+      const above = RULER + this.layout.pinnedHeight;
+      return [
+        ...this.layout.pinned.map((placed) => ({ placed, y: RULER + placed.top })),
+        ...this.layout.scrolled.filter((placed) => placed.top + placed.height > scroll && above + placed.top - scroll < this.height).map((placed) => ({ placed, y: above + placed.top - scroll }))
+      ];
+    }
+    itemAt(x, y) {
+      const scale2 = (this.to - this.from) / this.width;
+      for (const { placed, y: top } of this.visible()) {
+        if (!placed.pinned && y < RULER + this.layout.pinnedHeight) continue;
+        if (y >= top && y < top + placed.height) return placed.row.at(this.from + x * scale2, y - top, 4 * scale2, placed.folded);
+      }
+      return null;
+    }
+    draw() {
+      this.frame = 0;
+      this.scroller.style.height = `${this.layout.height + RULER + this.layout.pinnedHeight + 2}px`;
+      const box = this.stage.getBoundingClientRect();
+      const ratio = Math.min(3, devicePixelRatio || 1);
+      this.height = this.scroller.clientHeight;
+      const gutter = this.labels.node.offsetWidth;
+      this.width = Math.max(1, Math.floor(box.width - gutter));
+      if (this.height < 1 || !this.node.isConnected) return;
+      const [wide, high] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
+      if (this.canvas.width !== wide || this.canvas.height !== high) {
+        this.canvas.width = wide;
+        this.canvas.height = high;
+        this.canvas.style.width = `${this.width}px`;
+        this.canvas.style.height = `${this.height}px`;
+      }
+      this.stage.style.height = `${this.height}px`;
+      this.stage.style.marginBottom = `${-this.height}px`;
+      this.space.style.height = `${this.layout.height + RULER + this.layout.pinnedHeight}px`;
+      const range = `${this.from} ${this.to} ${wide}`;
+      if (range !== this.seen) {
+        this.seen = range;
+        this.options.onrange?.(this.from, this.to, wide);
+      }
+      const visible = this.visible();
+      this.labels.draw(RULER, this.layout.pinned, this.layout.pinnedHeight, visible.filter(({ placed }) => !placed.pinned).map(({ placed }) => placed), this.scroller.scrollTop);
+      this.paint(visible, ratio, wide, high);
+      this.strip.draw(this.layout.all, this.theme, ratio, this.strip.canvas.clientWidth || this.width);
+      this.bar.showZoom((this.to - this.from) / (this.whole.to - this.whole.from));
+      this.status.textContent = this.options.clock.span(this.to - this.from);
+      this.status.title = `shown: ${this.options.clock.span(this.to - this.from)} of ${this.options.clock.span(this.whole.to - this.whole.from)}`;
+      this.pointer();
+      if (this.awaited) this.pickAwaited();
+    }
+    paint(visible, ratio, wide, high) {
+      const context = this.canvas.getContext("2d", { alpha: false });
+      const { theme, raster, width } = this;
+      raster.resize(wide, high);
+      raster.clear(theme.groundPixel);
+      raster.clip(0, high);
+      const step = this.options.clock.tick((this.to - this.from) * 90 / width);
+      paintGrid(raster, theme, this.from, this.to, step, ratio);
+      const split = RULER + this.layout.pinnedHeight;
+      const panes = visible.map(({ placed, y }) => [placed.row, {
+        raster,
+        context,
+        theme,
+        top: y,
+        height: placed.height,
+        clipTop: placed.pinned ? RULER : split,
+        clipBottom: placed.pinned ? split : this.height,
+        width,
+        ratio,
+        from: this.from,
+        to: this.to,
+        scale: width / (this.to - this.from),
+        folded: placed.folded,
+        picked: null,
+        hovered: null
+      }]);
+      for (const [row2, pane] of panes) {
+        raster.clip(pane.clipTop * ratio, pane.clipBottom * ratio);
+        row2.paint(pane);
+      }
+      raster.show(context);
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      calibrate(context);
+      drawRuler(context, theme, this.options.clock, this.from, this.to, step, width);
+      for (const [row2, pane] of panes) {
+        context.save();
+        context.beginPath();
+        context.rect(0, pane.clipTop, width, pane.clipBottom - pane.clipTop);
+        context.clip();
+        context.fillStyle = theme.grid;
+        context.fillRect(0, pane.top + pane.height - 0.5, width, 0.5);
+        row2.draw(pane);
+        this.outline(context, row2, pane);
+        context.restore();
+      }
+      if (this.layout.pinned.length) {
+        context.fillStyle = theme.accent;
+        context.fillRect(0, split - 1, width, 1);
+      }
+      this.marks(context, visible);
+    }
+    outline(context, row2, pane) {
+      for (const [item, colour] of [[this.hovered, this.theme.soft], [this.picked, this.theme.ink]]) {
+        if (!item || item.row !== row2.id) continue;
+        const left = clamp((item.from - pane.from) * pane.scale, -3, pane.width + 3);
+        const right = clamp((item.to - pane.from) * pane.scale, left + 2, pane.width + 3);
+        const tall = pane.folded ? pane.height - 4 : item.height || pane.height - 4;
+        context.strokeStyle = colour;
+        context.lineWidth = item === this.picked ? 2 : 1;
+        context.strokeRect(left, pane.top + (pane.folded ? 2 : item.top) + 0.5, right - left, tall - 1);
+      }
+    }
+    /** What lies over all rows: the area, matches on the ruler, the cursor. */
+    marks(context, visible) {
+      const { theme, width } = this;
+      const scale2 = width / (this.to - this.from);
+      if (this.area) {
+        const left = clamp((this.area.from - this.from) * scale2, 0, width);
+        const right = clamp((this.area.to - this.from) * scale2, 0, width);
+        context.fillStyle = theme.accent;
+        for (const { placed, y } of visible) {
+          if (!this.area.rows.includes(placed.row.id)) continue;
+          const top = placed.pinned ? y : Math.max(y, RULER + this.layout.pinnedHeight);
+          context.globalAlpha = 0.16;
+          context.fillRect(left, top, right - left, y + placed.height - top);
+        }
+        context.globalAlpha = 1;
+        context.fillRect(left - 0.5, 0, 1, this.height);
+        context.fillRect(right - 0.5, 0, 1, this.height);
+        context.fillRect(left, RULER - 4, Math.max(1, right - left), 3);
+      }
+      context.fillStyle = theme.bad;
+      let before = -9;
+      for (const match of this.matches) {
+        const x = Math.round((match.from - this.from) * scale2);
+        if (x - before < 2 || x < 0 || x > width) continue;
+        before = x;
+        context.fillRect(x - 0.5, RULER - 6, 2, 6);
+      }
+      if (this.cursor) {
+        context.fillStyle = theme.ink;
+        context.globalAlpha = 0.55;
+        context.fillRect(Math.round(this.cursor.x), RULER, 1, this.height - RULER);
+        context.globalAlpha = 1;
+        const time2 = this.from + this.cursor.x / scale2;
+        const text3 = this.options.clock.moment(time2, 1 / scale2);
+        context.font = "11px system-ui, sans-serif";
+        const wide = context.measureText(text3).width + 10;
+        const left = clamp(this.cursor.x - wide / 2, 0, width - wide);
+        context.fillStyle = theme.ink;
+        context.fillRect(left, 2, wide, 17);
+        context.fillStyle = theme.ground;
+        context.textBaseline = "middle";
+        context.fillText(text3, left + 5, 11);
+      }
+    }
+    pointer() {
+      if (!this.cursor) return;
+      const item = this.itemAt(this.cursor.x, this.cursor.y);
+      const before = this.hovered;
+      this.hovered = item;
+      this.options.tip(this.cursor.clientX, this.cursor.clientY, item ? item.tip() : null);
+      if (before?.key !== item?.key || before?.row !== item?.row) this.redraw();
+    }
+  };
+
+  // src/timeline_state.ts
+  var MOST3 = 40;
+  var written = (value) => String(Number(value.toPrecision(15)));
+  function writeState(state, shown) {
+    state.set({
+      t: `${written(shown.from)},${written(shown.to)}`,
+      pins: shown.pins.slice(0, MOST3).join(",") || null,
+      folded: shown.folded.slice(0, MOST3).join(",") || null,
+      area: shown.area ? [written(shown.area.from), written(shown.area.to), ...shown.area.rows.slice(0, 2 * MOST3)].join(",") : null,
+      pick: shown.picked ? `${shown.picked.row},${shown.picked.key}` : null
+    });
+  }
+  function readState(state) {
+    const list = (name) => state.get(name).split(",").filter(Boolean);
+    const found = { pins: list("pins"), folded: list("folded") };
+    const [from, to] = list("t").map(Number);
+    if (from !== void 0 && to !== void 0 && to > from) Object.assign(found, { from, to });
+    const [begin, end, ...rows] = list("area");
+    if (begin !== void 0 && end !== void 0 && Number(end) > Number(begin)) found.area = { from: Number(begin), to: Number(end), rows };
+    const [row2, key] = list("pick");
+    if (row2 !== void 0 && key !== void 0) found.picked = { row: row2, key };
+    return found;
+  }
+
+  // src/trace_data.ts
+  var KIND_OF_TYPE = { 7: 0, 8: 1, 9: 4, 10: 3, 11: 3, 12: 3 };
+  var COLUMNS4 = ["start", "cycles", "type", "program", "compute_set"];
+  function asSteps(first, columns, from = 0, to) {
+    const part2 = (name) => columns[name].subarray(from, to);
+    return {
+      first,
+      start: part2("start"),
+      cycles: part2("cycles"),
+      kind: Uint8Array.from(part2("type"), (type) => KIND_OF_TYPE[type] ?? 2),
+      program: Int32Array.from(part2("program")),
+      computeSet: Int32Array.from(part2("compute_set"))
+    };
+  }
+  var Names = class _Names {
+    constructor(source, report, frame, changed) {
+      this.source = source;
+      this.report = report;
+      this.frame = frame;
+      this.changed = changed;
+      if (!source.served) {
+        source.frame(report, `execution_${frame}`, ["name", "id"]).then(({ columns }) => {
+          const ids = columns.id;
+          ids.forEach((id, at) => this.known.set(id, columns.name[at] ?? ""));
+          changed();
+        }).catch(() => void 0);
+      }
+    }
+    source;
+    report;
+    frame;
+    changed;
+    known = /* @__PURE__ */ new Map();
+    asked = /* @__PURE__ */ new Set();
+    static PART = 512;
+    get(row2) {
+      const found = this.known.get(row2);
+      if (found !== void 0 || row2 < 0) return found ?? "";
+      const part2 = Math.floor(row2 / _Names.PART);
+      if (this.source.served && !this.asked.has(part2)) {
+        this.asked.add(part2);
+        this.source.frame(this.report, this.frame, ["name"], part2 * _Names.PART, _Names.PART).then(({ first, columns }) => {
+          columns.name.forEach((name, at) => this.known.set(first + at, name));
+          this.changed();
+        }).catch(() => void 0);
+      }
+      return "";
+    }
+  };
+  var Trace = class {
+    constructor(source, report, info, changed) {
+      this.source = source;
+      this.report = report;
+      this.info = info;
+      this.changed = changed;
+      this.lanes = info.lanes.map((lane) => ({ first: lane.first_step, steps: lane.steps, cycles: lane.cycles, levels: [], covers: 16 }));
+      this.sets = new Names(source, report, "compute_sets", changed);
+      this.programs = new Names(source, report, "programs", changed);
+      this.store = source.served ? new LoadedSteps(async (first, rows) => asSteps(first, (await source.frame(report, "steps", COLUMNS4, first, rows)).columns), changed) : new KeptSteps([]);
+    }
+    source;
+    report;
+    info;
+    changed;
+    lanes;
+    sets;
+    programs;
+    store;
+    // a page without a server may hold only some of the steps
+    stepsHere = Infinity;
+    name(steps, at) {
+      return this.sets.get(steps.computeSet[at] ?? -1) || this.programs.get(steps.program[at] ?? -1);
+    }
+    async load() {
+      await Promise.all([this.loadPyramid(), this.source.served ? null : this.loadKept()]);
+      this.changed();
+    }
+    async loadPyramid() {
+      const names = ["lane", "level", "start", "end", "compute", "exchange", "sync", "stream"];
+      const lanes = new Map(this.info.lanes.map((lane, at) => [lane.lane, at]));
+      for (let first = 0; ; ) {
+        let part2;
+        try {
+          part2 = await this.source.frame(this.report, "pyramid", names, first, 1e5);
+        } catch (error) {
+          if (error instanceof Missing) break;
+          throw error;
+        }
+        const column2 = (name) => part2.columns[name];
+        const lane = column2("lane"), level = column2("level");
+        for (let at = 0; at < part2.rows; ) {
+          let end = at + 1;
+          while (end < part2.rows && lane[end] === lane[at] && level[end] === level[at]) end++;
+          const into = this.lanes[lanes.get(lane[at]) ?? -1];
+          if (into && level[at] >= 1 && level[at] <= 12) {
+            const piece = {
+              start: column2("start").slice(at, end),
+              end: column2("end").slice(at, end),
+              sums: [column2("compute").slice(at, end), column2("exchange").slice(at, end), column2("sync").slice(at, end), column2("stream").slice(at, end)]
+            };
+            const before = into.levels[level[at] - 1];
+            into.levels[level[at] - 1] = before ? joined2(before, piece) : piece;
+          }
+          at = end;
+        }
+        first += part2.rows;
+        if (!part2.rows || first >= part2.total || !this.source.served) break;
+        this.changed();
+      }
+      this.lanes.forEach((lane, at) => {
+        const info = this.info.lanes[at];
+        const finest = lane.levels.findIndex(Boolean);
+        if (finest > 0) [lane.levels, lane.covers] = [lane.levels.slice(finest), 16 ** (finest + 1)];
+        if (lane.levels.length && lane.levels.every(Boolean)) return;
+        lane.covers = Math.max(16, lane.steps);
+        const one = (value) => Float64Array.of(value);
+        lane.levels = lane.steps ? [{ start: one(0), end: one(info.cycles), sums: [one(info.compute), one(info.exchange + info.between_ipus), one(info.sync), one(info.stream)] }] : [];
+      });
+    }
+    // rows that follow each other are one piece
+    async loadKept() {
+      try {
+        const { columns } = await this.source.frame(this.report, "steps", [...COLUMNS4, "id"]);
+        const ids = columns.id, pieces2 = [];
+        for (let at = 0; at < ids.length; ) {
+          let end = at + 1;
+          while (end < ids.length && ids[end] === ids[end - 1] + 1) end++;
+          pieces2.push(asSteps(ids[at], columns, at, end));
+          at = end;
+        }
+        this.store = new KeptSteps(pieces2);
+        this.stepsHere = ids.length;
+      } catch (error) {
+        if (!(error instanceof Missing)) throw error;
+        this.stepsHere = 0;
+      }
+    }
+    // spans of pipeline stages by lane; empty without a pipeline
+    async stages() {
+      const found = /* @__PURE__ */ new Map();
+      if (!this.info.pipelined) return found;
+      const answer = await this.source.json(this.report, "execution_stages", { run: this.info.run });
+      const column2 = (name) => numbers(answer.columns[name]);
+      const [lane, stage, batch, start, end, busy] = ["lane", "stage", "micro_batch", "start", "end", "busy"].map(column2);
+      for (let at = 0; at < lane.length; ) {
+        let last = at + 1;
+        while (last < lane.length && lane[last] === lane[at]) last++;
+        const part2 = (values) => values.subarray(at, last);
+        const labels = /* @__PURE__ */ new Map();
+        const label = Array.from(part2(batch), (number, place2) => {
+          const text3 = (number >= 0 ? `micro-batch ${number}` : "once") + (stage[at + place2] >= 0 ? `, stage ${stage[at + place2]}` : "");
+          return labels.get(text3) ?? (labels.set(text3, labels.size), labels.size - 1);
+        });
+        const spans = {
+          start: part2(start).slice(),
+          end: part2(end).slice(),
+          label,
+          labels: [...labels.keys()],
+          colours: HUES2,
+          colour: Int32Array.from(part2(batch), (number) => number < 0 ? HUES2.length - 2 : number % HUES2.length)
+        };
+        found.set(lane[at], { spans, stage: part2(stage), batch: part2(batch), busy: part2(busy), stages: new Set(part2(stage)).size });
+        at = last;
+      }
+      return found;
+    }
+  };
+  function joined2(one, other) {
+    const both = (a, b) => {
+      const made2 = new Float64Array(a.length + b.length);
+      made2.set(a);
+      made2.set(b, a.length);
+      return made2;
+    };
+    return {
+      start: both(one.start, other.start),
+      end: both(one.end, other.end),
+      sums: [0, 1, 2, 3].map((kind) => both(one.sums[kind], other.sums[kind]))
+    };
+  }
+  async function openTrace(source, report, run, changed) {
+    const info = await source.json(report, "execution", run === null ? {} : { run });
+    return new Trace(source, report, info, changed);
+  }
+
+  // src/trace_local.ts
+  var TYPES = ["OnTileExecute", "DoExchange", "Sync", "StreamCopy", "GlobalExchange"];
+  var FIELDS = ["compute", "exchange", "sync", "stream", "between_ipus"];
+  function pieces(trace) {
+    return trace.store instanceof KeptSteps ? trace.store.pieces : [];
+  }
+  function keptSearch(trace, needle, most) {
+    const steps = [];
+    let total = 0;
+    for (const piece of pieces(trace)) {
+      for (let at = 0; at < piece.start.length; at++) {
+        const name = trace.name(piece, at);
+        if (!name.toLowerCase().includes(needle)) continue;
+        const row2 = piece.first + at;
+        const lane = trace.info.lanes.find((each) => row2 >= each.first_step && row2 < each.first_step + each.steps);
+        if (!lane) continue;
+        total++;
+        if (steps.length < most) steps.push([lane.lane, row2, piece.start[at], piece.cycles[at], name]);
+      }
+    }
+    return { total, steps };
+  }
+  function keptSelection(trace, start, end, wanted) {
+    let rough = 0;
+    const names = /* @__PURE__ */ new Map();
+    const lanes = trace.info.lanes.flatMap((info, number) => {
+      if (!wanted.includes(info.lane)) return [];
+      const found = { lane: info.lane, ipu: info.ipu, steps: 0, cycles: 0, compute: 0, exchange: 0, sync: 0, stream: 0, between_ipus: 0, mean_tile_cycles: 0, bytes_in: 0, bytes_out: 0 };
+      const data = trace.lanes[number];
+      const base = data.levels[0];
+      for (let at = 0; base && at < base.start.length; at++) {
+        const [low, high] = [base.start[at], base.end[at]];
+        if (high <= start || low >= end) continue;
+        const firstRow = data.first + at * data.covers, lastRow = Math.min(firstRow + data.covers, data.first + data.steps);
+        if (!trace.store.get(firstRow) || !trace.store.get(lastRow - 1)) {
+          const share = (Math.min(high, end) - Math.max(low, start)) / (high - low || 1);
+          base.sums.forEach((sum2, kind) => {
+            found[FIELDS[kind]] += sum2[at] * share;
+            found.cycles += sum2[at] * share;
+          });
+          found.steps += lastRow - firstRow;
+          rough++;
+          continue;
+        }
+        for (let row2 = firstRow; row2 < lastRow; row2++) {
+          const steps = trace.store.get(row2);
+          if (!steps) continue;
+          const place2 = row2 - steps.first, from = steps.start[place2], to = from + steps.cycles[place2];
+          const inside = Math.min(to, end) - Math.max(from, start);
+          if (inside <= 0) continue;
+          const kind = steps.kind[place2];
+          found[FIELDS[kind]] += inside;
+          found.cycles += inside;
+          found.steps++;
+          if (kind === 2) continue;
+          const name = trace.name(steps, place2) || "(no name)";
+          const total = names.get(name) ?? [0, 0, 0];
+          names.set(name, [total[0] + inside, total[1] + (kind === 0 ? inside : 0), total[2] + 1]);
+        }
+      }
+      return [found];
+    });
+    const ranked = [...names].sort((one, other) => other[1][0] - one[1][0]);
+    return {
+      start,
+      end,
+      lanes,
+      ops: ranked.slice(0, 200).map(([name, [cycles, compute, steps]]) => [-1, name, "", cycles, compute, 0, steps]),
+      ops_total: ranked.length,
+      note: "By name of the compute set; tile balance and bytes of a selection are shown by `tremula view --serve`" + (rough ? ", and so are the steps that this page does not hold." : ".")
+    };
+  }
+  async function keptStep(trace, step) {
+    const steps = trace.store.get(step);
+    if (!steps) return null;
+    const at = step - steps.first;
+    const found = await trace.source.frame(trace.report, "steps", ["id", "mean_tile_cycles", "active_tiles", "bytes_in", "bytes_out", "micro_batch", "stage", "op_id"]).catch(() => null);
+    const place2 = found ? found.columns.id.indexOf(step) : -1;
+    const value = (name, missing) => found && place2 >= 0 ? found.columns[name][place2] ?? missing : missing;
+    const lane = trace.info.lanes.find((each) => step >= each.first_step && step < each.first_step + each.steps);
+    const detail = {
+      step,
+      type_name: TYPES[steps.kind[at]] ?? "Unknown",
+      ipu: lane?.ipu ?? -1,
+      start: steps.start[at],
+      cycles: steps.cycles[at],
+      mean_tile_cycles: value("mean_tile_cycles", 0),
+      active_tiles: value("active_tiles", 0),
+      bytes_in: value("bytes_in", 0),
+      bytes_out: value("bytes_out", 0),
+      micro_batch: value("micro_batch", -1),
+      stage: value("stage", -1),
+      op_id: value("op_id", -1),
+      program: steps.program[at],
+      path: [[steps.program[at], trace.programs.get(steps.program[at])]],
+      compute_set_name: trace.sets.get(steps.computeSet[at]),
+      vertices: 0,
+      plan: -1
+    };
+    const ops = detail.op_id < 0 ? null : await trace.source.frame(trace.report, "ops", ["id", "name", "target", "phase", "module", "source", "source_function"]).catch(() => null);
+    const row2 = ops ? ops.columns.id.indexOf(detail.op_id) : -1;
+    if (ops && row2 >= 0) {
+      const text3 = (name) => ops.columns[name][row2] ?? "";
+      detail.op = { name: text3("name"), target: text3("target"), phase: text3("phase"), module: text3("module"), source: text3("source"), function: text3("source_function") };
+    }
+    return detail;
+  }
+
+  // src/trace_panels.ts
+  var KIND_WORDS = [
+    ["compute", "compute", KIND_COLOURS[0]],
+    ["exchange", "exchange between tiles", KIND_COLOURS[1]],
+    ["between_ipus", "exchange between IPUs", KIND_COLOURS[4]],
+    ["stream", "stream copies", KIND_COLOURS[3]],
+    ["sync", "sync and waiting", KIND_COLOURS[2]]
+  ];
+  function laneLegend() {
+    return legend(KIND_WORDS.map(([, words2, colour]) => [words2, colour]));
+  }
+  var sum = (rows, of) => rows.reduce((total, row2) => total + of(row2), 0);
+  function figures2(info) {
+    const cycles = sum(info.lanes, (lane) => lane.cycles), compute = sum(info.lanes, (lane) => lane.compute);
+    return {
+      run: Math.max(0, ...info.lanes.map((lane) => lane.cycles)),
+      cycles,
+      compute,
+      balance: compute ? sum(info.lanes, (lane) => lane.mean_tile_cycles) / compute : 0,
+      efficiency: cycles && info.tiles ? sum(info.lanes, (lane) => lane.tile_cycles) / (cycles * info.tiles) : 0,
+      steps: sum(info.lanes, (lane) => lane.steps),
+      streamed: sum(info.lanes, (lane) => lane.stream_in + lane.stream_out),
+      crossed: Math.max(sum(info.lanes, (lane) => lane.ipus_in), sum(info.lanes, (lane) => lane.ipus_out))
+    };
+  }
+  function figure2(value, label, hint, more = "") {
+    return el(
+      "div",
+      { class: "card", title: hint },
+      el("div", { class: "figure", text: value }),
+      el("div", { class: "label", text: label }),
+      more ? el("div", { class: "note", text: more }) : null
+    );
+  }
+  function summaryCards(info, other) {
+    const a = figures2(info), b = other ? figures2(other) : null;
+    const compared2 = (before, after, format) => after === void 0 ? "" : `other: ${format(after)}, ${delta(before, after, format)}`;
+    const share = (value) => `${(100 * value).toFixed(1)} %`;
+    return el(
+      "div",
+      { class: "cards trace-cards" },
+      figure2(time(a.run / info.clock_hz), `for the run, modelled: ${whole(a.run)} cycles`, "From the first to the last cycle of the run", compared2(a.run, b?.run, whole)),
+      figure2(share(a.efficiency), "of all tile cycles compute, modelled", "Parallel efficiency: cycles in which tiles compute, of all tiles times all cycles", compared2(a.efficiency, b?.efficiency, share)),
+      figure2(share(a.balance), "tile balance, modelled", "While computing: the mean tile that works over the slowest", compared2(a.balance, b?.balance, share)),
+      figure2(bytes(a.streamed), "copied from and to the host, modelled", "Bytes of stream copies of all IPUs", compared2(a.streamed, b?.streamed, bytes)),
+      figure2(bytes(a.crossed), "exchanged between IPUs, modelled", "Bytes that IPUs give to others", compared2(a.crossed, b?.crossed, bytes))
+    );
+  }
+  function proportions(info) {
+    return shareBar(KIND_WORDS.map(([kind, words2, colour]) => [words2, sum(info.lanes, (lane) => lane[kind]), colour]), (value) => `${whole(value)} cycles`);
+  }
+  function laneTable(info) {
+    const rows = info.lanes.slice(0, 256).map((lane) => [
+      `IPU ${lane.ipu}`,
+      percent(lane.compute, lane.cycles),
+      percent(lane.exchange + lane.between_ipus, lane.cycles),
+      percent(lane.stream, lane.cycles),
+      percent(lane.sync, lane.cycles),
+      percent(lane.mean_tile_cycles, lane.compute),
+      bytes(lane.stream_in),
+      bytes(lane.stream_out),
+      bytes(lane.ipus_in),
+      bytes(lane.ipus_out),
+      whole(lane.steps)
+    ]);
+    return plainTable("IPUs", [
+      ["IPU"],
+      ["compute", true],
+      ["exchange", true],
+      ["stream copies", true],
+      ["waiting", true],
+      ["tile balance", true],
+      ["from host", true],
+      ["to host", true],
+      ["from IPUs", true],
+      ["to IPUs", true],
+      ["steps", true]
+    ], rows);
+  }
+  function selectionCard(found, clock, title, other, go) {
+    const length = found.end - found.start;
+    const all = sum(found.lanes, (lane) => lane.cycles);
+    const of = (selected2, kind) => sum(selected2.lanes, (lane) => lane[kind]);
+    const kinds = KIND_WORDS.map(([kind, words2]) => [
+      words2,
+      whole(of(found, kind)),
+      percent(of(found, kind), all),
+      ...other ? [whole(of(other, kind)), delta(of(found, kind), of(other, kind), whole)] : []
+    ]);
+    const compute = of(found, "compute");
+    const lanes = found.lanes.map((lane) => [
+      `IPU ${lane.ipu}`,
+      whole(lane.steps),
+      percent(lane.compute, lane.cycles),
+      percent(lane.exchange + lane.between_ipus, lane.cycles),
+      percent(lane.sync, lane.cycles),
+      percent(lane.mean_tile_cycles, lane.compute),
+      bytes(lane.bytes_in),
+      bytes(lane.bytes_out)
+    ]);
+    const ops = found.ops.map(([op, name, module, cycles, computed, mean, steps]) => {
+      const link = el("button", { type: "button", class: "link", text: name, title: module, onclick: () => go(op) });
+      return [op >= 0 ? link : name, whole(cycles), percent(cycles, all), computed ? percent(mean, computed) : "", whole(steps)];
+    });
+    return card(
+      title,
+      el("p", { class: "lead", text: `${whole(length)} cycles (${time(length / clock)}) on ${plural(found.lanes.length, "IPU")}, modelled: ${percent(compute, all)} compute, tile balance ${percent(sum(found.lanes, (lane) => lane.mean_tile_cycles), compute)}, ${bytes(sum(found.lanes, (lane) => lane.bytes_in))} in, ${bytes(sum(found.lanes, (lane) => lane.bytes_out))} out.` }),
+      found.note ? note(found.note) : null,
+      el(
+        "div",
+        { class: "columns" },
+        el(
+          "div",
+          {},
+          el("h3", { text: "By kind" }),
+          plainTable("by kind", [["kind"], ["cycles", true], ["share", true], ...other ? [["other", true], ["difference", true]] : []], kinds),
+          el("h3", { text: "By IPU" }),
+          plainTable("by IPU", [["IPU"], ["steps", true], ["compute", true], ["exchange", true], ["waiting", true], ["balance", true], ["in", true], ["out", true]], lanes)
+        ),
+        el(
+          "div",
+          {},
+          el("h3", { text: "By op, without waiting" }),
+          plainTable("by op", [["op"], ["cycles", true], ["share", true], ["balance", true], ["steps", true]], ops),
+          found.ops_total > found.ops.length ? note(`the largest ${whole(found.ops.length)} of ${whole(found.ops_total)}`) : null
+        )
+      )
+    );
+  }
+  function stepCard(step, clock, tiles3, go) {
+    const link = (text3, view, values) => el("button", { type: "button", class: "link", text: text3, onclick: () => go(view, values) });
+    const lines = [
+      ["cycles", `${whole(step.cycles)} (${time(step.cycles / clock)}), from ${whole(step.start)} on, modelled`],
+      ["on", `IPU ${step.ipu}` + (step.stage >= 0 ? `, stage ${step.stage}` : "") + (step.micro_batch >= 0 ? `, micro-batch ${step.micro_batch}` : "")],
+      ["op", step.op ? link(`${step.op.name} (${step.op.target}, ${step.op.phase})`, "operations", { op: step.op_id }) : null],
+      ["module", step.op?.module || null],
+      ["source", step.op?.source ? step.op.source + (step.op.function ? ` in ${step.op.function}` : "") : null],
+      ["compute set", step.compute_set_name ? `${step.compute_set_name}${step.vertices ? ` (${plural(step.vertices, "vertex", "vertices")})` : ""}` : null],
+      ["tiles", step.active_tiles ? `${whole(step.active_tiles)} of ${whole(tiles3)} take part` : null],
+      ["tile balance", step.mean_tile_cycles ? `${percent(step.mean_tile_cycles, step.cycles)}: the mean tile takes ${whole(step.mean_tile_cycles)} cycles` : null],
+      ["bytes", step.bytes_in || step.bytes_out ? `${bytes(step.bytes_in)} in, ${bytes(step.bytes_out)} out` : null],
+      ["plan", step.why?.plan || null],
+      ["formula", step.why?.formula || null],
+      ["program", step.path.length ? link(step.path.map(([, name]) => name || "(no name)").join(" \u203A "), "program", { node: step.program }) : null]
+    ];
+    const title = step.compute_set_name || step.path.at(-1)?.[1] || step.type_name;
+    return card(`${step.type_name}: ${title}`, el(
+      "dl",
+      { class: "facts" },
+      ...lines.flatMap(([name, value]) => value ? [el("dt", { text: name }), el("dd", {}, value)] : [])
+    ));
+  }
+
   // src/trace_view.ts
+  function laneRows(side) {
+    const { trace, letter: letter2, factor } = side;
+    const clock = trace.info.clock_hz;
+    const shares = (sums, total) => sums.flatMap((value, kind) => value > 0 ? [[KINDS[kind] ?? "", `${whole(value)} cycles, ${percent(value, total)}`, KIND_COLOURS[kind] ?? ""]] : []);
+    return trace.info.lanes.map((info, at) => new LaneRow(trace.lanes[at], trace.store, {
+      id: `${letter2}${info.lane}`,
+      name: `IPU ${info.ipu}`,
+      note: `${percent(info.compute, info.cycles)} compute, modelled`,
+      parent: `${letter2}-lanes`,
+      offset: 0,
+      factor,
+      label: (steps, step) => trace.name(steps, step) || ["compute", "exchange", "waiting", "stream copy", "between IPUs"][steps.kind[step]] || "",
+      stepTip: (steps, step, label) => ({ title: label, lines: [
+        [KINDS[steps.kind[step]] ?? "", `${whole(steps.cycles[step])} cycles, ${time(steps.cycles[step] / clock)}`, KIND_COLOURS[steps.kind[step]] ?? ""],
+        ["from cycle", whole(steps.start[step])],
+        ["on", `IPU ${info.ipu}, modelled`]
+      ] }),
+      groupTip: (count, from, to, sums) => ({ title: `IPU ${info.ipu}: ${plural(count, "step")}`, lines: [
+        ...shares(sums, to - from),
+        ["together", `${whole(to - from)} cycles, modelled`],
+        ["", "zoom in to see single steps"]
+      ] })
+    }));
+  }
+  function stageRows(side) {
+    return side.trace.info.lanes.flatMap((info) => {
+      const found = side.stages.get(info.lane);
+      if (!found) return [];
+      const { stage, batch, busy } = found;
+      const scaled = { ...found.spans, start: found.spans.start.map((value) => value * side.factor), end: found.spans.end.map((value) => value * side.factor) };
+      return [new FlameRow(scaled, {
+        id: `${side.letter}g${info.lane}`,
+        name: `IPU ${info.ipu}`,
+        note: found.stages > 1 ? plural(found.stages, "stage") : `stage ${stage[0]}`,
+        parent: `${side.letter}-stages`,
+        words: (_, span) => batch[span] < 0 ? `stage ${stage[span]}` : found.stages > 1 ? `${batch[span]} \xB7 s${stage[span]}` : String(batch[span]),
+        tip: (set, span) => {
+          const length = found.spans.end[span] - found.spans.start[span];
+          return { title: set.label(span), lines: [["cycles", `${whole(length)}, ${time(length / side.trace.info.clock_hz)}`], ["working", percent(busy[span], length)], ["on", `IPU ${info.ipu}, modelled`]] };
+        }
+      })];
+    });
+  }
+  function rowsOf(side, compared2) {
+    const stages = stageRows(side), name = compared2 ? `${side.title}: ` : "";
+    return [
+      ...stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, "numbers are micro-batches, gaps are bubbles"), ...stages] : [],
+      new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, "compute, exchange, waiting"),
+      ...laneRows(side)
+    ];
+  }
+  function differences(a, b) {
+    const total = (info, kind) => info.lanes.reduce((sum2, lane) => sum2 + lane[kind], 0);
+    const run = (info) => Math.max(0, ...info.lanes.map((lane) => lane.cycles));
+    const moved = (info, key) => info.lanes.reduce((sum2, lane) => sum2 + lane[key], 0);
+    return plainTable("difference of the two runs", [["modelled"], ["first", true], ["second", true], ["difference", true]], [
+      ["time of the run", time(run(a) / a.clock_hz), time(run(b) / b.clock_hz), delta(run(a) / a.clock_hz, run(b) / b.clock_hz, time)],
+      ...KIND_WORDS.map(([kind, words2]) => [`cycles of ${words2}, all IPUs`, whole(total(a, kind)), whole(total(b, kind)), delta(total(a, kind), total(b, kind), whole)]),
+      ...[["stream_in", "bytes from the host"], ["stream_out", "bytes to the host"], ["ipus_in", "bytes between IPUs"]].map(([key, words2]) => [words2, bytes(moved(a, key)), bytes(moved(b, key)), delta(moved(a, key), moved(b, key), bytes)])
+    ]);
+  }
+  async function search(sides, needle, most) {
+    const all = { matches: [], total: 0 };
+    for (const { trace, letter: letter2, factor } of sides) {
+      const answer = trace.source.served ? await trace.source.json(trace.report, "execution_search", { run: trace.info.run, text: needle }) : keptSearch(trace, needle, most);
+      all.total += answer.total;
+      for (const [lane, step, start, cycles, text3] of answer.steps)
+        all.matches.push({ row: `${letter2}${lane}`, key: `s${step}`, from: start * factor, to: (start + cycles) * factor, text: text3 });
+    }
+    all.matches.sort((one, two) => one.from - two.from);
+    return all;
+  }
+  async function selected(side, area) {
+    const lanes = [...new Set(area.rows.flatMap((id) => id.startsWith(side.letter) ? [id.slice(1).replace("g", "")] : []))].filter((id) => /^\d+$/.test(id));
+    if (!lanes.length) return null;
+    const [start, end] = [Math.max(0, Math.floor(area.from / side.factor)), Math.ceil(area.to / side.factor)];
+    if (!side.trace.source.served) return keptSelection(side.trace, start, end, lanes.map(Number));
+    return await side.trace.source.json(side.trace.report, "execution_selection", { run: side.trace.info.run, start, end, lanes: lanes.join(",") });
+  }
+  async function render2(host, context) {
+    const redraw = () => timeline?.redraw();
+    let timeline = null;
+    const wanted = context.state.get("run");
+    const first = await openTrace(context.source, context.report.id, /^\d{1,6}$/.test(wanted) ? Number(wanted) : null, redraw);
+    const second = context.other ? await openTrace(context.source, context.other.id, null, redraw).catch(() => null) : null;
+    const { info } = first;
+    if (!info.lanes.length) {
+      host.append(note("No run was recorded in this profile: it holds the program and its costs, not the steps of a run."));
+      return;
+    }
+    const sides = [{ letter: "a", title: context.report.name, trace: first, factor: 1, stages: /* @__PURE__ */ new Map() }];
+    if (second?.info.lanes.length) sides.push({ letter: "b", title: context.other?.name ?? "", trace: second, factor: info.clock_hz / second.info.clock_hz, stages: /* @__PURE__ */ new Map() });
+    const area = el("div", { class: "trace-area" }), detail = el("div", { class: "trace-step", "aria-live": "polite" });
+    const said = el("div", {});
+    timeline = new Timeline({
+      clock: cycleClock(info.clock_hz),
+      label: "Modelled cycles of each IPU",
+      least: 20,
+      file: "execution-trace.png",
+      tip: (x, y, tip) => tip ? showTip(x, y, tip.title, tip.lines) : hideTip(),
+      search: (needle, most) => search(sides, needle, most),
+      onstate: (state) => writeState(context.state, state),
+      onpick: (item) => void pick2(item),
+      onarea: (chosen2) => void select(chosen2)
+    });
+    const shown = timeline;
+    context.onclose(() => shown.destroy());
+    context.onkey((event) => shown.key(event));
+    let asked = 0, chosen = 0;
+    const select = async (chosenArea) => {
+      const turn = ++asked;
+      if (!chosenArea) {
+        area.replaceChildren();
+        return;
+      }
+      const found = await Promise.all(sides.map((side) => selected(side, chosenArea)));
+      if (turn !== asked) return;
+      const [one, two] = [found[0] ?? null, found[1] ?? null];
+      const go = (op) => context.go("operations", { op });
+      const base = one ?? two;
+      area.replaceChildren(base ? selectionCard(base, info.clock_hz, "Selected area", one && two ? two : null, go) : "");
+    };
+    const pick2 = async (item) => {
+      const turn = ++chosen;
+      if (!item?.key.startsWith("s") || item.row.includes("g")) {
+        detail.replaceChildren();
+        return;
+      }
+      const { trace } = item.row.startsWith("b") && sides[1] ? sides[1] : sides[0];
+      const step = Number(item.key.slice(1));
+      const found = trace.source.served ? await trace.source.json(trace.report, "execution_step", { step }) : await keptStep(trace, step);
+      if (turn === chosen) detail.replaceChildren(found ? stepCard(found, trace.info.clock_hz, trace.info.tiles, context.go) : "");
+    };
+    const fill = () => shown.setRows(sides.flatMap((side) => rowsOf(side, sides.length > 1)));
+    const split = (on) => {
+      for (const row2 of shown.layout.all) if (row2 instanceof LaneRow) row2.split = on;
+      shown.renew();
+    };
+    const isSplit = () => context.state.get("lanes") === "split";
+    shown.bar.extra.append(toggles("lanes", ["flat", "split"], isSplit() ? 1 : 0, (index) => {
+      context.state.set({ lanes: index ? "split" : null });
+      split(index === 1);
+    }));
+    if (info.runs.length > 1) {
+      shown.bar.extra.append(choice("run", info.runs.map((run2) => `${run2.id}: ${run2.name}`), Math.max(0, info.runs.findIndex((run2) => run2.id === info.run)), (index) => {
+        context.state.set({ run: info.runs[index]?.id ?? null, t: null, area: null, pick: null });
+        host.replaceChildren();
+        shown.destroy();
+        void render2(host, context);
+      }));
+    }
+    const run = info.runs.find((each) => each.id === info.run);
+    host.append(
+      summaryCards(info, sides[1]?.trace.info ?? null),
+      said,
+      el("section", { class: "card trace-card" }, shown.node, laneLegend()),
+      detail,
+      area,
+      ...sides[1] ? [card("Difference of the two runs, modelled", differences(info, sides[1].trace.info))] : [],
+      card("Where the cycles go, modelled", proportions(info), laneTable(info))
+    );
+    if (run?.note) said.append(note(run.note));
+    fill();
+    split(isSplit());
+    await Promise.all(sides.map(async (side) => {
+      const [, stages] = await Promise.all([side.trace.load(), side.trace.stages().catch((error) => {
+        if (error instanceof Missing) return /* @__PURE__ */ new Map();
+        throw error;
+      })]);
+      side.stages = stages;
+    }));
+    for (const { trace } of sides) {
+      if (trace.info.lanes.length < trace.info.lanes_total) said.append(note(`The first ${whole(trace.info.lanes.length)} of ${whole(trace.info.lanes_total)} IPUs are shown.`));
+      const steps = trace.info.lanes.reduce((sum2, lane) => sum2 + lane.steps, 0);
+      if (trace.stepsHere < trace.info.steps_total)
+        said.append(note(`This page holds single steps for the first ${whole(trace.stepsHere)} of ${whole(Math.max(steps, trace.info.steps_total))}, and sums of 16 for the rest; \`tremula view --serve\` shows them all.`));
+    }
+    fill();
+    split(isSplit());
+    shown.setState(readState(context.state));
+  }
   var traceView = {
     id: "trace",
     title: "Execution Trace",
-    lead: "What each IPU does when.",
+    lead: "What each IPU does when, modelled. The wheel zooms, a drag moves, Shift and a drag selects an area; click a step for its details.",
     key: "t",
-    render(host) {
-      host.append(el("p", { class: "note", text: "There is nothing to show yet." }));
-    }
+    render: render2
   };
 
   // src/graph.ts
