@@ -172,7 +172,7 @@ class ExecutionStep:
             one = StepOnIpu(source, row, 0)
             mean = float(source.numbers("steps", "mean_tile_cycles")[row]) or float(one.cycles)
             found[self._runs.ipu_of(row)] = by_tile(float(one.cycles), mean, one.activeTiles or tiles, tiles)
-        return Numbers(np.tile(found.ravel(), source.target.replicas), source.print_length)
+        return source.of_replicas(found)
 
     @property
     def computeSets(self) -> Items[StepComputeSet]:

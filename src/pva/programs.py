@@ -205,7 +205,7 @@ class Programs:
             if code[node]:
                 ipu = source.ipu_of_op(int(ops[node]))
                 found[ipu] += source.as_category(int(code[node]), ipu, "controlCode")
-        return Numbers(np.tile(found.ravel(), source.target.replicas), source.print_length)
+        return source.of_replicas(found)
 
     def vars_of_op(self, op: int) -> Items[LoweredVariable]:
         """Parts on tiles of the variables that the profile ties to an op."""
