@@ -123,6 +123,8 @@ def test_a_host_trace(trace_file: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert main([*command, "--speedscope", str(files["speedscope.json"])]) == 0
     assert json.loads(files["trace.json"].read_text())["traceEvents"]
     assert "outer" in (files["tables"] / "events.csv").read_text()
+    assert main(["view", str(trace_file), "--html", str(files["page.html"])]) == 0
+    assert files["page.html"].read_text().startswith("<!doctype html>")
     assert main(["view", str(trace_file), "--tile", "3"]) == 1
     assert "--tile is for profiles" in capsys.readouterr().err
 

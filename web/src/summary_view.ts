@@ -9,12 +9,13 @@ import { plainTable } from './table';
 import type { Context, View } from './view';
 
 export type Figure = [number, string, number, number, string];
+interface Work { verdict: string[]; phases: [string, number, number, number, number][]; ops: number }
 export interface Summary {
   file: string; folder: string; version: number; meta: Record<string, string>; notes: string[]; verdict: string[];
   fits: [boolean, string, number | null]; advice: [string, string, string, string, string[]][];
   target: Record<string, string | number>; figures: Record<string, Figure>; options: [string, string, string][];
   graph: [string, number][]; breakdown: [string, string, number, string][]; categories: [string, number][];
-  ipus: Record<string, number | string>[]; phases: [string, number, number, number, number][]; ops: number;
+  ipus: Record<string, number | string>[];
   files: [string, number][]; application: Record<string, unknown>;
 }
 
@@ -77,7 +78,7 @@ function binding(summary: Summary): [string, string] | null {
 function advice(summary: Summary, title: string): HTMLElement {
   const list = summary.advice.slice(0, 3).map(([name, effect, cause, cost, code]) => el('li', {}, el('b', { text: name }), el('p', { text: effect }),
     cause ? note(`From ${cause}.`) : null, cost ? note(`Cost: ${cost}`) : null, code.length ? el('pre', { text: code.join('\n') }) : null));
-  return card(title, ...summary.verdict.map((text) => el('p', { text })),
+  return card(title, ...summary.verdict.map((text) => el('p', { text })), el('p', { class: 'work' }),
     list.length ? el('ol', { class: 'advice' }, ...list) : note('This profile holds no advice. `tremula estimate run PROGRAM` gives some.'));
 }
 
@@ -149,10 +150,10 @@ function jsonTree(value: unknown, name: string, depth: number): HTMLElement {
   return el('p', { class: 'leaf' }, el('span', { class: 'label', text: `${name}: ` }), typeof value === 'string' ? value : JSON.stringify(value) ?? '');
 }
 
-function phases(a: Summary): HTMLElement | null {
-  if (!a.phases.length) return null;
+function phases(work: Work): HTMLElement | null {
+  if (!work.phases.length) return null;
   return card('Work of ops by pass, all IPUs', plainTable('passes', [['pass'], ['ops', true], ['cycles per step', true], ['compute', true], ['exchange', true], ['sync', true]],
-    a.phases.map(([name, compute, exchange, sync, ops]) => {
+    work.phases.map(([name, compute, exchange, sync, ops]) => {
       const all = compute + exchange + sync;
       return [name, whole(ops), whole(all), percent(compute, all), percent(exchange, all), percent(sync, all)];
     })));
@@ -170,10 +171,17 @@ export const summaryView: View = {
     const apps = (s: Summary) => Object.entries(s.application ?? {}).map(([name, value]) => jsonTree(value, name, 0));
     host.append(tiles(a, b), b ? el('div', { class: 'columns' }, advice(a, 'Before: why, and what to do'), advice(b, 'After: why, and what to do'))
       : advice(a, 'Why, and what to do'));
-    for (const part of [breakdown(a, b), b ? null : phases(a)]) if (part) host.append(part);
+    const parts = breakdown(a, b), passes = el('div', { class: 'stack' });
+    if (parts) host.append(parts);
+    host.append(passes);
     host.append(el('div', { class: 'columns' }, target(a, b), counts(a, b)), ...(b ? [figures(a, b), options(a, b)] : [el('div', { class: 'columns' }, figures(a, b), options(a, b))]));
     if (apps(a).length) host.append(card('Framework and application', ...apps(a)));
     if (a.files?.length) host.append(card('Files of the report', plainTable('files', [['file'], ['size', true]], a.files.map(([name, size]) => [name, bytes(size)]))));
     host.append(card('About this report', ...about.map((text) => el('p', { text }))));
+    // of a large report this takes a while, and what stands above is wanted first
+    const works = await context.both('work') as [Work, Work | null];
+    host.querySelectorAll('.work').forEach((line, index) => { line.textContent = works[index]?.verdict.join(' ') ?? ''; });
+    const table = b ? null : phases(works[0]);
+    if (table) passes.append(table);
   },
 };

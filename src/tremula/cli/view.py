@@ -210,7 +210,10 @@ def _write_page(reports: list[Report], args: argparse.Namespace) -> None:
                 args.html, write_page(opened[0], args.html, *opened[1:], names=names, compare=args.compare)
             )
     else:
-        raise CommandError("a page of host traces is shown by --serve")
+        from tremula.trace.several import TraceSet
+        from tremula.view.system_page import write_system_page
+
+        _say_page(args.html, write_system_page(TraceSet(traces[0].paths), args.html))
 
 
 def _serve(reports: list[Report], args: argparse.Namespace) -> int:

@@ -112,7 +112,6 @@ TABLES: Mapping[str, Table] = {
         Table("program_steps", model.ProgramSteps, 1),
         Table("liveness", model.Liveness, 4_096),
         Table("lifetimes", model.Lifetime, 100_000),
-        Table("ops", model.Op, 100_000),
         Table("plans", model.Plan, 50_000),
         Table("supersteps", model.Superstep, 500_000),
         Table("breakdown", model.Part, 100),
@@ -124,6 +123,10 @@ TABLES: Mapping[str, Table] = {
         Table("runs", model.Run, 1_000),
     )
 }
+
+#: rows that are kept as a frame: writers add them one by one, and readers get them as rows all the same
+OPS = Table("ops", model.Op, frames.FRAMES["ops"].most_rows)
+COLUMNAR: Mapping[type[Any], Table] = {model.Op: OPS}
 
 #: the directory of the frames' columns: where the values of each chunk are
 COLUMNS = Table("columns", model.ColumnChunk, 200_000)

@@ -14,7 +14,7 @@ from tremula.estimate.estimate import Estimate, OpTime
 from tremula.module_paths import first_parts, shared
 from tremula.plan.cost import Cost
 from tremula.profile.model import Op, Plan, Superstep
-from tremula.profile.schema import TABLES
+from tremula.profile.schema import OPS, TABLES
 from tremula.program.work import Work
 from tremula.recording.reasons import as_json
 
@@ -71,7 +71,7 @@ _KEYS: tuple[Callable[[OpTime], _Key], ...] = (
 )
 
 
-def operations(estimate: Estimate, most_ops: int = TABLES["ops"].most_rows) -> Operations:
+def operations(estimate: Estimate, most_ops: int = OPS.most_rows) -> Operations:
     """All ops of `estimate`, merged if there are more than `most_ops`."""
     found = Operations(merged=len(estimate.ops) > most_ops)
     key_of = _KEYS[0]

@@ -30,6 +30,7 @@ _Maker = Callable[[Profile, Parameters], Answer]
 
 _MAKERS: Mapping[str, _Maker] = {
     "summary": summary_answers.summary_answer,
+    "work": summary_answers.work_answer,
     "insights": insight_answers.insights_answer,
     "pipeline": summary_answers.pipeline_answer,
     "modules": op_answers.modules_answer,

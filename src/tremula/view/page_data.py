@@ -94,7 +94,7 @@ def address(what: str, params: Mapping[str, str]) -> str:
 
 def _questions(profile: Profile) -> list[tuple[str, dict[str, str]]]:
     found: list[tuple[str, dict[str, str]]] = [
-        (what, {}) for what in ("summary", "insights", "pipeline", "modules", "tile_map")
+        (what, {}) for what in ("summary", "work", "insights", "pipeline", "modules", "tile_map")
     ]
     shown = range(min(MOST_IPUS, len(profile.ipus)))
     found += [("liveness", {"ipu": str(ipu), "points": str(_POINTS)}) for ipu in shown]

@@ -13,7 +13,7 @@ from tremula.view.packed import LONGEST
 from tremula.view.parameters import Parameters
 from tremula.view.pipeline import turns
 from tremula.view.text import clean
-from tremula.view.verdict import fit_probability, fit_verdict, fits, steps, verdict
+from tremula.view.verdict import fit_probability, fit_verdict, fits, short_verdict, steps, work_by_module
 
 MOST_IPUS = 4_096
 #: files that belong to a report, and characters of the JSON beside it
@@ -24,7 +24,7 @@ _TURNS = 12
 
 
 def summary_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
-    """Everything that is short: verdict, figures, target, options, counts, memory of each IPU."""
+    """Everything that is short: verdict, figures, target, options, counts, memory of each IPU; no table is walked."""
     target = profile.target
     return {
         "file": profile.path.name,
@@ -36,7 +36,7 @@ def summary_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
             if not key.startswith(("digest", "rows:"))
         },
         "notes": _notes(profile),
-        "verdict": verdict(profile),
+        "verdict": short_verdict(profile),
         "fits": [fits(profile), fit_verdict(profile), fit_probability(profile)],
         "advice": [[s.title, s.effect, s.cause, s.cost, list(s.code)] for s in steps(profile, 10)],
         "target": {name: _short(getattr(target, name)) for name in type(target).__dataclass_fields__},
@@ -64,11 +64,14 @@ def summary_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
             }
             for row in profile.ipus[:MOST_IPUS]
         ],
-        "phases": _phases(profile),
-        "ops": len(profile.ops),
         "files": _files(profile),
         "application": _application(profile),
     }  # fmt: skip
+
+
+def work_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
+    """The work of all ops: by module in a sentence, and by pass."""
+    return {"verdict": work_by_module(profile), "phases": _phases(profile), "ops": len(profile.ops)}
 
 
 def pipeline_answer(profile: Profile, _: Parameters) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:effab321083289a622aceadb70e1719d9142fba5c27d7d71d806ef865e27c112
+// made from web/src by "make web"; sources sha256:f72a7c35dfd9431438e0e5679d28fbc5c5462b58918222491c0fd31874223740
 "use strict";
 (() => {
   // src/elements.ts
@@ -2188,7 +2188,7 @@
     async drawDetails() {
       const mine = this.turn, tiles3 = this.chosen;
       if (this.ipu < 0 || !tiles3.length) {
-        this.details.replaceChildren(note(this.ipu < 0 ? "The tiles of one IPU can be chosen." : "Please choose a tile: click on the map or the chart, or type its number."));
+        this.details.replaceChildren(...this.ipu < 0 ? [] : [note("Please choose a tile: click on the map or the chart, or type its number.")]);
         return;
       }
       const [a, b] = await this.both();
@@ -3421,6 +3421,7 @@
     return card(
       title,
       ...summary.verdict.map((text3) => el("p", { text: text3 })),
+      el("p", { class: "work" }),
       list.length ? el("ol", { class: "advice" }, ...list) : note("This profile holds no advice. `tremula estimate run PROGRAM` gives some.")
     );
   }
@@ -3507,12 +3508,12 @@
     }
     return el("p", { class: "leaf" }, el("span", { class: "label", text: `${name}: ` }), typeof value === "string" ? value : JSON.stringify(value) ?? "");
   }
-  function phases(a) {
-    if (!a.phases.length) return null;
+  function phases(work) {
+    if (!work.phases.length) return null;
     return card("Work of ops by pass, all IPUs", plainTable(
       "passes",
       [["pass"], ["ops", true], ["cycles per step", true], ["compute", true], ["exchange", true], ["sync", true]],
-      a.phases.map(([name, compute, exchange, sync, ops]) => {
+      work.phases.map(([name, compute, exchange, sync, ops]) => {
         const all = compute + exchange + sync;
         return [name, whole(ops), whole(all), percent(compute, all), percent(exchange, all), percent(sync, all)];
       })
@@ -3532,11 +3533,19 @@
       ];
       const apps = (s) => Object.entries(s.application ?? {}).map(([name, value]) => jsonTree(value, name, 0));
       host.append(tiles2(a, b), b ? el("div", { class: "columns" }, advice(a, "Before: why, and what to do"), advice(b, "After: why, and what to do")) : advice(a, "Why, and what to do"));
-      for (const part2 of [breakdown(a, b), b ? null : phases(a)]) if (part2) host.append(part2);
+      const parts = breakdown(a, b), passes = el("div", { class: "stack" });
+      if (parts) host.append(parts);
+      host.append(passes);
       host.append(el("div", { class: "columns" }, target(a, b), counts(a, b)), ...b ? [figures(a, b), options(a, b)] : [el("div", { class: "columns" }, figures(a, b), options(a, b))]);
       if (apps(a).length) host.append(card("Framework and application", ...apps(a)));
       if (a.files?.length) host.append(card("Files of the report", plainTable("files", [["file"], ["size", true]], a.files.map(([name, size]) => [name, bytes(size)]))));
       host.append(card("About this report", ...about.map((text3) => el("p", { text: text3 }))));
+      const works = await context.both("work");
+      host.querySelectorAll(".work").forEach((line, index) => {
+        line.textContent = works[index]?.verdict.join(" ") ?? "";
+      });
+      const table = b ? null : phases(works[0]);
+      if (table) passes.append(table);
     }
   };
 
@@ -6176,9 +6185,13 @@
   // src/graph.ts
   var VIEWS = [summaryView, insightsView, memoryView, livenessView, programView, operationsView, traceView, pipelineView];
   openSource().then(async (source) => {
-    const reports = await source.reports();
+    const every = await source.reports();
+    const reports = every.filter((report) => report.kind === "profile");
     if (!reports.length) throw new Error("There is no report to show.");
     new Frame(source, reports, VIEWS).open();
+    if (source.served && every.length > reports.length) {
+      document.getElementById("actions")?.prepend(el("a", { class: "link", href: "/system", text: "Host traces" }));
+    }
   }).catch((error) => {
     document.getElementById("view")?.append(el("p", { class: "bad", role: "alert", text: error instanceof Error ? error.message : String(error) }));
     console.error(error);

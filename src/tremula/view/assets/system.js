@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:effab321083289a622aceadb70e1719d9142fba5c27d7d71d806ef865e27c112
+// made from web/src by "make web"; sources sha256:f72a7c35dfd9431438e0e5679d28fbc5c5462b58918222491c0fd31874223740
 "use strict";
 (() => {
   // src/elements.ts

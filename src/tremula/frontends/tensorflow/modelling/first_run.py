@@ -99,6 +99,7 @@ class FirstRun:
             training=captured.training,
             name=_report_name(captured.training),
             engine_options=active.engine_options(),
+            front_end="tensorflow",
         )
         found = look(settings, lambda: modelled, self._advise, self._entry)
         if found is not None and flags.flag("log_cycle_count") >= 0:
