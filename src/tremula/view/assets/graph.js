@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:5d899fcfe4df2f9397cfa9566e562e4aab3074fb3490608629e44116e8737420
+// made from web/src by "make web"; sources sha256:f72a7c35dfd9431438e0e5679d28fbc5c5462b58918222491c0fd31874223740
 "use strict";
 (() => {
   // src/elements.ts
@@ -2188,7 +2188,7 @@
     async drawDetails() {
       const mine = this.turn, tiles3 = this.chosen;
       if (this.ipu < 0 || !tiles3.length) {
-        this.details.replaceChildren(note(this.ipu < 0 ? "The tiles of one IPU can be chosen." : "Please choose a tile: click on the map or the chart, or type its number."));
+        this.details.replaceChildren(...this.ipu < 0 ? [] : [note("Please choose a tile: click on the map or the chart, or type its number.")]);
         return;
       }
       const [a, b] = await this.both();

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:5d899fcfe4df2f9397cfa9566e562e4aab3074fb3490608629e44116e8737420
+// made from web/src by "make web"; sources sha256:f72a7c35dfd9431438e0e5679d28fbc5c5462b58918222491c0fd31874223740
 "use strict";
 (() => {
   // src/elements.ts
