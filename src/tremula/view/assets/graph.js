@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:70f030c427578bdd9ec13a4ccdb8f02fe5d4acf211ab322ec8850cedaf765005
+// made from web/src by "make web"; sources sha256:b4a4f9d96148a529a1533c2fe046cb0375766fba0532ea90bdb9d948018351e0
 "use strict";
 (() => {
   // src/elements.ts

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:70f030c427578bdd9ec13a4ccdb8f02fe5d4acf211ab322ec8850cedaf765005
+// made from web/src by "make web"; sources sha256:b4a4f9d96148a529a1533c2fe046cb0375766fba0532ea90bdb9d948018351e0
 "use strict";
 (() => {
   // src/elements.ts
@@ -3052,12 +3052,14 @@
     dialog.showModal();
   }
   var SystemPage = class {
-    constructor(source, reports) {
+    constructor(source, reports, profiles) {
       this.source = source;
       this.reports = reports;
+      this.profiles = profiles;
     }
     source;
     reports;
+    profiles;
     state = new State("system");
     overview;
     answers;
@@ -3113,6 +3115,7 @@
       byId("tabs").hidden = true;
       document.querySelector(".layout")?.classList.add("alone");
       const actions = byId("actions");
+      if (this.source.served && this.profiles) actions.append(el("a", { class: "link", href: "/", text: "Profiles" }));
       if (this.reports.length > 1)
         actions.append(choice("Trace", this.reports.map((each) => each.name), Math.max(0, this.reports.findIndex((each) => each.id === this.state.get("report"))), (index) => {
           location.hash = `#system?report=${this.reports[index]?.id ?? ""}`;
@@ -3288,7 +3291,8 @@
   };
   async function start() {
     const source = await openSource();
-    await new SystemPage(source, (await source.reports()).filter((report) => report.kind === "trace")).open();
+    const every = await source.reports(), traces = every.filter((report) => report.kind === "trace");
+    await new SystemPage(source, traces, every.length > traces.length).open();
   }
   start().catch((error) => {
     byId("view").replaceChildren(el("p", { class: "bad", role: "alert", text: error instanceof Error ? error.message : String(error) }));
