@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:f72a7c35dfd9431438e0e5679d28fbc5c5462b58918222491c0fd31874223740
+// made from web/src by "make web"; sources sha256:76668074dafd25d18eaf6fc5792c899748f2066444fdf5e4bda15a5234f76a6d
 "use strict";
 (() => {
   // src/elements.ts
