@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:76668074dafd25d18eaf6fc5792c899748f2066444fdf5e4bda15a5234f76a6d
+// made from web/src by "make web"; sources sha256:21a38ae38de0cd4459ccd99c7a47e0874b1c875eccf95a5fb3d8eb37e40647da
 "use strict";
 (() => {
   // src/elements.ts
@@ -4142,7 +4142,13 @@
       const { raster, ratio } = pane;
       raster.box(0, Math.round(pane.top * ratio), raster.width, Math.round((pane.top + pane.height) * ratio), pane.theme.band);
     }
-    draw() {
+    draw(pane) {
+      if (!this.note) return;
+      const { context } = pane;
+      context.font = "11px system-ui, sans-serif";
+      context.textBaseline = "middle";
+      context.fillStyle = pane.theme.soft;
+      context.fillText(fitted2(this.note, pane.width - 16), 8, pane.top + pane.height / 2);
     }
     at() {
       return null;
@@ -4245,10 +4251,9 @@
     store;
     /** kinds in bands of their own */
     split = false;
-    tall = 26;
     sums = [];
     height(folded) {
-      return folded ? 12 : this.split ? 60 : this.tall;
+      return folded ? 12 : this.split ? 64 : this.options.tall;
     }
     extent() {
       return { from: this.options.offset, to: this.options.offset + this.lane.cycles * this.options.factor };
@@ -4402,7 +4407,8 @@
             context.fillRect(right - 0.75, top, 0.75, tall);
           }
           if (right - left < 34 || tall < 11) return;
-          const text3 = fittedEnd(this.options.label(steps, at), right - left - 8);
+          const name = this.options.label(steps, at);
+          const text3 = name.includes("/") ? fittedEnd(name, right - left - 8) : fitted2(name, right - left - 8);
           if (!text3) return;
           context.fillStyle = INK[kind];
           context.fillText(text3, left + 4, top + tall / 2 + 0.5);
@@ -6026,7 +6032,7 @@
   // src/trace_view.ts
   function laneRows(side) {
     const { trace, letter: letter2, factor } = side;
-    const clock = trace.info.clock_hz;
+    const clock = trace.info.clock_hz, count = trace.info.lanes.length, tall = count <= 8 ? 40 : count <= 16 ? 30 : 22;
     const shares = (sums, total) => sums.flatMap((value, kind) => value > 0 ? [[KINDS[kind] ?? "", `${whole(value)} cycles, ${percent(value, total)}`, KIND_COLOURS[kind] ?? ""]] : []);
     return trace.info.lanes.map((info, at) => new LaneRow(trace.lanes[at], trace.store, {
       id: `${letter2}${info.lane}`,
@@ -6035,13 +6041,14 @@
       parent: `${letter2}-lanes`,
       offset: 0,
       factor,
+      tall,
       label: (steps, step) => trace.name(steps, step) || ["compute", "exchange", "waiting", "stream copy", "between IPUs"][steps.kind[step]] || "",
       stepTip: (steps, step, label) => ({ title: label, lines: [
         [KINDS[steps.kind[step]] ?? "", `${whole(steps.cycles[step])} cycles, ${time(steps.cycles[step] / clock)}`, KIND_COLOURS[steps.kind[step]] ?? ""],
         ["from cycle", whole(steps.start[step])],
         ["on", `IPU ${info.ipu}, modelled`]
       ] }),
-      groupTip: (count, from, to, sums) => ({ title: `IPU ${info.ipu}: ${plural(count, "step")}`, lines: [
+      groupTip: (count2, from, to, sums) => ({ title: `IPU ${info.ipu}: ${plural(count2, "step")}`, lines: [
         ...shares(sums, to - from),
         ["together", `${whole(to - from)} cycles, modelled`],
         ["", "zoom in to see single steps"]
@@ -6070,8 +6077,8 @@
   function rowsOf(side, compared2) {
     const stages = stageRows(side), name = compared2 ? `${side.title}: ` : "";
     return [
-      ...stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, "numbers are micro-batches, gaps are bubbles"), ...stages] : [],
-      new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, "compute, exchange, waiting"),
+      ...stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, "numbers are micro-batches, s is the stage, gaps are bubbles; modelled"), ...stages] : [],
+      new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, "in each pixel: compute from below, then exchange, then waiting; modelled"),
       ...laneRows(side)
     ];
   }
@@ -6125,7 +6132,7 @@
       file: "execution-trace.png",
       tip: (x, y, tip) => tip ? showTip(x, y, tip.title, tip.lines) : hideTip(),
       search: (needle, most) => search(sides, needle, most),
-      onstate: (state) => writeState(context.state, state),
+      onstate: (state2) => writeState(context.state, state2),
       onpick: (item) => void pick2(item),
       onarea: (chosen2) => void select(chosen2)
     });
@@ -6185,7 +6192,7 @@
       ...sides[1] ? [card("Difference of the two runs, modelled", differences(info, sides[1].trace.info))] : [],
       card("Where the cycles go, modelled", proportions(info), laneTable(info))
     );
-    if (run?.note) said.append(note(run.note));
+    if (run?.note && run.note !== "modelled, not measured") said.append(note(run.note));
     fill();
     split(isSplit());
     await Promise.all(sides.map(async (side) => {
@@ -6203,7 +6210,9 @@
     }
     fill();
     split(isSplit());
-    shown.setState(readState(context.state));
+    const state = readState(context.state);
+    if (!state.folded?.length && info.lanes.length > 16) state.folded = sides.map((side) => `${side.letter}-stages`);
+    shown.setState(state);
   }
   var traceView = {
     id: "trace",

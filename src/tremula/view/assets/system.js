@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:76668074dafd25d18eaf6fc5792c899748f2066444fdf5e4bda15a5234f76a6d
+// made from web/src by "make web"; sources sha256:21a38ae38de0cd4459ccd99c7a47e0874b1c875eccf95a5fb3d8eb37e40647da
 "use strict";
 (() => {
   // src/elements.ts
@@ -1632,7 +1632,13 @@
       const { raster, ratio } = pane;
       raster.box(0, Math.round(pane.top * ratio), raster.width, Math.round((pane.top + pane.height) * ratio), pane.theme.band);
     }
-    draw() {
+    draw(pane) {
+      if (!this.note) return;
+      const { context } = pane;
+      context.font = "11px system-ui, sans-serif";
+      context.textBaseline = "middle";
+      context.fillStyle = pane.theme.soft;
+      context.fillText(fitted(this.note, pane.width - 16), 8, pane.top + pane.height / 2);
     }
     at() {
       return null;
