@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:b4a4f9d96148a529a1533c2fe046cb0375766fba0532ea90bdb9d948018351e0
+// made from web/src by "make web"; sources sha256:6a826f8d2320fc640cc740cababc5832a644a5c83f768ca583c5f6f2022dd246
 "use strict";
 (() => {
   // src/elements.ts
