@@ -53,10 +53,10 @@ function stageRows(side: Side): FlameRow[] {
 }
 
 function rowsOf(side: Side, compared: boolean): Row[] {
-  const stages = stageRows(side), name = compared ? `${side.title}: ` : '';
+  const stages = stageRows(side), name = compared ? (side.letter === 'a' ? 'First: ' : 'Second: ') : '', of = compared ? `${side.title}: ` : '';
   return [
-    ...(stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, 'numbers are micro-batches, s is the stage, gaps are bubbles; modelled'), ...stages] : []),
-    new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, 'in each pixel: compute from below, then exchange, then waiting; modelled'), ...laneRows(side),
+    ...(stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, `${of}numbers are micro-batches, s is the stage, gaps are bubbles; modelled`), ...stages] : []),
+    new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, `${of}in each pixel: compute from below, then exchange, then waiting; modelled`), ...laneRows(side),
   ];
 }
 

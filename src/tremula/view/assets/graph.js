@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:6a826f8d2320fc640cc740cababc5832a644a5c83f768ca583c5f6f2022dd246
+// made from web/src by "make web"; sources sha256:2caa658dae687312caae544fa0b5f8b86d6439d19dc038d11ef2e3d9b6c2ccc1
 "use strict";
 (() => {
   // src/elements.ts
@@ -106,8 +106,8 @@
   function delta(before, after, format) {
     const by = after - before;
     if (by === 0) return "\xB10";
-    const share = before ? ` (${by > 0 ? "+" : "\u2212"}${Math.abs(100 * by / before).toFixed(1)} %)` : "";
-    return `${by > 0 ? "+" : "\u2212"}${format(Math.abs(by))}${share}`;
+    const share2 = before ? ` (${by > 0 ? "+" : "\u2212"}${Math.abs(100 * by / before).toFixed(1)} %)` : "";
+    return `${by > 0 ? "+" : "\u2212"}${format(Math.abs(by))}${share2}`;
   }
   function words(name) {
     return name.replaceAll("_", " ");
@@ -197,8 +197,8 @@
     served = true;
     kept = /* @__PURE__ */ new Map();
     get(path) {
-      const known = this.kept.get(path);
-      if (known) return known;
+      const known2 = this.kept.get(path);
+      if (known2) return known2;
       const asked = fetch(this.base + path, { headers: this.token ? { Authorization: `Bearer ${this.token}` } : {}, cache: "no-store" }).then(async (answer) => {
         if (answer.ok) return answer.json();
         const said = await answer.json().catch(() => ({}));
@@ -655,18 +655,18 @@
   ];
   var OVER = [229, 57, 53];
   var FAR_OVER = [92, 6, 20];
-  function scale(share) {
-    if (share > 1) {
-      const by = Math.min(1, (share - 1) / 0.6);
+  function scale(share2) {
+    if (share2 > 1) {
+      const by = Math.min(1, (share2 - 1) / 0.6);
       return [0, 1, 2].map((i) => Math.round(OVER[i] + by * (FAR_OVER[i] - OVER[i])));
     }
-    const at = Math.max(0, Math.min(1, share || 0)) * (SCALE.length - 1);
+    const at = Math.max(0, Math.min(1, share2 || 0)) * (SCALE.length - 1);
     const low = Math.floor(at), part2 = at - low;
     const from = SCALE[low], to = SCALE[Math.min(low + 1, SCALE.length - 1)];
     return [0, 1, 2].map((i) => Math.round(from[i] + part2 * (to[i] - from[i])));
   }
-  function difference(share) {
-    const by = Math.max(-1, Math.min(1, share || 0)), size = Math.sqrt(Math.abs(by));
+  function difference(share2) {
+    const by = Math.max(-1, Math.min(1, share2 || 0)), size = Math.sqrt(Math.abs(by));
     const to = by < 0 ? [33, 102, 172] : [178, 24, 43];
     return [0, 1, 2].map((i) => Math.round(200 + size * (to[i] - 200)));
   }
@@ -911,8 +911,8 @@
     const value = (row2) => row2 === null ? 0 : size(row2);
     const by = (pair) => pair.before && pair.after ? Math.abs(value(pair.after) - value(pair.before)) : -1;
     const rows = paired(before, after, key).sort((a, b) => by(b) - by(a) || value(b.before ?? b.after) - value(a.before ?? a.after));
-    const known = rows.filter((pair) => pair.before && pair.after).slice(0, SHOWN_PAIRS), rest = rows.filter((pair) => !pair.before || !pair.after).slice(0, SHOWN_PAIRS);
-    return plainTable(what, [[name], ["before", true], ["after", true], ["difference", true]], [...known, ...rest].map((pair) => [
+    const known2 = rows.filter((pair) => pair.before && pair.after).slice(0, SHOWN_PAIRS), rest = rows.filter((pair) => !pair.before || !pair.after).slice(0, SHOWN_PAIRS);
+    return plainTable(what, [[name], ["before", true], ["after", true], ["difference", true]], [...known2, ...rest].map((pair) => [
       pair.name.replaceAll("\0", ", "),
       pair.before ? bytes(size(pair.before)) : "not among the largest",
       pair.after ? bytes(size(pair.after)) : "not among the largest",
@@ -1146,11 +1146,11 @@
       this.options.onwindow?.(this.low, this.high);
     }
     zoom(factor, at = (this.low + this.high) / 2) {
-      const share = (at - this.low) / (this.high - this.low), wide = (this.high - this.low) * factor;
-      this.window(at - share * wide, at + (1 - share) * wide);
+      const share2 = (at - this.low) / (this.high - this.low), wide = (this.high - this.low) * factor;
+      this.window(at - share2 * wide, at + (1 - share2) * wide);
     }
-    pan(share) {
-      const by = share * (this.high - this.low);
+    pan(share2) {
+      const by = share2 * (this.high - this.low);
       this.window(this.low + by, this.high + by);
     }
     draw() {
@@ -1166,8 +1166,8 @@
     }
     place(clientX) {
       const area = this.canvas.getBoundingClientRect();
-      const share = (clientX - area.left - LEFT) / Math.max(1, area.width - LEFT - RIGHT);
-      return this.low + Math.max(0, Math.min(0.999999, share)) * (this.high - this.low);
+      const share2 = (clientX - area.left - LEFT) / Math.max(1, area.width - LEFT - RIGHT);
+      return this.low + Math.max(0, Math.min(0.999999, share2)) * (this.high - this.low);
     }
     paint() {
       const width = Math.max(280, this.element.clientWidth), height = this.options.height;
@@ -1473,10 +1473,10 @@
       always2 ? "" : from.born(last)
     ];
   }
-  function listed(rows, known) {
+  function listed(rows, known2) {
     rows.sort((a, b) => b[4] - a[4]);
     const rest = rows.slice(MOST2);
-    return { known, variables: rows.slice(0, MOST2), left_out: [rest.length, rest.reduce((sum2, each) => sum2 + each[4], 0)] };
+    return { known: known2, variables: rows.slice(0, MOST2), left_out: [rest.length, rest.reduce((sum2, each) => sum2 + each[4], 0)] };
   }
   async function onTile(source, report, ipu, tile) {
     if (source.served) return source.json(report, "tile_variables", { ipu, tile });
@@ -2806,7 +2806,7 @@
       return table.setRows(this.ops).element;
     }
     pairs(others) {
-      const known = (pair) => !this.cut || pair.before !== null && pair.after !== null;
+      const known2 = (pair) => !this.cut || pair.before !== null && pair.after !== null;
       const cycles = (op) => op?.cycles ?? 0, one = (pair) => pair.before ?? pair.after;
       const columns = [
         { title: "op", value: (pair) => shortName(one(pair).name), width: "minmax(9rem, 2fr)" },
@@ -2818,9 +2818,9 @@
         {
           title: "difference",
           number: true,
-          value: (pair) => known(pair) ? Math.abs(cycles(pair.after) - cycles(pair.before)) : 0,
+          value: (pair) => known2(pair) ? Math.abs(cycles(pair.after) - cycles(pair.before)) : 0,
           width: "11rem",
-          cell: (pair) => el("span", { class: cycles(pair.after) > cycles(pair.before) ? "bad" : cycles(pair.after) < cycles(pair.before) ? "good" : "", text: known(pair) ? delta(cycles(pair.before), cycles(pair.after), compact) : "only the largest ops are here" })
+          cell: (pair) => el("span", { class: cycles(pair.after) > cycles(pair.before) ? "bad" : cycles(pair.after) < cycles(pair.before) ? "good" : "", text: known2(pair) ? delta(cycles(pair.before), cycles(pair.after), compact) : "only the largest ops are here" })
         }
       ];
       const rows = paired(this.ops, others, (op) => `${op.name}\0${op.phase}`);
@@ -3409,15 +3409,15 @@
       const sure = probability === null ? "Probability not known" : `It fits with a probability of ${percent(probability, 1)}`;
       const chance = (value) => value === null ? "not known" : percent(value, 1);
       const other = b ? `probability that it fits: ${chance(probability)} \u2192 ${chance(b.fits[2])}` : "";
-      const share = el("div", { class: "meter", role: "img", "aria-label": `fullest tile ${percent(tile[0], room)} of its memory` }, el("div", { class: fits ? "good" : "bad" }));
-      share.firstChild.style.width = `${Math.min(100, 100 * tile[0] / room)}%`;
+      const share2 = el("div", { class: "meter", role: "img", "aria-label": `fullest tile ${percent(tile[0], room)} of its memory` }, el("div", { class: fits ? "good" : "bad" }));
+      share2.firstChild.style.width = `${Math.min(100, 100 * tile[0] / room)}%`;
       const answer = FITS[verdict] ?? "Not known", later2 = b ? FITS[b.fits[1]] ?? "Not known" : answer;
       found.append(big(
         "Does it fit?",
         later2 === answer ? answer : `${answer} \u2192 ${later2.toLowerCase()}`,
         other || `${sure}: the fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of what it has (${likely(tile, bytes)})`,
         fits ? "good" : "bad",
-        share
+        share2
       ));
     }
     for (const each of BIG) {
@@ -3638,8 +3638,8 @@
   function packed(red, green, blue) {
     return (4278190080 | blue << 16 | green << 8 | red) >>> 0;
   }
-  function mixed(under, over, share) {
-    const part2 = share <= 0 ? 0 : share >= 1 ? 1 : share;
+  function mixed(under, over, share2) {
+    const part2 = share2 <= 0 ? 0 : share2 >= 1 ? 1 : share2;
     const rest = 1 - part2;
     const red = (under & 255) * rest + (over & 255) * part2;
     const green = (under >>> 8 & 255) * rest + (over >>> 8 & 255) * part2;
@@ -4010,9 +4010,9 @@
         const small2 = (start, end, time2, item) => {
           const first = clamp(Math.floor((start - from) * scale2), 0, width - 1);
           const last = clamp(Math.floor((end - from) * scale2), first, width - 1);
-          const share = time2 * scale2 / (last - first + 1);
+          const share2 = time2 * scale2 / (last - first + 1);
           for (let x = first; x <= last; x++) {
-            busy[x] += share;
+            busy[x] += share2;
             if (time2 >= widest[x]) {
               widest[x] = Math.max(time2, Number.MIN_VALUE);
               colour[x] = shade(item);
@@ -4997,19 +4997,19 @@
       this.select.setAttribute("aria-pressed", String(on));
       this.actions.selecting(on);
     }
-    showZoom(share) {
-      this.share = share;
+    showZoom(share2) {
+      this.share = share2;
       if (document.activeElement === this.zoomBox) return;
       this.zoomBox.classList.remove("tl-wrong");
-      const percent2 = 100 / clamp(share, 1e-15, 1);
+      const percent2 = 100 / clamp(share2, 1e-15, 1);
       this.zoomBox.value = percent2 >= 1e6 ? `${percent2.toExponential(1)} %` : `${percent2 >= 1e3 ? Math.round(percent2) : Number(percent2.toPrecision(3))} %`;
     }
-    showFound(at, known, total) {
-      this.steps.forEach((step) => step.disabled = known === 0);
+    showFound(at, known2, total) {
+      this.steps.forEach((step) => step.disabled = known2 === 0);
       if (!this.search.value.trim()) this.found.textContent = "";
       else if (total === 0) this.found.textContent = "not found";
       else
-        this.found.textContent = `${at >= 0 ? `${(at + 1).toLocaleString("en-US")} of ` : ""}${total.toLocaleString("en-US")}` + (known < total ? ` (the first ${known.toLocaleString("en-US")} can be visited)` : "");
+        this.found.textContent = `${at >= 0 ? `${(at + 1).toLocaleString("en-US")} of ` : ""}${total.toLocaleString("en-US")}` + (known2 < total ? ` (the first ${known2.toLocaleString("en-US")} can be visited)` : "");
     }
     searching() {
       this.found.textContent = "searching";
@@ -5170,8 +5170,8 @@
       const at = this.from + (this.to - this.from) * clamp(x, 0, this.width) / this.width;
       const whole2 = this.whole.to - this.whole.from;
       const length = clamp((this.to - this.from) * factor, Math.min(this.options.least, whole2), whole2);
-      const share = clamp(x, 0, this.width) / this.width;
-      this.show(at - length * share, at + length * (1 - share));
+      const share2 = clamp(x, 0, this.width) / this.width;
+      this.show(at - length * share2, at + length * (1 - share2));
     }
     pan(dx) {
       const by = -dx * (this.to - this.from) / this.width;
@@ -5181,9 +5181,9 @@
       const percent2 = /^\s*([\d.,e+]+)\s*%\s*$/i.exec(text3);
       const centre = (this.from + this.to) / 2;
       if (percent2) {
-        const share = Number((percent2[1] ?? "").replaceAll(",", "")) / 100;
-        if (!(share > 0)) return false;
-        const length = (this.whole.to - this.whole.from) / Math.max(1, share);
+        const share2 = Number((percent2[1] ?? "").replaceAll(",", "")) / 100;
+        if (!(share2 > 0)) return false;
+        const length = (this.whole.to - this.whole.from) / Math.max(1, share2);
         this.show(centre - length / 2, centre + length / 2);
         return true;
       }
@@ -5230,13 +5230,13 @@
       this.redraw();
     }
     /** Bring an item to sight; `share` of the width for it, or 0 to zoom only as far as needed to see it. */
-    reveal(item, share = 0) {
+    reveal(item, share2 = 0) {
       this.layout.reveal(item.row);
       const length = Math.max(item.to - item.from, this.options.least / 4);
       const shown = this.to - this.from;
       const centre = (item.from + item.to) / 2;
-      if (share > 0 || length > shown || length < shown * 0.01) {
-        const wide = share > 0 ? length / share : length > shown ? length / 0.8 : length / 0.06;
+      if (share2 > 0 || length > shown || length < shown * 0.01) {
+        const wide = share2 > 0 ? length / share2 : length > shown ? length / 0.8 : length / 0.06;
         this.show(centre - wide / 2, centre + wide / 2);
       } else if (item.from < this.from || item.to > this.to) this.show(centre - shown / 2, centre + shown / 2);
       const placed = this.layout.scrolled.find((each) => each.row.id === item.row);
@@ -5588,7 +5588,9 @@
   var COLUMNS4 = ["start", "cycles", "type", "program", "compute_set"];
   function asSteps(first, columns, from = 0, to) {
     const part2 = (name) => columns[name].subarray(from, to);
+    const more = columns.mean_tile_cycles ? { more: { mean: part2("mean_tile_cycles"), bytesIn: part2("bytes_in"), bytesOut: part2("bytes_out") } } : {};
     return {
+      ...more,
       first,
       start: part2("start"),
       cycles: part2("cycles"),
@@ -5705,7 +5707,7 @@
     // rows that follow each other are one piece
     async loadKept() {
       try {
-        const { columns } = await this.source.frame(this.report, "steps", [...COLUMNS4, "id"]);
+        const { columns } = await this.source.frame(this.report, "steps", [...COLUMNS4, "id", "mean_tile_cycles", "bytes_in", "bytes_out"]);
         const ids = columns.id, pieces2 = [];
         for (let at = 0; at < ids.length; ) {
           let end = at + 1;
@@ -5803,12 +5805,13 @@
         if (high <= start || low >= end) continue;
         const firstRow = data.first + at * data.covers, lastRow = Math.min(firstRow + data.covers, data.first + data.steps);
         if (!trace.store.get(firstRow) || !trace.store.get(lastRow - 1)) {
-          const share = (Math.min(high, end) - Math.max(low, start)) / (high - low || 1);
+          const share2 = (Math.min(high, end) - Math.max(low, start)) / (high - low || 1);
           base.sums.forEach((sum2, kind) => {
-            found[FIELDS[kind]] += sum2[at] * share;
-            found.cycles += sum2[at] * share;
+            found[FIELDS[kind]] += sum2[at] * share2;
+            found.cycles += sum2[at] * share2;
           });
           found.steps += lastRow - firstRow;
+          found.mean_tile_cycles = found.bytes_in = found.bytes_out = NaN;
           rough++;
           continue;
         }
@@ -5819,13 +5822,17 @@
           const inside = Math.min(to, end) - Math.max(from, start);
           if (inside <= 0) continue;
           const kind = steps.kind[place2];
+          const share2 = inside / (to - from), mean = (steps.more?.mean[place2] ?? NaN) * share2;
           found[FIELDS[kind]] += inside;
           found.cycles += inside;
           found.steps++;
+          if (kind === 0) found.mean_tile_cycles += mean;
+          found.bytes_in += (steps.more?.bytesIn[place2] ?? NaN) * share2;
+          found.bytes_out += (steps.more?.bytesOut[place2] ?? NaN) * share2;
           if (kind === 2) continue;
           const name = trace.name(steps, place2) || "(no name)";
-          const total = names.get(name) ?? [0, 0, 0];
-          names.set(name, [total[0] + inside, total[1] + (kind === 0 ? inside : 0), total[2] + 1]);
+          const total = names.get(name) ?? [0, 0, 0, 0];
+          names.set(name, [total[0] + inside, total[1] + (kind === 0 ? inside : 0), total[2] + (kind === 0 ? mean : 0), total[3] + 1]);
         }
       }
       return [found];
@@ -5835,9 +5842,10 @@
       start,
       end,
       lanes,
-      ops: ranked.slice(0, 200).map(([name, [cycles, compute, steps]]) => [-1, name, "", cycles, compute, 0, steps]),
       ops_total: ranked.length,
-      note: "By name of the compute set; tile balance and bytes of a selection are shown by `tremula view --serve`" + (rough ? ", and so are the steps that this page does not hold." : ".")
+      by: "compute set",
+      ops: ranked.slice(0, 200).map(([name, [cycles, compute, mean, steps]]) => [-1, name, "", cycles, compute, mean, steps]),
+      ...rough ? { note: "Part of the area is on this page only as sums of 16 steps: they have no names, tile balance or bytes. `tremula view --serve` has them." } : {}
     };
   }
   async function keptStep(trace, step) {
@@ -5912,14 +5920,14 @@
   }
   function summaryCards(info, other) {
     const a = figures2(info), b = other ? figures2(other) : null;
-    const compared2 = (before, after, format) => after === void 0 ? "" : `other: ${format(after)}, ${delta(before, after, format)}`;
-    const share = (value) => `${(100 * value).toFixed(1)} %`;
+    const compared2 = (before, after, format) => after === void 0 ? "" : `second: ${format(after)}` + (format(before) === format(after) ? ", the same" : `, ${delta(before, after, format)}`);
+    const part2 = (value) => `${(100 * value).toFixed(1)} %`;
     return el(
       "div",
       { class: "cards trace-cards" },
       figure2(time(a.run / info.clock_hz), `for the run, modelled: ${whole(a.run)} cycles`, "From the first to the last cycle of the run", compared2(a.run, b?.run, whole)),
-      figure2(share(a.efficiency), "of all tile cycles compute, modelled", "Parallel efficiency: cycles in which tiles compute, of all tiles times all cycles", compared2(a.efficiency, b?.efficiency, share)),
-      figure2(share(a.balance), "tile balance, modelled", "While computing: the mean tile that works over the slowest", compared2(a.balance, b?.balance, share)),
+      figure2(part2(a.efficiency), "of all tile cycles compute, modelled", "Parallel efficiency: cycles in which tiles compute, of all tiles times all cycles", compared2(a.efficiency, b?.efficiency, part2)),
+      figure2(part2(a.balance), "tile balance, modelled", "While computing: the mean tile that works over the slowest", compared2(a.balance, b?.balance, part2)),
       figure2(bytes(a.streamed), "copied from and to the host, modelled", "Bytes of stream copies of all IPUs", compared2(a.streamed, b?.streamed, bytes)),
       figure2(bytes(a.crossed), "exchanged between IPUs, modelled", "Bytes that IPUs give to others", compared2(a.crossed, b?.crossed, bytes))
     );
@@ -5955,6 +5963,8 @@
       ["steps", true]
     ], rows);
   }
+  var known = (value, text3) => Number.isNaN(value) ? "\u2013" : text3(value);
+  var share = (part2, all) => known(part2, (value) => percent(value, all));
   function selectionCard(found, clock, title, other, go) {
     const length = found.end - found.start;
     const all = sum(found.lanes, (lane) => lane.cycles);
@@ -5972,17 +5982,17 @@
       percent(lane.compute, lane.cycles),
       percent(lane.exchange + lane.between_ipus, lane.cycles),
       percent(lane.sync, lane.cycles),
-      percent(lane.mean_tile_cycles, lane.compute),
-      bytes(lane.bytes_in),
-      bytes(lane.bytes_out)
+      share(lane.mean_tile_cycles, lane.compute),
+      known(lane.bytes_in, bytes),
+      known(lane.bytes_out, bytes)
     ]);
     const ops = found.ops.map(([op, name, module, cycles, computed, mean, steps]) => {
       const link = el("button", { type: "button", class: "link", text: name, title: module, onclick: () => go(op) });
-      return [op >= 0 ? link : name, whole(cycles), percent(cycles, all), computed ? percent(mean, computed) : "", whole(steps)];
+      return [op >= 0 ? link : name, whole(cycles), percent(cycles, all), computed ? share(mean, computed) : "", whole(steps)];
     });
     return card(
       title,
-      el("p", { class: "lead", text: `${whole(length)} cycles (${time(length / clock)}) on ${plural(found.lanes.length, "IPU")}, modelled: ${percent(compute, all)} compute, tile balance ${percent(sum(found.lanes, (lane) => lane.mean_tile_cycles), compute)}, ${bytes(sum(found.lanes, (lane) => lane.bytes_in))} in, ${bytes(sum(found.lanes, (lane) => lane.bytes_out))} out.` }),
+      el("p", { class: "lead", text: `${whole(length)} cycles (${time(length / clock)}) on ${plural(found.lanes.length, "IPU")}, modelled: ${percent(compute, all)} compute, tile balance ${share(sum(found.lanes, (lane) => lane.mean_tile_cycles), compute)}, ${known(sum(found.lanes, (lane) => lane.bytes_in), bytes)} in, ${known(sum(found.lanes, (lane) => lane.bytes_out), bytes)} out.` }),
       found.note ? note(found.note) : null,
       el(
         "div",
@@ -5991,15 +6001,15 @@
           "div",
           {},
           el("h3", { text: "By kind" }),
-          plainTable("by kind", [["kind"], ["cycles", true], ["share", true], ...other ? [["other", true], ["difference", true]] : []], kinds),
+          plainTable("by kind", [["kind"], ["cycles", true], ["share", true], ...other ? [["second", true], ["difference", true]] : []], kinds),
           el("h3", { text: "By IPU" }),
           plainTable("by IPU", [["IPU"], ["steps", true], ["compute", true], ["exchange", true], ["waiting", true], ["balance", true], ["in", true], ["out", true]], lanes)
         ),
         el(
           "div",
           {},
-          el("h3", { text: "By op, without waiting" }),
-          plainTable("by op", [["op"], ["cycles", true], ["share", true], ["balance", true], ["steps", true]], ops),
+          el("h3", { text: `By ${found.by ?? "op"}, without waiting` }),
+          plainTable(`by ${found.by ?? "op"}`, [[found.by ?? "op"], ["cycles", true], ["share", true], ["balance", true], ["steps", true]], ops),
           found.ops_total > found.ops.length ? note(`the largest ${whole(found.ops.length)} of ${whole(found.ops_total)}`) : null
         )
       )
@@ -6075,10 +6085,10 @@
     });
   }
   function rowsOf(side, compared2) {
-    const stages = stageRows(side), name = compared2 ? `${side.title}: ` : "";
+    const stages = stageRows(side), name = compared2 ? side.letter === "a" ? "First: " : "Second: " : "", of = compared2 ? `${side.title}: ` : "";
     return [
-      ...stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, "numbers are micro-batches, s is the stage, gaps are bubbles; modelled"), ...stages] : [],
-      new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, "in each pixel: compute from below, then exchange, then waiting; modelled"),
+      ...stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, `${of}numbers are micro-batches, s is the stage, gaps are bubbles; modelled`), ...stages] : [],
+      new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, `${of}in each pixel: compute from below, then exchange, then waiting; modelled`),
       ...laneRows(side)
     ];
   }

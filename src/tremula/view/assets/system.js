@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:6a826f8d2320fc640cc740cababc5832a644a5c83f768ca583c5f6f2022dd246
+// made from web/src by "make web"; sources sha256:2caa658dae687312caae544fa0b5f8b86d6439d19dc038d11ef2e3d9b6c2ccc1
 "use strict";
 (() => {
   // src/elements.ts
@@ -760,7 +760,7 @@
       ["thread", row ? row.kind === "device" ? "IPU, modelled" : row.name || `thread ${row.tid}` : null],
       ["channel", channel?.name ?? null],
       ["inside", event.stack.length ? stack : null],
-      ["same label", same.count > 1 ? el("span", {}, `${plural(same.count, "event")}, ${microseconds(same.total)} together; ${microseconds(same.least)} to ${microseconds(same.most)}, ${microseconds(same.mean)} on average `, around) : null],
+      ["same label", same.count > 1 ? el("span", {}, `${plural(same.count, "event")}, ${microseconds(same.total)} together; ${microseconds(same.least)} to ${microseconds(same.most)}, ${microseconds(same.mean)} on average  `, around) : null],
       ["metadata", event.metadata === null || event.metadata === void 0 ? null : metadataNode(event.metadata)]
     ];
     return card(
