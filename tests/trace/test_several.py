@@ -61,7 +61,7 @@ def test_a_damaged_file_among_others_is_a_note(tmp_path: Path) -> None:
     assert "bad.pvti" in traces.notes[0]
     (tmp_path / "alone").mkdir()
     (tmp_path / "bad.pvti").rename(tmp_path / "alone" / "bad.pvti")
-    with pytest.raises(Error, match="bad.pvti"):
+    with pytest.raises(Error, match=r"bad\.pvti"):
         TraceSet(tmp_path / "alone")
 
 

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:f72a7c35dfd9431438e0e5679d28fbc5c5462b58918222491c0fd31874223740
+// made from web/src by "make web"; sources sha256:21a38ae38de0cd4459ccd99c7a47e0874b1c875eccf95a5fb3d8eb37e40647da
 "use strict";
 (() => {
   // src/elements.ts
@@ -1632,7 +1632,13 @@
       const { raster, ratio } = pane;
       raster.box(0, Math.round(pane.top * ratio), raster.width, Math.round((pane.top + pane.height) * ratio), pane.theme.band);
     }
-    draw() {
+    draw(pane) {
+      if (!this.note) return;
+      const { context } = pane;
+      context.font = "11px system-ui, sans-serif";
+      context.textBaseline = "middle";
+      context.fillStyle = pane.theme.soft;
+      context.fillText(fitted(this.note, pane.width - 16), 8, pane.top + pane.height / 2);
     }
     at() {
       return null;
