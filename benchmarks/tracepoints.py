@@ -47,7 +47,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     print(f"limits: {OFF_LIMIT_US} us switched off, {ON_LIMIT_US} us recorded: {'met' if met else 'MISSED'}")
     if options.json:
-        options.json.write_text(json.dumps({"figures": figures, "met": met}, indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(
+            json.dumps({"figures": figures, "met": met}, indent=1) + "\n", encoding="utf-8"
+        )
     return 0 if met else 1
 
 

@@ -47,7 +47,7 @@ def test_variables_search_and_reasons_come_from_the_server(served: Any) -> None:
     served.view("program")
     served.type("#view input[type=search]", "mm3")
     served.click("#next")
-    served.wait("(document.querySelector('.treerow.chosen .name') || {}).textContent?.includes('mm3')")
+    served.wait("(document.querySelector('.treerow.chosen .name') || {}).title?.includes('mm3')")
     served.type("#search", "mm3")
     served.wait("document.querySelectorAll('.hit').length > 0")
     served.press("Enter", "#search")

@@ -95,5 +95,6 @@ def _exchanges(profile: Profile) -> list[list[Any]]:
     rows = rows[np.argsort(-code[rows], kind="stable")][:_LISTED]
     cycles = frame.column("cycles")
     return [
-        [frame.window("name", row, 1)[0][:LONGEST], int(code[row]), float(cycles[row]), row] for row in rows.tolist()
+        [frame.window("name", row, 1)[0][:LONGEST], int(code[row]), float(cycles[row]), row]
+        for row in rows.tolist()
     ]
