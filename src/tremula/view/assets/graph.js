@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:21a38ae38de0cd4459ccd99c7a47e0874b1c875eccf95a5fb3d8eb37e40647da
+// made from web/src by "make web"; sources sha256:6a826f8d2320fc640cc740cababc5832a644a5c83f768ca583c5f6f2022dd246
 "use strict";
 (() => {
   // src/elements.ts
