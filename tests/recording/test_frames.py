@@ -249,3 +249,49 @@ def test_large_programs_keep_the_largest_variables(
                 assert int(profile.variables_on_tile(row.ipu, tile)[1].sum()) == sum(
                     int(v[tile]) for v in tiles.values()
                 )
+
+
+@pytest.mark.parametrize("most", [12, 35])
+def test_merged_ops_still_add_up(
+    layered: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    from tremula.recording import record
+
+    operations = record.operations
+    monkeypatch.setattr(record, "operations", lambda found: operations(found, most))
+    found = _estimate(layered, stages=2, layers=6, accumulation=4, recompute=True)
+    with Profile(write_profile(found, tmp_path / "profile.pop")) as profile:
+        assert "the tree ends at ops" in profile.meta["programs"]
+        assert "leaf" not in {kind for kind, op in zip(*_tree(profile, "kind", "op_id"), strict=True) if op >= 0}
+        assert len(profile.frame("compute_sets")) == 0
+        _lanes_add_up(profile)
+        _pyramids_add_up(profile)
+        _variables_add_up(profile)
+        _code_adds_up(profile)
+        assert profile.programs[0].cycles == pytest.approx(
+            sum(op.cycles for op in profile.ops) + sum(each.cycles for each in profile.transfers)
+        )
+
+
+def _tree(profile: Profile, *names: str) -> list[Any]:
+    return [profile.frame("programs").column(name) for name in names]
+
+
+@pytest.mark.parametrize("execution", ["serial_phased", "parallel_phased"])
+@pytest.mark.parametrize("training", [True, False])
+def test_phased_programs_add_up(
+    layered: Callable[..., Any], tmp_path: Path, execution: str, training: bool
+) -> None:
+    program = layered(4, stages=2, training=training, loops=Loops(gradient_accumulation=3 if training else 1))
+    deployment = Deployment(
+        execution=execution,
+        ipus_per_replica=2,
+        recompute="all" if training else "none",
+        weights=Location(on_chip=False, smallest_elements=1),
+        activations=Location(on_chip=False, smallest_elements=1),
+    )
+    found = estimate(program, deployment, _POD, planner=_PLANNERS[0])
+    with Profile(write_profile(found, tmp_path / "profile.pop")) as profile:
+        _lanes_add_up(profile)
+        _variables_add_up(profile)
+        _tree_adds_up(profile)
