@@ -84,7 +84,11 @@ def read(path: Path) -> None:
                 for column in profile.frame(name).columns:
                     profile.frame(name).column(column)
             if profile.ipus:
-                print(len(profile.variables_on_tile(0, 0)[0]), len(profile.alive_at(0, 0)), len(profile.programs))
+                print(
+                    len(profile.variables_on_tile(0, 0)[0]),
+                    len(profile.alive_at(0, 0)),
+                    len(profile.programs),
+                )
             write_files(profile, path.parent / "page.html", path.parent / "trace")
     except CommandError as problem:
         raise Error(str(problem)) from problem

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import enum
+from collections import defaultdict
 
 from tremula.profile.program_types import ProgramType as ProgramType
 
+#: types of programs by their number; a number of a later version is none that is known
+PROGRAM_TYPES = defaultdict(lambda: ProgramType.Unknown, {int(each): each for each in ProgramType})
 #: types of programs that exchange data
 EXCHANGES = frozenset(
     {

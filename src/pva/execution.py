@@ -14,6 +14,8 @@ from pva.sequences import Items
 from pva.source import Source
 from pva.tables import Table
 
+#: kind of a run that brings weights to the device
+_UPLOAD = "upload"
 _KINDS = {
     "compute": (ProgramType.OnTileExecute,),
     "exchange": (ProgramType.DoExchange, ProgramType.GlobalExchange),
@@ -37,6 +39,11 @@ class Run:
     def __init__(self, runs: Runs, number: int) -> None:
         self._runs = runs
         self._id = number
+
+    @property
+    def number(self) -> int:
+        """Its number among all runs of the profile."""
+        return self._id
 
     @property
     def _row(self) -> Any:
@@ -80,19 +87,20 @@ class Run:
 
 
 class TotalCycles:
-    """Cycles of all recorded runs; the parts are sums over IPUs divided by their number."""
+    """Cycles of all runs; the parts are sums over IPUs divided by their number."""
 
-    def __init__(self, runs: Runs) -> None:
-        self._runs = runs
+    def __init__(self, execution: ExecutionReport) -> None:
+        self._execution = execution
 
     @property
     def total(self) -> int:
         """From the start to the end of each run."""
-        return sum(int(run.cycles) for run in self._runs.source.profile.runs)
+        return sum(run.cycles for run in self._execution.runs)
 
     def _share(self, kinds: tuple[ProgramType, ...]) -> float:
-        source = self._runs.source
+        source = self._execution.source
         ours = np.isin(source.numbers("steps", "type"), [int(kind) for kind in kinds])
+        ours &= np.isin(source.numbers("steps", "run"), [run.number for run in self._execution.runs])
         return float(source.numbers("steps", "cycles")[ours].sum()) / int(source.target.ipus_per_replica)
 
     @property
@@ -123,28 +131,40 @@ class ExecutionReport:
     """Recorded runs. Their cycles are modelled, not measured."""
 
     def __init__(self, source: Source, programs: Programs) -> None:
+        self.source = source
         self._runs = Runs(source, programs)
 
     @property
     def runs(self) -> Items[Run]:
-        """The runs."""
-        source = self._runs.source
-        return Items(range(len(source.profile.runs)), lambda each: Run(self._runs, each), source.print_length)
+        """The runs of the program itself."""
+        return self._listed(upload=False)
+
+    @property
+    def uploads(self) -> Items[Run]:
+        """The runs that bring weights to the device; not among `runs`, as nothing of the program is in them."""
+        return self._listed(upload=True)
+
+    def _listed(self, *, upload: bool) -> Items[Run]:
+        rows = self._runs.source.profile.runs
+        chosen = np.asarray([row.id for row in rows if (row.kind == _UPLOAD) is upload], dtype=np.int64)
+        return Items(chosen, lambda each: Run(self._runs, each), self._runs.source.print_length)
 
     @property
     def steps(self) -> Table[ExecutionStep]:
-        """The steps of all runs."""
-        return self._runs.steps()
+        """The steps of all `runs`."""
+        bounds = self._runs.bounds
+        spans = [np.arange(bounds[run.number], bounds[run.number + 1]) for run in self.runs]
+        return self._runs.steps(np.concatenate(spans) if spans else np.zeros(0, dtype=np.int64))
 
     @property
     def totalCycles(self) -> TotalCycles:
         """Cycles of all runs."""
-        return TotalCycles(self._runs)
+        return TotalCycles(self)
 
     @property
     def profilerMode(self) -> ProfilerMode:
         """What cycles come from: a model, or nothing where no run is recorded."""
-        return ProfilerMode.IPU_MODEL if self._runs.source.profile.runs else ProfilerMode.NONE
+        return ProfilerMode.IPU_MODEL if self.runs else ProfilerMode.NONE
 
     def blocks(self, tile: int) -> Items[Any]:
         """Blocks of lightweight profiling on a tile: none, as programs of ours have none."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pva.compute_sets import ComputeSet, Vertex, by_tile
-from pva.enums import ProgramType
+from pva.enums import PROGRAM_TYPES, ProgramType
 from pva.programs import Program, Programs
 from pva.sequences import Chosen, Items, Numbers
 from pva.source import Ints, Source
@@ -49,7 +49,7 @@ class StepOnIpu:
         self._start = start
 
     def _number(self, column: str) -> Any:
-        return self._source.numbers("steps", column)[self._row].item() if self._row >= 0 else 0
+        return self._source.values("steps", column)[self._row] if self._row >= 0 else 0
 
     @property
     def cycles(self) -> int:
@@ -149,7 +149,7 @@ class ExecutionStep:
     @property
     def type(self) -> ProgramType:
         """The kind of program."""
-        return ProgramType(self._runs.number("type", self._id))
+        return PROGRAM_TYPES[self._runs.number("type", self._id)]
 
     @property
     def ipus(self) -> Items[StepOnIpu]:
@@ -172,7 +172,7 @@ class ExecutionStep:
             one = StepOnIpu(source, row, 0)
             mean = float(source.numbers("steps", "mean_tile_cycles")[row]) or float(one.cycles)
             found[self._runs.ipu_of(row)] = by_tile(float(one.cycles), mean, one.activeTiles or tiles, tiles)
-        return Numbers(np.tile(found.ravel(), source.target.replicas), source.print_length)
+        return source.of_replicas(found)
 
     @property
     def computeSets(self) -> Items[StepComputeSet]:
@@ -239,17 +239,22 @@ class Runs:
 
     def rows_of(self, number: int) -> list[int]:
         """Rows of a step, one for each IPU that takes part."""
+        rows, firsts = self._order_lists
+        return rows[firsts[number] : firsts[number + 1]]
+
+    @functools.cached_property
+    def _order_lists(self) -> tuple[list[int], list[int]]:
         order, firsts, _ = self._order
-        last = firsts[number + 1] if number + 1 < len(firsts) else len(order)
-        return [int(row) for row in order[firsts[number] : last]]
+        return order.tolist(), [*firsts.tolist(), len(order)]
 
     def number(self, column: str, step: int) -> int:
         """A value that is the same for all rows of a step, or that of its first IPU."""
-        return int(self.source.numbers("steps", column)[self.lead[step]])
+        rows, firsts = self._order_lists
+        return int(self.source.values("steps", column)[rows[firsts[step]]])
 
     def ipu_of(self, row: int) -> int:
         """The IPU of a row."""
-        return int(self.source.numbers("steps", "ipu")[row])
+        return int(self.source.values("steps", "ipu")[row])
 
     def steps(self, chosen: Chosen | None = None) -> Table[ExecutionStep]:
         """Steps as a list; all of them unless some are chosen."""

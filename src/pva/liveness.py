@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -18,9 +19,11 @@ _OTHERS = "(others)"
 
 
 class LiveMemory:
-    """Bytes that are alive in a step, and the variables that they belong to."""
+    """Bytes that are alive in a step, and the variables that they belong to, which are looked up when asked for."""
 
-    def __init__(self, size: int, listed: list[Variable], source: Source) -> None:
+    __slots__ = ("_listed", "_source", "bytes")
+
+    def __init__(self, size: int, listed: Callable[[], list[Variable]], source: Source) -> None:
         self.bytes = size
         self._listed = listed
         self._source = source
@@ -28,24 +31,11 @@ class LiveMemory:
     @property
     def variables(self) -> Items[Variable]:
         """The variables, with their sizes there."""
-        return Items(range(len(self._listed)), self._listed.__getitem__, self._source.print_length)
+        found = self._listed()
+        return Items(range(len(found)), found.__getitem__, self._source.print_length)
 
     def __repr__(self) -> str:
         return f"LiveMemory(bytes={self.bytes})"
-
-
-class _LazyLiveMemory(LiveMemory):
-    """The variables are looked up when they are asked for."""
-
-    def __init__(self, size: int, liveness: Liveness, number: int, ipus: range) -> None:
-        super().__init__(size, [], liveness.source)
-        self._liveness, self._number, self._ipus = liveness, number, ipus
-
-    @property
-    def variables(self) -> Items[Variable]:
-        """The variables, with their sizes on all tiles of the IPUs."""
-        self._listed = [v for ipu in self._ipus for v in self._liveness.alive(self._number, ipu)]
-        return super().variables
 
 
 class LivenessProgramStep:
@@ -65,14 +55,14 @@ class LivenessProgramStep:
     @property
     def notAlwaysLiveMemory(self) -> LiveMemory:
         """On all IPUs of a replica."""
-        at = self._file_step
-        return _LazyLiveMemory(self._liveness.totals[at], self._liveness, at, self._liveness.ipus)
+        liveness, at = self._liveness, self._file_step
+        return LiveMemory(liveness.totals[at], lambda: liveness.alive(at, liveness.ipus), liveness.source)
 
     def notAlwaysLiveMemoryForIpu(self, ipu: int) -> LiveMemory:
         """On one IPU of the system."""
-        one = self._liveness.ipu(ipu)
-        at = self._file_step
-        return _LazyLiveMemory(self._liveness.by_ipu[one][at], self._liveness, at, range(one, one + 1))
+        liveness, at = self._liveness, self._file_step
+        one = liveness.ipu(ipu)
+        return LiveMemory(liveness.by_ipu[one][at], lambda: liveness.alive(at, [one]), liveness.source)
 
     def notAlwaysLiveMemoryForTile(self, tile: int) -> LiveMemory:
         """On one tile of the system."""
@@ -80,7 +70,7 @@ class LivenessProgramStep:
 
     @property
     def _file_step(self) -> int:
-        return int(self._liveness.index.file_step[self._id])
+        return self._liveness.file_steps[self._id]
 
     def __repr__(self) -> str:
         return (
@@ -123,6 +113,12 @@ class Liveness:
         return found
 
     @functools.cached_property
+    def file_steps(self) -> list[int]:
+        """The program step of the file that each step belongs to."""
+        found: list[int] = self.index.file_step.tolist()
+        return found
+
+    @functools.cached_property
     def totals(self) -> list[int]:
         """Live bytes of the replica in each program step of the file."""
         return [sum(sizes) for sizes in zip(*self.by_ipu, strict=True)]
@@ -133,17 +129,14 @@ class Liveness:
             raise IndexError(f"there is no IPU {ipu}: there are {self.source.ipus:,}")
         return self.source.modelled_ipu(ipu)
 
-    def alive(self, step: int, ipu: int) -> list[Variable]:
-        """Variables of one IPU that are alive in a program step of the file; what is not listed is one more."""
-        lasting = self.variables.column("always_live")
-        found = [
-            self.variables.variable(row)
-            for row in np.asarray(self.source.profile.alive_at(ipu, step)).tolist()
-            if not lasting[row]
-        ]
-        rest = self.by_ipu[ipu][step] - sum(each.size for each in found)
-        if rest > 0:
-            found.append(Variable(self.variables, -1, _OTHERS, rest))
+    def alive(self, step: int, ipus: Iterable[int]) -> list[Variable]:
+        """Variables that are alive in a program step of the file; what the profile does not list is one more."""
+        found: list[Variable] = []
+        for ipu in ipus:
+            rows = self.source.profile.alive_at(ipu, step).tolist()
+            listed = [self.variables.variable(row) for row in rows]
+            rest = self.by_ipu[ipu][step] - sum(each.size for each in listed)
+            found += listed if rest <= 0 else [*listed, Variable(self.variables, -1, _OTHERS, rest)]
         return found
 
     def on_tile(self, step: int, tile: int) -> LiveMemory:
@@ -155,7 +148,7 @@ class Liveness:
             for row, size in zip(rows, sizes.tolist(), strict=True)
             if first[row] <= step <= last[row]
         ]
-        return LiveMemory(int(totals[step]), listed, self.source)
+        return LiveMemory(int(totals[step]), lambda: listed, self.source)
 
     def _tile(self, tile: int) -> tuple[list[int], Ints, Ints]:
         """Rows of what comes and goes on a tile, their sizes there, and the bytes of each program step."""

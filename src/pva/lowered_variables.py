@@ -142,7 +142,8 @@ class LoweredVariables:
     @functools.cached_property
     def _starts(self) -> Ints:
         """Number of the first part of each of `rows`, and the number of parts at the end."""
-        return np.concatenate([[0], np.cumsum(self.variables.column("tiles")[self.rows])]).astype(np.int64)
+        counts = self.variables.tile_counts[self.rows]
+        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
     @functools.cached_property
     def classes(self) -> tuple[Ints, Ints]:
@@ -184,7 +185,8 @@ class LoweredVariables:
     def _sizes(self, row: int) -> tuple[list[int], int]:
         """Bytes of a variable on each tile that has a part, and the first of those tiles in the replica."""
         column = self.variables.column
-        count, share, first = (int(column(name)[row]) for name in ("tiles", "tile_bytes", "first_tile"))
+        share, first = (int(column(name)[row]) for name in ("tile_bytes", "first_tile"))
+        count = int(self.variables.tile_counts[row])
         base = int(column("ipu")[row]) * self.variables.source.target.tiles_per_ipu
         if share < 0:
             on_tiles = self.variables.source.profile.variable_tiles(row)

@@ -195,4 +195,4 @@ def _columns(source: Source) -> Columns:
 
 
 def _all(source: Source, of_ipus: list[Array]) -> Array:
-    return np.tile(np.concatenate(of_ipus), source.target.replicas)
+    return np.tile(np.concatenate(of_ipus), source.ipus // len(of_ipus))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pva.compute_sets import ComputeSet
 from pva.debug_contexts import DebugContext, contexts
-from pva.enums import EXCHANGES, ProgramType
+from pva.enums import EXCHANGES, PROGRAM_TYPES, ProgramType
 from pva.lowered_variables import LoweredVariable, LoweredVariables
 from pva.sequences import Chosen, Items, Numbers
 from pva.source import Ints, Source
@@ -53,7 +53,7 @@ class Program:
     @property
     def type(self) -> ProgramType:
         """The kind of program."""
-        return ProgramType(self._number("type")) if self._id >= 0 else ProgramType.Unknown
+        return PROGRAM_TYPES[self._number("type")] if self._id >= 0 else ProgramType.Unknown
 
     @property
     def children(self) -> Items[Program]:
@@ -134,7 +134,7 @@ class Program:
         return self._programs.source.ipu_of_op(self._number("op_id", -1))
 
     def _number(self, column: str, missing: int = 0) -> int:
-        return int(self._programs.source.numbers("programs", column)[self._id]) if self._id >= 0 else missing
+        return int(self._programs.source.values("programs", column)[self._id]) if self._id >= 0 else missing
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Program) and self._id == other._id and self._programs is other._programs
@@ -205,7 +205,7 @@ class Programs:
             if code[node]:
                 ipu = source.ipu_of_op(int(ops[node]))
                 found[ipu] += source.as_category(int(code[node]), ipu, "controlCode")
-        return Numbers(np.tile(found.ravel(), source.target.replicas), source.print_length)
+        return source.of_replicas(found)
 
     def vars_of_op(self, op: int) -> Items[LoweredVariable]:
         """Parts on tiles of the variables that the profile ties to an op."""

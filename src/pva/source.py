@@ -23,6 +23,8 @@ from tremula.profile import Profile
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 FILE_NAME = "profile.pop"
+#: no system has as many
+_MOST_IPUS = 8192
 
 
 class Source:
@@ -32,6 +34,7 @@ class Source:
         self.profile = Profile(_file(Path(path)))
         self.print_length = PrintLength()
         self._memory: dict[int, IpuBytes] = {}
+        self._values: dict[tuple[str, str], list[Any]] = {}
         self._vertices: dict[int, tuple[Ints, Ints]] = {}
 
     @functools.cached_property
@@ -44,6 +47,13 @@ class Source:
         found = self.profile.frame(frame).column(column)
         if not isinstance(found, np.ndarray):
             raise TypeError(f"{column} of {frame} is text")
+        return found
+
+    def values(self, frame: str, column: str) -> list[Any]:
+        """A column of numbers as a list, of which single ones are had faster than of an array."""
+        found = self._values.get((frame, column))
+        if found is None:
+            found = self._values[frame, column] = self.numbers(frame, column).tolist()
         return found
 
     def texts(self, frame: str, column: str) -> list[str]:
@@ -61,8 +71,11 @@ class Source:
 
     @functools.cached_property
     def ipus(self) -> int:
-        """IPUs of all replicas, which are equal."""
-        return int(self.target.replicas * self.target.ipus_per_replica)
+        """IPUs of all replicas, which are equal. Raises Error if no system has as many."""
+        count = int(self.target.replicas * self.target.ipus_per_replica)
+        if not (0 < count <= _MOST_IPUS and self.target.replicas > 0):
+            raise Error(f"{self.profile.path} says that it is of {count:,} IPUs.", type="pva_error")
+        return count
 
     @functools.cached_property
     def tiles(self) -> int:
@@ -81,14 +94,18 @@ class Source:
 
     def ipu_of_op(self, op: int) -> int:
         """The IPU of the modelled replica on which an op runs; 0 for what is no op."""
-        return int(self.profile.ops[op].ipu) if op >= 0 else 0
+        return self.modelled_ipu(self.profile.ops[op].ipu) if op >= 0 else 0
 
     def on_system(self, of_ipu: Array, ipu: int) -> Numbers:
         """Values of the tiles of one IPU as values of all tiles of the system: equal in all replicas, 0 elsewhere."""
         tiles = len(of_ipu)
         replica = np.zeros((self.target.ipus_per_replica, tiles), dtype=of_ipu.dtype)
         replica[ipu] = of_ipu
-        return Numbers(np.tile(replica.ravel(), self.target.replicas), self.print_length)
+        return self.of_replicas(replica)
+
+    def of_replicas(self, replica: Array) -> Numbers:
+        """Values of the tiles of a replica, IPU by IPU, for all replicas."""
+        return Numbers(np.tile(replica.ravel(), self.ipus // len(replica)), self.print_length)
 
     def as_category(self, total: int, ipu: int, category: str) -> Ints:
         """Bytes of code on the tiles of an IPU, spread as all code of the category is."""
@@ -121,7 +138,8 @@ class Source:
         counts = np.bincount(parent[others], minlength=len(parent))
         sums = np.bincount(parent[others], weights=code[others], minlength=len(parent))
         control = np.floor(sums / np.maximum(counts, 1)).astype(np.int64)
-        return np.where(exchanges, np.maximum(code - control[np.maximum(parent, 0)], 0), 0)
+        more = code - control[np.maximum(parent, 0)]
+        return np.where(exchanges & (more > 1), more, 0)  # parts of control code differ by a byte
 
     @functools.cached_property
     def compute_set_vertices(self) -> dict[tuple[int, int], Ints]:
@@ -137,7 +155,8 @@ class Source:
         """Bytes of state of one vertex of each type: those of the type over its vertices, each plan counted once."""
         types, counts = self.numbers("vertices", "vertex_type"), self.numbers("vertices", "count")
         known = self.profile.vertex_types
-        totals = np.bincount(types, weights=counts, minlength=len(known))
+        some = types >= 0
+        totals = np.bincount(types[some], weights=counts[some], minlength=len(known))
         return [int(each.state_bytes // max(1, int(totals[number]))) for number, each in enumerate(known)]
 
     def vertices_of_ipu(self, ipu: int) -> tuple[Ints, Ints]:
@@ -221,12 +240,12 @@ def vertices_of_ipu(source: Source, ipu: int) -> tuple[Ints, Ints]:
     of a compute set lie evenly on the first tiles.
     """
     known, tiles = source.profile.vertex_types, source.target.tiles_per_ipu
-    plans = {op.plan_id for op in source.profile.ops if op.ipu == ipu}
+    plans = {op.plan_id for op in source.profile.ops if source.modelled_ipu(op.ipu) == ipu}
     kinds, counts = source.numbers("vertices", "vertex_type"), source.numbers("vertices", "count")
     used = source.numbers("vertices", "tiles")
     found = np.zeros((len(known), tiles), dtype=np.int64)
     for row, plan in enumerate(source.numbers("vertices", "plan_id").tolist()):
-        if plan in plans:
+        if plan in plans and kinds[row] >= 0:
             found[kinds[row]] += evenly(int(counts[row]), int(used[row]), tiles)
     weights = np.asarray([each.code_bytes for each in known], dtype=np.int64) * (found.sum(axis=1) > 0)
     on_tiles = source.memory(ipu).categories.get("vertexCode")

@@ -52,7 +52,8 @@ class LivenessIndex:
         """The steps, begin and end, of program steps `first` to `last` of the file; all of them if they are -1."""
         if first < 0:
             return 0, len(self)
-        return int(self.bounds[first]), int(self.bounds[min(last, len(self.bounds) - 2) + 1])
+        most = len(self.bounds) - 1  # a file may name steps that are not there
+        return int(self.bounds[min(first, most)]), int(self.bounds[min(last + 1, most)])
 
 
 def _leaves(source: Source) -> tuple[Ints, Ints]:

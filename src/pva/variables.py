@@ -166,13 +166,18 @@ class Variables:
             raise IndexError(f"there is no tile {tile}: there are {self.source.tiles:,}")
         rows = self._of_ipu[self.source.modelled_ipu(tile // per_ipu)]
         here = tile % per_ipu - self.column("first_tile")[rows]
-        count, share = self.column("tiles")[rows], self.column("tile_bytes")[rows]
+        count, share = self.tile_counts[rows], self.column("tile_bytes")[rows]
         last = self.column("bytes")[rows] - share * (count - 1)
         sizes = np.where((here >= 0) & (here < count), np.where(here == count - 1, last, share), 0)
         for at in np.flatnonzero(share < 0):
             sizes[at] = self.source.profile.variable_tiles(int(rows[at]))[tile % per_ipu]
         some = sizes > 0
         return zip(rows[some].tolist(), sizes[some].tolist(), strict=True)
+
+    @functools.cached_property
+    def tile_counts(self) -> Ints:
+        """Tiles that have a part of each, at most those that there are."""
+        return np.clip(self.column("tiles"), 0, self.source.target.tiles_per_ipu)
 
     @functools.cached_property
     def _of_ipu(self) -> Groups:

@@ -67,7 +67,10 @@ def test_the_environment_wins(tmp_path, monkeypatch):
     monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", json.dumps(wanted))
     infer(poptorch.Options())
     infer(poptorch.Options().enableProfiling(str(tmp_path / "options")).modelName("second"))
-    assert sorted(path.parent.name for path in (tmp_path / "env").rglob("profile.pop")) == ["inference", "second"]
+    assert sorted(path.parent.name for path in (tmp_path / "env").rglob("profile.pop")) == [
+        "inference",
+        "second",
+    ]
     assert not (tmp_path / "options").exists()
     monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", json.dumps({"autoReport.all": "false"}))
     infer(poptorch.Options().enableProfiling(str(tmp_path / "options")))

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tremula.settings.values import TraceOptions
-from tremula.trace import channels, measures, points, writer
+from tremula.trace import channels, collector, measures, points, writer
 from tremula.trace.names import MODELLED
 from tremula.trace.reader import TraceFile
 
@@ -221,3 +223,77 @@ def test_odd_labels_are_kept_as_text(record: Record) -> None:
             pass
     trace = end()
     assert labels(trace) == ["?", "\0\x1b[31m", "x" * 10_000, "5", "None", "bytes", "<Unspeakable>"]
+
+
+def test_a_context_may_end_in_another_thread(record: Record) -> None:
+    end = record()
+    span = points.Span(CHANNEL, "handed over")
+    span.__enter__()
+    thread = threading.Thread(target=lambda: span.__exit__(None, None, None))
+    thread.start()
+    thread.join()
+    trace = end()
+    assert labels(trace) == ["handed over"]
+    assert trace.events.unfinished.tolist() == [False]
+    assert trace.threads[trace.events.thread[0]].name == threading.current_thread().name
+
+
+def test_of_too_many_points_at_once_new_spans_are_left_out_and_counted(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = record()
+    outer = points.Span(CHANNEL, "outer")
+    outer.__enter__()
+    writer.flush()
+    monkeypatch.setattr("tremula.trace.collector._MOST_WAITING", 10)
+    with writer._lock:  # so that all of them wait together
+        for _ in range(20):
+            with points.Span(CHANNEL, "lost"):
+                pass
+        outer.__exit__(None, None, None)
+    trace = end()
+    assert labels(trace) == ["outer"]
+    assert trace.events.unfinished.tolist() == [False]
+    assert trace.lost == 20
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc")), max_size=60), st.integers(1, 7))
+@settings(max_examples=60, deadline=None)
+def test_points_are_the_same_however_they_are_collected(steps: list[tuple[int, str]], every: int) -> None:
+    """The quick way for contexts and the way that takes all kinds of points give the same spans."""
+
+    def collected(quick: bool) -> list[tuple[object, ...]]:
+        waiting = points.Waiting()
+        row = points.Row(None, 1, "row")
+        waiting.rows.append(row)
+        made = collector.Collector(0)
+        if not quick:
+            made._add_contexts = lambda *_: False  # type: ignore[method-assign]
+        opened: list[points.Begun] = []
+        texts: list[str] = []
+        found: list[tuple[object, ...]] = []
+
+        def take() -> list[tuple[int, ...]]:
+            still: list[tuple[int, ...]] = []
+            for batch in made.batches(waiting, 1000):
+                texts.extend(batch.texts)
+                table = batch.tables.get("events", {})
+                columns = [table[name].tolist() for name in ("label", "start", "end")] if table else [[]] * 3
+                found.extend((texts[label], start, end) for label, start, end in zip(*columns, strict=True))
+                still = [tuple(each) for each in batch.open]
+            return still
+
+        still: list[tuple[int, ...]] = []
+        for now, (kind, label) in enumerate(steps):
+            if kind == 0 or not opened:
+                begun = (CHANNEL.number, label, None, now)
+                opened.append(begun)
+                row.records.append(begun)
+            else:
+                row.records.append((opened.pop(0 if kind == 1 else -1), now, None))
+            if not now % every:
+                still = take()
+        still = take() or still
+        return [*sorted(found, key=str), ("open", len(opened), len(still))]
+
+    assert collected(quick=True) == collected(quick=False)

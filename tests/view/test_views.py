@@ -94,7 +94,7 @@ def test_the_program_is_searched_forwards_and_backwards(profile_page: Any) -> No
     for selector in ("#next", "#next", "#previous"):
         profile_page.click(selector)
         profile_page.wait("/ of /.test(document.querySelector('#view [role=status]').innerText)")
-        browser_text = profile_page.run("document.querySelector('.treerow.chosen .name').textContent")
+        browser_text = profile_page.run("document.querySelector('.treerow.chosen .name').title")
         found.append((profile_page.text("#view [role=status]").split(" ")[0], browser_text))
     assert [place for place, _ in found] == ["1", "2", "1"]
     assert all("mm" in name for _, name in found)
@@ -232,3 +232,15 @@ def test_csv_gives_spreadsheets_no_formula(
     )
     rows = _rows(driver.csv("#counts"))
     assert rows[1][0] == "'=1+1"
+
+
+def test_what_is_always_live_is_listed_when_asked_for(profile_page: Any, profile_file: Path) -> None:
+    profile_page.view("liveness")
+    profile_page.run("document.querySelector('details.card').open = true")
+    profile_page.wait("document.querySelector('details.card .grid-row') !== null")
+    rows = _rows(profile_page.csv("details.card .copy"))
+    with Profile(profile_file) as profile:
+        ipu = int(profile_page.run("document.querySelector('#view select').value"))
+        frame = profile.frame("variables")
+        there = (frame.column("ipu") == ipu) & (frame.column("always_live") > 0)
+        assert sum(float(row[3]) for row in rows[1:]) == frame.column("bytes")[there].sum()

@@ -1,5 +1,5 @@
 // Liveness: what is in memory at which program step; two cursors give the difference.
-import { REGIONS, USES } from './colours';
+import { REGIONS, themed, USES } from './colours';
 import { button, card, choice, el, legend, note } from './elements';
 import { bytes, delta, plural, whole } from './format';
 import { saveButton } from './picture';
@@ -8,7 +8,7 @@ import { StackedChart } from './stacked';
 import { numbers } from './source';
 import { plainTable } from './table';
 import { leftOut, variableDifference, variableTable } from './variable_table';
-import { alive, opNames } from './variables';
+import { alive, always, opNames } from './variables';
 import type { Context, View } from './view';
 
 interface Liveness {
@@ -18,7 +18,6 @@ interface Liveness {
 interface Curve { data: Liveness; at: Float64Array; live: Float64Array; temporary: Float64Array; op: Float64Array; again: Float64Array }
 
 const POINTS = 1500;
-const FIRST = '#2f5fd0', SECOND = '#b3261e';
 
 function curve(data: Liveness): Curve {
   return { data, at: numbers(data.at), live: numbers(data.live), temporary: numbers(data.temporary), op: numbers(data.op), again: numbers(data.again) };
@@ -126,7 +125,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
   if (!map.ipus.length) { host.append(note('This report has no liveness.')); return; }
   const fullest = map.ipus.reduce((best, ipu, index) => (ipu.max > (map.ipus[best]?.max ?? 0) ? index : best), 0);
   let ipu = state.number('ipu', fullest, 0, map.ipus.length - 1);
-  const details = el('div', {});
+  const details = el('div', { class: 'stack' });
   let turn = 0;
   const cursors = () => {
     const first = state.number('at', -1), second = state.number('and', -1);
@@ -148,8 +147,8 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
     const at = first < 0 ? peak : first;
     panels.forEach((each, index) => each.marks([
       ...(index ? [] : [{ at: peak, name: `fullest: ${map.ipus[ipu]?.peakOp ?? ''}`, dashed: true }]),
-      ...(first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: FIRST }]),
-      ...(second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: SECOND }])]));
+      ...(first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: themed('--accent') }]),
+      ...(second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: themed('--bad') }])]));
     const list = await alive(source, context.report.id, ipu, at);
     const steps = (await source.json(context.report.id, 'liveness', source.served ? { ipu, points: POINTS, names: 1 } : { ipu, points: POINTS }) as Liveness).steps;
     const buttons = el('div', { class: 'controls' },
@@ -173,7 +172,20 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
           (list.known ? '' : ' This report keeps the largest tensors only.')),
         variableTable(list.variables, steps, at).element, leftOut(list) ? note(leftOut(list)) : null);
     }
-    if (mine === turn) details.replaceChildren(shown);
+    if (mine === turn) details.replaceChildren(shown, alwaysLive());
+  };
+
+  // what is there for the whole run, listed when it is asked for
+  const alwaysLive = (): HTMLElement => {
+    const box = el('details', { class: 'card' }, el('summary', {}, el('b', { text: 'Always live: there for the whole run' })));
+    box.addEventListener('toggle', () => {
+      if (!box.open || box.childElementCount > 1) return;
+      void Promise.all([always(source, context.report.id, ipu), context.other ? always(source, context.other.id, ipu) : null]).then(([list, other]) => {
+        box.append(other ? variableDifference(list.variables, other.variables, ['before', 'after']).element : variableTable(list.variables, 0, -1).element);
+        if (leftOut(list)) box.append(note(leftOut(list)));
+      });
+    });
+    return box;
   };
 
   const open = async () => {

@@ -226,7 +226,7 @@ class Memory {
   private async drawDetails(): Promise<void> {
     const mine = this.turn, tiles = this.chosen;
     if (this.ipu < 0 || !tiles.length) {
-      this.details.replaceChildren(note(this.ipu < 0 ? 'The tiles of one IPU can be chosen.' : 'Please choose a tile: click on the map or the chart, or type its number.'));
+      this.details.replaceChildren(...(this.ipu < 0 ? [] : [note('Please choose a tile: click on the map or the chart, or type its number.')]));
       return;
     }
     const [a, b] = await this.both();

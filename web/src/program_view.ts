@@ -16,6 +16,9 @@ const node = (line: Line) => (line.before ?? line.after) as Node_;
 const COLOURS: Record<string, string> = { OnTileExecute: '#d1495b', DoExchange: '#4ea8de', GlobalExchange: '#2a6f97', Sync: '#e9c46a', StreamCopyBegin: '#7a5cc7',
   StreamCopyMid: '#7a5cc7', StreamCopyEnd: '#7a5cc7', Repeat: '#2a9d8f', Call: '#2a9d8f' };
 
+// a name without that of the program around it
+function within(name: string, around: string): string { return around && name.startsWith(`${around}/`) ? `…${name.slice(around.length)}` : name; }
+
 class Tree {
   readonly element: HTMLElement;
   private lines: Line[] = [];
@@ -138,7 +141,7 @@ class Tree {
     const before = line.before?.[5] ?? 0, after = line.after?.[5] ?? 0;
     const bar = el('span', { class: 'bar', 'aria-hidden': 'true' });
     bar.style.setProperty('--share', `${(100 * Math.min(1, line.share)).toFixed(2)}%`);
-    const title = el('span', { class: 'what' }, toggle, dot, el('span', { class: 'type', text: type === 'Unknown' ? kind : type }), el('span', { class: 'name', text: name, title: name }),
+    const title = el('span', { class: 'what' }, toggle, dot, el('span', { class: 'type', text: type === 'Unknown' ? kind : type }), el('span', { class: 'name', text: within(name, line.parent ? node(line.parent)[3] : ''), title: name }),
       kids && !line.open ? el('span', { class: 'label', text: `(${whole(kids)})` }) : null);
     title.style.paddingLeft = `${Math.min(20, line.depth) * 0.9}rem`;
     const made = el('div', { class: `treerow${line === this.chosen ? ' chosen' : ''}`, role: 'treeitem', 'aria-level': line.depth + 1, 'aria-expanded': kids ? String(line.open) : null,

@@ -158,9 +158,10 @@ export class StackedChart {
     this.marks.forEach((mark, number) => {
       if (mark.at < this.low || mark.at >= this.high) return;
       const x = Math.round(sx(mark.at + 0.5)) + 0.5, colour = mark.colour ?? themed('--accent');
-      pen.strokeStyle = colour;
+      const line = () => { pen.beginPath(); pen.moveTo(x, TOP); pen.lineTo(x, height - BOTTOM); pen.stroke(); };
       if (mark.dashed) pen.setLineDash([3, 3]);
-      pen.beginPath(); pen.moveTo(x, TOP); pen.lineTo(x, height - BOTTOM); pen.stroke(); pen.setLineDash([]);
+      else { pen.strokeStyle = themed('--card'); pen.lineWidth = 4; line(); pen.lineWidth = 2; } // a light edge: bands may have the colour of the line
+      pen.strokeStyle = colour; line(); pen.setLineDash([]); pen.lineWidth = 1;
       const right = x > LEFT + wide / 2;
       this.label(pen, cutText(pen, mark.name, wide * 0.45), right ? x - 6 : x + 6, TOP + 8 + 16 * (number % 4), right ? 'right' : 'left', ink);
     });

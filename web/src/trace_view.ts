@@ -21,11 +21,11 @@ interface Side { letter: string; title: string; trace: Trace; factor: number; st
 
 function laneRows(side: Side): LaneRow[] {
   const { trace, letter, factor } = side;
-  const clock = trace.info.clock_hz;
+  const clock = trace.info.clock_hz, count = trace.info.lanes.length, tall = count <= 8 ? 40 : count <= 16 ? 30 : 22;
   const shares = (sums: number[], total: number): [string, string, string][] =>
     sums.flatMap((value, kind) => (value > 0 ? [[KINDS[kind] ?? '', `${whole(value)} cycles, ${percent(value, total)}`, KIND_COLOURS[kind] ?? ''] as [string, string, string]] : []));
   return trace.info.lanes.map((info, at) => new LaneRow(trace.lanes[at]!, trace.store, {
-    id: `${letter}${info.lane}`, name: `IPU ${info.ipu}`, note: `${percent(info.compute, info.cycles)} compute, modelled`, parent: `${letter}-lanes`, offset: 0, factor,
+    id: `${letter}${info.lane}`, name: `IPU ${info.ipu}`, note: `${percent(info.compute, info.cycles)} compute, modelled`, parent: `${letter}-lanes`, offset: 0, factor, tall,
     label: (steps, step) => trace.name(steps, step) || ['compute', 'exchange', 'waiting', 'stream copy', 'between IPUs'][steps.kind[step]!] || '',
     stepTip: (steps, step, label) => ({ title: label, lines: [
       [KINDS[steps.kind[step]!] ?? '', `${whole(steps.cycles[step]!)} cycles, ${time(steps.cycles[step]! / clock)}`, KIND_COLOURS[steps.kind[step]!] ?? ''],
@@ -55,8 +55,8 @@ function stageRows(side: Side): FlameRow[] {
 function rowsOf(side: Side, compared: boolean): Row[] {
   const stages = stageRows(side), name = compared ? `${side.title}: ` : '';
   return [
-    ...(stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, 'numbers are micro-batches, gaps are bubbles'), ...stages] : []),
-    new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, 'compute, exchange, waiting'), ...laneRows(side),
+    ...(stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, 'numbers are micro-batches, s is the stage, gaps are bubbles; modelled'), ...stages] : []),
+    new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, 'in each pixel: compute from below, then exchange, then waiting; modelled'), ...laneRows(side),
   ];
 }
 
@@ -160,7 +160,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
     el('section', { class: 'card trace-card' }, shown.node, laneLegend()), detail, area,
     ...(sides[1] ? [card('Difference of the two runs, modelled', differences(info, sides[1].trace.info))] : []),
     card('Where the cycles go, modelled', proportions(info), laneTable(info)));
-  if (run?.note) said.append(note(run.note));
+  if (run?.note && run.note !== 'modelled, not measured') said.append(note(run.note));
   fill();
   split(isSplit());
   await Promise.all(sides.map(async (side) => {
@@ -178,7 +178,10 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
   }
   fill();
   split(isSplit());
-  shown.setState(readState(context.state));
+  const state = readState(context.state);
+  // with many IPUs, their lanes would be far below
+  if (!state.folded?.length && info.lanes.length > 16) state.folded = sides.map((side) => `${side.letter}-stages`);
+  shown.setState(state);
 }
 
 export const traceView: View = {

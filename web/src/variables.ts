@@ -99,3 +99,14 @@ export async function alive(source: Source, report: string, ipu: number, step: n
   }
   return listed(rows, true);
 }
+
+// what is there for the whole run; the largest
+export async function always(source: Source, report: string, ipu: number): Promise<VariableList> {
+  if (source.served) return source.json(report, 'alive', { ipu, step: 0, always: 1 }) as Promise<VariableList>;
+  const from = await here(source, report);
+  const rows: VariableRow[] = [];
+  for (let at = 0; at < from.count; at++) {
+    if (from.number('ipu', at) === ipu && from.number('always_live', at)) rows.push(row(from, at, from.number('bytes', at)));
+  }
+  return listed(rows, from.count > 0);
+}

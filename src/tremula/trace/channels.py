@@ -14,13 +14,15 @@ class Channel:
 
     Attributes:
         name: its name.
+        number: among the channels of this process; see `by_number`.
         on: whether points of this channel are recorded now.
     """
 
-    __slots__ = ("_wanted", "name", "on")
+    __slots__ = ("_wanted", "name", "number", "on")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, number: int) -> None:
         self.name: Final = name
+        self.number: Final = number
         self._wanted = True
         self.on = False
 
@@ -33,6 +35,7 @@ class Channel:
 
 _lock = threading.Lock()
 _channels: dict[str, Channel] = {}
+_by_number: list[Channel] = []
 #: whether this process records
 _recording = False
 #: the only channels that are recorded; none named: all
@@ -44,10 +47,11 @@ def channel(name: str) -> Channel:
     with _lock:
         found = _channels.get(name)
         if found is None:
-            found = Channel(name)
+            found = Channel(name, len(_by_number))
             found._wanted = not _chosen or name in _chosen
             found.on = _recording and found._wanted
             _channels[name] = found
+            _by_number.append(found)
         return found
 
 
@@ -56,6 +60,11 @@ def switch(which: Channel, wanted: bool) -> None:
     with _lock:
         which._wanted = wanted
         which.on = _recording and wanted
+
+
+def by_number(number: int) -> Channel:
+    """The channel with this number."""
+    return _by_number[number]
 
 
 def listed() -> list[Channel]:

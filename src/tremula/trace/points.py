@@ -17,8 +17,8 @@ from typing import Any, ParamSpec, TypeVar
 from tremula.trace import channels
 from tremula.trace.channels import Channel
 
-#: (channel, label, metadata, nanoseconds)
-Begun = tuple[Channel, str, str | None, int]
+#: (number of the channel, label, metadata, nanoseconds): nothing that the garbage collector has to follow
+Begun = tuple[int, str, str | None, int]
 #: what the list of a thread holds: a beginning (4 items), an end (3: the beginning itself, nanoseconds, metadata), an
 #: end by name or a moment (5: the last says which), a whole span (6)
 Record = tuple[Any, ...]
@@ -119,7 +119,7 @@ class Span:
                 append = _local.append
             except AttributeError:
                 append = _append()
-            self._begun = begun = (self._channel, self._label, self._metadata, perf_counter_ns())
+            self._begun = begun = (self._channel.number, self._label, self._metadata, perf_counter_ns())
             append(begun)
         return self
 
@@ -144,7 +144,7 @@ def begin(channel: Channel, label: str, metadata: object = None) -> None:
             append = _local.append
         except AttributeError:
             append = _append()
-        append((channel, label, None if metadata is None else as_text(metadata), perf_counter_ns()))
+        append((channel.number, label, None if metadata is None else as_text(metadata), perf_counter_ns()))
 
 
 def end(channel: Channel, label: str, metadata: object = None) -> None:
@@ -155,7 +155,7 @@ def end(channel: Channel, label: str, metadata: object = None) -> None:
             append = _local.append
         except AttributeError:
             append = _append()
-        append((channel, label, None if metadata is None else as_text(metadata), now, END))
+        append((channel.number, label, None if metadata is None else as_text(metadata), now, END))
 
 
 def moment(channel: Channel, label: str, metadata: object = None) -> None:
@@ -165,7 +165,15 @@ def moment(channel: Channel, label: str, metadata: object = None) -> None:
             append = _local.append
         except AttributeError:
             append = _append()
-        append((channel, label, None if metadata is None else as_text(metadata), perf_counter_ns(), MOMENT))
+        append(
+            (
+                channel.number,
+                label,
+                None if metadata is None else as_text(metadata),
+                perf_counter_ns(),
+                MOMENT,
+            )
+        )
 
 
 def whole(channel: Channel, label: str, start_ns: int, end_ns: int, metadata: str | None = None) -> None:
@@ -175,7 +183,7 @@ def whole(channel: Channel, label: str, start_ns: int, end_ns: int, metadata: st
             append = _local.append
         except AttributeError:
             append = _append()
-        append((channel, label, metadata, start_ns, end_ns, None))
+        append((channel.number, label, metadata, start_ns, end_ns, None))
 
 
 class NamedRow:
@@ -198,7 +206,7 @@ class NamedRow:
                     self._row = Row(None, 0, self._name)
                     waiting.rows.append(self._row)
                     on_first_point()
-            self._row.records.append((channel, label, metadata, start_ns, end_ns, None))
+            self._row.records.append((channel.number, label, metadata, start_ns, end_ns, None))
 
 
 def name_thread(name: str) -> None:

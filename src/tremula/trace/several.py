@@ -54,13 +54,12 @@ class TraceSet:
         given = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
         self.notes: list[str] = []
         self.files = self._opened(_listed(given))
-        origin = min(range(len(self.files)), key=lambda at: self.files[at].process.start_ns)
-        first = self.files[origin].process
-        same = bool(first.clock) and all(file.process.clock == first.clock for file in self.files)
+        clocks = {file.process.clock for file in self.files}
+        same = len(clocks) == 1 and "" not in clocks
         self.clock = "one host" if same else "wall clock"
         starts = [file.process.clock_ns if same else file.process.start_ns for file in self.files]
-        self.start_ns = first.start_ns
-        self.offsets_us = [(start - starts[origin]) / 1e3 for start in starts]
+        self.start_ns = self.files[starts.index(min(starts))].process.start_ns
+        self.offsets_us = [(start - min(starts)) / 1e3 for start in starts]
         #: what viewers have computed for drawing
         self.drawn: dict[Any, Any] = {}
         self._join()

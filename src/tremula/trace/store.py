@@ -6,6 +6,7 @@ A process that is killed leaves a file with all batches that were added, and at 
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import sys
 import time
@@ -68,6 +69,8 @@ def _made(path: Path, first: bytes) -> Path:
             continue
         finally:
             pending.discard()
+            with contextlib.suppress(OSError):  # at the end of a process, `discard` does nothing any more
+                pending.temporary.unlink()
     raise FileExistsError(f"{path} and {_TRIES - 1} names beside it are taken")
 
 

@@ -24,6 +24,9 @@ MOST_SPANS = 60_000
 MOST_ROWS = 200
 MOST_FOUND = 2_000
 
+#: fields of an op that a step shows
+_OF_OP = ("name", "target", "phase", "module", "source_file", "source_line", "source_function", "plan_id")
+
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -193,10 +196,8 @@ def selection_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
     ranked = sorted(by_op.items(), key=lambda item: -item[1][0])
     ops = []
     for number, values in ranked[:MOST_ROWS]:
-        op = profile.ops[number] if 0 <= number < len(profile.ops) else None
-        ops.append(
-            [number, op.name[:LONGEST] if op else "(no op)", op.module[:LONGEST] if op else "", *values]
-        )
+        op = _op(profile, number, "name", "module")
+        ops.append([number, op.get("name", "(no op)"), op.get("module", ""), *values])
     return {"start": low, "end": high, "lanes": rows, "ops": ops, "ops_total": len(ranked)}
 
 
@@ -257,7 +258,7 @@ def search_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
         wanted = {
             "program": _containing(profile.frame("programs").column("name"), text),
             "compute_set": _containing(profile.frame("compute_sets").column("name"), text),
-            "op_id": _containing([op.name for op in profile.ops], text),
+            "op_id": _containing(profile.frame("ops").column("name"), text),
         }
         for lane in lanes(profile, run)[:MOST_LANES]:
             found = _found(profile, lane, wanted)
@@ -276,6 +277,7 @@ def search_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
 
 
 def _containing(names: Sequence[str], text: str) -> Mask:
+    """Which names hold a text, without regard to capital letters."""
     return np.fromiter((text in name.lower() for name in names), dtype=np.bool_, count=len(names))
 
 
@@ -326,18 +328,25 @@ def step_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
         found["compute_set_name"] = str(sets.window("name", of_set, 1)[0])[:LONGEST]
         found["vertices"] = int(sets.window("vertices", of_set, 1)[0])
         found["plan"] = int(sets.window("plan_id", of_set, 1)[0])
-    of_op = int(values["op_id"])
-    if 0 <= of_op < len(profile.ops):
-        op = profile.ops[of_op]
-        found["op"] = {
-            "name": op.name[:LONGEST], "target": op.target[:LONGEST], "phase": op.phase[:40],
-            "module": op.module[:LONGEST], "source": op.source[:LONGEST], "function": op.source_function[:LONGEST],
-        }  # fmt: skip
-        found["plan"] = op.plan_id if found["plan"] < 0 else found["plan"]
+    op = _op(profile, int(values["op_id"]), *_OF_OP)
+    if op:
+        file, line, function = (op.pop(f"source_{part}") for part in ("file", "line", "function"))
+        plan = op.pop("plan_id")
+        found["op"] = {**op, "source": f"{file}:{line}" if file else "", "function": function}
+        found["plan"] = plan if found["plan"] < 0 else found["plan"]
     if 0 <= found["plan"] < len(profile.plans):
         reason = profile.reason(profile.plans[found["plan"]])
         found["why"] = {"plan": reason.plan[:600], "formula": reason.formula[:600]}
     return found
+
+
+def _op(profile: Profile, number: int, *columns: str) -> dict[str, Any]:
+    """Some fields of an op; nothing if there is no such op."""
+    frame = profile.frame("ops")
+    if not 0 <= number < len(frame):
+        return {}
+    values = {name: frame.window(name, number, 1)[0] for name in columns}
+    return {name: value[:LONGEST] if isinstance(value, str) else int(value) for name, value in values.items()}
 
 
 def _type_name(number: int) -> str:

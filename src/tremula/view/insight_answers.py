@@ -93,5 +93,8 @@ def _exchanges(profile: Profile) -> list[list[Any]]:
     code = frame.column("code_bytes")
     rows = np.flatnonzero(np.isin(frame.column("type"), [int(each) for each in EXCHANGE]) & (code > 0))
     rows = rows[np.argsort(-code[rows], kind="stable")][:_LISTED]
-    names, cycles = frame.column("name"), frame.column("cycles")
-    return [[names[row][:LONGEST], int(code[row]), float(cycles[row]), row] for row in rows.tolist()]
+    cycles = frame.column("cycles")
+    return [
+        [frame.window("name", row, 1)[0][:LONGEST], int(code[row]), float(cycles[row]), row]
+        for row in rows.tolist()
+    ]

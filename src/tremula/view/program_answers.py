@@ -113,7 +113,9 @@ def type_names(numbers: NDArray[np.int64]) -> list[str]:
 def _rows(profile: Profile, nodes: list[int]) -> list[NodeRow]:
     frame = profile.frame("programs")
     counts = child_counts(profile)
-    kinds, names = frame.column("kind"), frame.column("name")
+    # texts of these nodes alone: a program may have hundreds of thousands
+    kinds = {node: frame.window("kind", node, 1)[0] for node in nodes}
+    names = {node: frame.window("name", node, 1)[0] for node in nodes}
     types, repeats = frame.column("type"), frame.column("repeats")
     cycles, ops = frame.column("cycles"), frame.column("op_id")
     return [

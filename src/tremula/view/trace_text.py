@@ -32,9 +32,8 @@ def _lines(traces: TraceSet, found: dict[str, Any]) -> Iterator[str]:
     yield "Threads:"
     for row in sorted(found["rows"], key=lambda row: -row["busy"])[:_LISTED]:
         pid = found["processes"][row["process"]]["pid"]
-        modelled = " (modelled)" if row["kind"] == "device" else ""
         yield (
-            f"  {clean(row['name'], 40) + modelled:<44} process {pid:<8} {row['events']:>9,} events  busy "
+            f"  {clean(row['name'], 44):<44} process {pid:<8} {row['events']:>9,} events  busy "
             f"{share(row['busy'], length)}"
         )
     yield "Longest labels, inner ones included:"

@@ -39,11 +39,16 @@ def tile_variables_answer(profile: Profile, params: Parameters) -> dict[str, Any
 
 
 def alive_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
-    """The tensors that are alive on an IPU in a program step, largest first, with the ops of birth and death."""
+    """The tensors that are alive on an IPU in a program step, largest first, with the ops of birth and death.
+
+    With `always`, what is there for the whole run instead.
+    """
     ipu = ipu_of(profile, params)
     step = params.integer("step")
     if len(profile.frame("variables")):
         rows = profile.alive_at(ipu, step)
+        if params.text("always"):
+            rows = np.setdiff1d(profile.alive_at(ipu, step, always=True), rows)
         sizes = profile.frame("variables").column("bytes")[rows]
         order = np.argsort(-sizes, kind="stable")
         rows, sizes = rows[order], sizes[order]

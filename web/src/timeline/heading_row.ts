@@ -1,5 +1,6 @@
 // A line of text that other rows stand under; folding it hides them.
 import type { Extent, Item, Pane, Row } from './model';
+import { fitted } from './text';
 
 export class HeadingRow implements Row {
   readonly heading = true;
@@ -30,7 +31,14 @@ export class HeadingRow implements Row {
     raster.box(0, Math.round(pane.top * ratio), raster.width, Math.round((pane.top + pane.height) * ratio), pane.theme.band);
   }
 
-  draw(): void {}
+  draw(pane: Pane): void {
+    if (!this.note) return;
+    const { context } = pane;
+    context.font = '11px system-ui, sans-serif';
+    context.textBaseline = 'middle';
+    context.fillStyle = pane.theme.soft;
+    context.fillText(fitted(this.note, pane.width - 16), 8, pane.top + pane.height / 2);
+  }
 
   at(): Item | null {
     return null;

@@ -1,7 +1,7 @@
 // A BSP lane: red compute, blue exchange, yellow waiting, in each pixel in proportion; single steps where there is room.
 import { FAN, type LaneData, type Steps, type StepStore } from './lane';
 import type { Extent, Found, Item, Pane, Row, Tip } from './model';
-import { fittedEnd } from './text';
+import { fitted, fittedEnd } from './text';
 import { KIND_COLOURS, KINDS, pixel } from './theme';
 
 export interface LaneOptions {
@@ -12,6 +12,8 @@ export interface LaneOptions {
   /** added to all times, and a factor before: runs follow each other, two chips share one scale */
   offset: number;
   factor: number;
+  /** height in pixels */
+  tall: number;
   /** name of a step, empty while it is not known */
   label(steps: Steps, at: number): string;
   stepTip(steps: Steps, at: number, label: string): Tip;
@@ -36,7 +38,6 @@ export class LaneRow implements Row {
   store: StepStore;
   /** kinds in bands of their own */
   split = false;
-  tall = 26;
   private sums: Float32Array[] = [];
 
   constructor(
@@ -52,7 +53,7 @@ export class LaneRow implements Row {
   }
 
   height(folded: boolean): number {
-    return folded ? 12 : this.split ? 60 : this.tall;
+    return folded ? 12 : this.split ? 64 : this.options.tall;
   }
 
   extent(): Extent | null {
@@ -219,7 +220,9 @@ export class LaneRow implements Row {
           context.fillRect(right - 0.75, top, 0.75, tall);
         }
         if (right - left < 34 || tall < 11) return;
-        const text = fittedEnd(this.options.label(steps, at), right - left - 8);
+        const name = this.options.label(steps, at);
+        // of a path, the end says most
+        const text = name.includes('/') ? fittedEnd(name, right - left - 8) : fitted(name, right - left - 8);
         if (!text) return;
         context.fillStyle = INK[kind]!;
         context.fillText(text, left + 4, top + tall / 2 + 0.5);

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:5d899fcfe4df2f9397cfa9566e562e4aab3074fb3490608629e44116e8737420
+// made from web/src by "make web"; sources sha256:6a826f8d2320fc640cc740cababc5832a644a5c83f768ca583c5f6f2022dd246
 "use strict";
 (() => {
   // src/elements.ts
@@ -1221,13 +1221,23 @@
       this.marks.forEach((mark, number) => {
         if (mark.at < this.low || mark.at >= this.high) return;
         const x = Math.round(sx(mark.at + 0.5)) + 0.5, colour = mark.colour ?? themed("--accent");
-        pen.strokeStyle = colour;
+        const line = () => {
+          pen.beginPath();
+          pen.moveTo(x, TOP);
+          pen.lineTo(x, height - BOTTOM);
+          pen.stroke();
+        };
         if (mark.dashed) pen.setLineDash([3, 3]);
-        pen.beginPath();
-        pen.moveTo(x, TOP);
-        pen.lineTo(x, height - BOTTOM);
-        pen.stroke();
+        else {
+          pen.strokeStyle = themed("--card");
+          pen.lineWidth = 4;
+          line();
+          pen.lineWidth = 2;
+        }
+        pen.strokeStyle = colour;
+        line();
         pen.setLineDash([]);
+        pen.lineWidth = 1;
         const right = x > LEFT + wide / 2;
         this.label(pen, cutText(pen, mark.name, wide * 0.45), right ? x - 6 : x + 6, TOP + 8 + 16 * (number % 4), right ? "right" : "left", ink);
       });
@@ -1369,15 +1379,15 @@
 
   // src/variable_table.ts
   function lifeBar(row2, low, high, at) {
-    const [, , , , , always, first, last] = row2;
+    const [, , , , , always2, first, last] = row2;
     const root = svg("svg", { viewBox: "0 0 300 12", height: 12, preserveAspectRatio: "none" });
-    const from = always ? low : first, to = always ? high : last, all = Math.max(1, high - low + 1);
+    const from = always2 ? low : first, to = always2 ? high : last, all = Math.max(1, high - low + 1);
     root.append(
       svg("rect", { x: 0, y: 5.5, width: 300, height: 1, fill: "currentColor", opacity: 0.15 }),
-      svg("rect", { x: 300 * (from - low) / all, y: 1, width: Math.max(3, 300 * (to - from + 1) / all), height: 10, fill: always ? "#3d6fd9" : "#d1495b" })
+      svg("rect", { x: 300 * (from - low) / all, y: 1, width: Math.max(3, 300 * (to - from + 1) / all), height: 10, fill: always2 ? "#3d6fd9" : "#d1495b" })
     );
     if (at >= 0) root.append(svg("rect", { x: 300 * (at - low) / all, y: 0, width: 2, height: 12, fill: "currentColor" }));
-    return el("span", { class: "life", role: "img", "aria-label": always ? "alive for the whole step" : `alive from program step ${first} to ${last}` }, root);
+    return el("span", { class: "life", role: "img", "aria-label": always2 ? "alive for the whole step" : `alive from program step ${first} to ${last}` }, root);
   }
   var text = (row2) => `${row2[1]}\0${row2[2]}\0${row2[3]}\0${row2[8]}\0${row2[9]}`.toLowerCase();
   function variableTable(rows, steps, at, options2 = {}) {
@@ -1449,18 +1459,18 @@
     return new Map(names.map((name, row2) => [ids[row2], name]));
   }
   function row(from, at, size) {
-    const always = from.number("always_live", at), first = from.number("first_step", at), last = from.number("last_step", at);
+    const always2 = from.number("always_live", at), first = from.number("first_step", at), last = from.number("last_step", at);
     return [
       from.number("id", at),
       from.text("name", at),
       from.text("module", at),
       from.use(at),
       size,
-      always,
+      always2,
       first,
       last,
-      always ? "" : from.born(first),
-      always ? "" : from.born(last)
+      always2 ? "" : from.born(first),
+      always2 ? "" : from.born(last)
     ];
   }
   function listed(rows, known) {
@@ -1508,11 +1518,18 @@
     }
     return listed(rows, true);
   }
+  async function always(source, report, ipu) {
+    if (source.served) return source.json(report, "alive", { ipu, step: 0, always: 1 });
+    const from = await here2(source, report);
+    const rows = [];
+    for (let at = 0; at < from.count; at++) {
+      if (from.number("ipu", at) === ipu && from.number("always_live", at)) rows.push(row(from, at, from.number("bytes", at)));
+    }
+    return listed(rows, from.count > 0);
+  }
 
   // src/liveness_view.ts
   var POINTS = 1500;
-  var FIRST = "#2f5fd0";
-  var SECOND = "#b3261e";
   function curve(data) {
     return { data, at: numbers(data.at), live: numbers(data.live), temporary: numbers(data.temporary), op: numbers(data.op), again: numbers(data.again) };
   }
@@ -1595,9 +1612,9 @@
     fill() {
       const from = this.curve;
       if (!from || !this.chart) return;
-      const always = new Float64Array(from.live.length).fill(from.data.always);
+      const always2 = new Float64Array(from.live.length).fill(from.data.always);
       this.chart.setData({ first: from.data.first, group: from.data.group, series: [
-        { name: "always live", colour: REGIONS.always, values: always },
+        { name: "always live", colour: REGIONS.always, values: always2 },
         { name: "tensors", colour: USES.activations, values: from.live },
         { name: "temporaries", colour: USES.temporaries, values: from.temporary }
       ] });
@@ -1644,7 +1661,7 @@
     }
     const fullest = map.ipus.reduce((best, ipu2, index) => ipu2.max > (map.ipus[best]?.max ?? 0) ? index : best, 0);
     let ipu = state.number("ipu", fullest, 0, map.ipus.length - 1);
-    const details = el("div", {});
+    const details = el("div", { class: "stack" });
     let turn = 0;
     const cursors = () => {
       const first = state.number("at", -1), second = state.number("and", -1);
@@ -1671,8 +1688,8 @@
       const at = first < 0 ? peak : first;
       panels.forEach((each, index) => each.marks([
         ...index ? [] : [{ at: peak, name: `fullest: ${map.ipus[ipu]?.peakOp ?? ""}`, dashed: true }],
-        ...first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: FIRST }],
-        ...second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: SECOND }]
+        ...first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: themed("--accent") }],
+        ...second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: themed("--bad") }]
       ]));
       const list = await alive(source, context.report.id, ipu, at);
       const steps = (await source.json(context.report.id, "liveness", source.served ? { ipu, points: POINTS, names: 1 } : { ipu, points: POINTS })).steps;
@@ -1715,7 +1732,18 @@
           leftOut(list) ? note(leftOut(list)) : null
         );
       }
-      if (mine === turn) details.replaceChildren(shown);
+      if (mine === turn) details.replaceChildren(shown, alwaysLive());
+    };
+    const alwaysLive = () => {
+      const box = el("details", { class: "card" }, el("summary", {}, el("b", { text: "Always live: there for the whole run" })));
+      box.addEventListener("toggle", () => {
+        if (!box.open || box.childElementCount > 1) return;
+        void Promise.all([always(source, context.report.id, ipu), context.other ? always(source, context.other.id, ipu) : null]).then(([list, other]) => {
+          box.append(other ? variableDifference(list.variables, other.variables, ["before", "after"]).element : variableTable(list.variables, 0, -1).element);
+          if (leftOut(list)) box.append(note(leftOut(list)));
+        });
+      });
+      return box;
     };
     const open = async () => {
       const curves = await Promise.all(panels.map((panel) => panel.load(ipu)));
@@ -1939,9 +1967,9 @@
     return parts.join(",");
   }
   function bands(answer, by) {
-    const made2 = answer.bands.map(([name, always, values], index) => ({
+    const made2 = answer.bands.map(([name, always2, values], index) => ({
       name,
-      always,
+      always: always2,
       values: numbers(values),
       colour: by === "layer" ? index === answer.bands.length - 1 ? "#c3cad6" : hue(index) : pick(USES, name, index)
     }));
@@ -2188,7 +2216,7 @@
     async drawDetails() {
       const mine = this.turn, tiles3 = this.chosen;
       if (this.ipu < 0 || !tiles3.length) {
-        this.details.replaceChildren(note(this.ipu < 0 ? "The tiles of one IPU can be chosen." : "Please choose a tile: click on the map or the chart, or type its number."));
+        this.details.replaceChildren(...this.ipu < 0 ? [] : [note("Please choose a tile: click on the map or the chart, or type its number.")]);
         return;
       }
       const [a, b] = await this.both();
@@ -3099,6 +3127,9 @@
     Repeat: "#2a9d8f",
     Call: "#2a9d8f"
   };
+  function within(name, around) {
+    return around && name.startsWith(`${around}/`) ? `\u2026${name.slice(around.length)}` : name;
+  }
   var Tree = class {
     constructor(context, tree, other) {
       this.context = context;
@@ -3260,7 +3291,7 @@
         toggle,
         dot,
         el("span", { class: "type", text: type === "Unknown" ? kind : type }),
-        el("span", { class: "name", text: name, title: name }),
+        el("span", { class: "name", text: within(name, line.parent ? node(line.parent)[3] : ""), title: name }),
         kids && !line.open ? el("span", { class: "label", text: `(${whole(kids)})` }) : null
       );
       title.style.paddingLeft = `${Math.min(20, line.depth) * 0.9}rem`;
@@ -4111,7 +4142,13 @@
       const { raster, ratio } = pane;
       raster.box(0, Math.round(pane.top * ratio), raster.width, Math.round((pane.top + pane.height) * ratio), pane.theme.band);
     }
-    draw() {
+    draw(pane) {
+      if (!this.note) return;
+      const { context } = pane;
+      context.font = "11px system-ui, sans-serif";
+      context.textBaseline = "middle";
+      context.fillStyle = pane.theme.soft;
+      context.fillText(fitted2(this.note, pane.width - 16), 8, pane.top + pane.height / 2);
     }
     at() {
       return null;
@@ -4214,10 +4251,9 @@
     store;
     /** kinds in bands of their own */
     split = false;
-    tall = 26;
     sums = [];
     height(folded) {
-      return folded ? 12 : this.split ? 60 : this.tall;
+      return folded ? 12 : this.split ? 64 : this.options.tall;
     }
     extent() {
       return { from: this.options.offset, to: this.options.offset + this.lane.cycles * this.options.factor };
@@ -4371,7 +4407,8 @@
             context.fillRect(right - 0.75, top, 0.75, tall);
           }
           if (right - left < 34 || tall < 11) return;
-          const text3 = fittedEnd(this.options.label(steps, at), right - left - 8);
+          const name = this.options.label(steps, at);
+          const text3 = name.includes("/") ? fittedEnd(name, right - left - 8) : fitted2(name, right - left - 8);
           if (!text3) return;
           context.fillStyle = INK[kind];
           context.fillText(text3, left + 4, top + tall / 2 + 0.5);
@@ -5995,7 +6032,7 @@
   // src/trace_view.ts
   function laneRows(side) {
     const { trace, letter: letter2, factor } = side;
-    const clock = trace.info.clock_hz;
+    const clock = trace.info.clock_hz, count = trace.info.lanes.length, tall = count <= 8 ? 40 : count <= 16 ? 30 : 22;
     const shares = (sums, total) => sums.flatMap((value, kind) => value > 0 ? [[KINDS[kind] ?? "", `${whole(value)} cycles, ${percent(value, total)}`, KIND_COLOURS[kind] ?? ""]] : []);
     return trace.info.lanes.map((info, at) => new LaneRow(trace.lanes[at], trace.store, {
       id: `${letter2}${info.lane}`,
@@ -6004,13 +6041,14 @@
       parent: `${letter2}-lanes`,
       offset: 0,
       factor,
+      tall,
       label: (steps, step) => trace.name(steps, step) || ["compute", "exchange", "waiting", "stream copy", "between IPUs"][steps.kind[step]] || "",
       stepTip: (steps, step, label) => ({ title: label, lines: [
         [KINDS[steps.kind[step]] ?? "", `${whole(steps.cycles[step])} cycles, ${time(steps.cycles[step] / clock)}`, KIND_COLOURS[steps.kind[step]] ?? ""],
         ["from cycle", whole(steps.start[step])],
         ["on", `IPU ${info.ipu}, modelled`]
       ] }),
-      groupTip: (count, from, to, sums) => ({ title: `IPU ${info.ipu}: ${plural(count, "step")}`, lines: [
+      groupTip: (count2, from, to, sums) => ({ title: `IPU ${info.ipu}: ${plural(count2, "step")}`, lines: [
         ...shares(sums, to - from),
         ["together", `${whole(to - from)} cycles, modelled`],
         ["", "zoom in to see single steps"]
@@ -6039,8 +6077,8 @@
   function rowsOf(side, compared2) {
     const stages = stageRows(side), name = compared2 ? `${side.title}: ` : "";
     return [
-      ...stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, "numbers are micro-batches, gaps are bubbles"), ...stages] : [],
-      new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, "compute, exchange, waiting"),
+      ...stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, "numbers are micro-batches, s is the stage, gaps are bubbles; modelled"), ...stages] : [],
+      new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, "in each pixel: compute from below, then exchange, then waiting; modelled"),
       ...laneRows(side)
     ];
   }
@@ -6094,7 +6132,7 @@
       file: "execution-trace.png",
       tip: (x, y, tip) => tip ? showTip(x, y, tip.title, tip.lines) : hideTip(),
       search: (needle, most) => search(sides, needle, most),
-      onstate: (state) => writeState(context.state, state),
+      onstate: (state2) => writeState(context.state, state2),
       onpick: (item) => void pick2(item),
       onarea: (chosen2) => void select(chosen2)
     });
@@ -6154,7 +6192,7 @@
       ...sides[1] ? [card("Difference of the two runs, modelled", differences(info, sides[1].trace.info))] : [],
       card("Where the cycles go, modelled", proportions(info), laneTable(info))
     );
-    if (run?.note) said.append(note(run.note));
+    if (run?.note && run.note !== "modelled, not measured") said.append(note(run.note));
     fill();
     split(isSplit());
     await Promise.all(sides.map(async (side) => {
@@ -6172,7 +6210,9 @@
     }
     fill();
     split(isSplit());
-    shown.setState(readState(context.state));
+    const state = readState(context.state);
+    if (!state.folded?.length && info.lanes.length > 16) state.folded = sides.map((side) => `${side.letter}-stages`);
+    shown.setState(state);
   }
   var traceView = {
     id: "trace",

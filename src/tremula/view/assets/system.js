@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:5d899fcfe4df2f9397cfa9566e562e4aab3074fb3490608629e44116e8737420
+// made from web/src by "make web"; sources sha256:6a826f8d2320fc640cc740cababc5832a644a5c83f768ca583c5f6f2022dd246
 "use strict";
 (() => {
   // src/elements.ts
@@ -1632,7 +1632,13 @@
       const { raster, ratio } = pane;
       raster.box(0, Math.round(pane.top * ratio), raster.width, Math.round((pane.top + pane.height) * ratio), pane.theme.band);
     }
-    draw() {
+    draw(pane) {
+      if (!this.note) return;
+      const { context } = pane;
+      context.font = "11px system-ui, sans-serif";
+      context.textBaseline = "middle";
+      context.fillStyle = pane.theme.soft;
+      context.fillText(fitted(this.note, pane.width - 16), 8, pane.top + pane.height / 2);
     }
     at() {
       return null;
@@ -3046,12 +3052,14 @@
     dialog.showModal();
   }
   var SystemPage = class {
-    constructor(source, reports) {
+    constructor(source, reports, profiles) {
       this.source = source;
       this.reports = reports;
+      this.profiles = profiles;
     }
     source;
     reports;
+    profiles;
     state = new State("system");
     overview;
     answers;
@@ -3107,6 +3115,7 @@
       byId("tabs").hidden = true;
       document.querySelector(".layout")?.classList.add("alone");
       const actions = byId("actions");
+      if (this.source.served && this.profiles) actions.append(el("a", { class: "link", href: "/", text: "Profiles" }));
       if (this.reports.length > 1)
         actions.append(choice("Trace", this.reports.map((each) => each.name), Math.max(0, this.reports.findIndex((each) => each.id === this.state.get("report"))), (index) => {
           location.hash = `#system?report=${this.reports[index]?.id ?? ""}`;
@@ -3282,7 +3291,8 @@
   };
   async function start() {
     const source = await openSource();
-    await new SystemPage(source, (await source.reports()).filter((report) => report.kind === "trace")).open();
+    const every = await source.reports(), traces = every.filter((report) => report.kind === "trace");
+    await new SystemPage(source, traces, every.length > traces.length).open();
   }
   start().catch((error) => {
     byId("view").replaceChildren(el("p", { class: "bad", role: "alert", text: error instanceof Error ? error.message : String(error) }));
