@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:21a38ae38de0cd4459ccd99c7a47e0874b1c875eccf95a5fb3d8eb37e40647da
+// made from web/src by "make web"; sources sha256:a73be1b1fbc74081d9a8d76dd6c41ac5602c7d74d39a74fd335fef5a90582215
 "use strict";
 (() => {
   // src/elements.ts
