@@ -18,15 +18,13 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from tremula.profile import Profile
-from tremula.view.endpoints import answer, frame_answer
-from tremula.view.page import served_page
-from tremula.view.server import NotFound, Page, ViewServer
+from tremula.view.reports import OpenReports, find_reports
+from tremula.view.routes import routes
+from tremula.view.server import ViewServer
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tests"))
 from browser import BROWSERS, Browser
@@ -65,30 +63,6 @@ new Promise(done => {
 """
 
 
-class Reports:
-    """Answers for one profile."""
-
-    def __init__(self, path: pathlib.Path) -> None:
-        self._path = path
-        self._profile: Profile | None = None
-
-    def route(self, words: tuple[str, ...], params: Mapping[str, str]) -> Any:
-        """See tremula.view.server."""
-        if not words:
-            return Page(*served_page("graph"))
-        if words == ("api", "reports"):
-            return {"reports": [{"id": "0", "name": "large", "title": "made up", "kind": "profile"}]}
-        if len(words) < 4 or words[:3] != ("api", "r", "0"):
-            raise NotFound
-        if self._profile is None:
-            self._profile = Profile(self._path)
-        if words[3] == "frame":
-            rows = int(params["rows"]) if "rows" in params else None
-            columns = params["columns"].split(",")
-            return frame_answer(self._profile, words[4], columns, int(params.get("first", 0)), rows)
-        return answer(self._profile, words[3], params)
-
-
 def first_view(browser: Browser, address: str, view: str) -> float:
     """Seconds from asking for the page until the view is complete."""
     began = time.perf_counter()
@@ -116,7 +90,8 @@ def measure(profile: pathlib.Path, picture: pathlib.Path | None, scale: float) -
     if executable is None:
         raise SystemExit("There is no Chromium on this machine.")
     found: dict[str, float] = {}
-    with tempfile.TemporaryDirectory() as folder, ViewServer(Reports(profile).route) as server:
+    route = routes(OpenReports(find_reports([profile])))
+    with tempfile.TemporaryDirectory() as folder, ViewServer(route) as server:
         browser = Browser(executable, pathlib.Path(folder))
         try:
             browser.open("about:blank")

@@ -28,7 +28,7 @@ def write(
     supersteps: int = 30,
     names: Sequence[str] = (),
 ) -> Path:
-    """Copy a profile and give it a run in which `ipus` IPUs work on micro-batches one after the other."""
+    """Copy a profile and give it a run in which `ipus` IPUs work on micro-batches one after the other; 0: no run."""
     chance = random.Random(7)
     names = names or [f"net.layer{n}/mm{n}/Convolve" for n in range(40)]
     with Profile(source) as profile, ProfileWriter(target) as writer:
@@ -40,7 +40,7 @@ def write(
             if name not in _REPLACED and len(frame):
                 writer.frame(name).add({column: frame.column(column) for column in frame.columns})
         ops = max(1, len(profile.ops))
-        ipus = min(ipus, max(1, len(profile.ipus)))
+        ipus = min(ipus, len(profile.ipus))
         count = len(names)
         writer.frame("compute_sets").add(
             {"name": list(names), "op_id": [n % ops for n in range(count)], "plan_id": -1, "superstep": 0,
@@ -51,6 +51,8 @@ def write(
              "name": ["step", *names], "repeats": 1, "cycles": 1000.0, "op_id": [-1, *(n % ops for n in range(count))],
              "compute_set": [-1, *range(count)], "context": -1, "code_bytes": 0}
         )  # fmt: skip
+        if not ipus:
+            return target
         lanes = [_lane(chance, ipu, ipus, batches, supersteps, count, ops) for ipu in range(ipus)]
         total = max(int(lane["start"][-1] + lane["cycles"][-1]) for lane in lanes)
         first = 0

@@ -164,6 +164,14 @@ def executed_file(profile_file: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="session")
+def without_runs(profile_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same without a recorded run."""
+    return beside("execution_profile").write(
+        profile_file, tmp_path_factory.mktemp("executed") / "profile.pop", ipus=0
+    )
+
+
+@pytest.fixture(scope="session")
 def hostile_run(
     profile_file: Path, hostile_texts: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:

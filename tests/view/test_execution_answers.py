@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tremula.errors import Error
 from tremula.profile import Profile
 from tremula.view.endpoints import answer
+from tremula.view.execution_data import execution_data
 
 _KINDS = ("compute", "exchange", "between_ipus", "stream", "sync")
 
@@ -47,8 +49,6 @@ def test_two_parts_of_a_run_have_what_the_whole_has(executed_file: Path, data: s
 
 
 def test_stages_are_in_order_and_bubbles_lie_between_them(executed_file: Path) -> None:
-    import base64
-
     with Profile(executed_file) as profile:
         found = answer(profile, "execution_stages", {})
         columns = {
@@ -103,9 +103,26 @@ def test_questions_that_make_no_sense_are_refused(
         answer(profile, what, params)
 
 
-def test_a_profile_without_runs_has_no_lanes(profile_file: Path, tmp_path: Path) -> None:
-    with Profile(profile_file) as profile:
-        if profile.runs:
-            pytest.skip("this profile has runs")
+def test_a_profile_without_runs_has_no_lanes(without_runs: Path) -> None:
+    with Profile(without_runs) as profile:
         assert answer(profile, "execution", {})["lanes"] == []
         assert answer(profile, "execution_stages", {})["rows"] == 0
+        answers, frames = execution_data(profile)
+        assert answers["execution"]["runs"] == []
+        assert frames == {}
+
+
+def test_a_page_holds_a_bounded_part_of_the_steps(
+    executed_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tremula.view.execution_data.MOST_STEPS", 100)
+    monkeypatch.setattr("tremula.view.execution_data.MOST_ENTRIES", 10)
+    with Profile(executed_file) as profile:
+        _, frames = execution_data(profile)
+        total = len(profile.frame("steps"))
+    assert 90 <= frames["steps"]["rows"] <= 100
+    assert frames["steps"]["total"] == total
+    # the finest level is left out, the coarsest never
+    levels = np.frombuffer(base64.b64decode(frames["pyramid"]["columns"]["level"]["i4"]), "<i4")
+    assert 2 in levels
+    assert 1 not in levels

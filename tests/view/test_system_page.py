@@ -14,6 +14,9 @@ from tremula.trace import channels, measures, points, writer
 from tremula.trace.names import DATA_WAIT, MODELLED, RUN
 from tremula.trace.several import TraceSet
 from tremula.view import system_page
+from tremula.view.reports import OpenReports, find_reports
+from tremula.view.routes import routes
+from tremula.view.server import ViewServer
 from tremula.view.system_page import system_data, write_system_page
 
 MS = 1_000_000
@@ -212,6 +215,37 @@ def test_it_is_drawn_in_both_themes_and_on_a_narrow_screen(opened: Any) -> None:
     assert browser.run("document.documentElement.scrollWidth") <= 390
     assert browser.run("document.querySelector('.tl-plot').clientWidth") > 200
     browser.call("Emulation.clearDeviceMetricsOverride")
+
+
+def test_a_server_gives_what_the_range_needs(browser: Any, hand: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "traces"
+    writer.restart(TraceOptions(directory=str(folder)))
+    poplar, origin = channels.channel("Poplar"), writer.perf_counter_ns()
+    for number in range(9_000):
+        begin = origin + number * MS // 100
+        points.whole(poplar, f"tick {number}", begin, begin + MS // 200)
+    points.moment(poplar, "end")
+    writer.close()
+    with ViewServer(routes(OpenReports(find_reports([folder])))) as server:
+        browser.open(server.address)
+        hand.ready()
+        row = _main(hand)
+        # from far away, neighbours are one block
+        hand.move(hand.place(row, 0.5))
+        assert "events, the longest tick" in hand.text("#tip")
+        hand.enter(".tl-search", "tick 4500", "Enter")
+        hand.wait("document.querySelector('.trace-step').textContent.startsWith('tick 4500')")
+        hand.key("z")
+        hand.move(hand.place(row, 0.5))
+        hand.wait("document.querySelector('#tip').textContent.startsWith('tick 4500')")
+        hand.enter(".tl-search", "tick 8999", "Enter")
+        hand.wait("document.querySelector('.trace-step').textContent.startsWith('tick 8999')")
+        assert hand.range()[0] > 80_000
+        hand.drag(hand.place(row, 0.1), hand.place(row, 0.9), shift=True)
+        hand.wait("document.getElementById('selected').textContent.startsWith('Selected')")
+        assert "tick 8999" in hand.text("#view")
+        assert browser.faults() == []
+        assert all(url.startswith(f"http://127.0.0.1:{server.port}/") for url in browser.requests())
 
 
 def test_hostile_labels_are_text(

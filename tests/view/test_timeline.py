@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,37 +12,18 @@ import pytest
 
 from tremula.profile import Profile
 from tremula.view import execution_data
-from tremula.view.endpoints import answer, frame_answer
-from tremula.view.page import served_page, write_page
-from tremula.view.server import NotFound, Page, ViewServer
+from tremula.view.endpoints import answer
+from tremula.view.page import write_page
+from tremula.view.reports import OpenReports, find_reports
+from tremula.view.routes import routes
+from tremula.view.server import ViewServer
 
 
 @contextmanager
-def _served(*paths: Path, compared: str = "") -> Iterator[ViewServer]:
+def _served(*paths: Path, compare: bool = False) -> Iterator[ViewServer]:
     """A server of these reports."""
-    opened: dict[int, Profile] = {}
-
-    def route(words: tuple[str, ...], params: Mapping[str, str]) -> Any:
-        if not words:
-            return Page(*served_page("graph", compared=compared))
-        if words == ("api", "reports"):
-            names = [
-                {"id": str(n), "name": p.parent.name, "title": "", "kind": "profile"}
-                for n, p in enumerate(paths)
-            ]
-            return {"reports": names}
-        if len(words) < 4:
-            raise NotFound
-        number = int(words[2])
-        profile = (
-            opened.setdefault(number, Profile(paths[number])) if number not in opened else opened[number]
-        )
-        if words[3] == "frame":
-            rows = int(params["rows"]) if "rows" in params else None
-            return frame_answer(profile, words[4], params["columns"].split(","), int(params["first"]), rows)
-        return answer(profile, words[3], params)
-
-    with ViewServer(route) as server:
+    reports = OpenReports(find_reports(paths))
+    with ViewServer(routes(reports, compare=compare)) as server:
         yield server
 
 
@@ -147,7 +128,7 @@ def test_the_address_brings_the_view_back(opened: Any) -> None:
 
 
 def test_two_reports_share_one_scale(browser: Any, hand: Any, executed_file: Path, hostile_run: Path) -> None:
-    with _served(executed_file, hostile_run, compared="1") as server:
+    with _served(executed_file, hostile_run, compare=True) as server:
         _visit(browser, hand, server.address)
         names = browser.run("[...document.querySelectorAll('.tl-name')].map(n => n.firstChild.textContent)")
         assert [name for name in names if name.endswith("IPUs")] == ["training: IPUs", "<img src=x>: IPUs"]

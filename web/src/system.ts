@@ -47,7 +47,7 @@ class SystemPage {
   private readonly event = el('div', { class: 'trace-step', 'aria-live': 'polite' });
   private readonly table = el('div', {});
 
-  constructor(private readonly source: Source, private readonly reports: ReportInfo[]) {}
+  constructor(private readonly source: Source, private readonly reports: ReportInfo[], private readonly profiles: boolean) {}
 
   async open(): Promise<void> {
     const report = this.reports.find((each) => each.id === this.state.get('report')) ?? this.reports[0];
@@ -87,6 +87,7 @@ class SystemPage {
     byId('tabs').hidden = true;
     document.querySelector('.layout')?.classList.add('alone');
     const actions = byId('actions');
+    if (this.source.served && this.profiles) actions.append(el('a', { class: 'link', href: '/', text: 'Profiles' }));
     if (this.reports.length > 1)
       actions.append(choice('Trace', this.reports.map((each) => each.name), Math.max(0, this.reports.findIndex((each) => each.id === this.state.get('report'))), (index) => {
         location.hash = `#system?report=${this.reports[index]?.id ?? ''}`;
@@ -246,7 +247,8 @@ class SystemPage {
 
 async function start(): Promise<void> {
   const source = await openSource();
-  await new SystemPage(source, (await source.reports()).filter((report) => report.kind === 'trace')).open();
+  const every = await source.reports(), traces = every.filter((report) => report.kind === 'trace');
+  await new SystemPage(source, traces, every.length > traces.length).open();
 }
 
 start().catch((error: unknown) => {

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:a73be1b1fbc74081d9a8d76dd6c41ac5602c7d74d39a74fd335fef5a90582215
+// made from web/src by "make web"; sources sha256:5b03bb3d9dacdd7e379157a4997165eeeaad916306f8bee289b8db6f366f10f0
 "use strict";
 (() => {
   // src/elements.ts

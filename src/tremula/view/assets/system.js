@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:a73be1b1fbc74081d9a8d76dd6c41ac5602c7d74d39a74fd335fef5a90582215
+// made from web/src by "make web"; sources sha256:5b03bb3d9dacdd7e379157a4997165eeeaad916306f8bee289b8db6f366f10f0
 "use strict";
 (() => {
   // src/elements.ts
@@ -3052,12 +3052,14 @@
     dialog.showModal();
   }
   var SystemPage = class {
-    constructor(source, reports) {
+    constructor(source, reports, profiles) {
       this.source = source;
       this.reports = reports;
+      this.profiles = profiles;
     }
     source;
     reports;
+    profiles;
     state = new State("system");
     overview;
     answers;
@@ -3113,6 +3115,7 @@
       byId("tabs").hidden = true;
       document.querySelector(".layout")?.classList.add("alone");
       const actions = byId("actions");
+      if (this.source.served && this.profiles) actions.append(el("a", { class: "link", href: "/", text: "Profiles" }));
       if (this.reports.length > 1)
         actions.append(choice("Trace", this.reports.map((each) => each.name), Math.max(0, this.reports.findIndex((each) => each.id === this.state.get("report"))), (index) => {
           location.hash = `#system?report=${this.reports[index]?.id ?? ""}`;
@@ -3288,7 +3291,8 @@
   };
   async function start() {
     const source = await openSource();
-    await new SystemPage(source, (await source.reports()).filter((report) => report.kind === "trace")).open();
+    const every = await source.reports(), traces = every.filter((report) => report.kind === "trace");
+    await new SystemPage(source, traces, every.length > traces.length).open();
   }
   start().catch((error) => {
     byId("view").replaceChildren(el("p", { class: "bad", role: "alert", text: error instanceof Error ? error.message : String(error) }));
