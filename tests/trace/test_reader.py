@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import re
 import sqlite3
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -95,6 +98,26 @@ def test_a_missing_file_and_another_one_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.pvti").write_text("hello" * 100)
     with pytest.raises(Error, match="SQLite"):
         TraceFile(tmp_path / "text.pvti")
+    os.mkfifo(tmp_path / "pipe.pvti")
+    for path in (tmp_path, tmp_path / "pipe.pvti"):
+        with pytest.raises(Error, match="regular"):
+            TraceFile(path)
+
+
+def test_what_lies_beside_a_file_as_its_journal_does_no_harm(good: TraceFile) -> None:
+    expected = content(good)
+    journal = good.path.with_name(good.path.name + "-journal")
+    os.mkfifo(journal)
+    assert content(TraceFile(good.path)) == expected
+    journal.unlink()
+    journal.write_bytes(b"not a journal")
+    assert content(TraceFile(good.path)) == expected
+    # a journal that wants all pages but one to go
+    journal.write_bytes(bytes.fromhex("d9d505f920a163d7") + struct.pack(">5I", 0, 0, 1, 512, 4096))
+    before = good.path.read_bytes()
+    with pytest.raises(Error, match=re.escape(good.path.name)):
+        TraceFile(good.path)
+    assert good.path.read_bytes() == before
 
 
 def forged(good: TraceFile, **fields: object) -> Path:

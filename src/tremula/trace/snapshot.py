@@ -67,6 +67,8 @@ def _state(path: Path) -> tuple[int, int, bytes] | None:
 
 def _journal_state(journal: Path) -> tuple[int, int] | None:
     """Size and time of a journal that holds something; None otherwise."""
+    if not journal.is_file():
+        return None
     try:
         with open(journal, "rb") as file:
             status = os.fstat(file.fileno())

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:760fbb13e5923aabc1fc80bfffdb67896d9c10b31d913d67f0c12228c869934b
+// made from web/src by "make web"; sources sha256:ac274bdbdb9a998a09c96ba82fba3cb1b316a83664a34021fca6fcf3418d2d46
 "use strict";
 (() => {
   // src/elements.ts
