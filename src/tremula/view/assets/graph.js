@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:ac274bdbdb9a998a09c96ba82fba3cb1b316a83664a34021fca6fcf3418d2d46
+// made from web/src by "make web"; sources sha256:ee12a12d2aeef6a9f7d5c1ca99fbbedb968d96f5be212efa12a37036c6f5ec06
 "use strict";
 (() => {
   // src/elements.ts
@@ -3952,6 +3952,7 @@
       this.name = options2.name;
       if (options2.note !== void 0) this.note = options2.note;
       if (options2.parent !== void 0) this.parent = options2.parent;
+      this.sketched = options2.sketched ?? true;
       this.band = options2.band ?? 18;
       this.base = new SpanSet(spans);
     }
@@ -3960,7 +3961,7 @@
     name;
     note;
     parent;
-    sketched = true;
+    sketched;
     base;
     detail = null;
     band;
@@ -6156,6 +6157,7 @@
         name: `IPU ${info.ipu}`,
         note: found.stages > 1 ? plural(found.stages, "stage") : `stage ${stage[0]}`,
         parent: `${side.letter}-stages`,
+        sketched: false,
         words: (_, span) => batch[span] < 0 ? `stage ${stage[span]}` : found.stages > 1 ? `${batch[span]} \xB7 s${stage[span]}` : String(batch[span]),
         tip: (set, span) => {
           const length = found.spans.end[span] - found.spans.start[span];

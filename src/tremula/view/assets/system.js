@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:ac274bdbdb9a998a09c96ba82fba3cb1b316a83664a34021fca6fcf3418d2d46
+// made from web/src by "make web"; sources sha256:ee12a12d2aeef6a9f7d5c1ca99fbbedb968d96f5be212efa12a37036c6f5ec06
 "use strict";
 (() => {
   // src/elements.ts
@@ -1432,6 +1432,7 @@
       this.name = options.name;
       if (options.note !== void 0) this.note = options.note;
       if (options.parent !== void 0) this.parent = options.parent;
+      this.sketched = options.sketched ?? true;
       this.band = options.band ?? 18;
       this.base = new SpanSet(spans);
     }
@@ -1440,7 +1441,7 @@
     name;
     note;
     parent;
-    sketched = true;
+    sketched;
     base;
     detail = null;
     band;
