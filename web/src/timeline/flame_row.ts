@@ -162,7 +162,7 @@ export class FlameRow implements Row {
           const dim = marked && !marked[set.spans.label[item]!];
           context.globalAlpha = dim ? 0.5 : 1;
           context.fillStyle = dim ? pane.theme.ink : '#161b24';
-          context.fillText(text, left + 4, top + this.band / 2);
+          context.fillText(text, left + 4, top + this.band / 2, right - left - 6);
         },
         () => undefined,
       );

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:ee12a12d2aeef6a9f7d5c1ca99fbbedb968d96f5be212efa12a37036c6f5ec06
+// made from web/src by "make web"; sources sha256:a7c6d6c3b4ca81c76cf9f8124ef77ae2236f4742400e39d3f6932c5ac7551080
 "use strict";
 (() => {
   // src/elements.ts
@@ -4075,7 +4075,7 @@
             const dim = marked && !marked[set.spans.label[item]];
             context.globalAlpha = dim ? 0.5 : 1;
             context.fillStyle = dim ? pane.theme.ink : "#161b24";
-            context.fillText(text3, left + 4, top + this.band / 2);
+            context.fillText(text3, left + 4, top + this.band / 2, right - left - 6);
           },
           () => void 0
         );
@@ -4422,7 +4422,7 @@
           const text3 = name.includes("/") ? fittedEnd(name, right - left - 8) : fitted2(name, right - left - 8);
           if (!text3) return;
           context.fillStyle = INK[kind];
-          context.fillText(text3, left + 4, top + tall / 2 + 0.5);
+          context.fillText(text3, left + 4, top + tall / 2 + 0.5, right - left - 6);
         },
         () => void 0
       );

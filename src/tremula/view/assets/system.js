@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:ee12a12d2aeef6a9f7d5c1ca99fbbedb968d96f5be212efa12a37036c6f5ec06
+// made from web/src by "make web"; sources sha256:a7c6d6c3b4ca81c76cf9f8124ef77ae2236f4742400e39d3f6932c5ac7551080
 "use strict";
 (() => {
   // src/elements.ts
@@ -1555,7 +1555,7 @@
             const dim = marked && !marked[set.spans.label[item]];
             context.globalAlpha = dim ? 0.5 : 1;
             context.fillStyle = dim ? pane.theme.ink : "#161b24";
-            context.fillText(text, left + 4, top + this.band / 2);
+            context.fillText(text, left + 4, top + this.band / 2, right - left - 6);
           },
           () => void 0
         );
@@ -1784,6 +1784,7 @@
       this.overview = overview;
       this.shift = shift;
       this.colour = colour;
+      this.devices = new Set(overview.rows.filter((row) => row.kind === "device").map((row) => row.id));
       const spans = this.spans(whole_), instants = this.instants(whole_);
       const lines = new Map(series.map((line) => [line.id, line]));
       for (const process of overview.processes) {
@@ -1816,6 +1817,7 @@
     flames = /* @__PURE__ */ new Map();
     flags = /* @__PURE__ */ new Map();
     counters = [];
+    devices;
     set filled(on) {
       for (const row of this.counters) row.filled = on;
     }
@@ -1878,7 +1880,8 @@
           id: part(rects.event),
           events: part(rects.events),
           busy: part(rects.busy),
-          ...this.colour === "channel" ? { colour: part(rects.channel).map((channel) => channel % HUES.length), colours: HUES } : {}
+          // what is modelled looks different from what was measured
+          ...this.devices.has(row) ? { colour: new Uint8Array(to - from), colours: ["#ea7684"] } : this.colour === "channel" ? { colour: part(rects.channel).map((channel) => channel % HUES.length), colours: HUES } : {}
         });
       }
       return found;
