@@ -99,7 +99,7 @@ def test_figures_are_those_of_the_profile(profile_file: Path) -> None:
             layers = answers[f"0/tiles?by=layer&ipu={ipu}"]["bands"]
             assert sum(numbers(values) for _, _, values in layers).tolist() == every[ipu].tolist()
             live, _ = profile.live_bytes(ipu)
-            assert numbers(answers[f"0/liveness?ipu={ipu}&points=1500"]["live"]).tolist() == live.tolist()
+            assert numbers(answers[f"0/liveness?ipu={ipu}"]["live"]).tolist() == live.tolist()
         total = sum(op.cycles for op in profile.ops)
         host = profile.breakdown["host_call"] + profile.breakdown["host_transfer"]
         assert sum(answers["0/modules"]["modules"][0][2:5]) == pytest.approx(total + host, rel=1e-6)
@@ -108,7 +108,13 @@ def test_figures_are_those_of_the_profile(profile_file: Path) -> None:
 def test_large_reports_are_cut_to_the_largest_and_say_so(
     profile_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in (("MOST_OPS", 5), ("_POINTS", 7), ("_REASON_CHARACTERS", 10), ("MOST_NODES", 4)):
+    for name, value in (
+        ("MOST_OPS", 5),
+        ("_POINTS", 7),
+        ("_LEAST_POINTS", 7),
+        ("_REASON_CHARACTERS", 10),
+        ("MOST_NODES", 4),
+    ):
         monkeypatch.setattr(data_module, name, value)
     with Profile(profile_file) as profile:
         data = page_data([profile])
@@ -125,7 +131,7 @@ def test_large_reports_are_cut_to_the_largest_and_say_so(
         assert len(kept) == 4
         assert {parent for parent in numbers(nodes["parent"]).tolist() if parent >= 0} <= kept
         live, temporary = profile.live_bytes(0)
-        shown = data["answers"]["0/liveness?ipu=0&points=7"]
+        shown = data["answers"]["0/liveness?ipu=0"]
         assert (numbers(shown["live"]) + numbers(shown["temporary"])).max() == (live + temporary).max()
 
 

@@ -39,7 +39,7 @@ class LivenessPanel {
 
   async load(ipu: number): Promise<Curve> {
     const { source } = this.context;
-    const asked = source.served ? { ipu, points: POINTS, names: 1 } : { ipu, points: POINTS };
+    const asked = source.served ? { ipu, points: POINTS, names: 1 } : { ipu };
     this.curve = curve(await source.json(this.report, 'liveness', asked) as Liveness);
     if (!source.served) this.names = await opNames(source, this.report);
     return this.curve;
@@ -150,7 +150,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
       ...(first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: themed('--accent') }]),
       ...(second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: themed('--bad') }])]));
     const list = await alive(source, context.report.id, ipu, at);
-    const steps = (await source.json(context.report.id, 'liveness', source.served ? { ipu, points: POINTS, names: 1 } : { ipu, points: POINTS }) as Liveness).steps;
+    const steps = (await source.json(context.report.id, 'liveness', source.served ? { ipu, points: POINTS, names: 1 } : { ipu }) as Liveness).steps;
     const buttons = el('div', { class: 'controls' },
       button('Fullest moment', () => { state.set({ at: peak, and: null }); void show(); }, { class: 'small' }),
       second < 0 ? null : button('Take the second cursor away', () => { state.set({ and: null }); void show(); }, { class: 'small' }));

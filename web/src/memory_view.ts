@@ -112,13 +112,18 @@ class Memory {
     const same = b && this.after?.tiles === tiles;
     const ipus = this.ipu < 0 ? Array.from({ length: this.before.ipus }, (_, n) => n) : [this.ipu];
     const at = (ipu: number, tile: number) => ipu * tiles + tile;
+    // from empty to full, or from the least to the most of what is shown
+    const relative = this.context.state.get('colours') === 'relative' && !same;
+    let least = Infinity, largest = 0;
+    for (const ipu of ipus) for (let tile = 0; tile < tiles; tile++) { least = Math.min(least, a[at(ipu, tile)] as number); largest = Math.max(largest, a[at(ipu, tile)] as number); }
+    const shade = (value: number) => scale(relative ? (value - least) / Math.max(1, largest - least) : value / room);
     let widest = 1;
     if (same) for (let i = 0; i < a.length; i++) widest = Math.max(widest, Math.abs((b[i] ?? 0) - (a[i] as number)));
     this.map = new TileMap({
       label: 'Tiles coloured by the memory that they need; the table of the fullest tiles in Insights has the same figures', ipus, tiles,
       colour: (ipu, tile) => {
         const value = a[at(ipu, tile)] as number;
-        return same ? difference(((b[at(ipu, tile)] ?? 0) - value) / widest) : scale(value / room);
+        return same ? difference(((b[at(ipu, tile)] ?? 0) - value) / widest) : shade(value);
       },
       tip: (ipu, tile) => {
         const value = a[at(ipu, tile)] as number, after = same ? b[at(ipu, tile)] ?? 0 : 0;
@@ -134,15 +139,15 @@ class Memory {
     });
     this.markMap();
     const key = el('div', { class: 'scale', role: 'img', 'aria-label': same ? 'blue: less, red: more' : 'dark: empty, yellow: full, red: no room' });
-    let most = room;
-    for (const value of a) most = Math.max(most, value);
-    const stops = Array.from({ length: 41 }, (_, n) => css(same ? difference(n / 20 - 1) : scale(((n / 40) * most) / room)));
+    const low = relative ? least : 0, most = relative ? largest : Math.max(room, largest);
+    const stops = Array.from({ length: 41 }, (_, n) => css(same ? difference(n / 20 - 1) : shade(low + (n / 40) * (most - low))));
     key.style.background = `linear-gradient(to right, ${stops.join(',')})`;
     const over = this.summary.ipus.reduce((sum, ipu) => sum + Number(ipu.over), 0);
     const map = this.map;
     this.maps.replaceChildren(card(`${same ? 'Difference of the bytes on each tile' : 'Tile map'}: ${this.ipu < 0 ? plural(this.before.ipus, 'IPU') : `IPU ${this.ipu}`}, at the fullest moment`, map.element,
-      el('div', { class: 'controls key' }, el('span', { class: 'label', text: same ? `−${bytes(widest)}` : '0' }), key,
-        el('span', { class: 'label', text: same ? `+${bytes(widest)}` : most > room ? `${bytes(most)} (full at ${bytes(room)}, then red)` : `${bytes(room)} (full)` }), el('span', { class: 'spring' }),
+      el('div', { class: 'controls key' }, el('span', { class: 'label', text: same ? `−${bytes(widest)}` : low ? bytes(low) : '0' }), key,
+        el('span', { class: 'label', text: same ? `+${bytes(widest)}` : relative ? `${bytes(most)} (${percent(most, room)} of a tile)` : most > room ? `${bytes(most)} (full at ${bytes(room)}, then red)` : `${bytes(room)} (full)` }),
+        same ? null : toggles('colours', ['empty to full', 'least to most'], relative ? 1 : 0, (index) => { this.context.state.set({ colours: index ? 'relative' : null }); this.drawMap(); }), el('span', { class: 'spring' }),
         saveButton(() => map.canvas, () => 'Memory of tiles')),
       note((over ? `${plural(over, 'tile', 'tiles')} of all IPUs ${over === 1 ? 'needs' : 'need'} more memory than a tile has. ` : 'Every tile has room. ') +
         'Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published.')));

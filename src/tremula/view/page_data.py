@@ -19,6 +19,7 @@ from tremula.profile import Profile
 from tremula.view.endpoints import answer, frame_answer
 from tremula.view.execution_data import execution_data
 from tremula.view.frame_answers import selected_rows
+from tremula.view.memory_answers import MOST_POINTS
 from tremula.view.packed import packed_numbers
 from tremula.view.text import clean
 
@@ -31,7 +32,8 @@ MOST_IPUS = 64
 #: IPUs with bytes on each tile by use and by module
 MOST_TILED = 16
 MOST_STEPS = 12_000
-_POINTS = 1_500
+_POINTS = 48_000
+_LEAST_POINTS = 700
 _REASON_CHARACTERS = 600_000
 
 #: columns of each frame that views read
@@ -61,6 +63,10 @@ def page_data(
     for number, profile in enumerate(profiles):
         for what, params in _questions(profile):
             answers[f"{number}/{address(what, params)}"] = answer(profile, what, params)
+        shown = min(MOST_IPUS, len(profile.ipus))
+        for ipu in range(shown):  # as many points as all IPUs together may have
+            asked = {"ipu": str(ipu), "points": str(min(MOST_POINTS, max(_LEAST_POINTS, _POINTS // shown)))}
+            answers[f"{number}/liveness?ipu={ipu}"] = answer(profile, "liveness", asked)
         answers.update((f"{number}/{key}", value) for key, value in _reasons(profile).items())
         frames.update((f"{number}/{name}", value) for name, value in _frames(profile).items())
         recorded, lanes = execution_data(profile)
@@ -97,7 +103,6 @@ def _questions(profile: Profile) -> list[tuple[str, dict[str, str]]]:
         (what, {}) for what in ("summary", "work", "insights", "pipeline", "modules", "tile_map")
     ]
     shown = range(min(MOST_IPUS, len(profile.ipus)))
-    found += [("liveness", {"ipu": str(ipu), "points": str(_POINTS)}) for ipu in shown]
     if not len(
         profile.frame("variables")
     ):  # of an earlier version: the largest tensors of the fullest moments

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:6a826f8d2320fc640cc740cababc5832a644a5c83f768ca583c5f6f2022dd246
+// made from web/src by "make web"; sources sha256:5b03bb3d9dacdd7e379157a4997165eeeaad916306f8bee289b8db6f366f10f0
 "use strict";
 (() => {
   // src/elements.ts
@@ -1556,7 +1556,7 @@
     waiting = 0;
     async load(ipu) {
       const { source } = this.context;
-      const asked = source.served ? { ipu, points: POINTS, names: 1 } : { ipu, points: POINTS };
+      const asked = source.served ? { ipu, points: POINTS, names: 1 } : { ipu };
       this.curve = curve(await source.json(this.report, "liveness", asked));
       if (!source.served) this.names = await opNames(source, this.report);
       return this.curve;
@@ -1692,7 +1692,7 @@
         ...second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: themed("--bad") }]
       ]));
       const list = await alive(source, context.report.id, ipu, at);
-      const steps = (await source.json(context.report.id, "liveness", source.served ? { ipu, points: POINTS, names: 1 } : { ipu, points: POINTS })).steps;
+      const steps = (await source.json(context.report.id, "liveness", source.served ? { ipu, points: POINTS, names: 1 } : { ipu })).steps;
       const buttons = el(
         "div",
         { class: "controls" },
@@ -2065,6 +2065,13 @@
       const same = b && this.after?.tiles === tiles3;
       const ipus = this.ipu < 0 ? Array.from({ length: this.before.ipus }, (_, n) => n) : [this.ipu];
       const at = (ipu, tile) => ipu * tiles3 + tile;
+      const relative = this.context.state.get("colours") === "relative" && !same;
+      let least = Infinity, largest = 0;
+      for (const ipu of ipus) for (let tile = 0; tile < tiles3; tile++) {
+        least = Math.min(least, a[at(ipu, tile)]);
+        largest = Math.max(largest, a[at(ipu, tile)]);
+      }
+      const shade = (value) => scale(relative ? (value - least) / Math.max(1, largest - least) : value / room);
       let widest = 1;
       if (same) for (let i = 0; i < a.length; i++) widest = Math.max(widest, Math.abs((b[i] ?? 0) - a[i]));
       this.map = new TileMap({
@@ -2073,7 +2080,7 @@
         tiles: tiles3,
         colour: (ipu, tile) => {
           const value = a[at(ipu, tile)];
-          return same ? difference(((b[at(ipu, tile)] ?? 0) - value) / widest) : scale(value / room);
+          return same ? difference(((b[at(ipu, tile)] ?? 0) - value) / widest) : shade(value);
         },
         tip: (ipu, tile) => {
           const value = a[at(ipu, tile)], after = same ? b[at(ipu, tile)] ?? 0 : 0;
@@ -2091,9 +2098,8 @@
       });
       this.markMap();
       const key = el("div", { class: "scale", role: "img", "aria-label": same ? "blue: less, red: more" : "dark: empty, yellow: full, red: no room" });
-      let most = room;
-      for (const value of a) most = Math.max(most, value);
-      const stops = Array.from({ length: 41 }, (_, n) => css(same ? difference(n / 20 - 1) : scale(n / 40 * most / room)));
+      const low = relative ? least : 0, most = relative ? largest : Math.max(room, largest);
+      const stops = Array.from({ length: 41 }, (_, n) => css(same ? difference(n / 20 - 1) : shade(low + n / 40 * (most - low))));
       key.style.background = `linear-gradient(to right, ${stops.join(",")})`;
       const over = this.summary.ipus.reduce((sum2, ipu) => sum2 + Number(ipu.over), 0);
       const map = this.map;
@@ -2103,9 +2109,13 @@
         el(
           "div",
           { class: "controls key" },
-          el("span", { class: "label", text: same ? `\u2212${bytes(widest)}` : "0" }),
+          el("span", { class: "label", text: same ? `\u2212${bytes(widest)}` : low ? bytes(low) : "0" }),
           key,
-          el("span", { class: "label", text: same ? `+${bytes(widest)}` : most > room ? `${bytes(most)} (full at ${bytes(room)}, then red)` : `${bytes(room)} (full)` }),
+          el("span", { class: "label", text: same ? `+${bytes(widest)}` : relative ? `${bytes(most)} (${percent(most, room)} of a tile)` : most > room ? `${bytes(most)} (full at ${bytes(room)}, then red)` : `${bytes(room)} (full)` }),
+          same ? null : toggles("colours", ["empty to full", "least to most"], relative ? 1 : 0, (index) => {
+            this.context.state.set({ colours: index ? "relative" : null });
+            this.drawMap();
+          }),
           el("span", { class: "spring" }),
           saveButton(() => map.canvas, () => "Memory of tiles")
         ),

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:6a826f8d2320fc640cc740cababc5832a644a5c83f768ca583c5f6f2022dd246
+// made from web/src by "make web"; sources sha256:5b03bb3d9dacdd7e379157a4997165eeeaad916306f8bee289b8db6f366f10f0
 "use strict";
 (() => {
   // src/elements.ts
