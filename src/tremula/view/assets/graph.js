@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:5b03bb3d9dacdd7e379157a4997165eeeaad916306f8bee289b8db6f366f10f0
+// made from web/src by "make web"; sources sha256:79afae699a568f37c960ff6385e149f0c5e03228ee76138b83d7c8acc8548587
 "use strict";
 (() => {
   // src/elements.ts
@@ -761,7 +761,7 @@
       this.space = el("div", { class: "space", role: "presentation" }, this.body);
       this.scroll = el(
         "div",
-        { class: "grid", tabindex: "0", role: "table", "aria-label": options2.name },
+        { class: "grid", tabindex: "0", role: options2.pick ? "grid" : "table", "aria-label": options2.name },
         el("div", { class: "grid-head", role: "row" }, ...this.heads),
         this.space
       );
@@ -866,7 +866,7 @@
           "aria-selected": this.options.pick ? String(row2 === this.chosen) : null
         }, ...this.columns.map((column2) => {
           const text3 = column2.text ? column2.text(row2) : String(column2.value(row2));
-          const cell = el("div", { role: "cell", class: column2.number ? "number" : "", title: column2.cell ? null : text3.slice(0, 400) });
+          const cell = el("div", { role: this.options.pick ? "gridcell" : "cell", class: column2.number ? "number" : "", title: column2.cell ? null : text3.slice(0, 400) });
           if (column2.cell) cell.append(column2.cell(row2));
           else cell.textContent = text3;
           return cell;
@@ -1661,6 +1661,7 @@
     }
     const fullest = map.ipus.reduce((best, ipu2, index) => ipu2.max > (map.ipus[best]?.max ?? 0) ? index : best, 0);
     let ipu = state.number("ipu", fullest, 0, map.ipus.length - 1);
+    const others = context.other ? (await source.json(context.other.id, "summary")).ipus.length : 0;
     const details = el("div", { class: "stack" });
     let turn = 0;
     const cursors = () => {
@@ -1706,7 +1707,7 @@
         }, { class: "small" })
       );
       let shown;
-      if (context.other) {
+      if (context.other && ipu < others) {
         const after = await alive(source, context.other.id, ipu, at).catch(() => ({ known: false, variables: [], left_out: [0, 0] }));
         shown = card(`Alive in program step ${whole(at)}: before and after`, buttons, variableDifference(list.variables, after.variables, ["before", "after"]).element);
       } else if (second >= 0) {
@@ -1738,7 +1739,7 @@
       const box = el("details", { class: "card" }, el("summary", {}, el("b", { text: "Always live: there for the whole run" })));
       box.addEventListener("toggle", () => {
         if (!box.open || box.childElementCount > 1) return;
-        void Promise.all([always(source, context.report.id, ipu), context.other ? always(source, context.other.id, ipu) : null]).then(([list, other]) => {
+        void Promise.all([always(source, context.report.id, ipu), context.other && ipu < others ? always(source, context.other.id, ipu) : null]).then(([list, other]) => {
           box.append(other ? variableDifference(list.variables, other.variables, ["before", "after"]).element : variableTable(list.variables, 0, -1).element);
           if (leftOut(list)) box.append(note(leftOut(list)));
         });
@@ -1746,13 +1747,15 @@
       return box;
     };
     const open = async () => {
-      const curves = await Promise.all(panels.map((panel) => panel.load(ipu)));
+      const absent = panels[1] && ipu >= others;
+      if (panels[1]) panels[1].element.replaceChildren(...absent ? [note(`The report that this one is compared with has no IPU ${ipu}.`)] : []);
+      const curves = await Promise.all(panels.slice(0, absent ? 1 : 2).map((panel) => panel.load(ipu)));
       let most = 0;
       for (const each of curves) {
         most = Math.max(most, each.data.room);
         for (let i = 0; i < each.live.length; i++) most = Math.max(most, each.data.always + each.live[i] + each.temporary[i]);
       }
-      panels.forEach((panel) => panel.draw(ipu, most * 1.06, panels.length > 1 ? 230 : 320));
+      panels.slice(0, curves.length).forEach((panel) => panel.draw(ipu, most * 1.06, curves.length > 1 ? 230 : 320));
       const steps = curves[0].data.steps;
       const from = state.number("from", 0, 0, steps), to = state.number("to", steps, 0, steps);
       if (from > 0 || to < steps) panels.forEach((panel) => panel.window(from, to));
@@ -2062,8 +2065,8 @@
     }
     drawMap() {
       const a = numbers(this.before.bytes), b = this.after ? numbers(this.after.bytes) : null, room = this.before.room, tiles3 = this.before.tiles;
-      const same = b && this.after?.tiles === tiles3;
       const ipus = this.ipu < 0 ? Array.from({ length: this.before.ipus }, (_, n) => n) : [this.ipu];
+      const same = b && this.after?.tiles === tiles3 && ipus.every((ipu) => ipu < (this.after?.ipus ?? 0));
       const at = (ipu, tile) => ipu * tiles3 + tile;
       const relative = this.context.state.get("colours") === "relative" && !same;
       let least = Infinity, largest = 0;
@@ -2119,7 +2122,8 @@
           el("span", { class: "spring" }),
           saveButton(() => map.canvas, () => "Memory of tiles")
         ),
-        note((over ? `${plural(over, "tile", "tiles")} of all IPUs ${over === 1 ? "needs" : "need"} more memory than a tile has. ` : "Every tile has room. ") + "Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published.")
+        b && !same ? note("The report that this one is compared with has other IPUs or tiles: its bytes are not subtracted here.") : null,
+        note((over ? `${same ? "Before: " : ""}${plural(over, "tile", "tiles")} of all IPUs ${over === 1 ? "needs" : "need"} more memory than a tile has. ` : "Every tile has room. ") + "Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published.")
       ));
       requestAnimationFrame(() => map.draw());
     }

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:5b03bb3d9dacdd7e379157a4997165eeeaad916306f8bee289b8db6f366f10f0
+// made from web/src by "make web"; sources sha256:79afae699a568f37c960ff6385e149f0c5e03228ee76138b83d7c8acc8548587
 "use strict";
 (() => {
   // src/elements.ts
@@ -522,7 +522,7 @@
       this.space = el("div", { class: "space", role: "presentation" }, this.body);
       this.scroll = el(
         "div",
-        { class: "grid", tabindex: "0", role: "table", "aria-label": options.name },
+        { class: "grid", tabindex: "0", role: options.pick ? "grid" : "table", "aria-label": options.name },
         el("div", { class: "grid-head", role: "row" }, ...this.heads),
         this.space
       );
@@ -627,7 +627,7 @@
           "aria-selected": this.options.pick ? String(row === this.chosen) : null
         }, ...this.columns.map((column2) => {
           const text = column2.text ? column2.text(row) : String(column2.value(row));
-          const cell = el("div", { role: "cell", class: column2.number ? "number" : "", title: column2.cell ? null : text.slice(0, 400) });
+          const cell = el("div", { role: this.options.pick ? "gridcell" : "cell", class: column2.number ? "number" : "", title: column2.cell ? null : text.slice(0, 400) });
           if (column2.cell) cell.append(column2.cell(row));
           else cell.textContent = text;
           return cell;
