@@ -19,6 +19,13 @@ from tremula.profile import Profile
 from tremula.profile.program_types import COMPUTE, EXCHANGE, STREAM, ProgramType
 from tremula.program.loops import Loops
 from tremula.recording import write_profile
+from tremula.recording.operations import operations
+from tremula.recording.order import order
+from tremula.recording.programs import program_tree
+from tremula.recording.runs import RunLayout
+from tremula.recording.segments import OpSegments
+from tremula.recording.shapes import shapes
+from tremula.recording.times import transfers
 from tremula.schedule.deployment import Deployment, Location
 
 _POD = system("pod64")
@@ -74,8 +81,10 @@ def test_frames_add_up_to_the_summary(
 ) -> None:
     found = _estimate(layered, **choices)
     path = write_profile(found, tmp_path_factory.mktemp("profile") / "profile.pop", most_steps=most_steps)
+    _lanes_take_the_modelled_time(found, most_steps)
     with Profile(path) as profile:
         _lanes_add_up(profile)
+        _parts_add_up(profile, found)
         _pyramids_add_up(profile)
         _compute_sets_add_up(profile)
         _tree_adds_up(profile)
@@ -108,6 +117,38 @@ def _lanes_add_up(profile: Profile) -> None:
     assert bool(np.all(column["mean_tile_cycles"] <= column["cycles"] + 1))
     computes = np.isin(column["type"], [int(each) for each in COMPUTE])
     assert bool(np.all(column["mean_tile_cycles"][~computes] == 0))
+
+
+def _lanes_take_the_modelled_time(found: Estimate, most_steps: int) -> None:
+    """Laid out one by one, the steps of every IPU end with the call: nothing is cut off or filled up."""
+    listed = operations(found)
+    shaped, ordered = shapes(listed, found.chip.worker_contexts), order(found, listed.rows)
+    tree = program_tree(found, listed, shaped, ordered, transfers(found), [-1] * len(listed.ops), 0.0)
+    layout = RunLayout(found, ordered, tree, OpSegments(listed, shaped, tree), most_steps)
+    layout.lay_out()
+    for lane in layout.lanes.values():
+        assert lane.now == pytest.approx(found.cycles_per_call, rel=1e-6, abs=2.0)
+
+
+def _parts_add_up(profile: Profile, found: Estimate) -> None:
+    """Steps of a kind take what the breakdown says of it, on every IPU; where IPUs overlap, on the busiest."""
+    steps, iterations = profile.frame("steps"), found.loops.device_iterations
+    types, cycles = steps.column("type"), steps.column("cycles")
+    parts = profile.breakdown
+
+    def of(ipu: int, *kinds: ProgramType) -> int:
+        mine = (steps.column("run") == 1) & (steps.column("ipu") == ipu)
+        return int(cycles[mine & np.isin(types, [int(kind) for kind in kinds])].sum())
+
+    rounding = 2 + len(steps)
+    for ipu in range(profile.target.ipus_per_replica):
+        streamed = iterations * (parts["host_transfer"] + parts["streaming"])
+        assert of(ipu, *STREAM) == pytest.approx(streamed, rel=1e-4, abs=rounding)
+        beyond = iterations * (parts["inter_ipu"] + parts["collectives"])
+        assert of(ipu, ProgramType.GlobalExchange) >= beyond * (1 - 1e-4) - rounding
+    if profile.target.ipus_per_replica == 1 and "scaled" not in profile.runs[1].note:
+        for name, kind in (("compute", ProgramType.OnTileExecute), ("exchange", ProgramType.DoExchange)):
+            assert of(0, kind) == pytest.approx(iterations * parts[name], rel=1e-3, abs=rounding)
 
 
 def _pyramids_add_up(profile: Profile) -> None:
@@ -177,6 +218,7 @@ def _tree_adds_up(profile: Profile) -> None:
 def _variables_add_up(profile: Profile) -> None:
     """On every tile the variables of a use have its bytes; in every program step those alive have its live bytes."""
     frame = profile.frame("variables")
+    assert "(others)" not in frame.column("name"), "nothing is left out"
     names = [category.name for category in profile.categories]
     category, size = frame.column("category"), frame.column("bytes")
     for row in profile.ipus:
@@ -206,6 +248,16 @@ def _code_adds_up(profile: Profile) -> None:
     assert sum(each.state_bytes for each in profile.vertex_types) == uses["vertex state"]
     code = profile.frame("programs").column("code_bytes")
     assert int(code.sum()) == uses["exchange code"] + uses["control code"]
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("schedule", ["grouped", "interleaved", "sequential"])
+def test_pipelines_take_the_modelled_time(layered: Callable[..., Any], schedule: str, training: bool) -> None:
+    found = _estimate(
+        layered, stages=2, accumulation=5, layers=6, schedule=schedule, training=training, iterations=3
+    )
+    _lanes_take_the_modelled_time(found, 500_000)
+    _lanes_take_the_modelled_time(found, 500)
 
 
 def test_runs_say_what_was_left_out(layered: Callable[..., Any], tmp_path: Path) -> None:
@@ -249,3 +301,51 @@ def test_large_programs_keep_the_largest_variables(
                 assert int(profile.variables_on_tile(row.ipu, tile)[1].sum()) == sum(
                     int(v[tile]) for v in tiles.values()
                 )
+
+
+@pytest.mark.parametrize("most", [12, 35])
+def test_merged_ops_still_add_up(
+    layered: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    from tremula.recording import record
+
+    operations = record.operations
+    monkeypatch.setattr(record, "operations", lambda found: operations(found, most))
+    found = _estimate(layered, stages=2, layers=6, accumulation=4, recompute=True)
+    with Profile(write_profile(found, tmp_path / "profile.pop")) as profile:
+        assert "the tree ends at ops" in profile.meta["programs"]
+        assert "leaf" not in {
+            kind for kind, op in zip(*_tree(profile, "kind", "op_id"), strict=True) if op >= 0
+        }
+        assert len(profile.frame("compute_sets")) == 0
+        _lanes_add_up(profile)
+        _pyramids_add_up(profile)
+        _variables_add_up(profile)
+        _code_adds_up(profile)
+        assert profile.programs[0].cycles == pytest.approx(
+            sum(op.cycles for op in profile.ops) + sum(each.cycles for each in profile.transfers)
+        )
+
+
+def _tree(profile: Profile, *names: str) -> list[Any]:
+    return [profile.frame("programs").column(name) for name in names]
+
+
+@pytest.mark.parametrize("execution", ["serial_phased", "parallel_phased"])
+@pytest.mark.parametrize("training", [True, False])
+def test_phased_programs_add_up(
+    layered: Callable[..., Any], tmp_path: Path, execution: str, training: bool
+) -> None:
+    program = layered(4, stages=2, training=training, loops=Loops(gradient_accumulation=3 if training else 1))
+    deployment = Deployment(
+        execution=execution,
+        ipus_per_replica=2,
+        recompute="all" if training else "none",
+        weights=Location(on_chip=False, smallest_elements=1),
+        activations=Location(on_chip=False, smallest_elements=1),
+    )
+    found = estimate(program, deployment, _POD, planner=_PLANNERS[0])
+    with Profile(write_profile(found, tmp_path / "profile.pop")) as profile:
+        _lanes_add_up(profile)
+        _variables_add_up(profile)
+        _tree_adds_up(profile)

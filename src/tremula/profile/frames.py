@@ -236,7 +236,9 @@ _DEFINITIONS = (
         (
             FrameColumn("parent", "i8", "a row before this one, -1 for a root", parent=True),
             *_texts(
-                name="its own name", layer="poptorch, tensorflow, poplibs ...", file="the user's line: file"
+                name="its own name",
+                layer="what the program was written with; empty: not known",
+                file="the user's line: file",
             ),
             *_ints(line="line, -1 if unknown"),
             *_texts(function="function"),

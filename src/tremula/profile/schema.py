@@ -27,10 +27,12 @@ MAX_JSON = 65_536
 #: bytes of a compressed array, and elements of an unpacked one
 MAX_BLOB = 64 << 20
 MAX_ELEMENTS = 4 << 20
-#: rows of a chunk of a frame; characters after which a writer begins another; bytes of its unpacked texts
+#: rows of a chunk of a frame, characters of all its texts, and bytes of the unpacked texts of a column of it
 CHUNK_ROWS = 16_384
 CHUNK_CHARACTERS = 4 << 20
-MAX_CHUNK_TEXT = 48 << 20
+MAX_CHUNK_TEXT = 20 << 20
+#: characters of all texts of a column
+MAX_COLUMN_TEXT = 256 << 20
 #: JavaScript's exact integers end here, and no count of ours comes near
 MAX_INT = 2**53
 #: largest magnitude of a modelled figure that is believed

@@ -117,11 +117,11 @@ FAIL: dict[str, tuple[Callable[[Any], None], str]] = {
     ),
     "too little overlap": (
         lambda case: case.assert_compute_io_overlap_percentage(REPORT, 0.5),
-        "50.0% of the shorter",
+        "0.5 not greater than 0.5",
     ),
     "too much exchange": (
         lambda case: case.assert_global_exchange_percentage(REPORT, 0.08),
-        "8.3% of the cycles",
+        "0.08 not greater than or equal to 0.083",
     ),
 }
 

@@ -105,7 +105,7 @@ class TestCaseExtensions:
         share = both / shortest if shortest else 0.0
         if share <= p:
             self.fail(
-                f"{share:.1%} of the shorter of computing and host transfers overlaps (modelled), not above {p:.1%}"
+                f"{share} not greater than {p}: share of computing or host transfers that overlap (modelled)"
             )
 
     def assert_global_exchange_percentage(self, report: Any, p: float) -> None:
@@ -114,7 +114,7 @@ class TestCaseExtensions:
         found = sum(end - start for start, end in _intervals(report, "GlobalExchange"))
         share = found / total if total else 0.0
         if share > p:
-            self.fail(f"exchanges between IPUs take {share:.1%} of the cycles (modelled), more than {p:.1%}")
+            self.fail(f"{p} not greater than or equal to {share}: share of exchanges between IPUs (modelled)")
 
     # -- texts
 
