@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tremula.formatting import plain
+
 if TYPE_CHECKING:
     from pva.report import Report
 
@@ -167,4 +169,4 @@ class Checks:
         return ", ".join(repr(name) for name in listed[:_NAMED]) + more
 
     def _fail(self, text: str) -> None:
-        raise ReportError(f"{self._report}: {text} (modelled figures)")
+        raise ReportError(plain(f"{self._report}: {text} (modelled figures)"))

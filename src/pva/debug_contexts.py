@@ -85,7 +85,7 @@ class DebugContext:
         return hash((id(self._source), "context", self.id))
 
     def __repr__(self) -> str:
-        return f"DebugContext({self.id}, {self.layer}, {self.name!r})"
+        return f"DebugContext({self.id}, {self.layer!r}, {self.name!r})"
 
 
 def contexts(source: Source, numbers: Chosen) -> Items[DebugContext]:

@@ -100,4 +100,4 @@ class Target:
         raise NotModelled("target.minSyncDelay")
 
     def __repr__(self) -> str:
-        return f"Target({self._target.title}, {self.numIPUs} IPUs x {self.tilesPerIpu} tiles, modelled)"
+        return f"Target({self._target.title!r}, {self.numIPUs} IPUs x {self.tilesPerIpu} tiles, modelled)"

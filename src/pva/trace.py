@@ -59,7 +59,7 @@ class Event:
         return hash((id(self._trace), self._id))
 
     def __repr__(self) -> str:
-        return f"Event({self.label!r}, {self.channel}, {self.duration:,.0f} us)"
+        return f"Event({self.label!r}, {self.channel!r}, {self.duration:,.0f} us)"
 
 
 class Thread:

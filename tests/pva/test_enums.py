@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pva
 
 
@@ -25,6 +28,15 @@ def test_types_of_programs_have_the_original_names() -> None:
     assert pva.Program.Type.Sync.name == "Sync"
     for name in names:
         assert callable(getattr(pva.ProgramVisitor, f"visit{name}"))
+
+
+def test_importing_it_loads_no_framework() -> None:
+    script = "import sys, pva; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True
+    )
+    assert {"numpy", "tremula"} <= set(done.stdout.split())
+    assert {"torch", "tensorflow", "pandas"} & set(done.stdout.split()) == set()
 
 
 def test_names_of_the_inner_module() -> None:

@@ -86,3 +86,26 @@ def test_targets_that_cannot_be(
     path = rewrite_profile(profile_file, tmp_path / "profile.pop", change)
     with pva.openReport(path) as report, pytest.raises(Error, match=r"says that it is of .* IPUs"):
         report.compilation.tiles
+
+
+def test_hostile_names_do_nothing_to_a_terminal(
+    profile_file: Path, rewrite_profile: Callable[..., Path], tmp_path: Path, hostile_texts: tuple[str, ...]
+) -> None:
+    def change_frame(_name: str, columns: dict[str, Any]) -> dict[str, Any]:
+        hostile = itertools.cycle(hostile_texts)
+        return {
+            name: values if isinstance(values, np.ndarray) else [next(hostile) for _ in values]
+            for name, values in columns.items()
+        }
+
+    path = rewrite_profile(profile_file, tmp_path / "profile.pop", change_frame=change_frame)
+    with pva.openReport(path) as report:
+        report.listPrintLength(40)
+        lists = (report.compilation.programs, report.compilation.variables, report.compilation.debugContexts)
+        shown = [repr(each) for each in (*lists, report.execution.steps, report.compilation.computeSets)]
+        for check in (lambda c: c.compute_sets_match("none"), lambda c: c.always_live_bytes_below(1)):
+            with pytest.raises(pva.ReportError) as problem:
+                check(report.check)
+            shown.append(str(problem.value))
+    for text in shown:
+        assert text.isprintable()

@@ -125,6 +125,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
   if (!map.ipus.length) { host.append(note('This report has no liveness.')); return; }
   const fullest = map.ipus.reduce((best, ipu, index) => (ipu.max > (map.ipus[best]?.max ?? 0) ? index : best), 0);
   let ipu = state.number('ipu', fullest, 0, map.ipus.length - 1);
+  const others = context.other ? (await source.json(context.other.id, 'summary') as typeof map).ipus.length : 0;
   const details = el('div', { class: 'stack' });
   let turn = 0;
   const cursors = () => {
@@ -155,7 +156,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
       button('Fullest moment', () => { state.set({ at: peak, and: null }); void show(); }, { class: 'small' }),
       second < 0 ? null : button('Take the second cursor away', () => { state.set({ and: null }); void show(); }, { class: 'small' }));
     let shown: HTMLElement;
-    if (context.other) {
+    if (context.other && ipu < others) {
       const after = await alive(source, context.other.id, ipu, at).catch(() => ({ known: false, variables: [], left_out: [0, 0] as [number, number] }));
       shown = card(`Alive in program step ${whole(at)}: before and after`, buttons, variableDifference(list.variables, after.variables, ['before', 'after']).element);
     } else if (second >= 0) {
@@ -180,7 +181,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
     const box = el('details', { class: 'card' }, el('summary', {}, el('b', { text: 'Always live: there for the whole run' })));
     box.addEventListener('toggle', () => {
       if (!box.open || box.childElementCount > 1) return;
-      void Promise.all([always(source, context.report.id, ipu), context.other ? always(source, context.other.id, ipu) : null]).then(([list, other]) => {
+      void Promise.all([always(source, context.report.id, ipu), context.other && ipu < others ? always(source, context.other.id, ipu) : null]).then(([list, other]) => {
         box.append(other ? variableDifference(list.variables, other.variables, ['before', 'after']).element : variableTable(list.variables, 0, -1).element);
         if (leftOut(list)) box.append(note(leftOut(list)));
       });
@@ -189,13 +190,15 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
   };
 
   const open = async () => {
-    const curves = await Promise.all(panels.map((panel) => panel.load(ipu)));
+    const absent = panels[1] && ipu >= others;
+    if (panels[1]) panels[1].element.replaceChildren(...(absent ? [note(`The report that this one is compared with has no IPU ${ipu}.`)] : []));
+    const curves = await Promise.all(panels.slice(0, absent ? 1 : 2).map((panel) => panel.load(ipu)));
     let most = 0;
     for (const each of curves) {
       most = Math.max(most, each.data.room);
       for (let i = 0; i < each.live.length; i++) most = Math.max(most, each.data.always + (each.live[i] as number) + (each.temporary[i] as number));
     }
-    panels.forEach((panel) => panel.draw(ipu, most * 1.06, panels.length > 1 ? 230 : 320));
+    panels.slice(0, curves.length).forEach((panel) => panel.draw(ipu, most * 1.06, curves.length > 1 ? 230 : 320));
     const steps = (curves[0] as Curve).data.steps;
     const from = state.number('from', 0, 0, steps), to = state.number('to', steps, 0, steps);
     if (from > 0 || to < steps) panels.forEach((panel) => panel.window(from, to));

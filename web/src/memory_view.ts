@@ -109,8 +109,8 @@ class Memory {
 
   private drawMap(): void {
     const a = numbers(this.before.bytes), b = this.after ? numbers(this.after.bytes) : null, room = this.before.room, tiles = this.before.tiles;
-    const same = b && this.after?.tiles === tiles;
     const ipus = this.ipu < 0 ? Array.from({ length: this.before.ipus }, (_, n) => n) : [this.ipu];
+    const same = b && this.after?.tiles === tiles && ipus.every((ipu) => ipu < (this.after?.ipus ?? 0));
     const at = (ipu: number, tile: number) => ipu * tiles + tile;
     // from empty to full, or from the least to the most of what is shown
     const relative = this.context.state.get('colours') === 'relative' && !same;
@@ -149,7 +149,8 @@ class Memory {
         el('span', { class: 'label', text: same ? `+${bytes(widest)}` : relative ? `${bytes(most)} (${percent(most, room)} of a tile)` : most > room ? `${bytes(most)} (full at ${bytes(room)}, then red)` : `${bytes(room)} (full)` }),
         same ? null : toggles('colours', ['empty to full', 'least to most'], relative ? 1 : 0, (index) => { this.context.state.set({ colours: index ? 'relative' : null }); this.drawMap(); }), el('span', { class: 'spring' }),
         saveButton(() => map.canvas, () => 'Memory of tiles')),
-      note((over ? `${plural(over, 'tile', 'tiles')} of all IPUs ${over === 1 ? 'needs' : 'need'} more memory than a tile has. ` : 'Every tile has room. ') +
+      b && !same ? note('The report that this one is compared with has other IPUs or tiles: its bytes are not subtracted here.') : null,
+      note((over ? `${same ? 'Before: ' : ''}${plural(over, 'tile', 'tiles')} of all IPUs ${over === 1 ? 'needs' : 'need'} more memory than a tile has. ` : 'Every tile has room. ') +
         'Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published.')));
     requestAnimationFrame(() => map.draw());
   }

@@ -53,7 +53,7 @@ export class DataTable<R> {
       el('button', { type: 'button', text: column.title, onclick: () => this.sortBy(index) })));
     this.body = el('div', { class: 'rows', role: 'rowgroup' });
     this.space = el('div', { class: 'space', role: 'presentation' }, this.body);
-    this.scroll = el('div', { class: 'grid', tabindex: '0', role: 'table', 'aria-label': options.name },
+    this.scroll = el('div', { class: 'grid', tabindex: '0', role: options.pick ? 'grid' : 'table', 'aria-label': options.name },
       el('div', { class: 'grid-head', role: 'row' }, ...this.heads), this.space);
     const tracks = columns.map((column) => column.width ?? (column.number ? '6.5rem' : 'minmax(7rem, 1fr)'));
     this.scroll.style.setProperty('--tracks', tracks.join(' '));
@@ -143,7 +143,7 @@ export class DataTable<R> {
         'aria-selected': this.options.pick ? String(row === this.chosen) : null,
       }, ...this.columns.map((column) => {
         const text = column.text ? column.text(row) : String(column.value(row));
-        const cell = el('div', { role: 'cell', class: column.number ? 'number' : '', title: column.cell ? null : text.slice(0, 400) });
+        const cell = el('div', { role: this.options.pick ? 'gridcell' : 'cell', class: column.number ? 'number' : '', title: column.cell ? null : text.slice(0, 400) });
         if (column.cell) cell.append(column.cell(row)); else cell.textContent = text;
         return cell;
       }));

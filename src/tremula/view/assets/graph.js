@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:5b03bb3d9dacdd7e379157a4997165eeeaad916306f8bee289b8db6f366f10f0
+// made from web/src by "make web"; sources sha256:a6a65e2d82ed95f739926bf82bbed4bd2dfcc013500c3b890f320d87a6f732e1
 "use strict";
 (() => {
   // src/elements.ts
@@ -106,8 +106,8 @@
   function delta(before, after, format) {
     const by = after - before;
     if (by === 0) return "\xB10";
-    const share = before ? ` (${by > 0 ? "+" : "\u2212"}${Math.abs(100 * by / before).toFixed(1)} %)` : "";
-    return `${by > 0 ? "+" : "\u2212"}${format(Math.abs(by))}${share}`;
+    const share2 = before ? ` (${by > 0 ? "+" : "\u2212"}${Math.abs(100 * by / before).toFixed(1)} %)` : "";
+    return `${by > 0 ? "+" : "\u2212"}${format(Math.abs(by))}${share2}`;
   }
   function words(name) {
     return name.replaceAll("_", " ");
@@ -197,20 +197,20 @@
     served = true;
     kept = /* @__PURE__ */ new Map();
     get(path) {
-      const known = this.kept.get(path);
-      if (known) return known;
-      const asked = fetch(this.base + path, { headers: this.token ? { Authorization: `Bearer ${this.token}` } : {}, cache: "no-store" }).then(async (answer) => {
+      const known2 = this.kept.get(path);
+      if (known2) return known2;
+      const asked2 = fetch(this.base + path, { headers: this.token ? { Authorization: `Bearer ${this.token}` } : {}, cache: "no-store" }).then(async (answer) => {
         if (answer.ok) return answer.json();
         const said = await answer.json().catch(() => ({}));
         throw new Missing(typeof said.error === "string" ? said.error : `the server says ${answer.status}`);
       });
-      this.kept.set(path, asked);
-      asked.catch(() => this.kept.delete(path));
+      this.kept.set(path, asked2);
+      asked2.catch(() => this.kept.delete(path));
       for (const old of this.kept.keys()) {
         if (this.kept.size <= KEPT_ANSWERS) break;
         this.kept.delete(old);
       }
-      return asked;
+      return asked2;
     }
     async reports() {
       return (await this.get("/reports")).reports;
@@ -655,18 +655,18 @@
   ];
   var OVER = [229, 57, 53];
   var FAR_OVER = [92, 6, 20];
-  function scale(share) {
-    if (share > 1) {
-      const by = Math.min(1, (share - 1) / 0.6);
+  function scale(share2) {
+    if (share2 > 1) {
+      const by = Math.min(1, (share2 - 1) / 0.6);
       return [0, 1, 2].map((i) => Math.round(OVER[i] + by * (FAR_OVER[i] - OVER[i])));
     }
-    const at = Math.max(0, Math.min(1, share || 0)) * (SCALE.length - 1);
+    const at = Math.max(0, Math.min(1, share2 || 0)) * (SCALE.length - 1);
     const low = Math.floor(at), part2 = at - low;
     const from = SCALE[low], to = SCALE[Math.min(low + 1, SCALE.length - 1)];
     return [0, 1, 2].map((i) => Math.round(from[i] + part2 * (to[i] - from[i])));
   }
-  function difference(share) {
-    const by = Math.max(-1, Math.min(1, share || 0)), size = Math.sqrt(Math.abs(by));
+  function difference(share2) {
+    const by = Math.max(-1, Math.min(1, share2 || 0)), size = Math.sqrt(Math.abs(by));
     const to = by < 0 ? [33, 102, 172] : [178, 24, 43];
     return [0, 1, 2].map((i) => Math.round(200 + size * (to[i] - 200)));
   }
@@ -729,17 +729,17 @@
     }
   }
   function copyButton(make) {
-    const made2 = button("Copy CSV", () => {
+    const made3 = button("Copy CSV", () => {
       const text3 = make();
-      made2.dispatchEvent(new CustomEvent("csv", { detail: text3, bubbles: true }));
+      made3.dispatchEvent(new CustomEvent("csv", { detail: text3, bubbles: true }));
       void copy(text3).then((done) => {
-        made2.textContent = done ? "Copied" : "Not copied";
+        made3.textContent = done ? "Copied" : "Not copied";
         setTimeout(() => {
-          made2.textContent = "Copy CSV";
+          made3.textContent = "Copy CSV";
         }, 1200);
       });
     }, { class: "small copy", title: "Copy this table as CSV" });
-    return made2;
+    return made3;
   }
 
   // src/table.ts
@@ -761,7 +761,7 @@
       this.space = el("div", { class: "space", role: "presentation" }, this.body);
       this.scroll = el(
         "div",
-        { class: "grid", tabindex: "0", role: "table", "aria-label": options2.name },
+        { class: "grid", tabindex: "0", role: options2.pick ? "grid" : "table", "aria-label": options2.name },
         el("div", { class: "grid-head", role: "row" }, ...this.heads),
         this.space
       );
@@ -866,7 +866,7 @@
           "aria-selected": this.options.pick ? String(row2 === this.chosen) : null
         }, ...this.columns.map((column2) => {
           const text3 = column2.text ? column2.text(row2) : String(column2.value(row2));
-          const cell = el("div", { role: "cell", class: column2.number ? "number" : "", title: column2.cell ? null : text3.slice(0, 400) });
+          const cell = el("div", { role: this.options.pick ? "gridcell" : "cell", class: column2.number ? "number" : "", title: column2.cell ? null : text3.slice(0, 400) });
           if (column2.cell) cell.append(column2.cell(row2));
           else cell.textContent = text3;
           return cell;
@@ -911,8 +911,8 @@
     const value = (row2) => row2 === null ? 0 : size(row2);
     const by = (pair) => pair.before && pair.after ? Math.abs(value(pair.after) - value(pair.before)) : -1;
     const rows = paired(before, after, key).sort((a, b) => by(b) - by(a) || value(b.before ?? b.after) - value(a.before ?? a.after));
-    const known = rows.filter((pair) => pair.before && pair.after).slice(0, SHOWN_PAIRS), rest = rows.filter((pair) => !pair.before || !pair.after).slice(0, SHOWN_PAIRS);
-    return plainTable(what, [[name], ["before", true], ["after", true], ["difference", true]], [...known, ...rest].map((pair) => [
+    const known2 = rows.filter((pair) => pair.before && pair.after).slice(0, SHOWN_PAIRS), rest = rows.filter((pair) => !pair.before || !pair.after).slice(0, SHOWN_PAIRS);
+    return plainTable(what, [[name], ["before", true], ["after", true], ["difference", true]], [...known2, ...rest].map((pair) => [
       pair.name.replaceAll("\0", ", "),
       pair.before ? bytes(size(pair.before)) : "not among the largest",
       pair.after ? bytes(size(pair.after)) : "not among the largest",
@@ -1018,10 +1018,10 @@
     return low > 1 ? `${text3.slice(0, low)}\u2026` : "";
   }
   function withTitle(canvas, title, legend2) {
-    const made2 = document.createElement("canvas");
+    const made3 = document.createElement("canvas");
     const ratio = canvas.width / (parseFloat(canvas.style.width) || canvas.width);
     const width = canvas.width / ratio, height = canvas.height / ratio;
-    const pen = made2.getContext("2d");
+    const pen = made3.getContext("2d");
     if (!pen) return canvas;
     pen.font = FONT;
     const lines = [[]];
@@ -1035,11 +1035,11 @@
       lines.at(-1).push(entry);
       x += needs;
     }
-    made2.width = canvas.width;
-    made2.height = Math.round((height + 30 + 20 * (legend2.length ? lines.length : 0) + 6) * ratio);
+    made3.width = canvas.width;
+    made3.height = Math.round((height + 30 + 20 * (legend2.length ? lines.length : 0) + 6) * ratio);
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.fillStyle = themed("--card");
-    pen.fillRect(0, 0, width, made2.height);
+    pen.fillRect(0, 0, width, made3.height);
     pen.fillStyle = themed("--ink");
     pen.textBaseline = "middle";
     pen.font = `600 ${FONT}`;
@@ -1056,7 +1056,7 @@
         at += pen.measureText(name).width + 34;
       }
     });
-    return made2;
+    return made3;
   }
   function fileName(title) {
     return `${title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "chart"}.png`;
@@ -1146,11 +1146,11 @@
       this.options.onwindow?.(this.low, this.high);
     }
     zoom(factor, at = (this.low + this.high) / 2) {
-      const share = (at - this.low) / (this.high - this.low), wide = (this.high - this.low) * factor;
-      this.window(at - share * wide, at + (1 - share) * wide);
+      const share2 = (at - this.low) / (this.high - this.low), wide = (this.high - this.low) * factor;
+      this.window(at - share2 * wide, at + (1 - share2) * wide);
     }
-    pan(share) {
-      const by = share * (this.high - this.low);
+    pan(share2) {
+      const by = share2 * (this.high - this.low);
       this.window(this.low + by, this.high + by);
     }
     draw() {
@@ -1166,8 +1166,8 @@
     }
     place(clientX) {
       const area = this.canvas.getBoundingClientRect();
-      const share = (clientX - area.left - LEFT) / Math.max(1, area.width - LEFT - RIGHT);
-      return this.low + Math.max(0, Math.min(0.999999, share)) * (this.high - this.low);
+      const share2 = (clientX - area.left - LEFT) / Math.max(1, area.width - LEFT - RIGHT);
+      return this.low + Math.max(0, Math.min(0.999999, share2)) * (this.high - this.low);
     }
     paint() {
       const width = Math.max(280, this.element.clientWidth), height = this.options.height;
@@ -1473,10 +1473,10 @@
       always2 ? "" : from.born(last)
     ];
   }
-  function listed(rows, known) {
+  function listed(rows, known2) {
     rows.sort((a, b) => b[4] - a[4]);
     const rest = rows.slice(MOST2);
-    return { known, variables: rows.slice(0, MOST2), left_out: [rest.length, rest.reduce((sum2, each) => sum2 + each[4], 0)] };
+    return { known: known2, variables: rows.slice(0, MOST2), left_out: [rest.length, rest.reduce((sum2, each) => sum2 + each[4], 0)] };
   }
   async function onTile(source, report, ipu, tile) {
     if (source.served) return source.json(report, "tile_variables", { ipu, tile });
@@ -1556,8 +1556,8 @@
     waiting = 0;
     async load(ipu) {
       const { source } = this.context;
-      const asked = source.served ? { ipu, points: POINTS, names: 1 } : { ipu };
-      this.curve = curve(await source.json(this.report, "liveness", asked));
+      const asked2 = source.served ? { ipu, points: POINTS, names: 1 } : { ipu };
+      this.curve = curve(await source.json(this.report, "liveness", asked2));
       if (!source.served) this.names = await opNames(source, this.report);
       return this.curve;
     }
@@ -1661,6 +1661,7 @@
     }
     const fullest = map.ipus.reduce((best, ipu2, index) => ipu2.max > (map.ipus[best]?.max ?? 0) ? index : best, 0);
     let ipu = state.number("ipu", fullest, 0, map.ipus.length - 1);
+    const others = context.other ? (await source.json(context.other.id, "summary")).ipus.length : 0;
     const details = el("div", { class: "stack" });
     let turn = 0;
     const cursors = () => {
@@ -1706,7 +1707,7 @@
         }, { class: "small" })
       );
       let shown;
-      if (context.other) {
+      if (context.other && ipu < others) {
         const after = await alive(source, context.other.id, ipu, at).catch(() => ({ known: false, variables: [], left_out: [0, 0] }));
         shown = card(`Alive in program step ${whole(at)}: before and after`, buttons, variableDifference(list.variables, after.variables, ["before", "after"]).element);
       } else if (second >= 0) {
@@ -1738,7 +1739,7 @@
       const box = el("details", { class: "card" }, el("summary", {}, el("b", { text: "Always live: there for the whole run" })));
       box.addEventListener("toggle", () => {
         if (!box.open || box.childElementCount > 1) return;
-        void Promise.all([always(source, context.report.id, ipu), context.other ? always(source, context.other.id, ipu) : null]).then(([list, other]) => {
+        void Promise.all([always(source, context.report.id, ipu), context.other && ipu < others ? always(source, context.other.id, ipu) : null]).then(([list, other]) => {
           box.append(other ? variableDifference(list.variables, other.variables, ["before", "after"]).element : variableTable(list.variables, 0, -1).element);
           if (leftOut(list)) box.append(note(leftOut(list)));
         });
@@ -1746,13 +1747,15 @@
       return box;
     };
     const open = async () => {
-      const curves = await Promise.all(panels.map((panel) => panel.load(ipu)));
+      const absent = panels[1] && ipu >= others;
+      if (panels[1]) panels[1].element.replaceChildren(...absent ? [note(`The report that this one is compared with has no IPU ${ipu}.`)] : []);
+      const curves = await Promise.all(panels.slice(0, absent ? 1 : 2).map((panel) => panel.load(ipu)));
       let most = 0;
       for (const each of curves) {
         most = Math.max(most, each.data.room);
         for (let i = 0; i < each.live.length; i++) most = Math.max(most, each.data.always + each.live[i] + each.temporary[i]);
       }
-      panels.forEach((panel) => panel.draw(ipu, most * 1.06, panels.length > 1 ? 230 : 320));
+      panels.slice(0, curves.length).forEach((panel) => panel.draw(ipu, most * 1.06, curves.length > 1 ? 230 : 320));
       const steps = curves[0].data.steps;
       const from = state.number("from", 0, 0, steps), to = state.number("to", steps, 0, steps);
       if (from > 0 || to < steps) panels.forEach((panel) => panel.window(from, to));
@@ -1832,12 +1835,12 @@
     painted() {
       const { ipus, tiles: tiles3 } = this.options;
       const [columns, rows] = grid(tiles3);
-      const made2 = document.createElement("canvas");
-      made2.width = columns;
-      made2.height = rows * ipus.length;
-      const pen = made2.getContext("2d");
-      if (!pen) return made2;
-      const image = pen.createImageData(made2.width, made2.height);
+      const made3 = document.createElement("canvas");
+      made3.width = columns;
+      made3.height = rows * ipus.length;
+      const pen = made3.getContext("2d");
+      if (!pen) return made3;
+      const image = pen.createImageData(made3.width, made3.height);
       ipus.forEach((ipu, number) => {
         for (let tile = 0; tile < tiles3; tile++) {
           const [x, y] = place(tile, tiles3), to = 4 * ((number * rows + y) * columns + x);
@@ -1849,7 +1852,7 @@
         }
       });
       pen.putImageData(image, 0, 0);
-      return made2;
+      return made3;
     }
     refresh() {
       this.picture = null;
@@ -1967,19 +1970,19 @@
     return parts.join(",");
   }
   function bands(answer, by) {
-    const made2 = answer.bands.map(([name, always2, values], index) => ({
+    const made3 = answer.bands.map(([name, always2, values], index) => ({
       name,
       always: always2,
       values: numbers(values),
       colour: by === "layer" ? index === answer.bands.length - 1 ? "#c3cad6" : hue(index) : pick(USES, name, index)
     }));
-    if (by !== "region") return made2;
+    if (by !== "region") return made3;
     const sum2 = (name, colour, parts) => {
       const values = new Float64Array(answer.tiles);
       for (const part2 of parts) for (let i = 0; i < values.length; i++) values[i] = values[i] + part2.values[i];
       return { name, colour, values };
     };
-    const gaps = made2.filter((each) => each.name === "gaps"), rest = made2.filter((each) => each.name !== "gaps");
+    const gaps = made3.filter((each) => each.name === "gaps"), rest = made3.filter((each) => each.name !== "gaps");
     return [
       sum2("always live", REGIONS.always, rest.filter((each) => each.always)),
       sum2("not always live", REGIONS.temporary, rest.filter((each) => !each.always)),
@@ -2062,8 +2065,8 @@
     }
     drawMap() {
       const a = numbers(this.before.bytes), b = this.after ? numbers(this.after.bytes) : null, room = this.before.room, tiles3 = this.before.tiles;
-      const same = b && this.after?.tiles === tiles3;
       const ipus = this.ipu < 0 ? Array.from({ length: this.before.ipus }, (_, n) => n) : [this.ipu];
+      const same = b && this.after?.tiles === tiles3 && ipus.every((ipu) => ipu < (this.after?.ipus ?? 0));
       const at = (ipu, tile) => ipu * tiles3 + tile;
       const relative = this.context.state.get("colours") === "relative" && !same;
       let least = Infinity, largest = 0;
@@ -2119,7 +2122,8 @@
           el("span", { class: "spring" }),
           saveButton(() => map.canvas, () => "Memory of tiles")
         ),
-        note((over ? `${plural(over, "tile", "tiles")} of all IPUs ${over === 1 ? "needs" : "need"} more memory than a tile has. ` : "Every tile has room. ") + "Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published.")
+        b && !same ? note("The report that this one is compared with has other IPUs or tiles: its bytes are not subtracted here.") : null,
+        note((over ? `${same ? "Before: " : ""}${plural(over, "tile", "tiles")} of all IPUs ${over === 1 ? "needs" : "need"} more memory than a tile has. ` : "Every tile has room. ") + "Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published.")
       ));
       requestAnimationFrame(() => map.draw());
     }
@@ -2144,16 +2148,16 @@
       }
       const [a, b] = await this.both();
       if (mine !== this.turn) return;
-      const made2 = [a, ...b ? [b] : []].map((answer) => [answer, bands(answer, this.by)]);
+      const made3 = [a, ...b ? [b] : []].map((answer) => [answer, bands(answer, this.by)]);
       let most = a.room;
-      for (const [, series] of made2) {
+      for (const [, series] of made3) {
         for (let i = 0; i < a.tiles; i++) most = Math.max(most, series.reduce((sum2, each) => sum2 + (each.values[i] ?? 0), 0));
       }
-      this.charts.replaceChildren(...made2.map(([answer, series], index) => {
-        const which = made2.length > 1 ? index ? "After: " : "Before: " : "";
+      this.charts.replaceChildren(...made3.map(([answer, series], index) => {
+        const which = made3.length > 1 ? index ? "After: " : "Before: " : "";
         const chart = new StackedChart({
           label: `Bytes on each tile of IPU ${this.ipu} by ${this.by}`,
-          height: made2.length > 1 ? 240 : 320,
+          height: made3.length > 1 ? 240 : 320,
           end: answer.tiles,
           axis: "tile",
           dragging: "select",
@@ -2506,9 +2510,9 @@
     const { columns, rows, total } = await source.frame(report, "ops", COLUMNS3);
     const text3 = (name, row2) => columns[name][row2] ?? "";
     const number = (name, row2) => columns[name][row2] ?? 0;
-    const made2 = [];
+    const made3 = [];
     for (let row2 = 0; row2 < rows; row2++) {
-      made2.push({
+      made3.push({
         id: number("id", row2),
         name: text3("name", row2),
         target: text3("target", row2),
@@ -2531,7 +2535,7 @@
         unknown: number("unknown", row2)
       });
     }
-    return [made2, total];
+    return [made3, total];
   }
   function shortName(name) {
     return name.slice(name.lastIndexOf("/") + 1) || name;
@@ -2816,7 +2820,7 @@
       return table.setRows(this.ops).element;
     }
     pairs(others) {
-      const known = (pair) => !this.cut || pair.before !== null && pair.after !== null;
+      const known2 = (pair) => !this.cut || pair.before !== null && pair.after !== null;
       const cycles = (op) => op?.cycles ?? 0, one = (pair) => pair.before ?? pair.after;
       const columns = [
         { title: "op", value: (pair) => shortName(one(pair).name), width: "minmax(9rem, 2fr)" },
@@ -2828,9 +2832,9 @@
         {
           title: "difference",
           number: true,
-          value: (pair) => known(pair) ? Math.abs(cycles(pair.after) - cycles(pair.before)) : 0,
+          value: (pair) => known2(pair) ? Math.abs(cycles(pair.after) - cycles(pair.before)) : 0,
           width: "11rem",
-          cell: (pair) => el("span", { class: cycles(pair.after) > cycles(pair.before) ? "bad" : cycles(pair.after) < cycles(pair.before) ? "good" : "", text: known(pair) ? delta(cycles(pair.before), cycles(pair.after), compact) : "only the largest ops are here" })
+          cell: (pair) => el("span", { class: cycles(pair.after) > cycles(pair.before) ? "bad" : cycles(pair.after) < cycles(pair.before) ? "good" : "", text: known2(pair) ? delta(cycles(pair.before), cycles(pair.after), compact) : "only the largest ops are here" })
         }
       ];
       const rows = paired(this.ops, others, (op) => `${op.name}\0${op.phase}`);
@@ -2885,12 +2889,12 @@
         this.roof.draw();
       }
       const report = later && this.context.other ? this.context.other.id : this.context.report.id;
-      void opDetails(this.context, report, op).then((made2) => {
+      void opDetails(this.context, report, op).then((made3) => {
         const close = button("Close", () => {
           this.details.replaceChildren();
           this.context.state.set({ op: null });
         }, { class: "small" });
-        this.details.replaceChildren(card(`${op.name}`, close, made2));
+        this.details.replaceChildren(card(`${op.name}`, close, made3));
         this.details.scrollIntoView({ block: "nearest" });
       });
     }
@@ -3215,7 +3219,7 @@
       const depth = parent ? parent.depth + 1 : 0;
       if (parent) parent.hidden = before.total - before.children.length;
       const all = Math.max(before.children.reduce((sum2, each) => sum2 + each[5], 0), after.children.reduce((sum2, each) => sum2 + each[5], 0));
-      const made2 = (one, two) => ({
+      const made3 = (one, two) => ({
         before: one,
         after: two,
         depth,
@@ -3225,9 +3229,9 @@
         hidden: 0,
         share: all ? Math.max(one?.[5] ?? 0, two?.[5] ?? 0) / all : 0
       });
-      if (!this.other) return before.children.map((each) => made2(each, null));
+      if (!this.other) return before.children.map((each) => made3(each, null));
       const pairs = looselyPaired(before.children, after.children, (each) => `${each[2]}\0${each[3]}`);
-      return pairs.map((pair) => made2(pair.before, pair.after));
+      return pairs.map((pair) => made3(pair.before, pair.after));
     }
     async expand(line) {
       if (line.open || !this.count(line)) return;
@@ -3305,7 +3309,7 @@
         kids && !line.open ? el("span", { class: "label", text: `(${whole(kids)})` }) : null
       );
       title.style.paddingLeft = `${Math.min(20, line.depth) * 0.9}rem`;
-      const made2 = el(
+      const made3 = el(
         "div",
         {
           class: `treerow${line === this.chosen ? " chosen" : ""}`,
@@ -3322,12 +3326,12 @@
           el("span", { class: `number wide ${after > before ? "bad" : after < before ? "good" : ""}`, text: delta(before, after, compact) })
         ] : [el("span", { class: "number" }, bar, compact(before))]
       );
-      made2.addEventListener("click", () => this.choose(line));
-      made2.addEventListener("dblclick", () => {
+      made3.addEventListener("click", () => this.choose(line));
+      made3.addEventListener("dblclick", () => {
         if (line.open) this.collapse(line);
         else void this.expand(line);
       });
-      return made2;
+      return made3;
     }
     async show(line) {
       const parts = [];
@@ -3390,9 +3394,9 @@
     key: "p",
     async render(host, context) {
       const tree = await programTree(context.source, context.report.id);
-      const made2 = new Tree(context, tree, context.other ? await programTree(context.source, context.other.id) : null);
-      host.append(el("section", { class: "card" }, made2.element));
-      await made2.start();
+      const made3 = new Tree(context, tree, context.other ? await programTree(context.source, context.other.id) : null);
+      host.append(el("section", { class: "card" }, made3.element));
+      await made3.start();
     }
   };
 
@@ -3419,15 +3423,15 @@
       const sure = probability === null ? "Probability not known" : `It fits with a probability of ${percent(probability, 1)}`;
       const chance = (value) => value === null ? "not known" : percent(value, 1);
       const other = b ? `probability that it fits: ${chance(probability)} \u2192 ${chance(b.fits[2])}` : "";
-      const share = el("div", { class: "meter", role: "img", "aria-label": `fullest tile ${percent(tile[0], room)} of its memory` }, el("div", { class: fits ? "good" : "bad" }));
-      share.firstChild.style.width = `${Math.min(100, 100 * tile[0] / room)}%`;
+      const share2 = el("div", { class: "meter", role: "img", "aria-label": `fullest tile ${percent(tile[0], room)} of its memory` }, el("div", { class: fits ? "good" : "bad" }));
+      share2.firstChild.style.width = `${Math.min(100, 100 * tile[0] / room)}%`;
       const answer = FITS[verdict] ?? "Not known", later2 = b ? FITS[b.fits[1]] ?? "Not known" : answer;
       found.append(big(
         "Does it fit?",
         later2 === answer ? answer : `${answer} \u2192 ${later2.toLowerCase()}`,
         other || `${sure}: the fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of what it has (${likely(tile, bytes)})`,
         fits ? "good" : "bad",
-        share
+        share2
       ));
     }
     for (const each of BIG) {
@@ -3648,8 +3652,8 @@
   function packed(red, green, blue) {
     return (4278190080 | blue << 16 | green << 8 | red) >>> 0;
   }
-  function mixed(under, over, share) {
-    const part2 = share <= 0 ? 0 : share >= 1 ? 1 : share;
+  function mixed(under, over, share2) {
+    const part2 = share2 <= 0 ? 0 : share2 >= 1 ? 1 : share2;
     const rest = 1 - part2;
     const red = (under & 255) * rest + (over & 255) * part2;
     const green = (under >>> 8 & 255) * rest + (over >>> 8 & 255) * part2;
@@ -4020,9 +4024,9 @@
         const small2 = (start, end, time2, item) => {
           const first = clamp(Math.floor((start - from) * scale2), 0, width - 1);
           const last = clamp(Math.floor((end - from) * scale2), first, width - 1);
-          const share = time2 * scale2 / (last - first + 1);
+          const share2 = time2 * scale2 / (last - first + 1);
           for (let x = first; x <= last; x++) {
-            busy[x] += share;
+            busy[x] += share2;
             if (time2 >= widest[x]) {
               widest[x] = Math.max(time2, Number.MIN_VALUE);
               colour[x] = shade(item);
@@ -4553,6 +4557,69 @@
     plot.addEventListener("dblclick", (event) => actions.open(...place2(event)));
   }
 
+  // src/timeline/keys.ts
+  function pressed(event, actions) {
+    const step = event.shiftKey ? 0.5 : 0.15;
+    switch (event.key) {
+      case "w":
+      case "W":
+      case "+":
+      case "=":
+        actions.zoom(1 / 1.5);
+        break;
+      case "s":
+      case "S":
+      case "-":
+      case "_":
+        actions.zoom(1.5);
+        break;
+      case "a":
+      case "A":
+      case "ArrowLeft":
+        actions.pan(-step);
+        break;
+      case "d":
+      case "D":
+      case "ArrowRight":
+        actions.pan(step);
+        break;
+      case "ArrowUp":
+        actions.scroll(-60);
+        break;
+      case "ArrowDown":
+        actions.scroll(60);
+        break;
+      case "0":
+      case "Home":
+        actions.all();
+        break;
+      case "z":
+        actions.zoomToPicked();
+        break;
+      case "m":
+        actions.selecting();
+        break;
+      case "f":
+        actions.find();
+        break;
+      case "n":
+        actions.next(1);
+        break;
+      case "N":
+        actions.next(-1);
+        break;
+      case "p":
+        actions.pin();
+        break;
+      case "Escape":
+        actions.escape();
+        break;
+      default:
+        return false;
+    }
+    return true;
+  }
+
   // src/timeline/labels.ts
   function small(name, click) {
     const node2 = document.createElement("button");
@@ -4746,6 +4813,57 @@
     }
   }
 
+  // src/timeline/overlay.ts
+  function drawOutline(row2, pane, item, colour, thick) {
+    if (!item || item.row !== row2.id) return;
+    const left = clamp((item.from - pane.from) * pane.scale, -3, pane.width + 3);
+    const right = clamp((item.to - pane.from) * pane.scale, left + 2, pane.width + 3);
+    const tall = pane.folded ? pane.height - 4 : item.height || pane.height - 4;
+    pane.context.strokeStyle = colour;
+    pane.context.lineWidth = thick;
+    pane.context.strokeRect(left, pane.top + (pane.folded ? 2 : item.top) + 0.5, right - left, tall - 1);
+  }
+  function drawArea({ context, theme, from, width, height, scale: scale2 }, area, seen, below) {
+    const left = clamp((area.from - from) * scale2, 0, width);
+    const right = clamp((area.to - from) * scale2, 0, width);
+    context.fillStyle = theme.accent;
+    context.globalAlpha = 0.16;
+    for (const { placed, y } of seen) {
+      if (!area.rows.includes(placed.row.id)) continue;
+      const top = placed.pinned ? y : Math.max(y, below);
+      context.fillRect(left, top, right - left, y + placed.height - top);
+    }
+    context.globalAlpha = 1;
+    context.fillRect(left - 0.5, 0, 1, height);
+    context.fillRect(right - 0.5, 0, 1, height);
+    context.fillRect(left, RULER - 4, Math.max(1, right - left), 3);
+  }
+  function drawMatches({ context, theme, from, width, scale: scale2 }, matches) {
+    context.fillStyle = theme.bad;
+    let before = -9;
+    for (const match of matches) {
+      const x = Math.round((match.from - from) * scale2);
+      if (x - before < 2 || x < 0 || x > width) continue;
+      before = x;
+      context.fillRect(x - 0.5, RULER - 6, 2, 6);
+    }
+  }
+  function drawCursor({ context, theme, from, width, height, scale: scale2 }, x, clock) {
+    context.fillStyle = theme.ink;
+    context.globalAlpha = 0.55;
+    context.fillRect(Math.round(x), RULER, 1, height - RULER);
+    context.globalAlpha = 1;
+    const text3 = clock.moment(from + x / scale2, 1 / scale2);
+    context.font = "11px system-ui, sans-serif";
+    const wide = context.measureText(text3).width + 10;
+    const left = clamp(x - wide / 2, 0, width - wide);
+    context.fillStyle = theme.ink;
+    context.fillRect(left, 2, wide, 17);
+    context.fillStyle = theme.ground;
+    context.textBaseline = "middle";
+    context.fillText(text3, left + 5, 11);
+  }
+
   // src/timeline/picture.ts
   function saveImage(plot, labels, theme, file) {
     const ratio = plot.width / Math.max(1, plot.clientWidth);
@@ -4778,6 +4896,116 @@
       link.click();
       setTimeout(() => URL.revokeObjectURL(address2), 1e4);
     });
+  }
+
+  // src/timeline/range.ts
+  var Range = class {
+    /** `least` is the shortest range that can be shown. */
+    constructor(least) {
+      this.least = least;
+    }
+    least;
+    whole = { from: 0, to: 1 };
+    from = 0;
+    to = 1;
+    get length() {
+      return this.to - this.from;
+    }
+    /** Another whole; the range stays if it still lies within. */
+    renew(whole2) {
+      const all = this.from === this.whole.from && this.to === this.whole.to;
+      this.whole = whole2;
+      if (all || this.to <= whole2.from || this.from >= whole2.to) this.show(whole2.from, whole2.to);
+      else this.show(this.from, this.to);
+    }
+    fitting(length) {
+      const whole2 = this.whole.to - this.whole.from;
+      return clamp(length, Math.min(this.least, whole2), whole2);
+    }
+    show(from, to) {
+      if (!Number.isFinite(from) || !Number.isFinite(to)) return;
+      const length = this.fitting(to - from);
+      this.from = clamp((from + to) / 2 - length / 2, this.whole.from, this.whole.to - length);
+      this.to = this.from + length;
+    }
+    /** Zoom by a factor, under 1 is closer, around a share of the width. */
+    zoom(factor, share2) {
+      const at = this.from + this.length * share2;
+      const length = this.fitting(this.length * factor);
+      this.show(at - length * share2, at + length * (1 - share2));
+    }
+    /** Move by a share of the width; more than 0 shows later times. */
+    pan(share2) {
+      const by = this.length * share2;
+      this.show(this.from + by, this.to + by);
+    }
+    /** A share of the whole (400 %), a length (3 ms) or a range (1 ms - 3 ms); false if it is none. */
+    typed(text3, clock) {
+      const centre = (this.from + this.to) / 2;
+      const around = (length) => {
+        if (!(length > 0)) return false;
+        this.show(centre - length / 2, centre + length / 2);
+        return true;
+      };
+      const percent2 = /^\s*([\d.,e+]+)\s*%\s*$/i.exec(text3);
+      if (percent2) return around((this.whole.to - this.whole.from) / Math.max(1, Number((percent2[1] ?? "").replaceAll(",", "")) / 100));
+      const [first, second, more] = text3.split(/\s*(?:-|–|\.\.|to)\s*/).map((part2) => clock.parse(part2));
+      if (first === void 0 || more !== void 0 || !(first >= 0)) return false;
+      if (second === void 0) return around(first);
+      if (!(second > first)) return false;
+      this.show(this.whole.from + first, this.whole.from + second);
+      return true;
+    }
+  };
+
+  // src/timeline/search.ts
+  var MOST_MATCHES = 5e3;
+  var Search = class {
+    /** `ask` answers for all rows at once; without it each row is asked. */
+    constructor(ask) {
+      this.ask = ask;
+    }
+    ask;
+    matches = [];
+    total = 0;
+    at = -1;
+    turn = 0;
+    /** Look for a text; false if another search began meanwhile. */
+    async look(text3, rows) {
+      const needle = text3.trim().toLowerCase().slice(0, 200);
+      const turn = ++this.turn;
+      this.matches = [];
+      this.total = 0;
+      this.at = -1;
+      for (const row2 of rows) row2.mark?.(needle);
+      if (!needle) return true;
+      const found = await (this.ask ? this.ask(needle, MOST_MATCHES) : asked(needle, rows)).catch(() => ({ matches: [], total: 0 }));
+      if (turn !== this.turn) return false;
+      this.matches = found.matches;
+      this.total = found.total;
+      return true;
+    }
+    /** The next match, or the one before; the first is the first at or after a time. */
+    next(by, from) {
+      const count = this.matches.length;
+      if (!count) return null;
+      if (this.at < 0) {
+        const first = this.matches.findIndex((match) => match.to >= from);
+        this.at = by > 0 ? Math.max(0, first) : (Math.max(0, first) + count - 1) % count;
+      } else this.at = (this.at + by + count) % count;
+      return this.matches[this.at] ?? null;
+    }
+  };
+  async function asked(needle, rows) {
+    const all = { matches: [], total: 0 };
+    for (const row2 of rows) {
+      if (!row2.find) continue;
+      const found = await row2.find(needle, MOST_MATCHES - all.matches.length);
+      all.matches.push(...found.matches);
+      all.total += found.total;
+    }
+    all.matches.sort((one, other) => one.from - other.from);
+    return all;
   }
 
   // src/timeline/strip.ts
@@ -4904,9 +5132,7 @@
           from,
           to,
           scale: width / ratio / (to - from || 1),
-          folded: true,
-          picked: null,
-          hovered: null
+          folded: true
         };
         row2.paint(pane);
       });
@@ -4945,19 +5171,19 @@
       this.select.setAttribute("aria-pressed", "false");
       this.search = made("input", { type: "search", class: "tl-search", placeholder: "Find in the timeline", "aria-label": "Find in the timeline" });
       let waiting = 0;
-      let asked = "";
+      let asked2 = "";
       const ask = () => {
         clearTimeout(waiting);
-        asked = this.search.value;
-        return actions.search(asked);
+        asked2 = this.search.value;
+        return actions.search(asked2);
       };
       this.search.addEventListener("input", () => {
         clearTimeout(waiting);
-        if (this.search.value !== asked) waiting = window.setTimeout(() => void ask(), 150);
+        if (this.search.value !== asked2) waiting = window.setTimeout(() => void ask(), 150);
       });
       this.search.addEventListener("keydown", (event) => {
         const by = event.shiftKey ? -1 : 1;
-        if (event.key === "Enter" && this.search.value !== asked) void ask().then(() => actions.next(by));
+        if (event.key === "Enter" && this.search.value !== asked2) void ask().then(() => actions.next(by));
         else if (event.key === "Enter") actions.next(by);
         else if (event.key === "Escape") {
           this.search.value = "";
@@ -5007,19 +5233,19 @@
       this.select.setAttribute("aria-pressed", String(on));
       this.actions.selecting(on);
     }
-    showZoom(share) {
-      this.share = share;
+    showZoom(share2) {
+      this.share = share2;
       if (document.activeElement === this.zoomBox) return;
       this.zoomBox.classList.remove("tl-wrong");
-      const percent2 = 100 / clamp(share, 1e-15, 1);
+      const percent2 = 100 / clamp(share2, 1e-15, 1);
       this.zoomBox.value = percent2 >= 1e6 ? `${percent2.toExponential(1)} %` : `${percent2 >= 1e3 ? Math.round(percent2) : Number(percent2.toPrecision(3))} %`;
     }
-    showFound(at, known, total) {
-      this.steps.forEach((step) => step.disabled = known === 0);
+    showFound(at, known2, total) {
+      this.steps.forEach((step) => step.disabled = known2 === 0);
       if (!this.search.value.trim()) this.found.textContent = "";
       else if (total === 0) this.found.textContent = "not found";
       else
-        this.found.textContent = `${at >= 0 ? `${(at + 1).toLocaleString("en-US")} of ` : ""}${total.toLocaleString("en-US")}` + (known < total ? ` (the first ${known.toLocaleString("en-US")} can be visited)` : "");
+        this.found.textContent = `${at >= 0 ? `${(at + 1).toLocaleString("en-US")} of ` : ""}${total.toLocaleString("en-US")}` + (known2 < total ? ` (the first ${known2.toLocaleString("en-US")} can be visited)` : "");
     }
     searching() {
       this.found.textContent = "searching";
@@ -5027,32 +5253,35 @@
   };
 
   // src/timeline/timeline.ts
-  var MOST_MATCHES = 5e3;
+  function made2(tag, name) {
+    const node2 = document.createElement(tag);
+    node2.className = name;
+    return node2;
+  }
   var Timeline = class {
     constructor(options2) {
       this.options = options2;
+      this.span = new Range(options2.least);
+      this.finder = new Search(options2.search);
       this.bar = new Toolbar({
         zoom: (factor) => this.zoom(factor),
-        all: () => this.show(this.whole.from, this.whole.to),
-        typed: (text3) => this.typed(text3),
+        all: () => this.showAll(),
+        typed: (text3) => {
+          const understood = this.span.typed(text3, this.options.clock);
+          if (understood) this.changed();
+          return understood;
+        },
         selecting: (on) => this.canvas.classList.toggle("tl-selecting", on),
         search: (text3) => this.search(text3),
         next: (by) => this.next(by),
         image: () => saveImage(this.canvas, this.labels.node, this.theme, this.options.file)
       });
       this.labels = new Labels((id) => this.fold(id), (id) => this.pin(id));
-      this.strip = new Strip(() => this.whole, () => ({ from: this.from, to: this.to }), () => this.options.least, (from, to) => this.show(from, to));
-      this.node.className = "tl";
-      this.scroller.className = "tl-scroll";
-      this.stage.className = "tl-stage";
-      this.space.className = "tl-space";
-      this.status.className = "tl-status";
-      this.canvas.className = "tl-plot";
+      this.strip = new Strip(() => this.span.whole, () => this.span, () => this.options.least, (from, to) => this.show(from, to));
       this.canvas.tabIndex = 0;
       this.canvas.setAttribute("role", "application");
       this.canvas.setAttribute("aria-label", `${options2.label}. Keys: w and s zoom, a and d move, 0 shows all, n goes to the next match.`);
-      const top = document.createElement("div");
-      top.className = "tl-top";
+      const top = made2("div", "tl-top");
       top.append(this.status, this.strip.canvas);
       this.stage.append(this.labels.node, this.canvas);
       this.scroller.append(this.stage, this.space);
@@ -5062,25 +5291,28 @@
       this.listen();
       const sized = new ResizeObserver(() => this.redraw());
       sized.observe(this.scroller);
-      this.stops.push(() => sized.disconnect(), onThemeChange(() => this.restyle()));
+      this.stops.push(() => sized.disconnect(), onThemeChange(() => {
+        this.theme = readTheme(document.documentElement);
+        this.strip.renew();
+        this.redraw();
+      }));
     }
     options;
-    node = document.createElement("div");
+    node = made2("div", "tl");
     bar;
     layout = new Layout();
-    scroller = document.createElement("div");
-    stage = document.createElement("div");
-    space = document.createElement("div");
-    canvas = document.createElement("canvas");
-    status = document.createElement("div");
+    scroller = made2("div", "tl-scroll");
+    stage = made2("div", "tl-stage");
+    space = made2("div", "tl-space");
+    canvas = made2("canvas", "tl-plot");
+    status = made2("div", "tl-status");
     labels;
     strip;
     raster = new Raster();
+    span;
+    finder;
     stops = [];
     theme;
-    whole = { from: 0, to: 1 };
-    from = 0;
-    to = 1;
     width = 1;
     height = 1;
     frame = 0;
@@ -5091,15 +5323,11 @@
     /** picked by the address, not here yet */
     awaited = null;
     area = null;
-    matches = [];
-    total = 0;
-    matchAt = -1;
-    searchTurn = 0;
     seen = "";
     listen() {
       listen(this.canvas, {
         zoom: (factor, x) => this.zoom(factor, x),
-        pan: (dx) => this.pan(dx),
+        pan: (dx) => this.pan(-dx / this.width),
         scroll: (dy) => this.scroller.scrollTop += dy,
         hover: (x, y, { clientX, clientY }) => {
           this.cursor = { x, y, clientX, clientY };
@@ -5120,6 +5348,28 @@
         selects: () => this.bar.selecting
       });
     }
+    /** Keys while the timeline is shown; true if it was one of its own. */
+    key(event) {
+      return pressed(event, {
+        zoom: (factor) => this.zoom(factor),
+        pan: (share2) => this.pan(share2),
+        scroll: (pixels) => this.scroller.scrollTop += pixels,
+        all: () => this.showAll(),
+        zoomToPicked: () => this.picked && this.reveal(this.picked, 0.8),
+        selecting: () => this.bar.setSelecting(!this.bar.selecting),
+        find: () => this.bar.search.focus(),
+        next: (by) => this.next(by),
+        pin: () => {
+          const row2 = this.picked?.row ?? this.hovered?.row;
+          if (row2) this.pin(row2);
+        },
+        escape: () => {
+          if (this.bar.selecting) this.bar.setSelecting(false);
+          else if (this.area) this.setArea(null);
+          else this.pick(null);
+        }
+      });
+    }
     destroy() {
       this.stops.forEach((stop) => stop());
       cancelAnimationFrame(this.frame);
@@ -5138,14 +5388,11 @@
         from = Math.min(from, extent.from);
         to = Math.max(to, extent.to);
       }
-      const before = this.whole;
-      const all = this.from === before.from && this.to === before.to;
-      this.whole = whole2 ?? (from < to ? { from, to } : { from: Number.isFinite(from) ? from : 0, to: (Number.isFinite(from) ? from : 0) + 1 });
+      const begin = Number.isFinite(from) ? from : 0;
+      this.span.renew(whole2 ?? { from: begin, to: Math.max(to, begin + 1) });
       this.strip.renew();
-      if (all || this.to <= this.whole.from || this.from >= this.whole.to) this.show(this.whole.from, this.whole.to);
-      else this.show(this.from, this.to);
       if (this.area) this.area.rows = this.area.rows.filter((id) => this.layout.get(id));
-      this.redraw();
+      this.changed();
     }
     /** Heights changed, or what rows hold. */
     renew() {
@@ -5153,60 +5400,23 @@
       this.strip.renew();
       this.redraw();
     }
-    restyle() {
-      this.theme = readTheme(document.documentElement);
-      this.strip.renew();
-      this.redraw();
-    }
-    get range() {
-      return { from: this.from, to: this.to };
-    }
     get all() {
-      return this.whole;
-    }
-    get pickedItem() {
-      return this.picked;
+      return this.span.whole;
     }
     show(from, to) {
-      if (!Number.isFinite(from) || !Number.isFinite(to)) return;
-      const whole2 = this.whole.to - this.whole.from;
-      const length = clamp(to - from, Math.min(this.options.least, whole2), whole2);
-      const begin = clamp((from + to) / 2 - length / 2, this.whole.from, this.whole.to - length);
-      this.from = begin;
-      this.to = begin + length;
+      this.span.show(from, to);
       this.changed();
     }
+    showAll() {
+      this.show(this.span.whole.from, this.span.whole.to);
+    }
     zoom(factor, x = this.cursor ? this.cursor.x : this.width / 2) {
-      const at = this.from + (this.to - this.from) * clamp(x, 0, this.width) / this.width;
-      const whole2 = this.whole.to - this.whole.from;
-      const length = clamp((this.to - this.from) * factor, Math.min(this.options.least, whole2), whole2);
-      const share = clamp(x, 0, this.width) / this.width;
-      this.show(at - length * share, at + length * (1 - share));
+      this.span.zoom(factor, clamp(x / this.width, 0, 1));
+      this.changed();
     }
-    pan(dx) {
-      const by = -dx * (this.to - this.from) / this.width;
-      this.show(this.from + by, this.to + by);
-    }
-    typed(text3) {
-      const percent2 = /^\s*([\d.,e+]+)\s*%\s*$/i.exec(text3);
-      const centre = (this.from + this.to) / 2;
-      if (percent2) {
-        const share = Number((percent2[1] ?? "").replaceAll(",", "")) / 100;
-        if (!(share > 0)) return false;
-        const length = (this.whole.to - this.whole.from) / Math.max(1, share);
-        this.show(centre - length / 2, centre + length / 2);
-        return true;
-      }
-      const parts = text3.split(/\s*(?:-|–|\.\.|to)\s*/);
-      const numbers2 = parts.map((part2) => this.options.clock.parse(part2));
-      if (numbers2.some((number) => !Number.isFinite(number) || number < 0)) return false;
-      if (numbers2.length === 1 && numbers2[0] > 0) {
-        this.show(centre - numbers2[0] / 2, centre + numbers2[0] / 2);
-        return true;
-      }
-      if (numbers2.length !== 2 || !(numbers2[0] < numbers2[1])) return false;
-      this.show(this.whole.from + numbers2[0], this.whole.from + numbers2[1]);
-      return true;
+    pan(share2) {
+      this.span.pan(share2);
+      this.changed();
     }
     fold(id) {
       this.layout.fold(id);
@@ -5231,8 +5441,8 @@
       const [left, right] = [clamp(Math.min(x0, x1), 0, this.width), clamp(Math.max(x0, x1), 0, this.width)];
       const [top, bottom] = [Math.min(y0, y1), Math.max(y0, y1)];
       const rows = this.visible().filter(({ y, placed }) => !placed.row.heading && y < bottom && y + placed.height > top);
-      const scale2 = (this.to - this.from) / this.width;
-      this.area = { from: this.from + left * scale2, to: this.from + right * scale2, rows: rows.map(({ placed }) => placed.row.id) };
+      const { from, length } = this.span;
+      this.area = { from: from + left / this.width * length, to: from + right / this.width * length, rows: rows.map(({ placed }) => placed.row.id) };
       if (done) {
         this.bar.setSelecting(false);
         this.setArea(right - left > 2 && rows.length ? this.area : null);
@@ -5240,136 +5450,44 @@
       this.redraw();
     }
     /** Bring an item to sight; `share` of the width for it, or 0 to zoom only as far as needed to see it. */
-    reveal(item, share = 0) {
+    reveal(item, share2 = 0) {
       this.layout.reveal(item.row);
       const length = Math.max(item.to - item.from, this.options.least / 4);
-      const shown = this.to - this.from;
+      const shown = this.span.length;
       const centre = (item.from + item.to) / 2;
-      if (share > 0 || length > shown || length < shown * 0.01) {
-        const wide = share > 0 ? length / share : length > shown ? length / 0.8 : length / 0.06;
+      if (share2 > 0 || length > shown || length < shown * 0.01) {
+        const wide = share2 > 0 ? length / share2 : length > shown ? length / 0.8 : length / 0.06;
         this.show(centre - wide / 2, centre + wide / 2);
-      } else if (item.from < this.from || item.to > this.to) this.show(centre - shown / 2, centre + shown / 2);
+      } else if (item.from < this.span.from || item.to > this.span.to) this.show(centre - shown / 2, centre + shown / 2);
       const placed = this.layout.scrolled.find((each) => each.row.id === item.row);
       if (placed) {
         const room = this.scroller.clientHeight - RULER - this.layout.pinnedHeight;
         const top = placed.top + (placed.folded ? 0 : item.top ?? 0);
-        this.space.style.height = `${this.layout.height + RULER + this.layout.pinnedHeight}px`;
+        this.space.style.height = `${this.content}px`;
         if (top < this.scroller.scrollTop || top + 24 > this.scroller.scrollTop + room) this.scroller.scrollTop = top - room / 3;
       }
       this.redraw();
     }
     async search(text3) {
-      const needle = text3.trim().toLowerCase().slice(0, 200);
-      const turn = ++this.searchTurn;
-      this.matches = [];
-      this.total = 0;
-      this.matchAt = -1;
-      for (const row2 of this.layout.all) row2.mark?.(needle);
+      const looked = this.finder.look(text3, this.layout.all);
       this.redraw();
-      if (needle) {
-        this.bar.searching();
-        const found = await this.found(needle).catch(() => ({ matches: [], total: 0 }));
-        if (turn !== this.searchTurn) return;
-        this.matches = found.matches;
-        this.total = found.total;
-      }
-      this.bar.showFound(-1, this.matches.length, this.total);
+      if (text3.trim()) this.bar.searching();
+      if (!await looked) return;
+      this.bar.showFound(-1, this.finder.matches.length, this.finder.total);
       this.redraw();
-    }
-    async found(needle) {
-      if (this.options.search) return this.options.search(needle, MOST_MATCHES);
-      const all = { matches: [], total: 0 };
-      for (const row2 of this.layout.all) {
-        if (!row2.find) continue;
-        const found = await row2.find(needle, MOST_MATCHES - all.matches.length);
-        all.matches.push(...found.matches);
-        all.total += found.total;
-      }
-      all.matches.sort((one, other) => one.from - other.from);
-      return all;
     }
     next(by) {
-      if (!this.matches.length) return;
-      if (this.matchAt < 0) {
-        const first = this.matches.findIndex((match2) => match2.to >= this.from);
-        this.matchAt = by > 0 ? Math.max(0, first) : (first + this.matches.length - 1) % this.matches.length;
-      } else this.matchAt = (this.matchAt + by + this.matches.length) % this.matches.length;
-      const match = this.matches[this.matchAt];
+      const match = this.finder.next(by, this.span.from);
+      if (!match) return;
       const item = this.layout.get(match.row)?.item?.(match.key) ?? null;
       this.reveal(item ?? match);
       this.pick(item ?? { row: match.row, key: match.key, from: match.from, to: match.to, top: 2, height: 16, tip: () => ({ title: match.text, lines: [] }) });
-      this.bar.showFound(this.matchAt, this.matches.length, this.total);
-    }
-    /** Keys while the timeline is shown; true if it was one of its own. */
-    key(event) {
-      const step = event.shiftKey ? 0.5 : 0.15;
-      switch (event.key) {
-        case "w":
-        case "W":
-        case "+":
-        case "=":
-          this.zoom(1 / 1.5);
-          break;
-        case "s":
-        case "S":
-        case "-":
-        case "_":
-          this.zoom(1.5);
-          break;
-        case "a":
-        case "A":
-        case "ArrowLeft":
-          this.pan(this.width * step);
-          break;
-        case "d":
-        case "D":
-        case "ArrowRight":
-          this.pan(-this.width * step);
-          break;
-        case "ArrowUp":
-          this.scroller.scrollTop -= 60;
-          break;
-        case "ArrowDown":
-          this.scroller.scrollTop += 60;
-          break;
-        case "0":
-        case "Home":
-          this.show(this.whole.from, this.whole.to);
-          break;
-        case "z":
-          if (this.picked) this.reveal(this.picked, 0.8);
-          break;
-        case "m":
-          this.bar.setSelecting(!this.bar.selecting);
-          break;
-        case "f":
-          this.bar.search.focus();
-          break;
-        case "n":
-          this.next(1);
-          break;
-        case "N":
-          this.next(-1);
-          break;
-        case "p": {
-          const row2 = this.picked?.row ?? this.hovered?.row;
-          if (row2) this.pin(row2);
-          break;
-        }
-        case "Escape":
-          if (this.bar.selecting) this.bar.setSelecting(false);
-          else if (this.area) this.setArea(null);
-          else this.pick(null);
-          break;
-        default:
-          return false;
-      }
-      return true;
+      this.bar.showFound(this.finder.at, this.finder.matches.length, this.finder.total);
     }
     state() {
       return {
-        from: this.from,
-        to: this.to,
+        from: this.span.from,
+        to: this.span.to,
         pins: [...this.layout.pins],
         folded: [...this.layout.folded],
         area: this.area,
@@ -5403,6 +5521,10 @@
     redraw() {
       if (!this.frame) this.frame = requestAnimationFrame(() => this.draw());
     }
+    /** Height of everything. */
+    get content() {
+      return this.layout.height + RULER + this.layout.pinnedHeight;
+    }
     visible() {
       const scroll = this.scroller.scrollTop;
       const above = RULER + this.layout.pinnedHeight;
@@ -5412,23 +5534,41 @@
       ];
     }
     itemAt(x, y) {
-      const scale2 = (this.to - this.from) / this.width;
+      const scale2 = this.span.length / this.width;
       for (const { placed, y: top } of this.visible()) {
         if (!placed.pinned && y < RULER + this.layout.pinnedHeight) continue;
-        if (y >= top && y < top + placed.height) return placed.row.at(this.from + x * scale2, y - top, 4 * scale2, placed.folded);
+        if (y >= top && y < top + placed.height) return placed.row.at(this.span.from + x * scale2, y - top, 4 * scale2, placed.folded);
       }
       return null;
     }
     draw() {
       this.frame = 0;
-      this.scroller.style.height = `${this.layout.height + RULER + this.layout.pinnedHeight + 2}px`;
-      const box = this.stage.getBoundingClientRect();
+      this.scroller.style.height = `${this.content + 2}px`;
       const ratio = Math.min(3, devicePixelRatio || 1);
       this.height = this.scroller.clientHeight;
-      const gutter = this.labels.node.offsetWidth;
-      this.width = Math.max(1, Math.floor(box.width - gutter));
+      this.width = Math.max(1, Math.floor(this.stage.getBoundingClientRect().width - this.labels.node.offsetWidth));
       if (this.height < 1 || !this.node.isConnected) return;
       const [wide, high] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
+      this.size(wide, high);
+      const { from, to, whole: whole2 } = this.span;
+      const range = `${from} ${to} ${wide}`;
+      if (range !== this.seen) {
+        this.seen = range;
+        this.options.onrange?.(from, to, wide);
+      }
+      const visible = this.visible();
+      const scrolled = visible.filter(({ placed }) => !placed.pinned).map(({ placed }) => placed);
+      this.labels.draw(RULER, this.layout.pinned, this.layout.pinnedHeight, scrolled, this.scroller.scrollTop);
+      this.paint(visible, ratio, wide, high);
+      this.strip.draw(this.layout.all, this.theme, ratio, this.strip.canvas.clientWidth || this.width);
+      this.bar.showZoom((to - from) / (whole2.to - whole2.from));
+      const { clock } = this.options;
+      this.status.textContent = clock.span(to - from);
+      this.status.title = `shown: ${clock.span(to - from)} of ${clock.span(whole2.to - whole2.from)}`;
+      this.pointer();
+      if (this.awaited) this.pickAwaited();
+    }
+    size(wide, high) {
       if (this.canvas.width !== wide || this.canvas.height !== high) {
         this.canvas.width = wide;
         this.canvas.height = high;
@@ -5437,30 +5577,17 @@
       }
       this.stage.style.height = `${this.height}px`;
       this.stage.style.marginBottom = `${-this.height}px`;
-      this.space.style.height = `${this.layout.height + RULER + this.layout.pinnedHeight}px`;
-      const range = `${this.from} ${this.to} ${wide}`;
-      if (range !== this.seen) {
-        this.seen = range;
-        this.options.onrange?.(this.from, this.to, wide);
-      }
-      const visible = this.visible();
-      this.labels.draw(RULER, this.layout.pinned, this.layout.pinnedHeight, visible.filter(({ placed }) => !placed.pinned).map(({ placed }) => placed), this.scroller.scrollTop);
-      this.paint(visible, ratio, wide, high);
-      this.strip.draw(this.layout.all, this.theme, ratio, this.strip.canvas.clientWidth || this.width);
-      this.bar.showZoom((this.to - this.from) / (this.whole.to - this.whole.from));
-      this.status.textContent = this.options.clock.span(this.to - this.from);
-      this.status.title = `shown: ${this.options.clock.span(this.to - this.from)} of ${this.options.clock.span(this.whole.to - this.whole.from)}`;
-      this.pointer();
-      if (this.awaited) this.pickAwaited();
+      this.space.style.height = `${this.content}px`;
     }
     paint(visible, ratio, wide, high) {
       const context = this.canvas.getContext("2d", { alpha: false });
-      const { theme, raster, width } = this;
+      const { theme, raster, width, height } = this;
+      const { from, to, length } = this.span;
       raster.resize(wide, high);
       raster.clear(theme.groundPixel);
       raster.clip(0, high);
-      const step = this.options.clock.tick((this.to - this.from) * 90 / width);
-      paintGrid(raster, theme, this.from, this.to, step, ratio);
+      const step = this.options.clock.tick(length * 90 / width);
+      paintGrid(raster, theme, from, to, step, ratio);
       const split = RULER + this.layout.pinnedHeight;
       const panes = visible.map(({ placed, y }) => [placed.row, {
         raster,
@@ -5469,15 +5596,13 @@
         top: y,
         height: placed.height,
         clipTop: placed.pinned ? RULER : split,
-        clipBottom: placed.pinned ? split : this.height,
+        clipBottom: placed.pinned ? split : height,
         width,
         ratio,
-        from: this.from,
-        to: this.to,
-        scale: width / (this.to - this.from),
-        folded: placed.folded,
-        picked: null,
-        hovered: null
+        from,
+        to,
+        scale: width / length,
+        folded: placed.folded
       }]);
       for (const [row2, pane] of panes) {
         raster.clip(pane.clipTop * ratio, pane.clipBottom * ratio);
@@ -5486,7 +5611,7 @@
       raster.show(context);
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       calibrate(context);
-      drawRuler(context, theme, this.options.clock, this.from, this.to, step, width);
+      drawRuler(context, theme, this.options.clock, from, to, step, width);
       for (const [row2, pane] of panes) {
         context.save();
         context.beginPath();
@@ -5495,69 +5620,18 @@
         context.fillStyle = theme.grid;
         context.fillRect(0, pane.top + pane.height - 0.5, width, 0.5);
         row2.draw(pane);
-        this.outline(context, row2, pane);
+        drawOutline(row2, pane, this.hovered, theme.soft, 1);
+        drawOutline(row2, pane, this.picked, theme.ink, 2);
         context.restore();
       }
       if (this.layout.pinned.length) {
         context.fillStyle = theme.accent;
         context.fillRect(0, split - 1, width, 1);
       }
-      this.marks(context, visible);
-    }
-    outline(context, row2, pane) {
-      for (const [item, colour] of [[this.hovered, this.theme.soft], [this.picked, this.theme.ink]]) {
-        if (!item || item.row !== row2.id) continue;
-        const left = clamp((item.from - pane.from) * pane.scale, -3, pane.width + 3);
-        const right = clamp((item.to - pane.from) * pane.scale, left + 2, pane.width + 3);
-        const tall = pane.folded ? pane.height - 4 : item.height || pane.height - 4;
-        context.strokeStyle = colour;
-        context.lineWidth = item === this.picked ? 2 : 1;
-        context.strokeRect(left, pane.top + (pane.folded ? 2 : item.top) + 0.5, right - left, tall - 1);
-      }
-    }
-    /** What lies over all rows: the area, matches on the ruler, the cursor. */
-    marks(context, visible) {
-      const { theme, width } = this;
-      const scale2 = width / (this.to - this.from);
-      if (this.area) {
-        const left = clamp((this.area.from - this.from) * scale2, 0, width);
-        const right = clamp((this.area.to - this.from) * scale2, 0, width);
-        context.fillStyle = theme.accent;
-        for (const { placed, y } of visible) {
-          if (!this.area.rows.includes(placed.row.id)) continue;
-          const top = placed.pinned ? y : Math.max(y, RULER + this.layout.pinnedHeight);
-          context.globalAlpha = 0.16;
-          context.fillRect(left, top, right - left, y + placed.height - top);
-        }
-        context.globalAlpha = 1;
-        context.fillRect(left - 0.5, 0, 1, this.height);
-        context.fillRect(right - 0.5, 0, 1, this.height);
-        context.fillRect(left, RULER - 4, Math.max(1, right - left), 3);
-      }
-      context.fillStyle = theme.bad;
-      let before = -9;
-      for (const match of this.matches) {
-        const x = Math.round((match.from - this.from) * scale2);
-        if (x - before < 2 || x < 0 || x > width) continue;
-        before = x;
-        context.fillRect(x - 0.5, RULER - 6, 2, 6);
-      }
-      if (this.cursor) {
-        context.fillStyle = theme.ink;
-        context.globalAlpha = 0.55;
-        context.fillRect(Math.round(this.cursor.x), RULER, 1, this.height - RULER);
-        context.globalAlpha = 1;
-        const time2 = this.from + this.cursor.x / scale2;
-        const text3 = this.options.clock.moment(time2, 1 / scale2);
-        context.font = "11px system-ui, sans-serif";
-        const wide = context.measureText(text3).width + 10;
-        const left = clamp(this.cursor.x - wide / 2, 0, width - wide);
-        context.fillStyle = theme.ink;
-        context.fillRect(left, 2, wide, 17);
-        context.fillStyle = theme.ground;
-        context.textBaseline = "middle";
-        context.fillText(text3, left + 5, 11);
-      }
+      const plot = { context, theme, from, width, height, scale: width / length };
+      if (this.area) drawArea(plot, this.area, visible, split);
+      drawMatches(plot, this.finder.matches);
+      if (this.cursor) drawCursor(plot, this.cursor.x, this.options.clock);
     }
     pointer() {
       if (!this.cursor) return;
@@ -5598,7 +5672,9 @@
   var COLUMNS4 = ["start", "cycles", "type", "program", "compute_set"];
   function asSteps(first, columns, from = 0, to) {
     const part2 = (name) => columns[name].subarray(from, to);
+    const more = columns.mean_tile_cycles ? { more: { mean: part2("mean_tile_cycles"), bytesIn: part2("bytes_in"), bytesOut: part2("bytes_out") } } : {};
     return {
+      ...more,
       first,
       start: part2("start"),
       cycles: part2("cycles"),
@@ -5715,7 +5791,7 @@
     // rows that follow each other are one piece
     async loadKept() {
       try {
-        const { columns } = await this.source.frame(this.report, "steps", [...COLUMNS4, "id"]);
+        const { columns } = await this.source.frame(this.report, "steps", [...COLUMNS4, "id", "mean_tile_cycles", "bytes_in", "bytes_out"]);
         const ids = columns.id, pieces2 = [];
         for (let at = 0; at < ids.length; ) {
           let end = at + 1;
@@ -5762,10 +5838,10 @@
   };
   function joined2(one, other) {
     const both = (a, b) => {
-      const made2 = new Float64Array(a.length + b.length);
-      made2.set(a);
-      made2.set(b, a.length);
-      return made2;
+      const made3 = new Float64Array(a.length + b.length);
+      made3.set(a);
+      made3.set(b, a.length);
+      return made3;
     };
     return {
       start: both(one.start, other.start),
@@ -5813,12 +5889,13 @@
         if (high <= start || low >= end) continue;
         const firstRow = data.first + at * data.covers, lastRow = Math.min(firstRow + data.covers, data.first + data.steps);
         if (!trace.store.get(firstRow) || !trace.store.get(lastRow - 1)) {
-          const share = (Math.min(high, end) - Math.max(low, start)) / (high - low || 1);
+          const share2 = (Math.min(high, end) - Math.max(low, start)) / (high - low || 1);
           base.sums.forEach((sum2, kind) => {
-            found[FIELDS[kind]] += sum2[at] * share;
-            found.cycles += sum2[at] * share;
+            found[FIELDS[kind]] += sum2[at] * share2;
+            found.cycles += sum2[at] * share2;
           });
           found.steps += lastRow - firstRow;
+          found.mean_tile_cycles = found.bytes_in = found.bytes_out = NaN;
           rough++;
           continue;
         }
@@ -5829,13 +5906,17 @@
           const inside = Math.min(to, end) - Math.max(from, start);
           if (inside <= 0) continue;
           const kind = steps.kind[place2];
+          const share2 = inside / (to - from), mean = (steps.more?.mean[place2] ?? NaN) * share2;
           found[FIELDS[kind]] += inside;
           found.cycles += inside;
           found.steps++;
+          if (kind === 0) found.mean_tile_cycles += mean;
+          found.bytes_in += (steps.more?.bytesIn[place2] ?? NaN) * share2;
+          found.bytes_out += (steps.more?.bytesOut[place2] ?? NaN) * share2;
           if (kind === 2) continue;
           const name = trace.name(steps, place2) || "(no name)";
-          const total = names.get(name) ?? [0, 0, 0];
-          names.set(name, [total[0] + inside, total[1] + (kind === 0 ? inside : 0), total[2] + 1]);
+          const total = names.get(name) ?? [0, 0, 0, 0];
+          names.set(name, [total[0] + inside, total[1] + (kind === 0 ? inside : 0), total[2] + (kind === 0 ? mean : 0), total[3] + 1]);
         }
       }
       return [found];
@@ -5845,9 +5926,10 @@
       start,
       end,
       lanes,
-      ops: ranked.slice(0, 200).map(([name, [cycles, compute, steps]]) => [-1, name, "", cycles, compute, 0, steps]),
       ops_total: ranked.length,
-      note: "By name of the compute set; tile balance and bytes of a selection are shown by `tremula view --serve`" + (rough ? ", and so are the steps that this page does not hold." : ".")
+      by: "compute set",
+      ops: ranked.slice(0, 200).map(([name, [cycles, compute, mean, steps]]) => [-1, name, "", cycles, compute, mean, steps]),
+      ...rough ? { note: "Part of the area is on this page only as sums of 16 steps: they have no names, tile balance or bytes. `tremula view --serve` has them." } : {}
     };
   }
   async function keptStep(trace, step) {
@@ -5922,14 +6004,14 @@
   }
   function summaryCards(info, other) {
     const a = figures2(info), b = other ? figures2(other) : null;
-    const compared2 = (before, after, format) => after === void 0 ? "" : `other: ${format(after)}, ${delta(before, after, format)}`;
-    const share = (value) => `${(100 * value).toFixed(1)} %`;
+    const compared2 = (before, after, format) => after === void 0 ? "" : `second: ${format(after)}` + (format(before) === format(after) ? ", the same" : `, ${delta(before, after, format)}`);
+    const part2 = (value) => `${(100 * value).toFixed(1)} %`;
     return el(
       "div",
       { class: "cards trace-cards" },
       figure2(time(a.run / info.clock_hz), `for the run, modelled: ${whole(a.run)} cycles`, "From the first to the last cycle of the run", compared2(a.run, b?.run, whole)),
-      figure2(share(a.efficiency), "of all tile cycles compute, modelled", "Parallel efficiency: cycles in which tiles compute, of all tiles times all cycles", compared2(a.efficiency, b?.efficiency, share)),
-      figure2(share(a.balance), "tile balance, modelled", "While computing: the mean tile that works over the slowest", compared2(a.balance, b?.balance, share)),
+      figure2(part2(a.efficiency), "of all tile cycles compute, modelled", "Parallel efficiency: cycles in which tiles compute, of all tiles times all cycles", compared2(a.efficiency, b?.efficiency, part2)),
+      figure2(part2(a.balance), "tile balance, modelled", "While computing: the mean tile that works over the slowest", compared2(a.balance, b?.balance, part2)),
       figure2(bytes(a.streamed), "copied from and to the host, modelled", "Bytes of stream copies of all IPUs", compared2(a.streamed, b?.streamed, bytes)),
       figure2(bytes(a.crossed), "exchanged between IPUs, modelled", "Bytes that IPUs give to others", compared2(a.crossed, b?.crossed, bytes))
     );
@@ -5965,6 +6047,8 @@
       ["steps", true]
     ], rows);
   }
+  var known = (value, text3) => Number.isNaN(value) ? "\u2013" : text3(value);
+  var share = (part2, all) => known(part2, (value) => percent(value, all));
   function selectionCard(found, clock, title, other, go) {
     const length = found.end - found.start;
     const all = sum(found.lanes, (lane) => lane.cycles);
@@ -5982,17 +6066,17 @@
       percent(lane.compute, lane.cycles),
       percent(lane.exchange + lane.between_ipus, lane.cycles),
       percent(lane.sync, lane.cycles),
-      percent(lane.mean_tile_cycles, lane.compute),
-      bytes(lane.bytes_in),
-      bytes(lane.bytes_out)
+      share(lane.mean_tile_cycles, lane.compute),
+      known(lane.bytes_in, bytes),
+      known(lane.bytes_out, bytes)
     ]);
     const ops = found.ops.map(([op, name, module, cycles, computed, mean, steps]) => {
       const link = el("button", { type: "button", class: "link", text: name, title: module, onclick: () => go(op) });
-      return [op >= 0 ? link : name, whole(cycles), percent(cycles, all), computed ? percent(mean, computed) : "", whole(steps)];
+      return [op >= 0 ? link : name, whole(cycles), percent(cycles, all), computed ? share(mean, computed) : "", whole(steps)];
     });
     return card(
       title,
-      el("p", { class: "lead", text: `${whole(length)} cycles (${time(length / clock)}) on ${plural(found.lanes.length, "IPU")}, modelled: ${percent(compute, all)} compute, tile balance ${percent(sum(found.lanes, (lane) => lane.mean_tile_cycles), compute)}, ${bytes(sum(found.lanes, (lane) => lane.bytes_in))} in, ${bytes(sum(found.lanes, (lane) => lane.bytes_out))} out.` }),
+      el("p", { class: "lead", text: `${whole(length)} cycles (${time(length / clock)}) on ${plural(found.lanes.length, "IPU")}, modelled: ${percent(compute, all)} compute, tile balance ${share(sum(found.lanes, (lane) => lane.mean_tile_cycles), compute)}, ${known(sum(found.lanes, (lane) => lane.bytes_in), bytes)} in, ${known(sum(found.lanes, (lane) => lane.bytes_out), bytes)} out.` }),
       found.note ? note(found.note) : null,
       el(
         "div",
@@ -6001,15 +6085,15 @@
           "div",
           {},
           el("h3", { text: "By kind" }),
-          plainTable("by kind", [["kind"], ["cycles", true], ["share", true], ...other ? [["other", true], ["difference", true]] : []], kinds),
+          plainTable("by kind", [["kind"], ["cycles", true], ["share", true], ...other ? [["second", true], ["difference", true]] : []], kinds),
           el("h3", { text: "By IPU" }),
           plainTable("by IPU", [["IPU"], ["steps", true], ["compute", true], ["exchange", true], ["waiting", true], ["balance", true], ["in", true], ["out", true]], lanes)
         ),
         el(
           "div",
           {},
-          el("h3", { text: "By op, without waiting" }),
-          plainTable("by op", [["op"], ["cycles", true], ["share", true], ["balance", true], ["steps", true]], ops),
+          el("h3", { text: `By ${found.by ?? "op"}, without waiting` }),
+          plainTable(`by ${found.by ?? "op"}`, [[found.by ?? "op"], ["cycles", true], ["share", true], ["balance", true], ["steps", true]], ops),
           found.ops_total > found.ops.length ? note(`the largest ${whole(found.ops.length)} of ${whole(found.ops_total)}`) : null
         )
       )
@@ -6085,10 +6169,10 @@
     });
   }
   function rowsOf(side, compared2) {
-    const stages = stageRows(side), name = compared2 ? `${side.title}: ` : "";
+    const stages = stageRows(side), name = compared2 ? side.letter === "a" ? "First: " : "Second: " : "", of = compared2 ? `${side.title}: ` : "";
     return [
-      ...stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, "numbers are micro-batches, s is the stage, gaps are bubbles; modelled"), ...stages] : [],
-      new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, "in each pixel: compute from below, then exchange, then waiting; modelled"),
+      ...stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, `${of}numbers are micro-batches, s is the stage, gaps are bubbles; modelled`), ...stages] : [],
+      new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, `${of}in each pixel: compute from below, then exchange, then waiting; modelled`),
       ...laneRows(side)
     ];
   }
@@ -6122,7 +6206,7 @@
   }
   async function render2(host, context) {
     const redraw = () => timeline?.redraw();
-    let timeline = null;
+    let timeline = null, restored = false;
     const wanted = context.state.get("run");
     const first = await openTrace(context.source, context.report.id, /^\d{1,6}$/.test(wanted) ? Number(wanted) : null, redraw);
     const second = context.other ? await openTrace(context.source, context.other.id, null, redraw).catch(() => null) : null;
@@ -6142,22 +6226,25 @@
       file: "execution-trace.png",
       tip: (x, y, tip) => tip ? showTip(x, y, tip.title, tip.lines) : hideTip(),
       search: (needle, most) => search(sides, needle, most),
-      onstate: (state2) => writeState(context.state, state2),
+      // not before what the address says was taken up
+      onstate: (state2) => {
+        if (restored) writeState(context.state, state2);
+      },
       onpick: (item) => void pick2(item),
       onarea: (chosen2) => void select(chosen2)
     });
     const shown = timeline;
     context.onclose(() => shown.destroy());
     context.onkey((event) => shown.key(event));
-    let asked = 0, chosen = 0;
+    let asked2 = 0, chosen = 0;
     const select = async (chosenArea) => {
-      const turn = ++asked;
+      const turn = ++asked2;
       if (!chosenArea) {
         area.replaceChildren();
         return;
       }
       const found = await Promise.all(sides.map((side) => selected(side, chosenArea)));
-      if (turn !== asked) return;
+      if (turn !== asked2) return;
       const [one, two] = [found[0] ?? null, found[1] ?? null];
       const go = (op) => context.go("operations", { op });
       const base = one ?? two;
@@ -6222,6 +6309,7 @@
     split(isSplit());
     const state = readState(context.state);
     if (!state.folded?.length && info.lanes.length > 16) state.folded = sides.map((side) => `${side.letter}-stages`);
+    restored = true;
     shown.setState(state);
   }
   var traceView = {
