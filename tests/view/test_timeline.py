@@ -131,7 +131,7 @@ def test_two_reports_share_one_scale(browser: Any, hand: Any, executed_file: Pat
     with _served(executed_file, hostile_run, compare=True) as server:
         _visit(browser, hand, server.address)
         names = browser.run("[...document.querySelectorAll('.tl-name')].map(n => n.firstChild.textContent)")
-        assert [name for name in names if name.endswith("IPUs")] == ["training: IPUs", "<img src=x>: IPUs"]
+        assert [name for name in names if name.endswith("IPUs")] == ["First: IPUs", "Second: IPUs"]
         assert "Difference of the two runs, modelled" in hand.text("#view")
         with Profile(executed_file) as one, Profile(hostile_run) as other:
             longest = max(one.runs[0].cycles, other.runs[0].cycles)

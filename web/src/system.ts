@@ -41,6 +41,7 @@ class SystemPage {
   private timeline!: Timeline;
   private rows!: SystemRows;
   private exact = false;
+  private restored = false;
   private loaded: { from: number; to: number; step: number } | null = null;
   private waiting = 0;
   private turns = { load: 0, pick: 0, area: 0 };
@@ -61,7 +62,8 @@ class SystemPage {
       clock: this.clock(), label: 'Events of the host by thread', least: 0.05, file: 'system-trace.png',
       tip: (x, y, tip) => (tip ? showTip(x, y, tip.title, tip.lines) : hideTip()),
       search: (needle, most) => this.search(needle, most),
-      onstate: (state) => writeState(this.state, state),
+      // not before what the address says was taken up
+      onstate: (state) => { if (this.restored) writeState(this.state, state); },
       onrange: (from, to, pixels) => this.need(from, to, pixels),
       onpick: (item) => void this.pick(item),
       onarea: (area) => void this.select(area),
@@ -70,6 +72,7 @@ class SystemPage {
     main.replaceChildren(this.verdict(), el('section', { class: 'card trace-card' }, this.timeline.node), this.event,
       card('Labels that take longest', this.table), this.about());
     await this.load();
+    this.restored = true;
     this.timeline.setState(readState(this.state));
     if (!this.timeline.state().area) await this.select(null);
     addEventListener('keydown', (event) => this.key(event));

@@ -48,7 +48,7 @@ export function eventCard(event: EventDetail, tree: TreeNode[], overview: Overvi
     ['thread', row ? (row.kind === 'device' ? 'IPU, modelled' : row.name || `thread ${row.tid}`) : null],
     ['channel', channel?.name ?? null],
     ['inside', event.stack.length ? stack : null],
-    ['same label', same.count > 1 ? el('span', {}, `${plural(same.count, 'event')}, ${microseconds(same.total)} together; ${microseconds(same.least)} to ${microseconds(same.most)}, ${microseconds(same.mean)} on average `, around) : null],
+    ['same label', same.count > 1 ? el('span', {}, `${plural(same.count, 'event')}, ${microseconds(same.total)} together; ${microseconds(same.least)} to ${microseconds(same.most)}, ${microseconds(same.mean)} on average  `, around) : null],
     ['metadata', event.metadata === null || event.metadata === undefined ? null : metadataNode(event.metadata)],
   ];
   return card(event.label || '(no label)',

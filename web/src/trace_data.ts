@@ -24,8 +24,9 @@ const COLUMNS = ['start', 'cycles', 'type', 'program', 'compute_set'];
 
 function asSteps(first: number, columns: Record<string, Column>, from = 0, to?: number): Steps {
   const part = (name: string) => (columns[name] as Float64Array).subarray(from, to);
+  const more = columns.mean_tile_cycles ? { more: { mean: part('mean_tile_cycles'), bytesIn: part('bytes_in'), bytesOut: part('bytes_out') } } : {};
   return {
-    first, start: part('start'), cycles: part('cycles'), kind: Uint8Array.from(part('type'), (type) => KIND_OF_TYPE[type] ?? 2),
+    ...more, first, start: part('start'), cycles: part('cycles'), kind: Uint8Array.from(part('type'), (type) => KIND_OF_TYPE[type] ?? 2),
     program: Int32Array.from(part('program')), computeSet: Int32Array.from(part('compute_set')),
   };
 }
@@ -132,7 +133,7 @@ export class Trace {
   // rows that follow each other are one piece
   private async loadKept(): Promise<void> {
     try {
-      const { columns } = await this.source.frame(this.report, 'steps', [...COLUMNS, 'id']);
+      const { columns } = await this.source.frame(this.report, 'steps', [...COLUMNS, 'id', 'mean_tile_cycles', 'bytes_in', 'bytes_out']);
       const ids = columns.id as Float64Array, pieces: Steps[] = [];
       for (let at = 0; at < ids.length;) {
         let end = at + 1;

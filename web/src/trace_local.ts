@@ -29,7 +29,7 @@ export function keptSearch(trace: Trace, needle: string, most: number): { total:
 
 export function keptSelection(trace: Trace, start: number, end: number, wanted: number[]): Selected {
   let rough = 0;
-  const names = new Map<string, [number, number, number]>();
+  const names = new Map<string, [number, number, number, number]>();
   const lanes = trace.info.lanes.flatMap((info, number): SelectedLane[] => {
     if (!wanted.includes(info.lane)) return [];
     const found: SelectedLane = { lane: info.lane, ipu: info.ipu, steps: 0, cycles: 0, compute: 0, exchange: 0, sync: 0, stream: 0, between_ipus: 0, mean_tile_cycles: 0, bytes_in: 0, bytes_out: 0 };
@@ -47,6 +47,8 @@ export function keptSelection(trace: Trace, start: number, end: number, wanted: 
           found.cycles += sum[at]! * share;
         });
         found.steps += lastRow - firstRow;
+        // sums do not have them
+        found.mean_tile_cycles = found.bytes_in = found.bytes_out = NaN;
         rough++;
         continue;
       }
@@ -57,21 +59,26 @@ export function keptSelection(trace: Trace, start: number, end: number, wanted: 
         const inside = Math.min(to, end) - Math.max(from, start);
         if (inside <= 0) continue;
         const kind = steps.kind[place]!;
+        const share = inside / (to - from), mean = (steps.more?.mean[place] ?? NaN) * share;
         found[FIELDS[kind]!] += inside;
         found.cycles += inside;
         found.steps++;
+        if (kind === 0) found.mean_tile_cycles += mean;
+        found.bytes_in += (steps.more?.bytesIn[place] ?? NaN) * share;
+        found.bytes_out += (steps.more?.bytesOut[place] ?? NaN) * share;
         if (kind === 2) continue;
         const name = trace.name(steps, place) || '(no name)';
-        const total = names.get(name) ?? [0, 0, 0];
-        names.set(name, [total[0] + inside, total[1] + (kind === 0 ? inside : 0), total[2] + 1]);
+        const total = names.get(name) ?? [0, 0, 0, 0];
+        names.set(name, [total[0] + inside, total[1] + (kind === 0 ? inside : 0), total[2] + (kind === 0 ? mean : 0), total[3] + 1]);
       }
     }
     return [found];
   });
   const ranked = [...names].sort((one, other) => other[1][0] - one[1][0]);
   return {
-    start, end, lanes, ops: ranked.slice(0, 200).map(([name, [cycles, compute, steps]]) => [-1, name, '', cycles, compute, 0, steps]), ops_total: ranked.length,
-    note: 'By name of the compute set; tile balance and bytes of a selection are shown by `tremula view --serve`' + (rough ? ', and so are the steps that this page does not hold.' : '.'),
+    start, end, lanes, ops_total: ranked.length, by: 'compute set',
+    ops: ranked.slice(0, 200).map(([name, [cycles, compute, mean, steps]]) => [-1, name, '', cycles, compute, mean, steps]),
+    ...(rough ? { note: 'Part of the area is on this page only as sums of 16 steps: they have no names, tile balance or bytes. `tremula view --serve` has them.' } : {}),
   };
 }
 

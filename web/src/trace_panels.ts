@@ -40,12 +40,12 @@ function figure(value: string, label: string, hint: string, more = ''): HTMLElem
 
 export function summaryCards(info: Execution, other: Execution | null): HTMLElement {
   const a = figures(info), b = other ? figures(other) : null;
-  const compared = (before: number, after: number | undefined, format: (value: number) => string) => (after === undefined ? '' : `other: ${format(after)}, ${delta(before, after, format)}`);
-  const share = (value: number) => `${(100 * value).toFixed(1)} %`;
+  const compared = (before: number, after: number | undefined, format: (value: number) => string) => (after === undefined ? '' : `second: ${format(after)}` + (format(before) === format(after) ? ', the same' : `, ${delta(before, after, format)}`));
+  const part = (value: number) => `${(100 * value).toFixed(1)} %`;
   return el('div', { class: 'cards trace-cards' },
     figure(time(a.run / info.clock_hz), `for the run, modelled: ${whole(a.run)} cycles`, 'From the first to the last cycle of the run', compared(a.run, b?.run, whole)),
-    figure(share(a.efficiency), 'of all tile cycles compute, modelled', 'Parallel efficiency: cycles in which tiles compute, of all tiles times all cycles', compared(a.efficiency, b?.efficiency, share)),
-    figure(share(a.balance), 'tile balance, modelled', 'While computing: the mean tile that works over the slowest', compared(a.balance, b?.balance, share)),
+    figure(part(a.efficiency), 'of all tile cycles compute, modelled', 'Parallel efficiency: cycles in which tiles compute, of all tiles times all cycles', compared(a.efficiency, b?.efficiency, part)),
+    figure(part(a.balance), 'tile balance, modelled', 'While computing: the mean tile that works over the slowest', compared(a.balance, b?.balance, part)),
     figure(bytes(a.streamed), 'copied from and to the host, modelled', 'Bytes of stream copies of all IPUs', compared(a.streamed, b?.streamed, bytes)),
     figure(bytes(a.crossed), 'exchanged between IPUs, modelled', 'Bytes that IPUs give to others', compared(a.crossed, b?.crossed, bytes)));
 }
@@ -68,8 +68,13 @@ export interface Selected {
   start: number; end: number; lanes: SelectedLane[];
   ops: [number, string, string, number, number, number, number][]; // op, name, module, cycles, of them compute, mean tile, steps
   ops_total: number;
+  by?: string; // what the rows of `ops` are, if not ops
   note?: string;
 }
+
+// what is not known here is not 0
+const known = (value: number, text: (value: number) => string) => (Number.isNaN(value) ? '–' : text(value));
+const share = (part: number, all: number) => known(part, (value) => percent(value, all));
 
 export function selectionCard(found: Selected, clock: number, title: string, other: Selected | null, go: (op: number) => void): HTMLElement {
   const length = found.end - found.start;
@@ -79,20 +84,20 @@ export function selectionCard(found: Selected, clock: number, title: string, oth
     ...(other ? [whole(of(other, kind)), delta(of(found, kind), of(other, kind), whole)] : [])]);
   const compute = of(found, 'compute');
   const lanes = found.lanes.map((lane) => [`IPU ${lane.ipu}`, whole(lane.steps), percent(lane.compute, lane.cycles), percent(lane.exchange + lane.between_ipus, lane.cycles),
-    percent(lane.sync, lane.cycles), percent(lane.mean_tile_cycles, lane.compute), bytes(lane.bytes_in), bytes(lane.bytes_out)]);
+    percent(lane.sync, lane.cycles), share(lane.mean_tile_cycles, lane.compute), known(lane.bytes_in, bytes), known(lane.bytes_out, bytes)]);
   const ops = found.ops.map(([op, name, module, cycles, computed, mean, steps]) => {
     const link = el('button', { type: 'button', class: 'link', text: name, title: module, onclick: () => go(op) });
-    return [op >= 0 ? link : name, whole(cycles), percent(cycles, all), computed ? percent(mean, computed) : '', whole(steps)];
+    return [op >= 0 ? link : name, whole(cycles), percent(cycles, all), computed ? share(mean, computed) : '', whole(steps)];
   });
   return card(title,
     el('p', { class: 'lead', text: `${whole(length)} cycles (${time(length / clock)}) on ${plural(found.lanes.length, 'IPU')}, modelled: ` +
-      `${percent(compute, all)} compute, tile balance ${percent(sum(found.lanes, (lane) => lane.mean_tile_cycles), compute)}, ` +
-      `${bytes(sum(found.lanes, (lane) => lane.bytes_in))} in, ${bytes(sum(found.lanes, (lane) => lane.bytes_out))} out.` }),
+      `${percent(compute, all)} compute, tile balance ${share(sum(found.lanes, (lane) => lane.mean_tile_cycles), compute)}, ` +
+      `${known(sum(found.lanes, (lane) => lane.bytes_in), bytes)} in, ${known(sum(found.lanes, (lane) => lane.bytes_out), bytes)} out.` }),
     found.note ? note(found.note) : null,
     el('div', { class: 'columns' },
-      el('div', {}, el('h3', { text: 'By kind' }), plainTable('by kind', [['kind'], ['cycles', true], ['share', true], ...(other ? [['other', true], ['difference', true]] as [string, boolean][] : [])], kinds),
+      el('div', {}, el('h3', { text: 'By kind' }), plainTable('by kind', [['kind'], ['cycles', true], ['share', true], ...(other ? [['second', true], ['difference', true]] as [string, boolean][] : [])], kinds),
         el('h3', { text: 'By IPU' }), plainTable('by IPU', [['IPU'], ['steps', true], ['compute', true], ['exchange', true], ['waiting', true], ['balance', true], ['in', true], ['out', true]], lanes)),
-      el('div', {}, el('h3', { text: 'By op, without waiting' }), plainTable('by op', [['op'], ['cycles', true], ['share', true], ['balance', true], ['steps', true]], ops),
+      el('div', {}, el('h3', { text: `By ${found.by ?? 'op'}, without waiting` }), plainTable(`by ${found.by ?? 'op'}`, [[found.by ?? 'op'], ['cycles', true], ['share', true], ['balance', true], ['steps', true]], ops),
         found.ops_total > found.ops.length ? note(`the largest ${whole(found.ops.length)} of ${whole(found.ops_total)}`) : null)));
 }
 

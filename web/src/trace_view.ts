@@ -53,10 +53,10 @@ function stageRows(side: Side): FlameRow[] {
 }
 
 function rowsOf(side: Side, compared: boolean): Row[] {
-  const stages = stageRows(side), name = compared ? `${side.title}: ` : '';
+  const stages = stageRows(side), name = compared ? (side.letter === 'a' ? 'First: ' : 'Second: ') : '', of = compared ? `${side.title}: ` : '';
   return [
-    ...(stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, 'numbers are micro-batches, s is the stage, gaps are bubbles; modelled'), ...stages] : []),
-    new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, 'in each pixel: compute from below, then exchange, then waiting; modelled'), ...laneRows(side),
+    ...(stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, `${of}numbers are micro-batches, s is the stage, gaps are bubbles; modelled`), ...stages] : []),
+    new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, `${of}in each pixel: compute from below, then exchange, then waiting; modelled`), ...laneRows(side),
   ];
 }
 
@@ -94,7 +94,7 @@ async function selected(side: Side, area: Area): Promise<Selected | null> {
 
 async function render(host: HTMLElement, context: Context): Promise<void> {
   const redraw = () => timeline?.redraw();
-  let timeline: Timeline | null = null;
+  let timeline: Timeline | null = null, restored = false;
   const wanted = context.state.get('run');
   const first = await openTrace(context.source, context.report.id, /^\d{1,6}$/.test(wanted) ? Number(wanted) : null, redraw);
   const second = context.other ? await openTrace(context.source, context.other.id, null, redraw).catch(() => null) : null;
@@ -111,7 +111,8 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
     clock: cycleClock(info.clock_hz), label: 'Modelled cycles of each IPU', least: 20, file: 'execution-trace.png',
     tip: (x, y, tip) => (tip ? showTip(x, y, tip.title, tip.lines) : hideTip()),
     search: (needle, most) => search(sides, needle, most),
-    onstate: (state) => writeState(context.state, state),
+    // not before what the address says was taken up
+    onstate: (state) => { if (restored) writeState(context.state, state); },
     onpick: (item) => void pick(item),
     onarea: (chosen) => void select(chosen),
   });
@@ -181,6 +182,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
   const state = readState(context.state);
   // with many IPUs, their lanes would be far below
   if (!state.folded?.length && info.lanes.length > 16) state.folded = sides.map((side) => `${side.letter}-stages`);
+  restored = true;
   shown.setState(state);
 }
 

@@ -16,6 +16,8 @@ export interface Steps {
   kind: Uint8Array;
   program: Int32Array;
   computeSet: Int32Array;
+  /** of steps that a page brings along: what tables need besides */
+  more?: { mean: Float64Array; bytesIn: Float64Array; bytesOut: Float64Array };
 }
 
 export const FAN = 16;

@@ -67,8 +67,6 @@ export interface Pane {
   /** CSS pixels per unit of time */
   scale: number;
   folded: boolean;
-  picked: string | null;
-  hovered: string | null;
 }
 
 export interface Row {

@@ -121,7 +121,7 @@ export class Strip {
     shown.forEach((row, at) => {
       const pane: Pane = {
         raster: this.raster, context, theme: ground, top: 2 + at * each, height: each + 2, clipTop: 0, clipBottom: HIGH, width: width / ratio,
-        ratio, from, to, scale: width / ratio / (to - from || 1), folded: true, picked: null, hovered: null,
+        ratio, from, to, scale: width / ratio / (to - from || 1), folded: true,
       };
       row.paint(pane);
     });

@@ -1,11 +1,15 @@
-// Rows on one time axis: range, scrolling, cursor, selection, search. Rows paint themselves; nothing here knows what they mean.
+// Rows on one time axis: scrolling, picking, selecting, drawing. Rows paint themselves; nothing here knows what they mean.
 import { listen } from './input';
+import { pressed } from './keys';
 import { Labels } from './labels';
-import { Layout, type Placed } from './layout';
-import { clamp, type Area, type Clock, type Extent, type Found, type Item, type Match, type Pane, type Row, type Tip, type TimelineState } from './model';
+import { Layout } from './layout';
+import { clamp, type Area, type Clock, type Extent, type Found, type Item, type Pane, type Row, type Tip, type TimelineState } from './model';
+import { drawArea, drawCursor, drawMatches, drawOutline, type Plot, type Seen } from './overlay';
 import { saveImage } from './picture';
+import { Range } from './range';
 import { Raster } from './raster';
 import { drawRuler, paintGrid, RULER } from './ruler';
+import { Search } from './search';
 import { Strip } from './strip';
 import { calibrate } from './text';
 import { onThemeChange, readTheme, type Theme } from './theme';
@@ -29,25 +33,28 @@ export interface TimelineOptions {
   search?(needle: string, most: number): Promise<Found>;
 }
 
-const MOST_MATCHES = 5000;
+function made(tag: 'div' | 'canvas', name: string): HTMLElement {
+  const node = document.createElement(tag);
+  node.className = name;
+  return node;
+}
 
 export class Timeline {
-  readonly node = document.createElement('div');
+  readonly node = made('div', 'tl');
   readonly bar: Toolbar;
   readonly layout = new Layout();
-  private readonly scroller = document.createElement('div');
-  private readonly stage = document.createElement('div');
-  private readonly space = document.createElement('div');
-  private readonly canvas = document.createElement('canvas');
-  private readonly status = document.createElement('div');
+  private readonly scroller = made('div', 'tl-scroll');
+  private readonly stage = made('div', 'tl-stage');
+  private readonly space = made('div', 'tl-space');
+  private readonly canvas = made('canvas', 'tl-plot') as HTMLCanvasElement;
+  private readonly status = made('div', 'tl-status');
   private readonly labels: Labels;
   private readonly strip: Strip;
   private readonly raster = new Raster();
+  private readonly span: Range;
+  private readonly finder: Search;
   private readonly stops: (() => void)[] = [];
   private theme: Theme;
-  private whole: Extent = { from: 0, to: 1 };
-  private from = 0;
-  private to = 1;
   private width = 1;
   private height = 1;
   private frame = 0;
@@ -58,35 +65,30 @@ export class Timeline {
   /** picked by the address, not here yet */
   private awaited: TimelineState['picked'] = null;
   private area: Area | null = null;
-  private matches: Match[] = [];
-  private total = 0;
-  private matchAt = -1;
-  private searchTurn = 0;
   private seen = '';
 
   constructor(readonly options: TimelineOptions) {
+    this.span = new Range(options.least);
+    this.finder = new Search(options.search);
     this.bar = new Toolbar({
       zoom: (factor) => this.zoom(factor),
-      all: () => this.show(this.whole.from, this.whole.to),
-      typed: (text) => this.typed(text),
+      all: () => this.showAll(),
+      typed: (text) => {
+        const understood = this.span.typed(text, this.options.clock);
+        if (understood) this.changed();
+        return understood;
+      },
       selecting: (on) => this.canvas.classList.toggle('tl-selecting', on),
       search: (text) => this.search(text),
       next: (by) => this.next(by),
       image: () => saveImage(this.canvas, this.labels.node, this.theme, this.options.file),
     });
     this.labels = new Labels((id) => this.fold(id), (id) => this.pin(id));
-    this.strip = new Strip(() => this.whole, () => ({ from: this.from, to: this.to }), () => this.options.least, (from, to) => this.show(from, to));
-    this.node.className = 'tl';
-    this.scroller.className = 'tl-scroll';
-    this.stage.className = 'tl-stage';
-    this.space.className = 'tl-space';
-    this.status.className = 'tl-status';
-    this.canvas.className = 'tl-plot';
+    this.strip = new Strip(() => this.span.whole, () => this.span, () => this.options.least, (from, to) => this.show(from, to));
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute('role', 'application');
     this.canvas.setAttribute('aria-label', `${options.label}. Keys: w and s zoom, a and d move, 0 shows all, n goes to the next match.`);
-    const top = document.createElement('div');
-    top.className = 'tl-top';
+    const top = made('div', 'tl-top');
     top.append(this.status, this.strip.canvas);
     this.stage.append(this.labels.node, this.canvas);
     this.scroller.append(this.stage, this.space);
@@ -96,13 +98,17 @@ export class Timeline {
     this.listen();
     const sized = new ResizeObserver(() => this.redraw());
     sized.observe(this.scroller);
-    this.stops.push(() => sized.disconnect(), onThemeChange(() => this.restyle()));
+    this.stops.push(() => sized.disconnect(), onThemeChange(() => {
+      this.theme = readTheme(document.documentElement);
+      this.strip.renew();
+      this.redraw();
+    }));
   }
 
   private listen(): void {
     listen(this.canvas, {
       zoom: (factor, x) => this.zoom(factor, x),
-      pan: (dx) => this.pan(dx),
+      pan: (dx) => this.pan(-dx / this.width),
       scroll: (dy) => (this.scroller.scrollTop += dy),
       hover: (x, y, { clientX, clientY }) => {
         this.cursor = { x, y, clientX, clientY };
@@ -121,6 +127,29 @@ export class Timeline {
       },
       area: (x0, y0, x1, y1, done) => this.drag(x0, y0, x1, y1, done),
       selects: () => this.bar.selecting,
+    });
+  }
+
+  /** Keys while the timeline is shown; true if it was one of its own. */
+  key(event: KeyboardEvent): boolean {
+    return pressed(event, {
+      zoom: (factor) => this.zoom(factor),
+      pan: (share) => this.pan(share),
+      scroll: (pixels) => (this.scroller.scrollTop += pixels),
+      all: () => this.showAll(),
+      zoomToPicked: () => this.picked && this.reveal(this.picked, 0.8),
+      selecting: () => this.bar.setSelecting(!this.bar.selecting),
+      find: () => this.bar.search.focus(),
+      next: (by) => this.next(by),
+      pin: () => {
+        const row = this.picked?.row ?? this.hovered?.row;
+        if (row) this.pin(row);
+      },
+      escape: () => {
+        if (this.bar.selecting) this.bar.setSelecting(false);
+        else if (this.area) this.setArea(null);
+        else this.pick(null);
+      },
     });
   }
 
@@ -143,14 +172,11 @@ export class Timeline {
       from = Math.min(from, extent.from);
       to = Math.max(to, extent.to);
     }
-    const before = this.whole;
-    const all = this.from === before.from && this.to === before.to;
-    this.whole = whole ?? (from < to ? { from, to } : { from: Number.isFinite(from) ? from : 0, to: (Number.isFinite(from) ? from : 0) + 1 });
+    const begin = Number.isFinite(from) ? from : 0;
+    this.span.renew(whole ?? { from: begin, to: Math.max(to, begin + 1) });
     this.strip.renew();
-    if (all || this.to <= this.whole.from || this.from >= this.whole.to) this.show(this.whole.from, this.whole.to);
-    else this.show(this.from, this.to);
     if (this.area) this.area.rows = this.area.rows.filter((id) => this.layout.get(id));
-    this.redraw();
+    this.changed();
   }
 
   /** Heights changed, or what rows hold. */
@@ -160,75 +186,35 @@ export class Timeline {
     this.redraw();
   }
 
-  private restyle(): void {
-    this.theme = readTheme(document.documentElement);
-    this.strip.renew();
-    this.redraw();
-  }
-
-  get range(): Extent {
-    return { from: this.from, to: this.to };
-  }
-
   get all(): Extent {
-    return this.whole;
-  }
-
-  get pickedItem(): Item | null {
-    return this.picked;
+    return this.span.whole;
   }
 
   show(from: number, to: number): void {
-    if (!Number.isFinite(from) || !Number.isFinite(to)) return;
-    const whole = this.whole.to - this.whole.from;
-    const length = clamp(to - from, Math.min(this.options.least, whole), whole);
-    const begin = clamp((from + to) / 2 - length / 2, this.whole.from, this.whole.to - length);
-    this.from = begin;
-    this.to = begin + length;
+    this.span.show(from, to);
     this.changed();
   }
 
-  zoom(factor: number, x = this.cursor ? this.cursor.x : this.width / 2): void {
-    const at = this.from + ((this.to - this.from) * clamp(x, 0, this.width)) / this.width;
-    const whole = this.whole.to - this.whole.from;
-    const length = clamp((this.to - this.from) * factor, Math.min(this.options.least, whole), whole);
-    const share = clamp(x, 0, this.width) / this.width;
-    this.show(at - length * share, at + length * (1 - share));
+  private showAll(): void {
+    this.show(this.span.whole.from, this.span.whole.to);
   }
 
-  pan(dx: number): void {
-    const by = (-dx * (this.to - this.from)) / this.width;
-    this.show(this.from + by, this.to + by);
+  private zoom(factor: number, x = this.cursor ? this.cursor.x : this.width / 2): void {
+    this.span.zoom(factor, clamp(x / this.width, 0, 1));
+    this.changed();
   }
 
-  private typed(text: string): boolean {
-    const percent = /^\s*([\d.,e+]+)\s*%\s*$/i.exec(text);
-    const centre = (this.from + this.to) / 2;
-    if (percent) {
-      const share = Number((percent[1] ?? '').replaceAll(',', '')) / 100;
-      if (!(share > 0)) return false;
-      const length = (this.whole.to - this.whole.from) / Math.max(1, share);
-      this.show(centre - length / 2, centre + length / 2);
-      return true;
-    }
-    const parts = text.split(/\s*(?:-|–|\.\.|to)\s*/);
-    const numbers = parts.map((part) => this.options.clock.parse(part));
-    if (numbers.some((number) => !Number.isFinite(number) || number < 0)) return false;
-    if (numbers.length === 1 && numbers[0]! > 0) {
-      this.show(centre - numbers[0]! / 2, centre + numbers[0]! / 2);
-      return true;
-    }
-    if (numbers.length !== 2 || !(numbers[0]! < numbers[1]!)) return false;
-    this.show(this.whole.from + numbers[0]!, this.whole.from + numbers[1]!);
-    return true;
+  private pan(share: number): void {
+    this.span.pan(share);
+    this.changed();
   }
 
-  fold(id: string): void {
+  private fold(id: string): void {
     this.layout.fold(id);
     this.changed();
   }
 
-  pin(id: string): void {
+  private pin(id: string): void {
     this.layout.pin(id);
     this.changed();
   }
@@ -250,8 +236,8 @@ export class Timeline {
     const [left, right] = [clamp(Math.min(x0, x1), 0, this.width), clamp(Math.max(x0, x1), 0, this.width)];
     const [top, bottom] = [Math.min(y0, y1), Math.max(y0, y1)];
     const rows = this.visible().filter(({ y, placed }) => !placed.row.heading && y < bottom && y + placed.height > top);
-    const scale = (this.to - this.from) / this.width;
-    this.area = { from: this.from + left * scale, to: this.from + right * scale, rows: rows.map(({ placed }) => placed.row.id) };
+    const { from, length } = this.span;
+    this.area = { from: from + (left / this.width) * length, to: from + (right / this.width) * length, rows: rows.map(({ placed }) => placed.row.id) };
     if (done) {
       this.bar.setSelecting(false);
       this.setArea(right - left > 2 && rows.length ? this.area : null);
@@ -263,102 +249,43 @@ export class Timeline {
   reveal(item: Extent & { row: string; top?: number }, share = 0): void {
     this.layout.reveal(item.row);
     const length = Math.max(item.to - item.from, this.options.least / 4);
-    const shown = this.to - this.from;
+    const shown = this.span.length;
     const centre = (item.from + item.to) / 2;
     if (share > 0 || length > shown || length < shown * 0.01) {
       const wide = share > 0 ? length / share : length > shown ? length / 0.8 : length / 0.06;
       this.show(centre - wide / 2, centre + wide / 2);
-    } else if (item.from < this.from || item.to > this.to) this.show(centre - shown / 2, centre + shown / 2);
+    } else if (item.from < this.span.from || item.to > this.span.to) this.show(centre - shown / 2, centre + shown / 2);
     const placed = this.layout.scrolled.find((each) => each.row.id === item.row);
     if (placed) {
       const room = this.scroller.clientHeight - RULER - this.layout.pinnedHeight;
       const top = placed.top + (placed.folded ? 0 : (item.top ?? 0));
-      this.space.style.height = `${this.layout.height + RULER + this.layout.pinnedHeight}px`;
+      this.space.style.height = `${this.content}px`;
       if (top < this.scroller.scrollTop || top + 24 > this.scroller.scrollTop + room) this.scroller.scrollTop = top - room / 3;
     }
     this.redraw();
   }
 
-  async search(text: string): Promise<void> {
-    const needle = text.trim().toLowerCase().slice(0, 200);
-    const turn = ++this.searchTurn;
-    this.matches = [];
-    this.total = 0;
-    this.matchAt = -1;
-    for (const row of this.layout.all) row.mark?.(needle);
+  private async search(text: string): Promise<void> {
+    const looked = this.finder.look(text, this.layout.all);
     this.redraw();
-    if (needle) {
-      this.bar.searching();
-      const found = await this.found(needle).catch((): Found => ({ matches: [], total: 0 }));
-      if (turn !== this.searchTurn) return;
-      this.matches = found.matches;
-      this.total = found.total;
-    }
-    this.bar.showFound(-1, this.matches.length, this.total);
+    if (text.trim()) this.bar.searching();
+    if (!(await looked)) return;
+    this.bar.showFound(-1, this.finder.matches.length, this.finder.total);
     this.redraw();
   }
 
-  private async found(needle: string): Promise<Found> {
-    if (this.options.search) return this.options.search(needle, MOST_MATCHES);
-    const all: Found = { matches: [], total: 0 };
-    for (const row of this.layout.all) {
-      if (!row.find) continue;
-      const found = await row.find(needle, MOST_MATCHES - all.matches.length);
-      all.matches.push(...found.matches);
-      all.total += found.total;
-    }
-    all.matches.sort((one, other) => one.from - other.from);
-    return all;
-  }
-
-  next(by: number): void {
-    if (!this.matches.length) return;
-    if (this.matchAt < 0) {
-      // start at what is on screen
-      const first = this.matches.findIndex((match) => match.to >= this.from);
-      this.matchAt = by > 0 ? Math.max(0, first) : (first + this.matches.length - 1) % this.matches.length;
-    } else this.matchAt = (this.matchAt + by + this.matches.length) % this.matches.length;
-    const match = this.matches[this.matchAt]!;
+  private next(by: number): void {
+    const match = this.finder.next(by, this.span.from);
+    if (!match) return;
     const item = this.layout.get(match.row)?.item?.(match.key) ?? null;
     this.reveal(item ?? match);
     this.pick(item ?? { row: match.row, key: match.key, from: match.from, to: match.to, top: 2, height: 16, tip: () => ({ title: match.text, lines: [] }) });
-    this.bar.showFound(this.matchAt, this.matches.length, this.total);
-  }
-
-  /** Keys while the timeline is shown; true if it was one of its own. */
-  key(event: KeyboardEvent): boolean {
-    const step = event.shiftKey ? 0.5 : 0.15;
-    switch (event.key) {
-      case 'w': case 'W': case '+': case '=': this.zoom(1 / 1.5); break;
-      case 's': case 'S': case '-': case '_': this.zoom(1.5); break;
-      case 'a': case 'A': case 'ArrowLeft': this.pan(this.width * step); break;
-      case 'd': case 'D': case 'ArrowRight': this.pan(-this.width * step); break;
-      case 'ArrowUp': this.scroller.scrollTop -= 60; break;
-      case 'ArrowDown': this.scroller.scrollTop += 60; break;
-      case '0': case 'Home': this.show(this.whole.from, this.whole.to); break;
-      case 'z': if (this.picked) this.reveal(this.picked, 0.8); break;
-      case 'm': this.bar.setSelecting(!this.bar.selecting); break;
-      case 'f': this.bar.search.focus(); break;
-      case 'n': this.next(1); break;
-      case 'N': this.next(-1); break;
-      case 'p': {
-        const row = this.picked?.row ?? this.hovered?.row;
-        if (row) this.pin(row);
-        break;
-      }
-      case 'Escape':
-        if (this.bar.selecting) this.bar.setSelecting(false);
-        else if (this.area) this.setArea(null);
-        else this.pick(null);
-        break;
-      default: return false;
-    }
-    return true;
+    this.bar.showFound(this.finder.at, this.finder.matches.length, this.finder.total);
   }
 
   state(): TimelineState {
     return {
-      from: this.from, to: this.to, pins: [...this.layout.pins], folded: [...this.layout.folded], area: this.area,
+      from: this.span.from, to: this.span.to, pins: [...this.layout.pins], folded: [...this.layout.folded], area: this.area,
       picked: this.picked ? { row: this.picked.row, key: this.picked.key } : this.awaited,
     };
   }
@@ -394,7 +321,12 @@ export class Timeline {
     if (!this.frame) this.frame = requestAnimationFrame(() => this.draw());
   }
 
-  private visible(): { placed: Placed; y: number }[] {
+  /** Height of everything. */
+  private get content(): number {
+    return this.layout.height + RULER + this.layout.pinnedHeight;
+  }
+
+  private visible(): Seen[] {
     const scroll = this.scroller.scrollTop;
     const above = RULER + this.layout.pinnedHeight;
     return [
@@ -406,24 +338,43 @@ export class Timeline {
   }
 
   private itemAt(x: number, y: number): Item | null {
-    const scale = (this.to - this.from) / this.width;
+    const scale = this.span.length / this.width;
     for (const { placed, y: top } of this.visible()) {
       if (!placed.pinned && y < RULER + this.layout.pinnedHeight) continue;
-      if (y >= top && y < top + placed.height) return placed.row.at(this.from + x * scale, y - top, 4 * scale, placed.folded);
+      if (y >= top && y < top + placed.height) return placed.row.at(this.span.from + x * scale, y - top, 4 * scale, placed.folded);
     }
     return null;
   }
 
   private draw(): void {
     this.frame = 0;
-    this.scroller.style.height = `${this.layout.height + RULER + this.layout.pinnedHeight + 2}px`;
-    const box = this.stage.getBoundingClientRect();
+    this.scroller.style.height = `${this.content + 2}px`;
     const ratio = Math.min(3, devicePixelRatio || 1);
     this.height = this.scroller.clientHeight;
-    const gutter = this.labels.node.offsetWidth;
-    this.width = Math.max(1, Math.floor(box.width - gutter));
+    this.width = Math.max(1, Math.floor(this.stage.getBoundingClientRect().width - this.labels.node.offsetWidth));
     if (this.height < 1 || !this.node.isConnected) return;
     const [wide, high] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
+    this.size(wide, high);
+    const { from, to, whole } = this.span;
+    const range = `${from} ${to} ${wide}`;
+    if (range !== this.seen) {
+      this.seen = range;
+      this.options.onrange?.(from, to, wide);
+    }
+    const visible = this.visible();
+    const scrolled = visible.filter(({ placed }) => !placed.pinned).map(({ placed }) => placed);
+    this.labels.draw(RULER, this.layout.pinned, this.layout.pinnedHeight, scrolled, this.scroller.scrollTop);
+    this.paint(visible, ratio, wide, high);
+    this.strip.draw(this.layout.all as Row[], this.theme, ratio, this.strip.canvas.clientWidth || this.width);
+    this.bar.showZoom((to - from) / (whole.to - whole.from));
+    const { clock } = this.options;
+    this.status.textContent = clock.span(to - from);
+    this.status.title = `shown: ${clock.span(to - from)} of ${clock.span(whole.to - whole.from)}`;
+    this.pointer();
+    if (this.awaited) this.pickAwaited();
+  }
+
+  private size(wide: number, high: number): void {
     if (this.canvas.width !== wide || this.canvas.height !== high) {
       this.canvas.width = wide;
       this.canvas.height = high;
@@ -432,35 +383,22 @@ export class Timeline {
     }
     this.stage.style.height = `${this.height}px`;
     this.stage.style.marginBottom = `${-this.height}px`;
-    this.space.style.height = `${this.layout.height + RULER + this.layout.pinnedHeight}px`;
-    const range = `${this.from} ${this.to} ${wide}`;
-    if (range !== this.seen) {
-      this.seen = range;
-      this.options.onrange?.(this.from, this.to, wide);
-    }
-    const visible = this.visible();
-    this.labels.draw(RULER, this.layout.pinned, this.layout.pinnedHeight, visible.filter(({ placed }) => !placed.pinned).map(({ placed }) => placed), this.scroller.scrollTop);
-    this.paint(visible, ratio, wide, high);
-    this.strip.draw(this.layout.all as Row[], this.theme, ratio, this.strip.canvas.clientWidth || this.width);
-    this.bar.showZoom((this.to - this.from) / (this.whole.to - this.whole.from));
-    this.status.textContent = this.options.clock.span(this.to - this.from);
-    this.status.title = `shown: ${this.options.clock.span(this.to - this.from)} of ${this.options.clock.span(this.whole.to - this.whole.from)}`;
-    this.pointer();
-    if (this.awaited) this.pickAwaited();
+    this.space.style.height = `${this.content}px`;
   }
 
-  private paint(visible: { placed: Placed; y: number }[], ratio: number, wide: number, high: number): void {
+  private paint(visible: Seen[], ratio: number, wide: number, high: number): void {
     const context = this.canvas.getContext('2d', { alpha: false })!;
-    const { theme, raster, width } = this;
+    const { theme, raster, width, height } = this;
+    const { from, to, length } = this.span;
     raster.resize(wide, high);
     raster.clear(theme.groundPixel);
     raster.clip(0, high);
-    const step = this.options.clock.tick(((this.to - this.from) * 90) / width);
-    paintGrid(raster, theme, this.from, this.to, step, ratio);
+    const step = this.options.clock.tick((length * 90) / width);
+    paintGrid(raster, theme, from, to, step, ratio);
     const split = RULER + this.layout.pinnedHeight;
     const panes = visible.map(({ placed, y }): [Row, Pane] => [placed.row, {
-      raster, context, theme, top: y, height: placed.height, clipTop: placed.pinned ? RULER : split, clipBottom: placed.pinned ? split : this.height,
-      width, ratio, from: this.from, to: this.to, scale: width / (this.to - this.from), folded: placed.folded, picked: null, hovered: null,
+      raster, context, theme, top: y, height: placed.height, clipTop: placed.pinned ? RULER : split, clipBottom: placed.pinned ? split : height,
+      width, ratio, from, to, scale: width / length, folded: placed.folded,
     }]);
     for (const [row, pane] of panes) {
       raster.clip(pane.clipTop * ratio, pane.clipBottom * ratio);
@@ -469,7 +407,7 @@ export class Timeline {
     raster.show(context);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     calibrate(context);
-    drawRuler(context, theme, this.options.clock, this.from, this.to, step, width);
+    drawRuler(context, theme, this.options.clock, from, to, step, width);
     for (const [row, pane] of panes) {
       context.save();
       context.beginPath();
@@ -478,71 +416,18 @@ export class Timeline {
       context.fillStyle = theme.grid;
       context.fillRect(0, pane.top + pane.height - 0.5, width, 0.5);
       row.draw(pane);
-      this.outline(context, row, pane);
+      drawOutline(row, pane, this.hovered, theme.soft, 1);
+      drawOutline(row, pane, this.picked, theme.ink, 2);
       context.restore();
     }
     if (this.layout.pinned.length) {
       context.fillStyle = theme.accent;
       context.fillRect(0, split - 1, width, 1);
     }
-    this.marks(context, visible);
-  }
-
-  private outline(context: CanvasRenderingContext2D, row: Row, pane: Pane): void {
-    for (const [item, colour] of [[this.hovered, this.theme.soft], [this.picked, this.theme.ink]] as const) {
-      if (!item || item.row !== row.id) continue;
-      const left = clamp((item.from - pane.from) * pane.scale, -3, pane.width + 3);
-      const right = clamp((item.to - pane.from) * pane.scale, left + 2, pane.width + 3);
-      const tall = pane.folded ? pane.height - 4 : item.height || pane.height - 4;
-      context.strokeStyle = colour;
-      context.lineWidth = item === this.picked ? 2 : 1;
-      context.strokeRect(left, pane.top + (pane.folded ? 2 : item.top) + 0.5, right - left, tall - 1);
-    }
-  }
-
-  /** What lies over all rows: the area, matches on the ruler, the cursor. */
-  private marks(context: CanvasRenderingContext2D, visible: { placed: Placed; y: number }[]): void {
-    const { theme, width } = this;
-    const scale = width / (this.to - this.from);
-    if (this.area) {
-      const left = clamp((this.area.from - this.from) * scale, 0, width);
-      const right = clamp((this.area.to - this.from) * scale, 0, width);
-      context.fillStyle = theme.accent;
-      for (const { placed, y } of visible) {
-        if (!this.area.rows.includes(placed.row.id)) continue;
-        const top = placed.pinned ? y : Math.max(y, RULER + this.layout.pinnedHeight);
-        context.globalAlpha = 0.16;
-        context.fillRect(left, top, right - left, y + placed.height - top);
-      }
-      context.globalAlpha = 1;
-      context.fillRect(left - 0.5, 0, 1, this.height);
-      context.fillRect(right - 0.5, 0, 1, this.height);
-      context.fillRect(left, RULER - 4, Math.max(1, right - left), 3);
-    }
-    context.fillStyle = theme.bad;
-    let before = -9;
-    for (const match of this.matches) {
-      const x = Math.round((match.from - this.from) * scale);
-      if (x - before < 2 || x < 0 || x > width) continue;
-      before = x;
-      context.fillRect(x - 0.5, RULER - 6, 2, 6);
-    }
-    if (this.cursor) {
-      context.fillStyle = theme.ink;
-      context.globalAlpha = 0.55;
-      context.fillRect(Math.round(this.cursor.x), RULER, 1, this.height - RULER);
-      context.globalAlpha = 1;
-      const time = this.from + this.cursor.x / scale;
-      const text = this.options.clock.moment(time, 1 / scale);
-      context.font = '11px system-ui, sans-serif';
-      const wide = context.measureText(text).width + 10;
-      const left = clamp(this.cursor.x - wide / 2, 0, width - wide);
-      context.fillStyle = theme.ink;
-      context.fillRect(left, 2, wide, 17);
-      context.fillStyle = theme.ground;
-      context.textBaseline = 'middle';
-      context.fillText(text, left + 5, 11);
-    }
+    const plot: Plot = { context, theme, from, width, height, scale: width / length };
+    if (this.area) drawArea(plot, this.area, visible, split);
+    drawMatches(plot, this.finder.matches);
+    if (this.cursor) drawCursor(plot, this.cursor.x, this.options.clock);
   }
 
   private pointer(): void {

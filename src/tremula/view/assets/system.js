@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:5b03bb3d9dacdd7e379157a4997165eeeaad916306f8bee289b8db6f366f10f0
+// made from web/src by "make web"; sources sha256:7ce5f8beb4be7b29b10c33ac1bad5a725c8edf335d4dda430d09f9f8e7600a65
 "use strict";
 (() => {
   // src/elements.ts
@@ -10,7 +10,8 @@
       else if (name === "class") node.className = String(value);
       else if (typeof value === "function") {
         if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-      } else if (name.startsWith("on")) continue;
+      } else if (name.startsWith("on"))
+        continue;
       else node.setAttribute(name, value === true ? "" : String(value));
     }
     for (const child of children) if (child) node.append(child);
@@ -28,17 +29,32 @@
     return el("section", { class: "card" }, title ? el("h3", { text: title }) : null, ...children);
   }
   function choice(label, names, chosen, onchange) {
-    const select = el("select", { "aria-label": label }, ...names.map((name, index) => el("option", { value: index, text: name })));
+    const select = el(
+      "select",
+      { "aria-label": label },
+      ...names.map((name, index) => el("option", { value: index, text: name }))
+    );
     select.value = String(chosen);
     select.addEventListener("change", () => onchange(Number(select.value)));
     return el("label", { class: "choice" }, el("span", { text: label }), select);
   }
   function toggles(label, names, chosen, onchange) {
-    const buttons = names.map((name, index) => button(name, () => {
-      buttons.forEach((each, at) => each.setAttribute("aria-pressed", String(at === index)));
-      onchange(index);
-    }, { "aria-pressed": String(index === chosen) }));
-    return el("div", { class: "toggles", role: "group", "aria-label": label }, el("span", { class: "label", text: label }), ...buttons);
+    const buttons = names.map(
+      (name, index) => button(
+        name,
+        () => {
+          buttons.forEach((each, at) => each.setAttribute("aria-pressed", String(at === index)));
+          onchange(index);
+        },
+        { "aria-pressed": String(index === chosen) }
+      )
+    );
+    return el(
+      "div",
+      { class: "toggles", role: "group", "aria-label": label },
+      el("span", { class: "label", text: label }),
+      ...buttons
+    );
   }
   function note(text) {
     return el("p", { class: "note", text });
@@ -49,7 +65,12 @@
   function showTip(x, y, title, lines) {
     const tip = tipBox();
     if (!tip) return;
-    tip.replaceChildren(el("b", { text: title }), ...lines.map(([name, value, colour]) => el("div", {}, el("span", {}, colour ? swatch(colour) : null, name), el("span", { text: value }))));
+    tip.replaceChildren(
+      el("b", { text: title }),
+      ...lines.map(
+        ([name, value, colour]) => el("div", {}, el("span", {}, colour ? swatch(colour) : null, name), el("span", { text: value }))
+      )
+    );
     tip.hidden = false;
     const box = tip.getBoundingClientRect();
     tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
@@ -151,18 +172,21 @@
     get(path) {
       const known = this.kept.get(path);
       if (known) return known;
-      const asked = fetch(this.base + path, { headers: this.token ? { Authorization: `Bearer ${this.token}` } : {}, cache: "no-store" }).then(async (answer) => {
+      const asked2 = fetch(this.base + path, {
+        headers: this.token ? { Authorization: `Bearer ${this.token}` } : {},
+        cache: "no-store"
+      }).then(async (answer) => {
         if (answer.ok) return answer.json();
         const said = await answer.json().catch(() => ({}));
         throw new Missing(typeof said.error === "string" ? said.error : `the server says ${answer.status}`);
       });
-      this.kept.set(path, asked);
-      asked.catch(() => this.kept.delete(path));
+      this.kept.set(path, asked2);
+      asked2.catch(() => this.kept.delete(path));
       for (const old of this.kept.keys()) {
         if (this.kept.size <= KEPT_ANSWERS) break;
         this.kept.delete(old);
       }
-      return asked;
+      return asked2;
     }
     async reports() {
       return (await this.get("/reports")).reports;
@@ -490,17 +514,21 @@
     }
   }
   function copyButton(make) {
-    const made2 = button("Copy CSV", () => {
-      const text = make();
-      made2.dispatchEvent(new CustomEvent("csv", { detail: text, bubbles: true }));
-      void copy(text).then((done) => {
-        made2.textContent = done ? "Copied" : "Not copied";
-        setTimeout(() => {
-          made2.textContent = "Copy CSV";
-        }, 1200);
-      });
-    }, { class: "small copy", title: "Copy this table as CSV" });
-    return made2;
+    const made3 = button(
+      "Copy CSV",
+      () => {
+        const text = make();
+        made3.dispatchEvent(new CustomEvent("csv", { detail: text, bubbles: true }));
+        void copy(text).then((done) => {
+          made3.textContent = done ? "Copied" : "Not copied";
+          setTimeout(() => {
+            made3.textContent = "Copy CSV";
+          }, 1200);
+        });
+      },
+      { class: "small copy", title: "Copy this table as CSV" }
+    );
+    return made3;
   }
 
   // src/table.ts
@@ -513,16 +541,18 @@
       this.by = (options.sort ?? 0) < 0 ? columns.length + (options.sort ?? 0) : options.sort ?? 0;
       this.up = options.up ?? !columns[this.by]?.number;
       this.wanted = (options.wanted ?? "").toLowerCase();
-      this.heads = columns.map((column2, index) => el(
-        "div",
-        { role: "columnheader", class: column2.number ? "number" : "", title: column2.hint },
-        el("button", { type: "button", text: column2.title, onclick: () => this.sortBy(index) })
-      ));
+      this.heads = columns.map(
+        (column2, index) => el(
+          "div",
+          { role: "columnheader", class: column2.number ? "number" : "", title: column2.hint },
+          el("button", { type: "button", text: column2.title, onclick: () => this.sortBy(index) })
+        )
+      );
       this.body = el("div", { class: "rows", role: "rowgroup" });
       this.space = el("div", { class: "space", role: "presentation" }, this.body);
       this.scroll = el(
         "div",
-        { class: "grid", tabindex: "0", role: "table", "aria-label": options.name },
+        { class: "grid", tabindex: "0", role: options.pick ? "grid" : "table", "aria-label": options.name },
         el("div", { class: "grid-head", role: "row" }, ...this.heads),
         this.space
       );
@@ -535,7 +565,12 @@
       this.scroll.addEventListener("keydown", (event) => this.key(event));
       const bar = el("div", { class: "controls" });
       if (options.filter) {
-        const input = el("input", { type: "search", placeholder: options.placeholder ?? "Filter (f)", "aria-label": `Filter ${options.name}`, value: options.wanted ?? "" });
+        const input = el("input", {
+          type: "search",
+          placeholder: options.placeholder ?? "Filter (f)",
+          "aria-label": `Filter ${options.name}`,
+          value: options.wanted ?? ""
+        });
         input.addEventListener("input", () => {
           this.wanted = input.value.trim().toLowerCase();
           this.options.onfilter?.(input.value.trim());
@@ -575,7 +610,10 @@
       return this.chosen;
     }
     csv() {
-      return csv(this.columns.map((column2) => column2.title), this.shown.map((row) => this.columns.map((column2) => column2.value(row))));
+      return csv(
+        this.columns.map((column2) => column2.title),
+        this.shown.map((row) => this.columns.map((column2) => column2.value(row)))
+      );
     }
     sortBy(index) {
       this.up = this.by === index ? !this.up : !this.columns[index]?.number;
@@ -607,7 +645,9 @@
           return (x < y ? -1 : x > y ? 1 : 0) * sign || places.get(a) - places.get(b);
         });
       }
-      this.heads.forEach((head, index) => head.setAttribute("aria-sort", index === this.by ? this.up ? "ascending" : "descending" : "none"));
+      this.heads.forEach(
+        (head, index) => head.setAttribute("aria-sort", index === this.by ? this.up ? "ascending" : "descending" : "none")
+      );
       this.status.textContent = (this.shown.length < this.rows.length ? `${whole(this.shown.length)} of ` : "") + `${whole(this.rows.length)} ${this.options.name}${this.options.note ? ` (${this.options.note})` : ""}`;
       this.scroll.setAttribute("aria-rowcount", String(this.shown.length));
       this.space.style.height = `${this.shown.length * ROW}px`;
@@ -619,22 +659,32 @@
       const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - AROUND);
       const last = Math.min(this.shown.length, Math.ceil((this.scroll.scrollTop + height) / ROW) + AROUND);
       this.body.style.transform = `translateY(${first * ROW}px)`;
-      this.body.replaceChildren(...this.shown.slice(first, last).map((row, offset) => {
-        const line = el("div", {
-          role: "row",
-          class: `grid-row${this.options.pick ? " pick" : ""}${row === this.chosen ? " chosen" : ""}`,
-          "aria-rowindex": first + offset + 1,
-          "aria-selected": this.options.pick ? String(row === this.chosen) : null
-        }, ...this.columns.map((column2) => {
-          const text = column2.text ? column2.text(row) : String(column2.value(row));
-          const cell = el("div", { role: "cell", class: column2.number ? "number" : "", title: column2.cell ? null : text.slice(0, 400) });
-          if (column2.cell) cell.append(column2.cell(row));
-          else cell.textContent = text;
-          return cell;
-        }));
-        if (this.options.pick) line.addEventListener("click", () => this.pick(row));
-        return line;
-      }));
+      this.body.replaceChildren(
+        ...this.shown.slice(first, last).map((row, offset) => {
+          const line = el(
+            "div",
+            {
+              role: "row",
+              class: `grid-row${this.options.pick ? " pick" : ""}${row === this.chosen ? " chosen" : ""}`,
+              "aria-rowindex": first + offset + 1,
+              "aria-selected": this.options.pick ? String(row === this.chosen) : null
+            },
+            ...this.columns.map((column2) => {
+              const text = column2.text ? column2.text(row) : String(column2.value(row));
+              const cell = el("div", {
+                role: this.options.pick ? "gridcell" : "cell",
+                class: column2.number ? "number" : "",
+                title: column2.cell ? null : text.slice(0, 400)
+              });
+              if (column2.cell) cell.append(column2.cell(row));
+              else cell.textContent = text;
+              return cell;
+            })
+          );
+          if (this.options.pick) line.addEventListener("click", () => this.pick(row));
+          return line;
+        })
+      );
     }
     pick(row) {
       this.choose(row, false);
@@ -760,7 +810,7 @@
       ["thread", row ? row.kind === "device" ? "IPU, modelled" : row.name || `thread ${row.tid}` : null],
       ["channel", channel?.name ?? null],
       ["inside", event.stack.length ? stack : null],
-      ["same label", same.count > 1 ? el("span", {}, `${plural(same.count, "event")}, ${microseconds(same.total)} together; ${microseconds(same.least)} to ${microseconds(same.most)}, ${microseconds(same.mean)} on average `, around) : null],
+      ["same label", same.count > 1 ? el("span", {}, `${plural(same.count, "event")}, ${microseconds(same.total)} together; ${microseconds(same.least)} to ${microseconds(same.most)}, ${microseconds(same.mean)} on average  `, around) : null],
       ["metadata", event.metadata === null || event.metadata === void 0 ? null : metadataNode(event.metadata)]
     ];
     return card(
@@ -1797,9 +1847,9 @@
             const line = lines.get(each.id);
             return line ? [{ name: each.name, ...drawn(line, this.shift(process.id)) }] : [];
           });
-          const made2 = new CounterRow(`c${counter.id}`, counter.graph, counter.unit, data, { parent, note: counter.series.map((each) => each.name).join(", ") });
-          this.counters.push(made2);
-          this.rows.push(made2);
+          const made3 = new CounterRow(`c${counter.id}`, counter.graph, counter.unit, data, { parent, note: counter.series.map((each) => each.name).join(", ") });
+          this.counters.push(made3);
+          this.rows.push(made3);
         }
         for (const map of overview.heatmaps.filter((each) => each.process === process.id)) {
           const data = heat.get(map.id);
@@ -1835,13 +1885,13 @@
       const note2 = device ? "modelled activity of the IPU" : `tid ${row.tid}, ${plural(row.events, "event")}`;
       const found = instants.get(row.id);
       if (row.instants && found) {
-        const made3 = new FlagRow(`i${row.id}`, `${name}: flags`, found, (at) => this.flagTip(found, at, name), { parent, note: plural(row.instants, "instant event") });
-        this.flags.set(row.id, made3);
-        this.rows.push(made3);
+        const made4 = new FlagRow(`i${row.id}`, `${name}: flags`, found, (at) => this.flagTip(found, at, name), { parent, note: plural(row.instants, "instant event") });
+        this.flags.set(row.id, made4);
+        this.rows.push(made4);
       }
       const mine = spans.get(row.id);
       if (!row.events || !mine) return;
-      const made2 = new FlameRow(mine, {
+      const made3 = new FlameRow(mine, {
         id: `r${row.id}`,
         name,
         note: note2,
@@ -1852,8 +1902,8 @@
           return count > 1 ? { title: `${plural(count, "event")}, the longest ${set.label(span)}`, lines: [["from first to last", microseconds(length)], ["covered", microseconds(set.spans.busy?.[span] ?? length)], ["on", name], ["", "zoom in to see them"]] } : { title: set.label(span), lines: [["duration", length < 1 ? `< 1 \xB5s (${microseconds(length)})` : microseconds(length)], ["on", name], ...device ? [["", "modelled"]] : []] };
         }
       });
-      this.flames.set(row.id, made2);
-      this.rows.push(made2);
+      this.flames.set(row.id, made3);
+      this.rows.push(made3);
     }
     flagTip(events, at, name) {
       const count = events.events?.[at] ?? 1;
@@ -2002,6 +2052,69 @@
     plot.addEventListener("pointercancel", (event) => up(event, false));
     plot.addEventListener("pointerleave", () => actions.leave());
     plot.addEventListener("dblclick", (event) => actions.open(...place(event)));
+  }
+
+  // src/timeline/keys.ts
+  function pressed(event, actions) {
+    const step = event.shiftKey ? 0.5 : 0.15;
+    switch (event.key) {
+      case "w":
+      case "W":
+      case "+":
+      case "=":
+        actions.zoom(1 / 1.5);
+        break;
+      case "s":
+      case "S":
+      case "-":
+      case "_":
+        actions.zoom(1.5);
+        break;
+      case "a":
+      case "A":
+      case "ArrowLeft":
+        actions.pan(-step);
+        break;
+      case "d":
+      case "D":
+      case "ArrowRight":
+        actions.pan(step);
+        break;
+      case "ArrowUp":
+        actions.scroll(-60);
+        break;
+      case "ArrowDown":
+        actions.scroll(60);
+        break;
+      case "0":
+      case "Home":
+        actions.all();
+        break;
+      case "z":
+        actions.zoomToPicked();
+        break;
+      case "m":
+        actions.selecting();
+        break;
+      case "f":
+        actions.find();
+        break;
+      case "n":
+        actions.next(1);
+        break;
+      case "N":
+        actions.next(-1);
+        break;
+      case "p":
+        actions.pin();
+        break;
+      case "Escape":
+        actions.escape();
+        break;
+      default:
+        return false;
+    }
+    return true;
   }
 
   // src/timeline/labels.ts
@@ -2197,6 +2310,57 @@
     }
   }
 
+  // src/timeline/overlay.ts
+  function drawOutline(row, pane, item, colour, thick) {
+    if (!item || item.row !== row.id) return;
+    const left = clamp((item.from - pane.from) * pane.scale, -3, pane.width + 3);
+    const right = clamp((item.to - pane.from) * pane.scale, left + 2, pane.width + 3);
+    const tall = pane.folded ? pane.height - 4 : item.height || pane.height - 4;
+    pane.context.strokeStyle = colour;
+    pane.context.lineWidth = thick;
+    pane.context.strokeRect(left, pane.top + (pane.folded ? 2 : item.top) + 0.5, right - left, tall - 1);
+  }
+  function drawArea({ context, theme: theme2, from, width, height, scale }, area, seen, below) {
+    const left = clamp((area.from - from) * scale, 0, width);
+    const right = clamp((area.to - from) * scale, 0, width);
+    context.fillStyle = theme2.accent;
+    context.globalAlpha = 0.16;
+    for (const { placed, y } of seen) {
+      if (!area.rows.includes(placed.row.id)) continue;
+      const top = placed.pinned ? y : Math.max(y, below);
+      context.fillRect(left, top, right - left, y + placed.height - top);
+    }
+    context.globalAlpha = 1;
+    context.fillRect(left - 0.5, 0, 1, height);
+    context.fillRect(right - 0.5, 0, 1, height);
+    context.fillRect(left, RULER - 4, Math.max(1, right - left), 3);
+  }
+  function drawMatches({ context, theme: theme2, from, width, scale }, matches) {
+    context.fillStyle = theme2.bad;
+    let before = -9;
+    for (const match of matches) {
+      const x = Math.round((match.from - from) * scale);
+      if (x - before < 2 || x < 0 || x > width) continue;
+      before = x;
+      context.fillRect(x - 0.5, RULER - 6, 2, 6);
+    }
+  }
+  function drawCursor({ context, theme: theme2, from, width, height, scale }, x, clock) {
+    context.fillStyle = theme2.ink;
+    context.globalAlpha = 0.55;
+    context.fillRect(Math.round(x), RULER, 1, height - RULER);
+    context.globalAlpha = 1;
+    const text = clock.moment(from + x / scale, 1 / scale);
+    context.font = "11px system-ui, sans-serif";
+    const wide = context.measureText(text).width + 10;
+    const left = clamp(x - wide / 2, 0, width - wide);
+    context.fillStyle = theme2.ink;
+    context.fillRect(left, 2, wide, 17);
+    context.fillStyle = theme2.ground;
+    context.textBaseline = "middle";
+    context.fillText(text, left + 5, 11);
+  }
+
   // src/timeline/picture.ts
   function saveImage(plot, labels, theme2, file) {
     const ratio = plot.width / Math.max(1, plot.clientWidth);
@@ -2229,6 +2393,116 @@
       link.click();
       setTimeout(() => URL.revokeObjectURL(address2), 1e4);
     });
+  }
+
+  // src/timeline/range.ts
+  var Range = class {
+    /** `least` is the shortest range that can be shown. */
+    constructor(least) {
+      this.least = least;
+    }
+    least;
+    whole = { from: 0, to: 1 };
+    from = 0;
+    to = 1;
+    get length() {
+      return this.to - this.from;
+    }
+    /** Another whole; the range stays if it still lies within. */
+    renew(whole2) {
+      const all = this.from === this.whole.from && this.to === this.whole.to;
+      this.whole = whole2;
+      if (all || this.to <= whole2.from || this.from >= whole2.to) this.show(whole2.from, whole2.to);
+      else this.show(this.from, this.to);
+    }
+    fitting(length) {
+      const whole2 = this.whole.to - this.whole.from;
+      return clamp(length, Math.min(this.least, whole2), whole2);
+    }
+    show(from, to) {
+      if (!Number.isFinite(from) || !Number.isFinite(to)) return;
+      const length = this.fitting(to - from);
+      this.from = clamp((from + to) / 2 - length / 2, this.whole.from, this.whole.to - length);
+      this.to = this.from + length;
+    }
+    /** Zoom by a factor, under 1 is closer, around a share of the width. */
+    zoom(factor, share) {
+      const at = this.from + this.length * share;
+      const length = this.fitting(this.length * factor);
+      this.show(at - length * share, at + length * (1 - share));
+    }
+    /** Move by a share of the width; more than 0 shows later times. */
+    pan(share) {
+      const by = this.length * share;
+      this.show(this.from + by, this.to + by);
+    }
+    /** A share of the whole (400 %), a length (3 ms) or a range (1 ms - 3 ms); false if it is none. */
+    typed(text, clock) {
+      const centre = (this.from + this.to) / 2;
+      const around = (length) => {
+        if (!(length > 0)) return false;
+        this.show(centre - length / 2, centre + length / 2);
+        return true;
+      };
+      const percent2 = /^\s*([\d.,e+]+)\s*%\s*$/i.exec(text);
+      if (percent2) return around((this.whole.to - this.whole.from) / Math.max(1, Number((percent2[1] ?? "").replaceAll(",", "")) / 100));
+      const [first, second, more] = text.split(/\s*(?:-|–|\.\.|to)\s*/).map((part) => clock.parse(part));
+      if (first === void 0 || more !== void 0 || !(first >= 0)) return false;
+      if (second === void 0) return around(first);
+      if (!(second > first)) return false;
+      this.show(this.whole.from + first, this.whole.from + second);
+      return true;
+    }
+  };
+
+  // src/timeline/search.ts
+  var MOST_MATCHES = 5e3;
+  var Search = class {
+    /** `ask` answers for all rows at once; without it each row is asked. */
+    constructor(ask) {
+      this.ask = ask;
+    }
+    ask;
+    matches = [];
+    total = 0;
+    at = -1;
+    turn = 0;
+    /** Look for a text; false if another search began meanwhile. */
+    async look(text, rows) {
+      const needle = text.trim().toLowerCase().slice(0, 200);
+      const turn = ++this.turn;
+      this.matches = [];
+      this.total = 0;
+      this.at = -1;
+      for (const row of rows) row.mark?.(needle);
+      if (!needle) return true;
+      const found = await (this.ask ? this.ask(needle, MOST_MATCHES) : asked(needle, rows)).catch(() => ({ matches: [], total: 0 }));
+      if (turn !== this.turn) return false;
+      this.matches = found.matches;
+      this.total = found.total;
+      return true;
+    }
+    /** The next match, or the one before; the first is the first at or after a time. */
+    next(by, from) {
+      const count = this.matches.length;
+      if (!count) return null;
+      if (this.at < 0) {
+        const first = this.matches.findIndex((match) => match.to >= from);
+        this.at = by > 0 ? Math.max(0, first) : (Math.max(0, first) + count - 1) % count;
+      } else this.at = (this.at + by + count) % count;
+      return this.matches[this.at] ?? null;
+    }
+  };
+  async function asked(needle, rows) {
+    const all = { matches: [], total: 0 };
+    for (const row of rows) {
+      if (!row.find) continue;
+      const found = await row.find(needle, MOST_MATCHES - all.matches.length);
+      all.matches.push(...found.matches);
+      all.total += found.total;
+    }
+    all.matches.sort((one, other) => one.from - other.from);
+    return all;
   }
 
   // src/timeline/strip.ts
@@ -2355,9 +2629,7 @@
           from,
           to,
           scale: width / ratio / (to - from || 1),
-          folded: true,
-          picked: null,
-          hovered: null
+          folded: true
         };
         row.paint(pane);
       });
@@ -2396,19 +2668,19 @@
       this.select.setAttribute("aria-pressed", "false");
       this.search = made("input", { type: "search", class: "tl-search", placeholder: "Find in the timeline", "aria-label": "Find in the timeline" });
       let waiting = 0;
-      let asked = "";
+      let asked2 = "";
       const ask = () => {
         clearTimeout(waiting);
-        asked = this.search.value;
-        return actions.search(asked);
+        asked2 = this.search.value;
+        return actions.search(asked2);
       };
       this.search.addEventListener("input", () => {
         clearTimeout(waiting);
-        if (this.search.value !== asked) waiting = window.setTimeout(() => void ask(), 150);
+        if (this.search.value !== asked2) waiting = window.setTimeout(() => void ask(), 150);
       });
       this.search.addEventListener("keydown", (event) => {
         const by = event.shiftKey ? -1 : 1;
-        if (event.key === "Enter" && this.search.value !== asked) void ask().then(() => actions.next(by));
+        if (event.key === "Enter" && this.search.value !== asked2) void ask().then(() => actions.next(by));
         else if (event.key === "Enter") actions.next(by);
         else if (event.key === "Escape") {
           this.search.value = "";
@@ -2478,32 +2750,35 @@
   };
 
   // src/timeline/timeline.ts
-  var MOST_MATCHES = 5e3;
+  function made2(tag, name) {
+    const node = document.createElement(tag);
+    node.className = name;
+    return node;
+  }
   var Timeline = class {
     constructor(options) {
       this.options = options;
+      this.span = new Range(options.least);
+      this.finder = new Search(options.search);
       this.bar = new Toolbar({
         zoom: (factor) => this.zoom(factor),
-        all: () => this.show(this.whole.from, this.whole.to),
-        typed: (text) => this.typed(text),
+        all: () => this.showAll(),
+        typed: (text) => {
+          const understood = this.span.typed(text, this.options.clock);
+          if (understood) this.changed();
+          return understood;
+        },
         selecting: (on) => this.canvas.classList.toggle("tl-selecting", on),
         search: (text) => this.search(text),
         next: (by) => this.next(by),
         image: () => saveImage(this.canvas, this.labels.node, this.theme, this.options.file)
       });
       this.labels = new Labels((id) => this.fold(id), (id) => this.pin(id));
-      this.strip = new Strip(() => this.whole, () => ({ from: this.from, to: this.to }), () => this.options.least, (from, to) => this.show(from, to));
-      this.node.className = "tl";
-      this.scroller.className = "tl-scroll";
-      this.stage.className = "tl-stage";
-      this.space.className = "tl-space";
-      this.status.className = "tl-status";
-      this.canvas.className = "tl-plot";
+      this.strip = new Strip(() => this.span.whole, () => this.span, () => this.options.least, (from, to) => this.show(from, to));
       this.canvas.tabIndex = 0;
       this.canvas.setAttribute("role", "application");
       this.canvas.setAttribute("aria-label", `${options.label}. Keys: w and s zoom, a and d move, 0 shows all, n goes to the next match.`);
-      const top = document.createElement("div");
-      top.className = "tl-top";
+      const top = made2("div", "tl-top");
       top.append(this.status, this.strip.canvas);
       this.stage.append(this.labels.node, this.canvas);
       this.scroller.append(this.stage, this.space);
@@ -2513,25 +2788,28 @@
       this.listen();
       const sized = new ResizeObserver(() => this.redraw());
       sized.observe(this.scroller);
-      this.stops.push(() => sized.disconnect(), onThemeChange(() => this.restyle()));
+      this.stops.push(() => sized.disconnect(), onThemeChange(() => {
+        this.theme = readTheme(document.documentElement);
+        this.strip.renew();
+        this.redraw();
+      }));
     }
     options;
-    node = document.createElement("div");
+    node = made2("div", "tl");
     bar;
     layout = new Layout();
-    scroller = document.createElement("div");
-    stage = document.createElement("div");
-    space = document.createElement("div");
-    canvas = document.createElement("canvas");
-    status = document.createElement("div");
+    scroller = made2("div", "tl-scroll");
+    stage = made2("div", "tl-stage");
+    space = made2("div", "tl-space");
+    canvas = made2("canvas", "tl-plot");
+    status = made2("div", "tl-status");
     labels;
     strip;
     raster = new Raster();
+    span;
+    finder;
     stops = [];
     theme;
-    whole = { from: 0, to: 1 };
-    from = 0;
-    to = 1;
     width = 1;
     height = 1;
     frame = 0;
@@ -2542,15 +2820,11 @@
     /** picked by the address, not here yet */
     awaited = null;
     area = null;
-    matches = [];
-    total = 0;
-    matchAt = -1;
-    searchTurn = 0;
     seen = "";
     listen() {
       listen(this.canvas, {
         zoom: (factor, x) => this.zoom(factor, x),
-        pan: (dx) => this.pan(dx),
+        pan: (dx) => this.pan(-dx / this.width),
         scroll: (dy) => this.scroller.scrollTop += dy,
         hover: (x, y, { clientX, clientY }) => {
           this.cursor = { x, y, clientX, clientY };
@@ -2571,6 +2845,28 @@
         selects: () => this.bar.selecting
       });
     }
+    /** Keys while the timeline is shown; true if it was one of its own. */
+    key(event) {
+      return pressed(event, {
+        zoom: (factor) => this.zoom(factor),
+        pan: (share) => this.pan(share),
+        scroll: (pixels) => this.scroller.scrollTop += pixels,
+        all: () => this.showAll(),
+        zoomToPicked: () => this.picked && this.reveal(this.picked, 0.8),
+        selecting: () => this.bar.setSelecting(!this.bar.selecting),
+        find: () => this.bar.search.focus(),
+        next: (by) => this.next(by),
+        pin: () => {
+          const row = this.picked?.row ?? this.hovered?.row;
+          if (row) this.pin(row);
+        },
+        escape: () => {
+          if (this.bar.selecting) this.bar.setSelecting(false);
+          else if (this.area) this.setArea(null);
+          else this.pick(null);
+        }
+      });
+    }
     destroy() {
       this.stops.forEach((stop) => stop());
       cancelAnimationFrame(this.frame);
@@ -2589,14 +2885,11 @@
         from = Math.min(from, extent.from);
         to = Math.max(to, extent.to);
       }
-      const before = this.whole;
-      const all = this.from === before.from && this.to === before.to;
-      this.whole = whole2 ?? (from < to ? { from, to } : { from: Number.isFinite(from) ? from : 0, to: (Number.isFinite(from) ? from : 0) + 1 });
+      const begin = Number.isFinite(from) ? from : 0;
+      this.span.renew(whole2 ?? { from: begin, to: Math.max(to, begin + 1) });
       this.strip.renew();
-      if (all || this.to <= this.whole.from || this.from >= this.whole.to) this.show(this.whole.from, this.whole.to);
-      else this.show(this.from, this.to);
       if (this.area) this.area.rows = this.area.rows.filter((id) => this.layout.get(id));
-      this.redraw();
+      this.changed();
     }
     /** Heights changed, or what rows hold. */
     renew() {
@@ -2604,60 +2897,23 @@
       this.strip.renew();
       this.redraw();
     }
-    restyle() {
-      this.theme = readTheme(document.documentElement);
-      this.strip.renew();
-      this.redraw();
-    }
-    get range() {
-      return { from: this.from, to: this.to };
-    }
     get all() {
-      return this.whole;
-    }
-    get pickedItem() {
-      return this.picked;
+      return this.span.whole;
     }
     show(from, to) {
-      if (!Number.isFinite(from) || !Number.isFinite(to)) return;
-      const whole2 = this.whole.to - this.whole.from;
-      const length = clamp(to - from, Math.min(this.options.least, whole2), whole2);
-      const begin = clamp((from + to) / 2 - length / 2, this.whole.from, this.whole.to - length);
-      this.from = begin;
-      this.to = begin + length;
+      this.span.show(from, to);
       this.changed();
     }
+    showAll() {
+      this.show(this.span.whole.from, this.span.whole.to);
+    }
     zoom(factor, x = this.cursor ? this.cursor.x : this.width / 2) {
-      const at = this.from + (this.to - this.from) * clamp(x, 0, this.width) / this.width;
-      const whole2 = this.whole.to - this.whole.from;
-      const length = clamp((this.to - this.from) * factor, Math.min(this.options.least, whole2), whole2);
-      const share = clamp(x, 0, this.width) / this.width;
-      this.show(at - length * share, at + length * (1 - share));
+      this.span.zoom(factor, clamp(x / this.width, 0, 1));
+      this.changed();
     }
-    pan(dx) {
-      const by = -dx * (this.to - this.from) / this.width;
-      this.show(this.from + by, this.to + by);
-    }
-    typed(text) {
-      const percent2 = /^\s*([\d.,e+]+)\s*%\s*$/i.exec(text);
-      const centre = (this.from + this.to) / 2;
-      if (percent2) {
-        const share = Number((percent2[1] ?? "").replaceAll(",", "")) / 100;
-        if (!(share > 0)) return false;
-        const length = (this.whole.to - this.whole.from) / Math.max(1, share);
-        this.show(centre - length / 2, centre + length / 2);
-        return true;
-      }
-      const parts = text.split(/\s*(?:-|–|\.\.|to)\s*/);
-      const numbers2 = parts.map((part) => this.options.clock.parse(part));
-      if (numbers2.some((number) => !Number.isFinite(number) || number < 0)) return false;
-      if (numbers2.length === 1 && numbers2[0] > 0) {
-        this.show(centre - numbers2[0] / 2, centre + numbers2[0] / 2);
-        return true;
-      }
-      if (numbers2.length !== 2 || !(numbers2[0] < numbers2[1])) return false;
-      this.show(this.whole.from + numbers2[0], this.whole.from + numbers2[1]);
-      return true;
+    pan(share) {
+      this.span.pan(share);
+      this.changed();
     }
     fold(id) {
       this.layout.fold(id);
@@ -2682,8 +2938,8 @@
       const [left, right] = [clamp(Math.min(x0, x1), 0, this.width), clamp(Math.max(x0, x1), 0, this.width)];
       const [top, bottom] = [Math.min(y0, y1), Math.max(y0, y1)];
       const rows = this.visible().filter(({ y, placed }) => !placed.row.heading && y < bottom && y + placed.height > top);
-      const scale = (this.to - this.from) / this.width;
-      this.area = { from: this.from + left * scale, to: this.from + right * scale, rows: rows.map(({ placed }) => placed.row.id) };
+      const { from, length } = this.span;
+      this.area = { from: from + left / this.width * length, to: from + right / this.width * length, rows: rows.map(({ placed }) => placed.row.id) };
       if (done) {
         this.bar.setSelecting(false);
         this.setArea(right - left > 2 && rows.length ? this.area : null);
@@ -2694,133 +2950,41 @@
     reveal(item, share = 0) {
       this.layout.reveal(item.row);
       const length = Math.max(item.to - item.from, this.options.least / 4);
-      const shown = this.to - this.from;
+      const shown = this.span.length;
       const centre = (item.from + item.to) / 2;
       if (share > 0 || length > shown || length < shown * 0.01) {
         const wide = share > 0 ? length / share : length > shown ? length / 0.8 : length / 0.06;
         this.show(centre - wide / 2, centre + wide / 2);
-      } else if (item.from < this.from || item.to > this.to) this.show(centre - shown / 2, centre + shown / 2);
+      } else if (item.from < this.span.from || item.to > this.span.to) this.show(centre - shown / 2, centre + shown / 2);
       const placed = this.layout.scrolled.find((each) => each.row.id === item.row);
       if (placed) {
         const room = this.scroller.clientHeight - RULER - this.layout.pinnedHeight;
         const top = placed.top + (placed.folded ? 0 : item.top ?? 0);
-        this.space.style.height = `${this.layout.height + RULER + this.layout.pinnedHeight}px`;
+        this.space.style.height = `${this.content}px`;
         if (top < this.scroller.scrollTop || top + 24 > this.scroller.scrollTop + room) this.scroller.scrollTop = top - room / 3;
       }
       this.redraw();
     }
     async search(text) {
-      const needle = text.trim().toLowerCase().slice(0, 200);
-      const turn = ++this.searchTurn;
-      this.matches = [];
-      this.total = 0;
-      this.matchAt = -1;
-      for (const row of this.layout.all) row.mark?.(needle);
+      const looked = this.finder.look(text, this.layout.all);
       this.redraw();
-      if (needle) {
-        this.bar.searching();
-        const found = await this.found(needle).catch(() => ({ matches: [], total: 0 }));
-        if (turn !== this.searchTurn) return;
-        this.matches = found.matches;
-        this.total = found.total;
-      }
-      this.bar.showFound(-1, this.matches.length, this.total);
+      if (text.trim()) this.bar.searching();
+      if (!await looked) return;
+      this.bar.showFound(-1, this.finder.matches.length, this.finder.total);
       this.redraw();
-    }
-    async found(needle) {
-      if (this.options.search) return this.options.search(needle, MOST_MATCHES);
-      const all = { matches: [], total: 0 };
-      for (const row of this.layout.all) {
-        if (!row.find) continue;
-        const found = await row.find(needle, MOST_MATCHES - all.matches.length);
-        all.matches.push(...found.matches);
-        all.total += found.total;
-      }
-      all.matches.sort((one, other) => one.from - other.from);
-      return all;
     }
     next(by) {
-      if (!this.matches.length) return;
-      if (this.matchAt < 0) {
-        const first = this.matches.findIndex((match2) => match2.to >= this.from);
-        this.matchAt = by > 0 ? Math.max(0, first) : (first + this.matches.length - 1) % this.matches.length;
-      } else this.matchAt = (this.matchAt + by + this.matches.length) % this.matches.length;
-      const match = this.matches[this.matchAt];
+      const match = this.finder.next(by, this.span.from);
+      if (!match) return;
       const item = this.layout.get(match.row)?.item?.(match.key) ?? null;
       this.reveal(item ?? match);
       this.pick(item ?? { row: match.row, key: match.key, from: match.from, to: match.to, top: 2, height: 16, tip: () => ({ title: match.text, lines: [] }) });
-      this.bar.showFound(this.matchAt, this.matches.length, this.total);
-    }
-    /** Keys while the timeline is shown; true if it was one of its own. */
-    key(event) {
-      const step = event.shiftKey ? 0.5 : 0.15;
-      switch (event.key) {
-        case "w":
-        case "W":
-        case "+":
-        case "=":
-          this.zoom(1 / 1.5);
-          break;
-        case "s":
-        case "S":
-        case "-":
-        case "_":
-          this.zoom(1.5);
-          break;
-        case "a":
-        case "A":
-        case "ArrowLeft":
-          this.pan(this.width * step);
-          break;
-        case "d":
-        case "D":
-        case "ArrowRight":
-          this.pan(-this.width * step);
-          break;
-        case "ArrowUp":
-          this.scroller.scrollTop -= 60;
-          break;
-        case "ArrowDown":
-          this.scroller.scrollTop += 60;
-          break;
-        case "0":
-        case "Home":
-          this.show(this.whole.from, this.whole.to);
-          break;
-        case "z":
-          if (this.picked) this.reveal(this.picked, 0.8);
-          break;
-        case "m":
-          this.bar.setSelecting(!this.bar.selecting);
-          break;
-        case "f":
-          this.bar.search.focus();
-          break;
-        case "n":
-          this.next(1);
-          break;
-        case "N":
-          this.next(-1);
-          break;
-        case "p": {
-          const row = this.picked?.row ?? this.hovered?.row;
-          if (row) this.pin(row);
-          break;
-        }
-        case "Escape":
-          if (this.bar.selecting) this.bar.setSelecting(false);
-          else if (this.area) this.setArea(null);
-          else this.pick(null);
-          break;
-        default:
-          return false;
-      }
-      return true;
+      this.bar.showFound(this.finder.at, this.finder.matches.length, this.finder.total);
     }
     state() {
       return {
-        from: this.from,
-        to: this.to,
+        from: this.span.from,
+        to: this.span.to,
         pins: [...this.layout.pins],
         folded: [...this.layout.folded],
         area: this.area,
@@ -2854,6 +3018,10 @@
     redraw() {
       if (!this.frame) this.frame = requestAnimationFrame(() => this.draw());
     }
+    /** Height of everything. */
+    get content() {
+      return this.layout.height + RULER + this.layout.pinnedHeight;
+    }
     visible() {
       const scroll = this.scroller.scrollTop;
       const above = RULER + this.layout.pinnedHeight;
@@ -2863,23 +3031,41 @@
       ];
     }
     itemAt(x, y) {
-      const scale = (this.to - this.from) / this.width;
+      const scale = this.span.length / this.width;
       for (const { placed, y: top } of this.visible()) {
         if (!placed.pinned && y < RULER + this.layout.pinnedHeight) continue;
-        if (y >= top && y < top + placed.height) return placed.row.at(this.from + x * scale, y - top, 4 * scale, placed.folded);
+        if (y >= top && y < top + placed.height) return placed.row.at(this.span.from + x * scale, y - top, 4 * scale, placed.folded);
       }
       return null;
     }
     draw() {
       this.frame = 0;
-      this.scroller.style.height = `${this.layout.height + RULER + this.layout.pinnedHeight + 2}px`;
-      const box = this.stage.getBoundingClientRect();
+      this.scroller.style.height = `${this.content + 2}px`;
       const ratio = Math.min(3, devicePixelRatio || 1);
       this.height = this.scroller.clientHeight;
-      const gutter = this.labels.node.offsetWidth;
-      this.width = Math.max(1, Math.floor(box.width - gutter));
+      this.width = Math.max(1, Math.floor(this.stage.getBoundingClientRect().width - this.labels.node.offsetWidth));
       if (this.height < 1 || !this.node.isConnected) return;
       const [wide, high] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
+      this.size(wide, high);
+      const { from, to, whole: whole2 } = this.span;
+      const range = `${from} ${to} ${wide}`;
+      if (range !== this.seen) {
+        this.seen = range;
+        this.options.onrange?.(from, to, wide);
+      }
+      const visible = this.visible();
+      const scrolled = visible.filter(({ placed }) => !placed.pinned).map(({ placed }) => placed);
+      this.labels.draw(RULER, this.layout.pinned, this.layout.pinnedHeight, scrolled, this.scroller.scrollTop);
+      this.paint(visible, ratio, wide, high);
+      this.strip.draw(this.layout.all, this.theme, ratio, this.strip.canvas.clientWidth || this.width);
+      this.bar.showZoom((to - from) / (whole2.to - whole2.from));
+      const { clock } = this.options;
+      this.status.textContent = clock.span(to - from);
+      this.status.title = `shown: ${clock.span(to - from)} of ${clock.span(whole2.to - whole2.from)}`;
+      this.pointer();
+      if (this.awaited) this.pickAwaited();
+    }
+    size(wide, high) {
       if (this.canvas.width !== wide || this.canvas.height !== high) {
         this.canvas.width = wide;
         this.canvas.height = high;
@@ -2888,30 +3074,17 @@
       }
       this.stage.style.height = `${this.height}px`;
       this.stage.style.marginBottom = `${-this.height}px`;
-      this.space.style.height = `${this.layout.height + RULER + this.layout.pinnedHeight}px`;
-      const range = `${this.from} ${this.to} ${wide}`;
-      if (range !== this.seen) {
-        this.seen = range;
-        this.options.onrange?.(this.from, this.to, wide);
-      }
-      const visible = this.visible();
-      this.labels.draw(RULER, this.layout.pinned, this.layout.pinnedHeight, visible.filter(({ placed }) => !placed.pinned).map(({ placed }) => placed), this.scroller.scrollTop);
-      this.paint(visible, ratio, wide, high);
-      this.strip.draw(this.layout.all, this.theme, ratio, this.strip.canvas.clientWidth || this.width);
-      this.bar.showZoom((this.to - this.from) / (this.whole.to - this.whole.from));
-      this.status.textContent = this.options.clock.span(this.to - this.from);
-      this.status.title = `shown: ${this.options.clock.span(this.to - this.from)} of ${this.options.clock.span(this.whole.to - this.whole.from)}`;
-      this.pointer();
-      if (this.awaited) this.pickAwaited();
+      this.space.style.height = `${this.content}px`;
     }
     paint(visible, ratio, wide, high) {
       const context = this.canvas.getContext("2d", { alpha: false });
-      const { theme: theme2, raster, width } = this;
+      const { theme: theme2, raster, width, height } = this;
+      const { from, to, length } = this.span;
       raster.resize(wide, high);
       raster.clear(theme2.groundPixel);
       raster.clip(0, high);
-      const step = this.options.clock.tick((this.to - this.from) * 90 / width);
-      paintGrid(raster, theme2, this.from, this.to, step, ratio);
+      const step = this.options.clock.tick(length * 90 / width);
+      paintGrid(raster, theme2, from, to, step, ratio);
       const split = RULER + this.layout.pinnedHeight;
       const panes = visible.map(({ placed, y }) => [placed.row, {
         raster,
@@ -2920,15 +3093,13 @@
         top: y,
         height: placed.height,
         clipTop: placed.pinned ? RULER : split,
-        clipBottom: placed.pinned ? split : this.height,
+        clipBottom: placed.pinned ? split : height,
         width,
         ratio,
-        from: this.from,
-        to: this.to,
-        scale: width / (this.to - this.from),
-        folded: placed.folded,
-        picked: null,
-        hovered: null
+        from,
+        to,
+        scale: width / length,
+        folded: placed.folded
       }]);
       for (const [row, pane] of panes) {
         raster.clip(pane.clipTop * ratio, pane.clipBottom * ratio);
@@ -2937,7 +3108,7 @@
       raster.show(context);
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       calibrate(context);
-      drawRuler(context, theme2, this.options.clock, this.from, this.to, step, width);
+      drawRuler(context, theme2, this.options.clock, from, to, step, width);
       for (const [row, pane] of panes) {
         context.save();
         context.beginPath();
@@ -2946,69 +3117,18 @@
         context.fillStyle = theme2.grid;
         context.fillRect(0, pane.top + pane.height - 0.5, width, 0.5);
         row.draw(pane);
-        this.outline(context, row, pane);
+        drawOutline(row, pane, this.hovered, theme2.soft, 1);
+        drawOutline(row, pane, this.picked, theme2.ink, 2);
         context.restore();
       }
       if (this.layout.pinned.length) {
         context.fillStyle = theme2.accent;
         context.fillRect(0, split - 1, width, 1);
       }
-      this.marks(context, visible);
-    }
-    outline(context, row, pane) {
-      for (const [item, colour] of [[this.hovered, this.theme.soft], [this.picked, this.theme.ink]]) {
-        if (!item || item.row !== row.id) continue;
-        const left = clamp((item.from - pane.from) * pane.scale, -3, pane.width + 3);
-        const right = clamp((item.to - pane.from) * pane.scale, left + 2, pane.width + 3);
-        const tall = pane.folded ? pane.height - 4 : item.height || pane.height - 4;
-        context.strokeStyle = colour;
-        context.lineWidth = item === this.picked ? 2 : 1;
-        context.strokeRect(left, pane.top + (pane.folded ? 2 : item.top) + 0.5, right - left, tall - 1);
-      }
-    }
-    /** What lies over all rows: the area, matches on the ruler, the cursor. */
-    marks(context, visible) {
-      const { theme: theme2, width } = this;
-      const scale = width / (this.to - this.from);
-      if (this.area) {
-        const left = clamp((this.area.from - this.from) * scale, 0, width);
-        const right = clamp((this.area.to - this.from) * scale, 0, width);
-        context.fillStyle = theme2.accent;
-        for (const { placed, y } of visible) {
-          if (!this.area.rows.includes(placed.row.id)) continue;
-          const top = placed.pinned ? y : Math.max(y, RULER + this.layout.pinnedHeight);
-          context.globalAlpha = 0.16;
-          context.fillRect(left, top, right - left, y + placed.height - top);
-        }
-        context.globalAlpha = 1;
-        context.fillRect(left - 0.5, 0, 1, this.height);
-        context.fillRect(right - 0.5, 0, 1, this.height);
-        context.fillRect(left, RULER - 4, Math.max(1, right - left), 3);
-      }
-      context.fillStyle = theme2.bad;
-      let before = -9;
-      for (const match of this.matches) {
-        const x = Math.round((match.from - this.from) * scale);
-        if (x - before < 2 || x < 0 || x > width) continue;
-        before = x;
-        context.fillRect(x - 0.5, RULER - 6, 2, 6);
-      }
-      if (this.cursor) {
-        context.fillStyle = theme2.ink;
-        context.globalAlpha = 0.55;
-        context.fillRect(Math.round(this.cursor.x), RULER, 1, this.height - RULER);
-        context.globalAlpha = 1;
-        const time = this.from + this.cursor.x / scale;
-        const text = this.options.clock.moment(time, 1 / scale);
-        context.font = "11px system-ui, sans-serif";
-        const wide = context.measureText(text).width + 10;
-        const left = clamp(this.cursor.x - wide / 2, 0, width - wide);
-        context.fillStyle = theme2.ink;
-        context.fillRect(left, 2, wide, 17);
-        context.fillStyle = theme2.ground;
-        context.textBaseline = "middle";
-        context.fillText(text, left + 5, 11);
-      }
+      const plot = { context, theme: theme2, from, width, height, scale: width / length };
+      if (this.area) drawArea(plot, this.area, visible, split);
+      drawMatches(plot, this.finder.matches);
+      if (this.cursor) drawCursor(plot, this.cursor.x, this.options.clock);
     }
     pointer() {
       if (!this.cursor) return;
@@ -3066,6 +3186,7 @@
     timeline;
     rows;
     exact = false;
+    restored = false;
     loaded = null;
     waiting = 0;
     turns = { load: 0, pick: 0, area: 0 };
@@ -3086,7 +3207,10 @@
         file: "system-trace.png",
         tip: (x, y, tip) => tip ? showTip(x, y, tip.title, tip.lines) : hideTip(),
         search: (needle, most2) => this.search(needle, most2),
-        onstate: (state) => writeState(this.state, state),
+        // not before what the address says was taken up
+        onstate: (state) => {
+          if (this.restored) writeState(this.state, state);
+        },
         onrange: (from, to, pixels) => this.need(from, to, pixels),
         onpick: (item) => void this.pick(item),
         onarea: (area) => void this.select(area)
@@ -3100,6 +3224,7 @@
         this.about()
       );
       await this.load();
+      this.restored = true;
       this.timeline.setState(readState(this.state));
       if (!this.timeline.state().area) await this.select(null);
       addEventListener("keydown", (event) => this.key(event));
