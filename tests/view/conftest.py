@@ -195,3 +195,15 @@ def beside(name: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def one_ipu_file(layered: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The profile of a small program on one IPU."""
+    from tremula.estimate import estimate
+    from tremula.hardware.catalogue import system
+    from tremula.recording import write_profile
+    from tremula.schedule.deployment import Deployment
+
+    found = estimate(layered(3), Deployment(), system("pod16"))
+    return write_profile(found, tmp_path_factory.mktemp("one") / "profile.pop", run={"model": "one"})

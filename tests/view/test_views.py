@@ -244,3 +244,18 @@ def test_what_is_always_live_is_listed_when_asked_for(profile_page: Any, profile
         frame = profile.frame("variables")
         there = (frame.column("ipu") == ipu) & (frame.column("always_live") > 0)
         assert sum(float(row[3]) for row in rows[1:]) == frame.column("bytes")[there].sum()
+
+
+def test_reports_of_different_programs_are_compared_as_far_as_they_go(
+    driver: Any, tmp_path: Path, profile_file: Path, one_ipu_file: Path
+) -> None:
+    with Profile(profile_file) as before, Profile(one_ipu_file) as after:
+        write_page(before, tmp_path / "page.html", after, compare=True)
+    for view in ("memory", "liveness"):
+        driver.open(tmp_path / "page.html", f"#{view}?ipu=1")
+        assert "The report that this one is compared with has " in driver.text()
+        driver.open(tmp_path / "page.html", f"#{view}?ipu=0")
+        assert "After: " in driver.text()
+    for view in ("summary", "insights", "program", "operations", "pipeline"):
+        driver.view(view)
+        assert "NaN" not in driver.text()

@@ -14,7 +14,8 @@ from typing import Self
 from tremula.trace import channels, points
 from tremula.trace.names import DATA_WAIT
 
-_channel = channels.channel("poptorch.DataLoader")
+#: of the trace: what programs wait for
+CHANNEL = channels.channel("poptorch.DataLoader")
 
 
 @dataclass(slots=True)
@@ -30,9 +31,9 @@ class DataWait:
         self.items += 1
         _total.seconds += seconds
         _total.items += 1
-        if _channel.on and multiprocessing.parent_process() is None:  # in a worker, nobody waits
+        if CHANNEL.on and multiprocessing.parent_process() is None:  # in a worker, nobody waits
             now = perf_counter_ns()
-            points.whole(_channel, DATA_WAIT, now - round(seconds * 1e9), now)
+            points.whole(CHANNEL, DATA_WAIT, now - round(seconds * 1e9), now)
 
     def __reduce__(self) -> tuple[type[Self], tuple[()]]:
         # A loader that is sent to another process starts counting there.
