@@ -30,14 +30,20 @@ async function copy(text: string): Promise<boolean> {
 }
 
 export function copyButton(make: () => string): HTMLButtonElement {
-  const made = button('Copy CSV', () => {
-    const text = make();
-    // for tests and for browsers that keep the clipboard to themselves
-    made.dispatchEvent(new CustomEvent('csv', { detail: text, bubbles: true }));
-    void copy(text).then((done) => {
-      made.textContent = done ? 'Copied' : 'Not copied';
-      setTimeout(() => { made.textContent = 'Copy CSV'; }, 1200);
-    });
-  }, { class: 'small copy', title: 'Copy this table as CSV' });
+  const made = button(
+    'Copy CSV',
+    () => {
+      const text = make();
+      // for tests and for browsers that keep the clipboard to themselves
+      made.dispatchEvent(new CustomEvent('csv', { detail: text, bubbles: true }));
+      void copy(text).then((done) => {
+        made.textContent = done ? 'Copied' : 'Not copied';
+        setTimeout(() => {
+          made.textContent = 'Copy CSV';
+        }, 1200);
+      });
+    },
+    { class: 'small copy', title: 'Copy this table as CSV' },
+  );
   return made;
 }

@@ -7,7 +7,12 @@ import { cutText, fitted } from './picture';
 // name, parent, cycles of forward, backward and the rest, ops
 export type ModuleRow = [string, number, number, number, number, number];
 
-interface Box { id: number; level: number; x: number; wide: number }
+interface Box {
+  id: number;
+  level: number;
+  x: number;
+  wide: number;
+}
 const HIGH = 24;
 
 export class Flame {
@@ -22,19 +27,50 @@ export class Flame {
 
   constructor(private readonly rows: ModuleRow[]) {
     this.kids = rows.map(() => []);
-    rows.forEach((row, id) => { if (row[1] >= 0) this.kids[row[1]]?.push(id); });
+    rows.forEach((row, id) => {
+      if (row[1] >= 0) this.kids[row[1]]?.push(id);
+    });
     this.cycles = rows.map((row) => row[2] + row[3] + row[4]);
-    const box = el('div', { class: 'chart', tabindex: '0', role: 'img', 'aria-label': 'Cycles by module; choose a layer above for the same figures as a table' }, this.canvas);
+    const box = el(
+      'div',
+      {
+        class: 'chart',
+        tabindex: '0',
+        role: 'img',
+        'aria-label': 'Cycles by module; choose a layer above for the same figures as a table',
+      },
+      this.canvas,
+    );
     this.back = button('Back to all', () => this.zoom(0), { class: 'small', disabled: true });
-    this.element = el('div', {}, box, el('div', { class: 'controls key' }, this.back, el('span', { class: 'label', text: 'Click a box to enlarge it.' })));
+    this.element = el(
+      'div',
+      {},
+      box,
+      el(
+        'div',
+        { class: 'controls key' },
+        this.back,
+        el('span', { class: 'label', text: 'Click a box to enlarge it.' }),
+      ),
+    );
     const at = (event: PointerEvent | MouseEvent) => {
-      const area = this.canvas.getBoundingClientRect(), x = event.clientX - area.left, level = Math.floor((event.clientY - area.top) / HIGH);
+      const area = this.canvas.getBoundingClientRect(),
+        x = event.clientX - area.left,
+        level = Math.floor((event.clientY - area.top) / HIGH);
       return this.boxes.find((each) => each.level === level && x >= each.x && x < each.x + each.wide);
     };
     box.addEventListener('pointermove', (event) => this.point(at(event)?.id ?? -1, event.clientX, event.clientY));
     box.addEventListener('pointerleave', () => this.point(-1, 0, 0));
-    box.addEventListener('click', (event) => { const found = at(event); if (found) this.zoom(found.id); });
-    box.addEventListener('keydown', (event) => { if (event.key === 'Escape' && this.top) { event.stopPropagation(); this.zoom(0); } });
+    box.addEventListener('click', (event) => {
+      const found = at(event);
+      if (found) this.zoom(found.id);
+    });
+    box.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape' && this.top) {
+        event.stopPropagation();
+        this.zoom(0);
+      }
+    });
   }
 
   private path(id: number): string[] {
@@ -51,11 +87,23 @@ export class Flame {
   }
 
   private point(id: number, x: number, y: number): void {
-    if (id !== this.hover) { this.hover = id; this.draw(); }
+    if (id !== this.hover) {
+      this.hover = id;
+      this.draw();
+    }
     const row = this.rows[id];
-    if (!row) { hideTip(); return; }
-    showTip(x, y, id ? this.path(id).join('.') : 'all ops and the host', [['cycles of work', whole(this.cycles[id] as number)], ['of all', percent(this.cycles[id] as number, this.cycles[0] as number)],
-      ['forward', whole(row[2])], ['backward', whole(row[3])], ['update, host and rest', whole(row[4])], ['ops', whole(row[5])]]);
+    if (!row) {
+      hideTip();
+      return;
+    }
+    showTip(x, y, id ? this.path(id).join('.') : 'all ops and the host', [
+      ['cycles of work', whole(this.cycles[id] as number)],
+      ['of all', percent(this.cycles[id] as number, this.cycles[0] as number)],
+      ['forward', whole(row[2])],
+      ['backward', whole(row[3])],
+      ['update, host and rest', whole(row[4])],
+      ['ops', whole(row[5])],
+    ]);
   }
 
   draw(): void {
@@ -81,7 +129,14 @@ export class Flame {
       pen.globalAlpha = id === this.hover ? 0.75 : 1;
       pen.fillRect(x, level * HIGH, Math.max(0.5, wide - 1), HIGH - 1);
       pen.globalAlpha = 1;
-      if (wide > 22) { pen.fillStyle = '#14181f'; pen.fillText(cutText(pen, shortened(id ? (this.rows[id] as ModuleRow)[0] : 'all ops and the host', 200), wide - 9), x + 5, level * HIGH + HIGH / 2); }
+      if (wide > 22) {
+        pen.fillStyle = '#14181f';
+        pen.fillText(
+          cutText(pen, shortened(id ? (this.rows[id] as ModuleRow)[0] : 'all ops and the host', 200), wide - 9),
+          x + 5,
+          level * HIGH + HIGH / 2,
+        );
+      }
     }
   }
 }

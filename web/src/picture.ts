@@ -22,10 +22,12 @@ export function fitted(canvas: HTMLCanvasElement, width: number, height: number)
 
 export function cutText(pen: CanvasRenderingContext2D, text: string, width: number): string {
   if (pen.measureText(text).width <= width) return text;
-  let low = 0, high = text.length;
+  let low = 0,
+    high = text.length;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (pen.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle; else high = middle - 1;
+    if (pen.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle;
+    else high = middle - 1;
   }
   return low > 1 ? `${text.slice(0, low)}…` : '';
 }
@@ -33,7 +35,8 @@ export function cutText(pen: CanvasRenderingContext2D, text: string, width: numb
 function withTitle(canvas: HTMLCanvasElement, title: string, legend: [string, string][]): HTMLCanvasElement {
   const made = document.createElement('canvas');
   const ratio = canvas.width / (parseFloat(canvas.style.width) || canvas.width);
-  const width = canvas.width / ratio, height = canvas.height / ratio;
+  const width = canvas.width / ratio,
+    height = canvas.height / ratio;
   const pen = made.getContext('2d');
   if (!pen) return canvas;
   pen.font = FONT;
@@ -41,7 +44,10 @@ function withTitle(canvas: HTMLCanvasElement, title: string, legend: [string, st
   let x = 0;
   for (const entry of legend) {
     const needs = pen.measureText(entry[0]).width + 34;
-    if (x + needs > width && x) { lines.push([]); x = 0; }
+    if (x + needs > width && x) {
+      lines.push([]);
+      x = 0;
+    }
     (lines.at(-1) as [string, string][]).push(entry);
     x += needs;
   }
@@ -71,19 +77,33 @@ function withTitle(canvas: HTMLCanvasElement, title: string, legend: [string, st
 
 // a file name of plain characters
 function fileName(title: string): string {
-  return `${title.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 60) || 'chart'}.png`;
+  return `${
+    title
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 60) || 'chart'
+  }.png`;
 }
 
-export function saveButton(canvas: () => HTMLCanvasElement, title: () => string, legend: () => [string, string][] = () => []): HTMLButtonElement {
-  return button('Save PNG', () => {
-    withTitle(canvas(), title(), legend()).toBlob((blob) => {
-      if (!blob) return;
-      const link = document.createElement('a');
-      const address = URL.createObjectURL(blob);
-      link.setAttribute('href', address);
-      link.setAttribute('download', fileName(title()));
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(address), 1000);
-    }, 'image/png');
-  }, { class: 'small save', title: 'Save this chart as a picture' });
+export function saveButton(
+  canvas: () => HTMLCanvasElement,
+  title: () => string,
+  legend: () => [string, string][] = () => [],
+): HTMLButtonElement {
+  return button(
+    'Save PNG',
+    () => {
+      withTitle(canvas(), title(), legend()).toBlob((blob) => {
+        if (!blob) return;
+        const link = document.createElement('a');
+        const address = URL.createObjectURL(blob);
+        link.setAttribute('href', address);
+        link.setAttribute('download', fileName(title()));
+        link.click();
+        setTimeout(() => URL.revokeObjectURL(address), 1000);
+      }, 'image/png');
+    },
+    { class: 'small save', title: 'Save this chart as a picture' },
+  );
 }

@@ -8,16 +8,38 @@ import { programTree } from './program_tree';
 import { plainTable } from './table';
 import type { Context, View } from './view';
 
-const ROW = 28, AROUND = 10, HEIGHT = 620;
+const ROW = 28,
+  AROUND = 10,
+  HEIGHT = 620;
 
-interface Line { before: Node_ | null; after: Node_ | null; depth: number; parent: Line | null; open: boolean; kids: Line[] | null; hidden: number; share: number }
+interface Line {
+  before: Node_ | null;
+  after: Node_ | null;
+  depth: number;
+  parent: Line | null;
+  open: boolean;
+  kids: Line[] | null;
+  hidden: number;
+  share: number;
+}
 
 const node = (line: Line) => (line.before ?? line.after) as Node_;
-const COLOURS: Record<string, string> = { OnTileExecute: '#d1495b', DoExchange: '#4ea8de', GlobalExchange: '#2a6f97', Sync: '#e9c46a', StreamCopyBegin: '#7a5cc7',
-  StreamCopyMid: '#7a5cc7', StreamCopyEnd: '#7a5cc7', Repeat: '#2a9d8f', Call: '#2a9d8f' };
+const COLOURS: Record<string, string> = {
+  OnTileExecute: '#d1495b',
+  DoExchange: '#4ea8de',
+  GlobalExchange: '#2a6f97',
+  Sync: '#e9c46a',
+  StreamCopyBegin: '#7a5cc7',
+  StreamCopyMid: '#7a5cc7',
+  StreamCopyEnd: '#7a5cc7',
+  Repeat: '#2a9d8f',
+  Call: '#2a9d8f',
+};
 
 // a name without that of the program around it
-function within(name: string, around: string): string { return around && name.startsWith(`${around}/`) ? `…${name.slice(around.length)}` : name; }
+function within(name: string, around: string): string {
+  return around && name.startsWith(`${around}/`) ? `…${name.slice(around.length)}` : name;
+}
 
 class Tree {
   readonly element: HTMLElement;
@@ -29,31 +51,69 @@ class Tree {
   private readonly status = el('span', { class: 'label', role: 'status' });
   private readonly details = el('div', { class: 'details' });
 
-  constructor(private readonly context: Context, private readonly tree: ProgramTree, private readonly other: ProgramTree | null) {
+  constructor(
+    private readonly context: Context,
+    private readonly tree: ProgramTree,
+    private readonly other: ProgramTree | null,
+  ) {
     this.space.append(this.rows);
     this.scroll.append(this.space);
     this.scroll.style.height = `${HEIGHT}px`;
     this.scroll.addEventListener('scroll', () => this.draw());
     this.scroll.addEventListener('keydown', (event) => void this.key(event));
-    const input = el('input', { type: 'search', placeholder: 'Search the program (f)', 'aria-label': 'Search the program', value: context.state.get('find') });
+    const input = el('input', {
+      type: 'search',
+      placeholder: 'Search the program (f)',
+      'aria-label': 'Search the program',
+      value: context.state.get('find'),
+    });
     const go = (back: boolean) => void this.search(input.value.trim(), back);
-    input.addEventListener('input', () => { context.state.set({ find: input.value.trim() }); if (!input.value.trim()) this.status.textContent = ''; });
-    input.addEventListener('keydown', (event) => { if (event.key === 'Enter') { event.preventDefault(); go(event.shiftKey); } });
-    this.element = el('div', {}, el('div', { class: 'controls' }, input, button('Next', () => go(false), { class: 'small', id: 'next' }), button('Previous', () => go(true), { class: 'small', id: 'previous' }),
-      this.status, el('span', { class: 'spring' }), button('Close all', () => void this.start(), { class: 'small' }), copyButton(() => this.csv())),
-      el('div', { class: other ? 'split one' : 'split' }, el('div', {}, this.head(), this.scroll), this.details));
+    input.addEventListener('input', () => {
+      context.state.set({ find: input.value.trim() });
+      if (!input.value.trim()) this.status.textContent = '';
+    });
+    input.addEventListener('keydown', (event) => {
+      if (event.key === 'Enter') {
+        event.preventDefault();
+        go(event.shiftKey);
+      }
+    });
+    this.element = el(
+      'div',
+      {},
+      el(
+        'div',
+        { class: 'controls' },
+        input,
+        button('Next', () => go(false), { class: 'small', id: 'next' }),
+        button('Previous', () => go(true), { class: 'small', id: 'previous' }),
+        this.status,
+        el('span', { class: 'spring' }),
+        button('Close all', () => void this.start(), { class: 'small' }),
+        copyButton(() => this.csv()),
+      ),
+      el('div', { class: other ? 'split one' : 'split' }, el('div', {}, this.head(), this.scroll), this.details),
+    );
   }
 
   private head(): HTMLElement {
-    return el('div', { class: 'treehead', 'aria-hidden': 'true' }, el('span', { text: 'program' }), el('span', { class: 'number', text: 'times' }),
-      ...(this.other ? ['before', 'after', 'difference'] : ['cycles']).map((text) => el('span', { class: text === 'difference' ? 'number wide' : 'number', text })));
+    return el(
+      'div',
+      { class: 'treehead', 'aria-hidden': 'true' },
+      el('span', { text: 'program' }),
+      el('span', { class: 'number', text: 'times' }),
+      ...(this.other ? ['before', 'after', 'difference'] : ['cycles']).map((text) =>
+        el('span', { class: text === 'difference' ? 'number wide' : 'number', text }),
+      ),
+    );
   }
 
   async start(): Promise<void> {
     this.lines = await this.below(null);
     // the first levels are open, as far as they are short
     for (let depth = 0; depth < 4; depth++) {
-      for (const line of this.lines.filter((each) => each.depth === depth && !each.open && node(each)[7] <= 12)) await this.expand(line);
+      for (const line of this.lines.filter((each) => each.depth === depth && !each.open && node(each)[7] <= 12))
+        await this.expand(line);
     }
     const wanted = this.context.state.number('node', -1);
     if (wanted >= 0) await this.reveal((await this.tree.details(wanted)).path);
@@ -62,13 +122,28 @@ class Tree {
   }
 
   private async below(parent: Line | null): Promise<Line[]> {
-    const before = !parent || parent.before ? await this.tree.children(parent?.before?.[0] ?? -1) : { total: 0, children: [] };
-    const after = this.other && (!parent || parent.after) ? await this.other.children(parent?.after?.[0] ?? -1) : { total: 0, children: [] };
+    const before =
+      !parent || parent.before ? await this.tree.children(parent?.before?.[0] ?? -1) : { total: 0, children: [] };
+    const after =
+      this.other && (!parent || parent.after)
+        ? await this.other.children(parent?.after?.[0] ?? -1)
+        : { total: 0, children: [] };
     const depth = parent ? parent.depth + 1 : 0;
     if (parent) parent.hidden = before.total - before.children.length;
-    const all = Math.max(before.children.reduce((sum, each) => sum + each[5], 0), after.children.reduce((sum, each) => sum + each[5], 0));
-    const made = (one: Node_ | null, two: Node_ | null): Line => ({ before: one, after: two, depth, parent, open: false, kids: null, hidden: 0,
-      share: all ? Math.max(one?.[5] ?? 0, two?.[5] ?? 0) / all : 0 });
+    const all = Math.max(
+      before.children.reduce((sum, each) => sum + each[5], 0),
+      after.children.reduce((sum, each) => sum + each[5], 0),
+    );
+    const made = (one: Node_ | null, two: Node_ | null): Line => ({
+      before: one,
+      after: two,
+      depth,
+      parent,
+      open: false,
+      kids: null,
+      hidden: 0,
+      share: all ? Math.max(one?.[5] ?? 0, two?.[5] ?? 0) / all : 0,
+    });
     if (!this.other) return before.children.map((each) => made(each, null));
     const pairs = looselyPaired(before.children, after.children, (each) => `${each[2]}\u0000${each[3]}`);
     return pairs.map((pair) => made(pair.before, pair.after));
@@ -79,7 +154,8 @@ class Tree {
     line.kids ??= await this.below(line);
     line.open = true;
     const at = this.lines.indexOf(line);
-    const inside = (kids: Line[]): Line[] => kids.flatMap((kid) => [kid, ...(kid.open && kid.kids ? inside(kid.kids) : [])]);
+    const inside = (kids: Line[]): Line[] =>
+      kids.flatMap((kid) => [kid, ...(kid.open && kid.kids ? inside(kid.kids) : [])]);
     this.lines.splice(at + 1, 0, ...inside(line.kids));
     this.draw();
   }
@@ -94,13 +170,17 @@ class Tree {
     this.draw();
   }
 
-  private count(line: Line): number { return Math.max(line.before?.[7] ?? 0, line.after?.[7] ?? 0); }
+  private count(line: Line): number {
+    return Math.max(line.before?.[7] ?? 0, line.after?.[7] ?? 0);
+  }
 
   async reveal(path: number[]): Promise<void> {
     let line: Line | undefined;
     for (const id of path) {
       if (line) await this.expand(line);
-      line = (line ? line.kids ?? [] : this.lines.filter((each) => !each.depth)).find((each) => each.before?.[0] === id);
+      line = (line ? (line.kids ?? []) : this.lines.filter((each) => !each.depth)).find(
+        (each) => each.before?.[0] === id,
+      );
       if (!line) return;
     }
     if (line) this.choose(line);
@@ -116,8 +196,10 @@ class Tree {
 
   private choose(line: Line, remember = true): void {
     this.chosen = line;
-    const at = this.lines.indexOf(line), top = at * ROW;
-    if (top < this.scroll.scrollTop || top + ROW > this.scroll.scrollTop + this.scroll.clientHeight) this.scroll.scrollTop = Math.max(0, top - this.scroll.clientHeight / 3);
+    const at = this.lines.indexOf(line),
+      top = at * ROW;
+    if (top < this.scroll.scrollTop || top + ROW > this.scroll.scrollTop + this.scroll.clientHeight)
+      this.scroll.scrollTop = Math.max(0, top - this.scroll.clientHeight / 3);
     if (remember && line.before) this.context.state.set({ node: line.before[0] });
     this.draw();
     void this.show(line);
@@ -134,29 +216,69 @@ class Tree {
   private row(line: Line): HTMLElement {
     const [, type, kind, name, repeats] = node(line);
     const kids = this.count(line);
-    const toggle = el('button', { type: 'button', class: 'twist', tabindex: '-1', 'aria-hidden': 'true', text: kids ? (line.open ? '▾' : '▸') : '' });
-    toggle.addEventListener('click', (event) => { event.stopPropagation(); if (line.open) this.collapse(line); else void this.expand(line); });
+    const toggle = el('button', {
+      type: 'button',
+      class: 'twist',
+      tabindex: '-1',
+      'aria-hidden': 'true',
+      text: kids ? (line.open ? '▾' : '▸') : '',
+    });
+    toggle.addEventListener('click', (event) => {
+      event.stopPropagation();
+      if (line.open) this.collapse(line);
+      else void this.expand(line);
+    });
     const dot = el('span', { class: 'swatch', 'aria-hidden': 'true' });
     dot.style.background = COLOURS[type] ?? '#aeb6c2';
-    const before = line.before?.[5] ?? 0, after = line.after?.[5] ?? 0;
+    const before = line.before?.[5] ?? 0,
+      after = line.after?.[5] ?? 0;
     const bar = el('span', { class: 'bar', 'aria-hidden': 'true' });
     bar.style.setProperty('--share', `${(100 * Math.min(1, line.share)).toFixed(2)}%`);
-    const title = el('span', { class: 'what' }, toggle, dot, el('span', { class: 'type', text: type === 'Unknown' ? kind : type }), el('span', { class: 'name', text: within(name, line.parent ? node(line.parent)[3] : ''), title: name }),
-      kids && !line.open ? el('span', { class: 'label', text: `(${whole(kids)})` }) : null);
+    const title = el(
+      'span',
+      { class: 'what' },
+      toggle,
+      dot,
+      el('span', { class: 'type', text: type === 'Unknown' ? kind : type }),
+      el('span', { class: 'name', text: within(name, line.parent ? node(line.parent)[3] : ''), title: name }),
+      kids && !line.open ? el('span', { class: 'label', text: `(${whole(kids)})` }) : null,
+    );
     title.style.paddingLeft = `${Math.min(20, line.depth) * 0.9}rem`;
-    const made = el('div', { class: `treerow${line === this.chosen ? ' chosen' : ''}`, role: 'treeitem', 'aria-level': line.depth + 1, 'aria-expanded': kids ? String(line.open) : null,
-      'aria-selected': String(line === this.chosen) }, title, el('span', { class: 'number', text: repeats > 1 ? `× ${whole(repeats)}` : '' }),
-      ...(this.other ? [el('span', { class: 'number', text: line.before ? compact(before) : '–' }), el('span', { class: 'number', text: line.after ? compact(after) : '–' }),
-        el('span', { class: `number wide ${after > before ? 'bad' : after < before ? 'good' : ''}`, text: delta(before, after, compact) })]
-        : [el('span', { class: 'number' }, bar, compact(before))]));
+    const made = el(
+      'div',
+      {
+        class: `treerow${line === this.chosen ? ' chosen' : ''}`,
+        role: 'treeitem',
+        'aria-level': line.depth + 1,
+        'aria-expanded': kids ? String(line.open) : null,
+        'aria-selected': String(line === this.chosen),
+      },
+      title,
+      el('span', { class: 'number', text: repeats > 1 ? `× ${whole(repeats)}` : '' }),
+      ...(this.other
+        ? [
+            el('span', { class: 'number', text: line.before ? compact(before) : '–' }),
+            el('span', { class: 'number', text: line.after ? compact(after) : '–' }),
+            el('span', {
+              class: `number wide ${after > before ? 'bad' : after < before ? 'good' : ''}`,
+              text: delta(before, after, compact),
+            }),
+          ]
+        : [el('span', { class: 'number' }, bar, compact(before))]),
+    );
     made.addEventListener('click', () => this.choose(line));
-    made.addEventListener('dblclick', () => { if (line.open) this.collapse(line); else void this.expand(line); });
+    made.addEventListener('dblclick', () => {
+      if (line.open) this.collapse(line);
+      else void this.expand(line);
+    });
     return made;
   }
 
   private async show(line: Line): Promise<void> {
     const parts: HTMLElement[] = [];
-    const of = async (tree: ProgramTree, at: Node_ | null, label: string) => { if (at) parts.push(this.block(await tree.details(at[0]), label, line.hidden)); };
+    const of = async (tree: ProgramTree, at: Node_ | null, label: string) => {
+      if (at) parts.push(this.block(await tree.details(at[0]), label, line.hidden));
+    };
     await of(this.tree, line.before, this.other ? 'Before: ' : '');
     if (this.other) await of(this.other, line.after, 'After: ');
     if (line === this.chosen) this.details.replaceChildren(...parts);
@@ -164,30 +286,66 @@ class Tree {
 
   private block(found: Details, label: string, hidden: number): HTMLElement {
     const [, type, kind, name, repeats, cycles, , children] = found.node;
-    const rows: (string | Node)[][] = [['type', type], ['kind', kind], ['cycles, all repeats', whole(cycles)], ['repeats', whole(repeats)], ['inside', plural(children, 'program')]];
+    const rows: (string | Node)[][] = [
+      ['type', type],
+      ['kind', kind],
+      ['cycles, all repeats', whole(cycles)],
+      ['repeats', whole(repeats)],
+      ['inside', plural(children, 'program')],
+    ];
     if (found.code_bytes) rows.push(['code on all tiles', bytes(found.code_bytes)]);
-    if (found.compute_set) rows.push(['compute set', found.compute_set[0]], ['vertices', whole(found.compute_set[1])], ['slowest tile', `${whole(found.compute_set[2])} cycles`]);
+    if (found.compute_set)
+      rows.push(
+        ['compute set', found.compute_set[0]],
+        ['vertices', whole(found.compute_set[1])],
+        ['slowest tile', `${whole(found.compute_set[2])} cycles`],
+      );
     const op = found.op;
     if (op) {
-      rows.push(['op', button(op[1], () => this.context.go('operations', { op: op[0] }), { class: 'link' })], ['computes', op[2]]);
+      rows.push(
+        ['op', button(op[1], () => this.context.go('operations', { op: op[0] }), { class: 'link' })],
+        ['computes', op[2]],
+      );
       if (op[3]) rows.push(['module', op[3]]);
       if (op[4]) rows.push(['source', el('code', { text: op[4] })]);
     }
-    for (const [title, layer, file, fn, at] of found.context) rows.push([layer || 'context', title + (file ? ` (${file}:${at}${fn ? ` in ${fn}` : ''})` : '')]);
-    return card(label + name, plainTable('details', [['what'], ['value']], rows),
-      found.vertices.length ? plainTable('vertices', [['vertex type'], ['count', true], ['tiles', true]], found.vertices.map(([vertex, count, tiles]) => [vertex, whole(count), whole(tiles)])) : null,
-      hidden > 0 ? note(`${plural(hidden, 'smaller program')} inside ${hidden === 1 ? 'is' : 'are'} not on this page.`) : null);
+    for (const [title, layer, file, fn, at] of found.context)
+      rows.push([layer || 'context', title + (file ? ` (${file}:${at}${fn ? ` in ${fn}` : ''})` : '')]);
+    return card(
+      label + name,
+      plainTable('details', [['what'], ['value']], rows),
+      found.vertices.length
+        ? plainTable(
+            'vertices',
+            [['vertex type'], ['count', true], ['tiles', true]],
+            found.vertices.map(([vertex, count, tiles]) => [vertex, whole(count), whole(tiles)]),
+          )
+        : null,
+      hidden > 0
+        ? note(`${plural(hidden, 'smaller program')} inside ${hidden === 1 ? 'is' : 'are'} not on this page.`)
+        : null,
+    );
   }
 
   private csv(): string {
-    return csv(['depth', 'type', 'name', 'repeats', ...(this.other ? ['cycles before', 'cycles after'] : ['cycles'])], this.lines.map((line) => {
-      const [, type, , name, repeats, cycles] = node(line);
-      return [line.depth, type, name, repeats, ...(this.other ? [line.before?.[5] ?? 0, line.after?.[5] ?? 0] : [cycles])];
-    }));
+    return csv(
+      ['depth', 'type', 'name', 'repeats', ...(this.other ? ['cycles before', 'cycles after'] : ['cycles'])],
+      this.lines.map((line) => {
+        const [, type, , name, repeats, cycles] = node(line);
+        return [
+          line.depth,
+          type,
+          name,
+          repeats,
+          ...(this.other ? [line.before?.[5] ?? 0, line.after?.[5] ?? 0] : [cycles]),
+        ];
+      }),
+    );
   }
 
   private async key(event: KeyboardEvent): Promise<void> {
-    const at = this.chosen ? this.lines.indexOf(this.chosen) : -1, line = this.chosen;
+    const at = this.chosen ? this.lines.indexOf(this.chosen) : -1,
+      line = this.chosen;
     const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -Infinity, End: Infinity }[event.key];
     if (by === undefined && !['ArrowRight', 'ArrowLeft', 'Enter', ' '].includes(event.key)) return;
     event.preventDefault();
@@ -196,9 +354,14 @@ class Tree {
       const next = this.lines[Math.max(0, Math.min(this.lines.length - 1, at + by))];
       if (next) this.choose(next);
     } else if (!line) return;
-    else if (event.key === 'ArrowRight') { if (line.open && line.kids?.[0]) this.choose(line.kids[0]); else await this.expand(line); }
-    else if (event.key === 'ArrowLeft') { if (line.open) this.collapse(line); else if (line.parent) this.choose(line.parent); }
-    else if (line.open) this.collapse(line); else await this.expand(line);
+    else if (event.key === 'ArrowRight') {
+      if (line.open && line.kids?.[0]) this.choose(line.kids[0]);
+      else await this.expand(line);
+    } else if (event.key === 'ArrowLeft') {
+      if (line.open) this.collapse(line);
+      else if (line.parent) this.choose(line.parent);
+    } else if (line.open) this.collapse(line);
+    else await this.expand(line);
   }
 }
 

@@ -10,10 +10,27 @@ export function shareBar(parts: [string, number, string][], format: (value: numb
     const piece = el('div', {}, value > 0.12 * total ? el('span', { text: `${name} ${percent(value, total)}` }) : null);
     piece.style.flexGrow = String(value / total);
     piece.style.background = colour;
-    piece.addEventListener('pointermove', (event) => showTip(event.clientX, event.clientY, name, [['value', format(value)], ['share', percent(value, total)]]));
+    piece.addEventListener('pointermove', (event) =>
+      showTip(event.clientX, event.clientY, name, [
+        ['value', format(value)],
+        ['share', percent(value, total)],
+      ]),
+    );
     piece.addEventListener('pointerleave', hideTip);
     bar.append(piece);
   }
-  return el('div', {}, bar, legend(parts.filter((part) => part[1] > 0).map(([name, value, colour]): [string, string, string] =>
-    [name, colour, `${format(value)} (${percent(value, total)})`])));
+  return el(
+    'div',
+    {},
+    bar,
+    legend(
+      parts
+        .filter((part) => part[1] > 0)
+        .map(([name, value, colour]): [string, string, string] => [
+          name,
+          colour,
+          `${format(value)} (${percent(value, total)})`,
+        ]),
+    ),
+  );
 }

@@ -9,29 +9,62 @@ import { plainTable } from './table';
 import type { Context, View } from './view';
 
 export type Figure = [number, string, number, number, string];
-interface Work { verdict: string[]; phases: [string, number, number, number, number][]; ops: number }
+interface Work {
+  verdict: string[];
+  phases: [string, number, number, number, number][];
+  ops: number;
+}
 export interface Summary {
-  file: string; folder: string; version: number; meta: Record<string, string>; notes: string[]; verdict: string[];
-  fits: [boolean, string, number | null]; advice: [string, string, string, string, string[]][];
-  target: Record<string, string | number>; figures: Record<string, Figure>; options: [string, string, string][];
-  graph: [string, number][]; breakdown: [string, string, number, string][]; categories: [string, number][];
+  file: string;
+  folder: string;
+  version: number;
+  meta: Record<string, string>;
+  notes: string[];
+  verdict: string[];
+  fits: [boolean, string, number | null];
+  advice: [string, string, string, string, string[]][];
+  target: Record<string, string | number>;
+  figures: Record<string, Figure>;
+  options: [string, string, string][];
+  graph: [string, number][];
+  breakdown: [string, string, number, string][];
+  categories: [string, number][];
   ipus: Record<string, number | string>[];
-  files: [string, number][]; application: Record<string, unknown>;
+  files: [string, number][];
+  application: Record<string, unknown>;
 }
 
-const figure = (summary: Summary, name: string): Figure | null => (Object.hasOwn(summary.figures, name) ? summary.figures[name] as Figure : null);
+const figure = (summary: Summary, name: string): Figure | null =>
+  Object.hasOwn(summary.figures, name) ? (summary.figures[name] as Figure) : null;
 
 function big(label: string, value: string, below: string, tone = '', extra: Child = null): HTMLElement {
-  return el('div', { class: 'card' }, el('div', { class: 'label', text: label }), el('div', { class: `figure ${tone}`, text: value }), extra, note(below || ' '));
+  return el(
+    'div',
+    { class: 'card' },
+    el('div', { class: 'label', text: label }),
+    el('div', { class: `figure ${tone}`, text: value }),
+    extra,
+    note(below || ' '),
+  );
 }
 
 function likely(entry: Figure, format: (value: number) => string): string {
   return entry[4] ? `likely ${format(entry[2])} to ${format(entry[3])}` : 'no error band is known';
 }
 
-const FITS: Record<string, string> = { yes: 'Fits', likely: 'Likely fits', unlikely: 'Probably does not fit', no: 'Does not fit' };
+const FITS: Record<string, string> = {
+  yes: 'Fits',
+  likely: 'Likely fits',
+  unlikely: 'Probably does not fit',
+  no: 'Does not fit',
+};
 
-interface Big { label: string; name: string; format(value: number): string; less: boolean }
+interface Big {
+  label: string;
+  name: string;
+  format(value: number): string;
+  less: boolean;
+}
 const BIG: Big[] = [
   { label: 'Modelled throughput', name: 'throughput', format: (value) => `${compact(value)} samples/s`, less: false },
   { label: 'Modelled time of a step', name: 'seconds_per_step', format: time, less: true },
@@ -41,30 +74,61 @@ const BIG: Big[] = [
 
 function tiles(a: Summary, b: Summary | null): HTMLElement {
   const found = el('div', { class: 'cards' });
-  const [fits, verdict, probability] = a.fits, tile = figure(a, 'max_tile_bytes');
+  const [fits, verdict, probability] = a.fits,
+    tile = figure(a, 'max_tile_bytes');
   const room = Number(a.target.tile_memory_bytes);
   if (tile) {
-    const sure = probability === null ? 'Probability not known' : `It fits with a probability of ${percent(probability, 1)}`;
+    const sure =
+      probability === null ? 'Probability not known' : `It fits with a probability of ${percent(probability, 1)}`;
     const chance = (value: number | null) => (value === null ? 'not known' : percent(value, 1));
     const other = b ? `probability that it fits: ${chance(probability)} → ${chance(b.fits[2])}` : '';
-    const share = el('div', { class: 'meter', role: 'img', 'aria-label': `fullest tile ${percent(tile[0], room)} of its memory` }, el('div', { class: fits ? 'good' : 'bad' }));
+    const share = el(
+      'div',
+      { class: 'meter', role: 'img', 'aria-label': `fullest tile ${percent(tile[0], room)} of its memory` },
+      el('div', { class: fits ? 'good' : 'bad' }),
+    );
     (share.firstChild as HTMLElement).style.width = `${Math.min(100, (100 * tile[0]) / room)}%`;
-    const answer = FITS[verdict] ?? 'Not known', later = b ? FITS[b.fits[1]] ?? 'Not known' : answer;
-    found.append(big('Does it fit?', later === answer ? answer : `${answer} → ${later.toLowerCase()}`,
-      other || `${sure}: the fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of what it has (${likely(tile, bytes)})`, fits ? 'good' : 'bad', share));
+    const answer = FITS[verdict] ?? 'Not known',
+      later = b ? (FITS[b.fits[1]] ?? 'Not known') : answer;
+    found.append(
+      big(
+        'Does it fit?',
+        later === answer ? answer : `${answer} → ${later.toLowerCase()}`,
+        other ||
+          `${sure}: the fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of what it has (${likely(tile, bytes)})`,
+        fits ? 'good' : 'bad',
+        share,
+      ),
+    );
   }
   for (const each of BIG) {
-    const entry = figure(a, each.name), after = b ? figure(b, each.name) : null;
+    const entry = figure(a, each.name),
+      after = b ? figure(b, each.name) : null;
     if (!entry || (each.name === 'max_tile_bytes' && !b)) continue;
     const below = each.name === 'tile_balance' ? 'mean tile over slowest, in compute' : likely(entry, each.format);
     if (!after) found.append(big(each.label, each.format(entry[0]), below));
     else {
-      const better = after[0] === entry[0] ? '' : (after[0] < entry[0]) === each.less ? 'good' : 'bad';
-      found.append(big(each.label, delta(entry[0], after[0], each.format), `${each.format(entry[0])} → ${each.format(after[0])}`, better));
+      const better = after[0] === entry[0] ? '' : after[0] < entry[0] === each.less ? 'good' : 'bad';
+      found.append(
+        big(
+          each.label,
+          delta(entry[0], after[0], each.format),
+          `${each.format(entry[0])} → ${each.format(after[0])}`,
+          better,
+        ),
+      );
     }
   }
-  const most = binding(a), later = b ? binding(b) : null;
-  if (most) found.append(big('What binds', most[0], later ? `${most[1]} of a step → ${later[0]}, ${later[1]}` : `${most[1]} of a step goes there`));
+  const most = binding(a),
+    later = b ? binding(b) : null;
+  if (most)
+    found.append(
+      big(
+        'What binds',
+        most[0],
+        later ? `${most[1]} of a step → ${later[0]}, ${later[1]}` : `${most[1]} of a step goes there`,
+      ),
+    );
   return found;
 }
 
@@ -76,87 +140,190 @@ function binding(summary: Summary): [string, string] | null {
 }
 
 function advice(summary: Summary, title: string): HTMLElement {
-  const list = summary.advice.slice(0, 3).map(([name, effect, cause, cost, code]) => el('li', {}, el('b', { text: name }), el('p', { text: effect }),
-    cause ? note(`From ${cause}.`) : null, cost ? note(`Cost: ${cost}`) : null, code.length ? el('pre', { text: code.join('\n') }) : null));
-  return card(title, ...summary.verdict.map((text) => el('p', { text })), el('p', { class: 'work' }),
-    list.length ? el('ol', { class: 'advice' }, ...list) : note('This profile holds no advice. `tremula estimate run PROGRAM` gives some.'));
+  const list = summary.advice
+    .slice(0, 3)
+    .map(([name, effect, cause, cost, code]) =>
+      el(
+        'li',
+        {},
+        el('b', { text: name }),
+        el('p', { text: effect }),
+        cause ? note(`From ${cause}.`) : null,
+        cost ? note(`Cost: ${cost}`) : null,
+        code.length ? el('pre', { text: code.join('\n') }) : null,
+      ),
+    );
+  return card(
+    title,
+    ...summary.verdict.map((text) => el('p', { text })),
+    el('p', { class: 'work' }),
+    list.length
+      ? el('ol', { class: 'advice' }, ...list)
+      : note('This profile holds no advice. `tremula estimate run PROGRAM` gives some.'),
+  );
 }
 
 function breakdown(a: Summary, b: Summary | null): HTMLElement | null {
   if (!a.breakdown.length) return null;
   const clock = Number(a.target.clock_hz);
-  const bar = (summary: Summary) => shareBar(summary.breakdown.map(([name, title, cycles, colour], index) =>
-    [title, cycles, colour || pick({}, name, index)]), (cycles) => time(cycles / Number(summary.target.clock_hz)));
+  const bar = (summary: Summary) =>
+    shareBar(
+      summary.breakdown.map(([name, title, cycles, colour], index) => [title, cycles, colour || pick({}, name, index)]),
+      (cycles) => time(cycles / Number(summary.target.clock_hz)),
+    );
   if (!b) return card('Where the time of a step goes', bar(a));
   const names = [...new Set([...a.breakdown, ...b.breakdown].map((part) => part[0]))];
   const of = (summary: Summary, name: string) => summary.breakdown.find((part) => part[0] === name);
-  const rows = names.map((name): [string, number, number] => [of(a, name)?.[1] ?? of(b, name)?.[1] ?? name,
-    (of(a, name)?.[2] ?? 0) / clock, (of(b, name)?.[2] ?? 0) / Number(b.target.clock_hz)]).sort((x, y) => Math.abs(y[2] - y[1]) - Math.abs(x[2] - x[1]));
-  return card('Where the time of a step goes', el('p', { class: 'label', text: 'before' }), bar(a), el('p', { class: 'label', text: 'after' }), bar(b),
-    plainTable('parts of a step', [['part'], ['before', true], ['after', true], ['difference', true]],
-      rows.map(([name, before, after]) => [name, time(before), time(after), deltaCell(before, after, time, true)])));
+  const rows = names
+    .map((name): [string, number, number] => [
+      of(a, name)?.[1] ?? of(b, name)?.[1] ?? name,
+      (of(a, name)?.[2] ?? 0) / clock,
+      (of(b, name)?.[2] ?? 0) / Number(b.target.clock_hz),
+    ])
+    .sort((x, y) => Math.abs(y[2] - y[1]) - Math.abs(x[2] - x[1]));
+  return card(
+    'Where the time of a step goes',
+    el('p', { class: 'label', text: 'before' }),
+    bar(a),
+    el('p', { class: 'label', text: 'after' }),
+    bar(b),
+    plainTable(
+      'parts of a step',
+      [['part'], ['before', true], ['after', true], ['difference', true]],
+      rows.map(([name, before, after]) => [name, time(before), time(after), deltaCell(before, after, time, true)]),
+    ),
+  );
 }
 
 function target(a: Summary, b: Summary | null): HTMLElement {
   const lines = (s: Summary): [string, string][] => {
-    const t = s.target, replicas = Number(t.replicas), each = Number(t.ipus_per_replica);
-    return [['chip', String(t.title)], ['system', `${t.system}, ${plural(Number(t.system_ipus), 'IPU')}`],
+    const t = s.target,
+      replicas = Number(t.replicas),
+      each = Number(t.ipus_per_replica);
+    return [
+      ['chip', String(t.title)],
+      ['system', `${t.system}, ${plural(Number(t.system_ipus), 'IPU')}`],
       ['IPUs used', `${whole(replicas * each)} (${plural(replicas, 'replica')} of ${plural(each, 'IPU')})`],
-      ['tiles per IPU', whole(Number(t.tiles_per_ipu))], ['memory per tile', bytes(Number(t.tile_memory_bytes))],
-      ['memory per IPU', bytes(Number(t.tile_memory_bytes) * Number(t.tiles_per_ipu))], ['clock', `${(Number(t.clock_hz) / 1e6).toFixed(0)} MHz`]];
+      ['tiles per IPU', whole(Number(t.tiles_per_ipu))],
+      ['memory per tile', bytes(Number(t.tile_memory_bytes))],
+      ['memory per IPU', bytes(Number(t.tile_memory_bytes) * Number(t.tiles_per_ipu))],
+      ['clock', `${(Number(t.clock_hz) / 1e6).toFixed(0)} MHz`],
+    ];
   };
   const after = b ? lines(b) : null;
-  return card('Target', plainTable('target', after ? [['what'], ['before', true], ['after', true]] : [['what'], ['value', true]],
-    lines(a).map(([name, value], index) => (after ? [name, value, after[index]?.[1] ?? ''] : [name, value]))));
+  return card(
+    'Target',
+    plainTable(
+      'target',
+      after ? [['what'], ['before', true], ['after', true]] : [['what'], ['value', true]],
+      lines(a).map(([name, value], index) => (after ? [name, value, after[index]?.[1] ?? ''] : [name, value])),
+    ),
+  );
 }
 
 function counts(a: Summary, b: Summary | null): HTMLElement {
   const after = new Map(b?.graph);
-  return card('Graph of a replica', b
-    ? plainTable('counts', [['what'], ['before', true], ['after', true], ['difference', true]], a.graph.map(([name, count]) =>
-      [name, whole(count), after.has(name) ? whole(after.get(name) as number) : '–', after.has(name) ? deltaCell(count, after.get(name) as number, whole) : '']))
-    : plainTable('counts', [['what'], ['count', true]], a.graph.map(([name, count]) => [name, whole(count)])));
+  return card(
+    'Graph of a replica',
+    b
+      ? plainTable(
+          'counts',
+          [['what'], ['before', true], ['after', true], ['difference', true]],
+          a.graph.map(([name, count]) => [
+            name,
+            whole(count),
+            after.has(name) ? whole(after.get(name) as number) : '–',
+            after.has(name) ? deltaCell(count, after.get(name) as number, whole) : '',
+          ]),
+        )
+      : plainTable(
+          'counts',
+          [['what'], ['count', true]],
+          a.graph.map(([name, count]) => [name, whole(count)]),
+        ),
+  );
 }
 
 function figures(a: Summary, b: Summary | null): HTMLElement {
   const rows = Object.entries(a.figures).map(([name, [value, unit, low, high, band]]) => {
     const after = b ? figure(b, name) : null;
     if (!b) return [words(name), quantity(value, unit), band ? `${quantity(low, '')} – ${quantity(high, '')}` : ''];
-    return [words(name), quantity(value, unit), after ? quantity(after[0], unit) : '–', after ? deltaCell(value, after[0], (x) => quantity(x, '')) : ''];
+    return [
+      words(name),
+      quantity(value, unit),
+      after ? quantity(after[0], unit) : '–',
+      after ? deltaCell(value, after[0], (x) => quantity(x, '')) : '',
+    ];
   });
-  return card('All figures', plainTable('figures', b ? [['figure'], ['before', true], ['after', true], ['difference', true]]
-    : [['figure'], ['modelled', true], ['likely range', true]], rows));
+  return card(
+    'All figures',
+    plainTable(
+      'figures',
+      b
+        ? [['figure'], ['before', true], ['after', true], ['difference', true]]
+        : [['figure'], ['modelled', true], ['likely range', true]],
+      rows,
+    ),
+  );
 }
 
 function options(a: Summary, b: Summary | null): HTMLElement {
   const after = new Map(b?.options.map(([section, name, value]) => [`${section}\u0000${name}`, value]));
   const sections = [...new Set(a.options.map((option) => option[0]))];
-  return card(b ? 'Options: those that differ are marked' : 'Options', ...sections.map((section) => el('details', { open: section === 'run' },
-    el('summary', { text: `${words(section)} (${a.options.filter((option) => option[0] === section).length})` }),
-    plainTable(`options of ${section}`, b ? [['option'], ['before'], ['after']] : [['option'], ['value']], a.options.filter((option) => option[0] === section)
-      .map(([, name, value]) => {
-        if (!b) return [name, value];
-        const other = after.get(`${section}\u0000${name}`) ?? '–';
-        return [name, value, other === value ? other : el('b', { class: 'changed', text: other })];
-      })))));
+  return card(
+    b ? 'Options: those that differ are marked' : 'Options',
+    ...sections.map((section) =>
+      el(
+        'details',
+        { open: section === 'run' },
+        el('summary', { text: `${words(section)} (${a.options.filter((option) => option[0] === section).length})` }),
+        plainTable(
+          `options of ${section}`,
+          b ? [['option'], ['before'], ['after']] : [['option'], ['value']],
+          a.options
+            .filter((option) => option[0] === section)
+            .map(([, name, value]) => {
+              if (!b) return [name, value];
+              const other = after.get(`${section}\u0000${name}`) ?? '–';
+              return [name, value, other === value ? other : el('b', { class: 'changed', text: other })];
+            }),
+        ),
+      ),
+    ),
+  );
 }
 
 function jsonTree(value: unknown, name: string, depth: number): HTMLElement {
   if (value !== null && typeof value === 'object' && depth < 12) {
     const entries = Object.entries(value);
-    return el('details', { open: depth < 2 }, el('summary', { text: `${name} (${plural(entries.length, 'entry', 'entries')})` }),
-      el('div', { class: 'indent' }, ...entries.slice(0, 500).map(([key, each]) => jsonTree(each, key, depth + 1))));
+    return el(
+      'details',
+      { open: depth < 2 },
+      el('summary', { text: `${name} (${plural(entries.length, 'entry', 'entries')})` }),
+      el('div', { class: 'indent' }, ...entries.slice(0, 500).map(([key, each]) => jsonTree(each, key, depth + 1))),
+    );
   }
-  return el('p', { class: 'leaf' }, el('span', { class: 'label', text: `${name}: ` }), typeof value === 'string' ? value : JSON.stringify(value) ?? '');
+  return el(
+    'p',
+    { class: 'leaf' },
+    el('span', { class: 'label', text: `${name}: ` }),
+    typeof value === 'string' ? value : (JSON.stringify(value) ?? ''),
+  );
 }
 
 function phases(work: Work): HTMLElement | null {
   if (!work.phases.length) return null;
-  return card('Work of ops by pass, all IPUs', plainTable('passes', [['pass'], ['ops', true], ['cycles per step', true], ['compute', true], ['exchange', true], ['sync', true]],
-    work.phases.map(([name, compute, exchange, sync, ops]) => {
-      const all = compute + exchange + sync;
-      return [name, whole(ops), whole(all), percent(compute, all), percent(exchange, all), percent(sync, all)];
-    })));
+  return card(
+    'Work of ops by pass, all IPUs',
+    plainTable(
+      'passes',
+      [['pass'], ['ops', true], ['cycles per step', true], ['compute', true], ['exchange', true], ['sync', true]],
+      work.phases.map(([name, compute, exchange, sync, ops]) => {
+        const all = compute + exchange + sync;
+        return [name, whole(ops), whole(all), percent(compute, all), percent(exchange, all), percent(sync, all)];
+      }),
+    ),
+  );
 }
 
 export const summaryView: View = {
@@ -165,22 +332,50 @@ export const summaryView: View = {
   lead: 'Does it fit, how fast is it, what binds, what to do.',
   key: 's',
   async render(host, context: Context) {
-    const [a, b] = await context.both('summary') as [Summary, Summary | null];
-    const about = [`File ${a.folder}/${a.file}, schema version ${a.version}, written by ${a.meta.written_by ?? 'unknown'} at ${a.meta.written_at ?? 'unknown'}.`,
-      ...(context.source.served ? [] : ['This page is one file that asks nobody for anything.']), ...a.notes.map((each) => `Left out: ${each}.`)];
+    const [a, b] = (await context.both('summary')) as [Summary, Summary | null];
+    const about = [
+      `File ${a.folder}/${a.file}, schema version ${a.version}, written by ${a.meta.written_by ?? 'unknown'} at ${a.meta.written_at ?? 'unknown'}.`,
+      ...(context.source.served ? [] : ['This page is one file that asks nobody for anything.']),
+      ...a.notes.map((each) => `Left out: ${each}.`),
+    ];
     const apps = (s: Summary) => Object.entries(s.application ?? {}).map(([name, value]) => jsonTree(value, name, 0));
-    host.append(tiles(a, b), b ? el('div', { class: 'columns' }, advice(a, 'Before: why, and what to do'), advice(b, 'After: why, and what to do'))
-      : advice(a, 'Why, and what to do'));
-    const parts = breakdown(a, b), passes = el('div', { class: 'stack' });
+    host.append(
+      tiles(a, b),
+      b
+        ? el(
+            'div',
+            { class: 'columns' },
+            advice(a, 'Before: why, and what to do'),
+            advice(b, 'After: why, and what to do'),
+          )
+        : advice(a, 'Why, and what to do'),
+    );
+    const parts = breakdown(a, b),
+      passes = el('div', { class: 'stack' });
     if (parts) host.append(parts);
     host.append(passes);
-    host.append(el('div', { class: 'columns' }, target(a, b), counts(a, b)), ...(b ? [figures(a, b), options(a, b)] : [el('div', { class: 'columns' }, figures(a, b), options(a, b))]));
+    host.append(
+      el('div', { class: 'columns' }, target(a, b), counts(a, b)),
+      ...(b ? [figures(a, b), options(a, b)] : [el('div', { class: 'columns' }, figures(a, b), options(a, b))]),
+    );
     if (apps(a).length) host.append(card('Framework and application', ...apps(a)));
-    if (a.files?.length) host.append(card('Files of the report', plainTable('files', [['file'], ['size', true]], a.files.map(([name, size]) => [name, bytes(size)]))));
+    if (a.files?.length)
+      host.append(
+        card(
+          'Files of the report',
+          plainTable(
+            'files',
+            [['file'], ['size', true]],
+            a.files.map(([name, size]) => [name, bytes(size)]),
+          ),
+        ),
+      );
     host.append(card('About this report', ...about.map((text) => el('p', { text }))));
     // of a large report this takes a while, and what stands above is wanted first
-    const works = await context.both('work') as [Work, Work | null];
-    host.querySelectorAll('.work').forEach((line, index) => { line.textContent = works[index]?.verdict.join(' ') ?? ''; });
+    const works = (await context.both('work')) as [Work, Work | null];
+    host.querySelectorAll('.work').forEach((line, index) => {
+      line.textContent = works[index]?.verdict.join(' ') ?? '';
+    });
     const table = b ? null : phases(works[0]);
     if (table) passes.append(table);
   },

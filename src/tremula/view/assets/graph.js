@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:a6a65e2d82ed95f739926bf82bbed4bd2dfcc013500c3b890f320d87a6f732e1
+// made from web/src by "make web"; sources sha256:f20c008561d8aa2803395d689a294f71e33e781559dc3bff8cb7fb8d21dca16a
 "use strict";
 (() => {
   // src/elements.ts
@@ -11,7 +11,8 @@
       else if (name === "class") node2.className = String(value);
       else if (typeof value === "function") {
         if (name.startsWith("on")) node2.addEventListener(name.slice(2), value);
-      } else if (name.startsWith("on")) continue;
+      } else if (name.startsWith("on"))
+        continue;
       else node2.setAttribute(name, value === true ? "" : String(value));
     }
     for (const child of children) if (child) node2.append(child);
@@ -32,23 +33,50 @@
     return node2;
   }
   function legend(entries) {
-    return el("ul", { class: "legend" }, ...entries.map(([name, colour, value]) => el("li", {}, swatch(colour), el("span", { text: name }), value ? el("span", { class: "label", text: value }) : null)));
+    return el(
+      "ul",
+      { class: "legend" },
+      ...entries.map(
+        ([name, colour, value]) => el(
+          "li",
+          {},
+          swatch(colour),
+          el("span", { text: name }),
+          value ? el("span", { class: "label", text: value }) : null
+        )
+      )
+    );
   }
   function card(title, ...children) {
     return el("section", { class: "card" }, title ? el("h3", { text: title }) : null, ...children);
   }
   function choice(label, names, chosen, onchange) {
-    const select = el("select", { "aria-label": label }, ...names.map((name, index) => el("option", { value: index, text: name })));
+    const select = el(
+      "select",
+      { "aria-label": label },
+      ...names.map((name, index) => el("option", { value: index, text: name }))
+    );
     select.value = String(chosen);
     select.addEventListener("change", () => onchange(Number(select.value)));
     return el("label", { class: "choice" }, el("span", { text: label }), select);
   }
   function toggles(label, names, chosen, onchange) {
-    const buttons = names.map((name, index) => button(name, () => {
-      buttons.forEach((each, at) => each.setAttribute("aria-pressed", String(at === index)));
-      onchange(index);
-    }, { "aria-pressed": String(index === chosen) }));
-    return el("div", { class: "toggles", role: "group", "aria-label": label }, el("span", { class: "label", text: label }), ...buttons);
+    const buttons = names.map(
+      (name, index) => button(
+        name,
+        () => {
+          buttons.forEach((each, at) => each.setAttribute("aria-pressed", String(at === index)));
+          onchange(index);
+        },
+        { "aria-pressed": String(index === chosen) }
+      )
+    );
+    return el(
+      "div",
+      { class: "toggles", role: "group", "aria-label": label },
+      el("span", { class: "label", text: label }),
+      ...buttons
+    );
   }
   function note(text3) {
     return el("p", { class: "note", text: text3 });
@@ -59,7 +87,12 @@
   function showTip(x, y, title, lines) {
     const tip = tipBox();
     if (!tip) return;
-    tip.replaceChildren(el("b", { text: title }), ...lines.map(([name, value, colour]) => el("div", {}, el("span", {}, colour ? swatch(colour) : null, name), el("span", { text: value }))));
+    tip.replaceChildren(
+      el("b", { text: title }),
+      ...lines.map(
+        ([name, value, colour]) => el("div", {}, el("span", {}, colour ? swatch(colour) : null, name), el("span", { text: value }))
+      )
+    );
     tip.hidden = false;
     const box = tip.getBoundingClientRect();
     tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
@@ -79,20 +112,34 @@
   }
   function bytes(value) {
     const size = Math.abs(value);
-    for (const [unit, one] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]]) {
+    for (const [unit, one] of [
+      ["GiB", 2 ** 30],
+      ["MiB", 2 ** 20],
+      ["KiB", 2 ** 10]
+    ]) {
       if (size >= one) return `${(value / one).toFixed(size >= 100 * one ? 0 : 1)} ${unit}`;
     }
     return `${whole(value)} B`;
   }
   function time(seconds) {
     const size = Math.abs(seconds);
-    for (const [unit, one] of [["s", 1], ["ms", 1e-3], ["\xB5s", 1e-6]]) {
+    for (const [unit, one] of [
+      ["s", 1],
+      ["ms", 1e-3],
+      ["\xB5s", 1e-6]
+    ]) {
       if (size >= one) return `${Number((seconds / one).toPrecision(3)).toLocaleString("en-US")} ${unit}`;
     }
     return `${Number((seconds / 1e-9).toPrecision(3))} ns`;
   }
   function compact(value) {
-    for (const [unit, one] of [["P", 1e15], ["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
+    for (const [unit, one] of [
+      ["P", 1e15],
+      ["T", 1e12],
+      ["G", 1e9],
+      ["M", 1e6],
+      ["k", 1e3]
+    ]) {
       if (Math.abs(value) >= one) return `${Number((value / one).toPrecision(3))} ${unit}`;
     }
     return String(Number(value.toPrecision(3)));
@@ -199,7 +246,10 @@
     get(path) {
       const known2 = this.kept.get(path);
       if (known2) return known2;
-      const asked2 = fetch(this.base + path, { headers: this.token ? { Authorization: `Bearer ${this.token}` } : {}, cache: "no-store" }).then(async (answer) => {
+      const asked2 = fetch(this.base + path, {
+        headers: this.token ? { Authorization: `Bearer ${this.token}` } : {},
+        cache: "no-store"
+      }).then(async (answer) => {
         if (answer.ok) return answer.json();
         const said = await answer.json().catch(() => ({}));
         throw new Missing(typeof said.error === "string" ? said.error : `the server says ${answer.status}`);
@@ -250,9 +300,27 @@
         if (!(error instanceof Missing)) throw error;
       }
     };
-    await look("ops", "cycles", (id, name, value) => ({ kind: "op", name, note: `${compact(value)} cycles`, view: "operations", values: { op: id } }));
-    await look("variables", "bytes", (id, name, value) => ({ kind: "variable", name, note: bytes(value), view: "memory", values: { variable: id } }));
-    await look("programs", "cycles", (id, name, value) => ({ kind: "program", name, note: `${compact(value)} cycles`, view: "program", values: { node: id } }));
+    await look("ops", "cycles", (id, name, value) => ({
+      kind: "op",
+      name,
+      note: `${compact(value)} cycles`,
+      view: "operations",
+      values: { op: id }
+    }));
+    await look("variables", "bytes", (id, name, value) => ({
+      kind: "variable",
+      name,
+      note: bytes(value),
+      view: "memory",
+      values: { variable: id }
+    }));
+    await look("programs", "cycles", (id, name, value) => ({
+      kind: "program",
+      name,
+      note: `${compact(value)} cycles`,
+      view: "program",
+      values: { node: id }
+    }));
     return hits2;
   }
   async function hits(source, report, text3) {
@@ -288,16 +356,27 @@
       } catch {
       }
       if (mine !== turn) return;
-      list.replaceChildren(...found.map((hit) => {
-        const each = button("", () => {
-          close();
-          input.value = "";
-          input.blur();
-          go(hit.view, hit.values);
-        }, { class: "hit" });
-        each.append(el("span", { class: "kind", text: hit.kind }), el("span", { text: shortened(hit.name, 90) }), el("span", { class: "label", text: hit.note }));
-        return each;
-      }), ...found.length ? [] : [el("p", { class: "note", text: "Nothing has this in its name." })]);
+      list.replaceChildren(
+        ...found.map((hit) => {
+          const each = button(
+            "",
+            () => {
+              close();
+              input.value = "";
+              input.blur();
+              go(hit.view, hit.values);
+            },
+            { class: "hit" }
+          );
+          each.append(
+            el("span", { class: "kind", text: hit.kind }),
+            el("span", { text: shortened(hit.name, 90) }),
+            el("span", { class: "label", text: hit.note })
+          );
+          return each;
+        }),
+        ...found.length ? [] : [el("p", { class: "note", text: "Nothing has this in its name." })]
+      );
       list.hidden = false;
       input.setAttribute("aria-expanded", "true");
     };
@@ -471,17 +550,25 @@
           this.state.set({ compare: event.target.value || "none" }, true);
           this.open();
         });
-        const swap = button("Swap", () => {
-          const other = this.other();
-          if (!other) return;
-          this.state.set({ report: other.id, compare: this.report().id }, true);
-          this.open();
-        }, { id: "swap", title: "Swap the two reports" });
+        const swap = button(
+          "Swap",
+          () => {
+            const other = this.other();
+            if (!other) return;
+            this.state.set({ report: other.id, compare: this.report().id }, true);
+            this.open();
+          },
+          { id: "swap", title: "Swap the two reports" }
+        );
         actions.append(report, compare, swap);
         this.readHeader = read;
       }
       actions.append(
-        globalSearch(this.source, () => this.report().id, (view, values) => this.go(view, values)),
+        globalSearch(
+          this.source,
+          () => this.report().id,
+          (view, values) => this.go(view, values)
+        ),
         button("Theme", () => this.theme(), { id: "theme", title: "Change between light and dark (d)" }),
         button("?", () => this.help(), { id: "help", title: "Help and keys (?)", "aria-label": "Help and keys" })
       );
@@ -540,10 +627,7 @@
         report,
         other,
         json: (what, params) => source.json(report.id, what, params),
-        both: async (what, params) => Promise.all([
-          source.json(report.id, what, params),
-          other ? source.json(other.id, what, params) : null
-        ]),
+        both: async (what, params) => Promise.all([source.json(report.id, what, params), other ? source.json(other.id, what, params) : null]),
         frame: (name, columns, first, rows) => source.frame(report.id, name, columns, first, rows),
         go: (view, values) => this.go(view, values),
         redraw: (draw) => {
@@ -589,7 +673,10 @@
     }
     help() {
       const keys = [
-        ...this.views.map((view, index) => [`${index + 1} or ${view.key}`, `${view.title}: ${view.lead}`]),
+        ...this.views.map((view, index) => [
+          `${index + 1} or ${view.key}`,
+          `${view.title}: ${view.lead}`
+        ]),
         ["/", "search ops, variables, program and modules"],
         ["f", "filter or search inside the view"],
         ["arrows", "move the cursor of a chart, or the chosen row of a table or tree"],
@@ -603,8 +690,14 @@
         "dialog",
         { "aria-label": "Help and keys" },
         el("h2", { text: "Help and keys" }),
-        el("p", { text: "Every figure is modelled: no chip was involved. A step is one weight update when training, one micro-batch for inference. Likely ranges come from published measurements that the model was compared with. The address of this page holds what you look at: send it as a link, or reload it." }),
-        el("dl", { class: "keys" }, ...keys.flatMap(([name, text3]) => [el("dt", {}, el("kbd", { text: name })), el("dd", { text: text3 })]))
+        el("p", {
+          text: "Every figure is modelled: no chip was involved. A step is one weight update when training, one micro-batch for inference. Likely ranges come from published measurements that the model was compared with. The address of this page holds what you look at: send it as a link, or reload it."
+        }),
+        el(
+          "dl",
+          { class: "keys" },
+          ...keys.flatMap(([name, text3]) => [el("dt", {}, el("kbd", { text: name })), el("dd", { text: text3 })])
+        )
       );
       dialog.append(button("Close", () => dialog.close()));
       dialog.addEventListener("close", () => dialog.remove());
@@ -658,7 +751,9 @@
   function scale(share2) {
     if (share2 > 1) {
       const by = Math.min(1, (share2 - 1) / 0.6);
-      return [0, 1, 2].map((i) => Math.round(OVER[i] + by * (FAR_OVER[i] - OVER[i])));
+      return [0, 1, 2].map(
+        (i) => Math.round(OVER[i] + by * (FAR_OVER[i] - OVER[i]))
+      );
     }
     const at = Math.max(0, Math.min(1, share2 || 0)) * (SCALE.length - 1);
     const low = Math.floor(at), part2 = at - low;
@@ -685,8 +780,14 @@
   function looselyPaired(before, after, name) {
     const exact = paired(before, after, name);
     const alone = (rows) => rows.filter((row2) => row2 !== null);
-    const loose = paired(alone(exact.map((pair) => pair.after ? null : pair.before)), alone(exact.map((pair) => pair.before ? null : pair.after)), (row2) => name(row2).replace(/\d+/g, "#"));
-    const partners = new Map(loose.filter((pair) => pair.before && pair.after).map((pair) => [pair.before, pair.after]));
+    const loose = paired(
+      alone(exact.map((pair) => pair.after ? null : pair.before)),
+      alone(exact.map((pair) => pair.before ? null : pair.after)),
+      (row2) => name(row2).replace(/\d+/g, "#")
+    );
+    const partners = new Map(
+      loose.filter((pair) => pair.before && pair.after).map((pair) => [pair.before, pair.after])
+    );
     const taken = new Set(partners.values());
     return exact.filter((pair) => pair.before || !taken.has(pair.after)).map((pair) => pair.before && !pair.after ? { ...pair, after: partners.get(pair.before) ?? null } : pair);
   }
@@ -698,8 +799,13 @@
       else waiting.set(name(row2), [row2]);
     }
     for (const list of waiting.values()) list.reverse();
-    const found = before.map((row2) => ({ name: name(row2), before: row2, after: waiting.get(name(row2))?.pop() ?? null }));
-    for (const list of waiting.values()) for (const row2 of list.reverse()) found.push({ name: name(row2), before: null, after: row2 });
+    const found = before.map((row2) => ({
+      name: name(row2),
+      before: row2,
+      after: waiting.get(name(row2))?.pop() ?? null
+    }));
+    for (const list of waiting.values())
+      for (const row2 of list.reverse()) found.push({ name: name(row2), before: null, after: row2 });
     return found;
   }
 
@@ -729,16 +835,20 @@
     }
   }
   function copyButton(make) {
-    const made3 = button("Copy CSV", () => {
-      const text3 = make();
-      made3.dispatchEvent(new CustomEvent("csv", { detail: text3, bubbles: true }));
-      void copy(text3).then((done) => {
-        made3.textContent = done ? "Copied" : "Not copied";
-        setTimeout(() => {
-          made3.textContent = "Copy CSV";
-        }, 1200);
-      });
-    }, { class: "small copy", title: "Copy this table as CSV" });
+    const made3 = button(
+      "Copy CSV",
+      () => {
+        const text3 = make();
+        made3.dispatchEvent(new CustomEvent("csv", { detail: text3, bubbles: true }));
+        void copy(text3).then((done) => {
+          made3.textContent = done ? "Copied" : "Not copied";
+          setTimeout(() => {
+            made3.textContent = "Copy CSV";
+          }, 1200);
+        });
+      },
+      { class: "small copy", title: "Copy this table as CSV" }
+    );
     return made3;
   }
 
@@ -752,11 +862,13 @@
       this.by = (options2.sort ?? 0) < 0 ? columns.length + (options2.sort ?? 0) : options2.sort ?? 0;
       this.up = options2.up ?? !columns[this.by]?.number;
       this.wanted = (options2.wanted ?? "").toLowerCase();
-      this.heads = columns.map((column2, index) => el(
-        "div",
-        { role: "columnheader", class: column2.number ? "number" : "", title: column2.hint },
-        el("button", { type: "button", text: column2.title, onclick: () => this.sortBy(index) })
-      ));
+      this.heads = columns.map(
+        (column2, index) => el(
+          "div",
+          { role: "columnheader", class: column2.number ? "number" : "", title: column2.hint },
+          el("button", { type: "button", text: column2.title, onclick: () => this.sortBy(index) })
+        )
+      );
       this.body = el("div", { class: "rows", role: "rowgroup" });
       this.space = el("div", { class: "space", role: "presentation" }, this.body);
       this.scroll = el(
@@ -774,7 +886,12 @@
       this.scroll.addEventListener("keydown", (event) => this.key(event));
       const bar = el("div", { class: "controls" });
       if (options2.filter) {
-        const input = el("input", { type: "search", placeholder: options2.placeholder ?? "Filter (f)", "aria-label": `Filter ${options2.name}`, value: options2.wanted ?? "" });
+        const input = el("input", {
+          type: "search",
+          placeholder: options2.placeholder ?? "Filter (f)",
+          "aria-label": `Filter ${options2.name}`,
+          value: options2.wanted ?? ""
+        });
         input.addEventListener("input", () => {
           this.wanted = input.value.trim().toLowerCase();
           this.options.onfilter?.(input.value.trim());
@@ -814,7 +931,10 @@
       return this.chosen;
     }
     csv() {
-      return csv(this.columns.map((column2) => column2.title), this.shown.map((row2) => this.columns.map((column2) => column2.value(row2))));
+      return csv(
+        this.columns.map((column2) => column2.title),
+        this.shown.map((row2) => this.columns.map((column2) => column2.value(row2)))
+      );
     }
     sortBy(index) {
       this.up = this.by === index ? !this.up : !this.columns[index]?.number;
@@ -846,7 +966,9 @@
           return (x < y ? -1 : x > y ? 1 : 0) * sign || places.get(a) - places.get(b);
         });
       }
-      this.heads.forEach((head, index) => head.setAttribute("aria-sort", index === this.by ? this.up ? "ascending" : "descending" : "none"));
+      this.heads.forEach(
+        (head, index) => head.setAttribute("aria-sort", index === this.by ? this.up ? "ascending" : "descending" : "none")
+      );
       this.status.textContent = (this.shown.length < this.rows.length ? `${whole(this.shown.length)} of ` : "") + `${whole(this.rows.length)} ${this.options.name}${this.options.note ? ` (${this.options.note})` : ""}`;
       this.scroll.setAttribute("aria-rowcount", String(this.shown.length));
       this.space.style.height = `${this.shown.length * ROW}px`;
@@ -858,22 +980,32 @@
       const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - AROUND);
       const last = Math.min(this.shown.length, Math.ceil((this.scroll.scrollTop + height) / ROW) + AROUND);
       this.body.style.transform = `translateY(${first * ROW}px)`;
-      this.body.replaceChildren(...this.shown.slice(first, last).map((row2, offset) => {
-        const line = el("div", {
-          role: "row",
-          class: `grid-row${this.options.pick ? " pick" : ""}${row2 === this.chosen ? " chosen" : ""}`,
-          "aria-rowindex": first + offset + 1,
-          "aria-selected": this.options.pick ? String(row2 === this.chosen) : null
-        }, ...this.columns.map((column2) => {
-          const text3 = column2.text ? column2.text(row2) : String(column2.value(row2));
-          const cell = el("div", { role: this.options.pick ? "gridcell" : "cell", class: column2.number ? "number" : "", title: column2.cell ? null : text3.slice(0, 400) });
-          if (column2.cell) cell.append(column2.cell(row2));
-          else cell.textContent = text3;
-          return cell;
-        }));
-        if (this.options.pick) line.addEventListener("click", () => this.pick(row2));
-        return line;
-      }));
+      this.body.replaceChildren(
+        ...this.shown.slice(first, last).map((row2, offset) => {
+          const line = el(
+            "div",
+            {
+              role: "row",
+              class: `grid-row${this.options.pick ? " pick" : ""}${row2 === this.chosen ? " chosen" : ""}`,
+              "aria-rowindex": first + offset + 1,
+              "aria-selected": this.options.pick ? String(row2 === this.chosen) : null
+            },
+            ...this.columns.map((column2) => {
+              const text3 = column2.text ? column2.text(row2) : String(column2.value(row2));
+              const cell = el("div", {
+                role: this.options.pick ? "gridcell" : "cell",
+                class: column2.number ? "number" : "",
+                title: column2.cell ? null : text3.slice(0, 400)
+              });
+              if (column2.cell) cell.append(column2.cell(row2));
+              else cell.textContent = text3;
+              return cell;
+            })
+          );
+          if (this.options.pick) line.addEventListener("click", () => this.pick(row2));
+          return line;
+        })
+      );
     }
     pick(row2) {
       this.choose(row2, false);
@@ -893,14 +1025,39 @@
     }
   };
   function plainTable(name, columns, rows) {
-    const line = (cells, tag) => el("tr", {}, ...cells.map((cell, index) => el(tag, { class: columns[index]?.[1] ? "number" : "", scope: tag === "th" ? "col" : null }, cell || " ")));
+    const line = (cells, tag) => el(
+      "tr",
+      {},
+      ...cells.map(
+        (cell, index) => el(tag, { class: columns[index]?.[1] ? "number" : "", scope: tag === "th" ? "col" : null }, cell || " ")
+      )
+    );
     const body = el("tbody", {}, ...rows.map((row2) => line(row2, "td")));
-    const table = el("table", { "aria-label": name }, el("thead", {}, line(columns.map((column2) => column2[0]), "th")), body);
-    const copy2 = copyButton(() => csv(
-      columns.map((column2) => column2[0]),
-      [...body.rows].map((row2) => [...row2.cells].map((cell) => (cell.textContent ?? "").trim()))
-    ));
-    return el("div", { class: "table plain" }, el("div", { class: "scroll" }, table), el("div", { class: "below" }, copy2));
+    const table = el(
+      "table",
+      { "aria-label": name },
+      el(
+        "thead",
+        {},
+        line(
+          columns.map((column2) => column2[0]),
+          "th"
+        )
+      ),
+      body
+    );
+    const copy2 = copyButton(
+      () => csv(
+        columns.map((column2) => column2[0]),
+        [...body.rows].map((row2) => [...row2.cells].map((cell) => (cell.textContent ?? "").trim()))
+      )
+    );
+    return el(
+      "div",
+      { class: "table plain" },
+      el("div", { class: "scroll" }, table),
+      el("div", { class: "below" }, copy2)
+    );
   }
 
   // src/insights_view.ts
@@ -910,40 +1067,103 @@
   function compared(name, what, before, after, key, size) {
     const value = (row2) => row2 === null ? 0 : size(row2);
     const by = (pair) => pair.before && pair.after ? Math.abs(value(pair.after) - value(pair.before)) : -1;
-    const rows = paired(before, after, key).sort((a, b) => by(b) - by(a) || value(b.before ?? b.after) - value(a.before ?? a.after));
+    const rows = paired(before, after, key).sort(
+      (a, b) => by(b) - by(a) || value(b.before ?? b.after) - value(a.before ?? a.after)
+    );
     const known2 = rows.filter((pair) => pair.before && pair.after).slice(0, SHOWN_PAIRS), rest = rows.filter((pair) => !pair.before || !pair.after).slice(0, SHOWN_PAIRS);
-    return plainTable(what, [[name], ["before", true], ["after", true], ["difference", true]], [...known2, ...rest].map((pair) => [
-      pair.name.replaceAll("\0", ", "),
-      pair.before ? bytes(size(pair.before)) : "not among the largest",
-      pair.after ? bytes(size(pair.after)) : "not among the largest",
-      pair.before && pair.after ? deltaCell(value(pair.before), value(pair.after), bytes, true) : ""
-    ]));
+    return plainTable(
+      what,
+      [[name], ["before", true], ["after", true], ["difference", true]],
+      [...known2, ...rest].map((pair) => [
+        pair.name.replaceAll("\0", ", "),
+        pair.before ? bytes(size(pair.before)) : "not among the largest",
+        pair.after ? bytes(size(pair.after)) : "not among the largest",
+        pair.before && pair.after ? deltaCell(value(pair.before), value(pair.after), bytes, true) : ""
+      ])
+    );
   }
   function uses(a, b) {
-    if (b) return card("What the fullest tile is filled with", compared("use", "uses", a.uses, b.uses, (row2) => row2[0], (row2) => row2[2]));
-    const heads = [["use"], ["on the fullest tile", true], ["of its memory", true], ["on all IPUs", true], ["what to do about it"]];
+    if (b)
+      return card(
+        "What the fullest tile is filled with",
+        compared(
+          "use",
+          "uses",
+          a.uses,
+          b.uses,
+          (row2) => row2[0],
+          (row2) => row2[2]
+        )
+      );
+    const heads = [
+      ["use"],
+      ["on the fullest tile", true],
+      ["of its memory", true],
+      ["on all IPUs", true],
+      ["what to do about it"]
+    ];
     return card(
       "What the fullest tile is filled with",
-      plainTable("uses", heads, a.uses.map(([name, total, tile, remedy], index) => [use(name, index), bytes(tile), percent(tile, a.room), bytes(total), tile > 0.05 * a.room ? remedy : ""])),
+      plainTable(
+        "uses",
+        heads,
+        a.uses.map(([name, total, tile, remedy], index) => [
+          use(name, index),
+          bytes(tile),
+          percent(tile, a.room),
+          bytes(total),
+          tile > 0.05 * a.room ? remedy : ""
+        ])
+      ),
       note("Advice is general where the use is above 5 % of a tile; the Summary has changes whose effect was modelled.")
     );
   }
   function tiles(a, b, context) {
-    if (b) return card("Fullest tiles", compared("IPU, tile", "tiles", a.tiles, b.tiles, (row2) => `IPU ${row2[0]}\0tile ${row2[1]}`, (row2) => row2[2]));
+    if (b)
+      return card(
+        "Fullest tiles",
+        compared(
+          "IPU, tile",
+          "tiles",
+          a.tiles,
+          b.tiles,
+          (row2) => `IPU ${row2[0]}\0tile ${row2[1]}`,
+          (row2) => row2[2]
+        )
+      );
     return card(
       "Fullest tiles",
-      plainTable("tiles", [["tile"], ["bytes", true], ["of its memory", true], ["mostly"]], a.tiles.slice(0, SHOWN).map(([ipu, tile, size, most]) => [
-        button(`tile ${whole(tile)} of IPU ${ipu}`, () => context.go("memory", { ipu, tiles: tile }), { class: "link short" }),
-        bytes(size),
-        percent(size, a.room),
-        most.map(([name, part2]) => `${name} ${percent(part2, size)}`).join(", ")
-      ])),
-      note("A program fits when its fullest tile does. If few tiles are much fuller than the others, spread what lies there; if all are full, use more IPUs or keep less.")
+      plainTable(
+        "tiles",
+        [["tile"], ["bytes", true], ["of its memory", true], ["mostly"]],
+        a.tiles.slice(0, SHOWN).map(([ipu, tile, size, most]) => [
+          button(`tile ${whole(tile)} of IPU ${ipu}`, () => context.go("memory", { ipu, tiles: tile }), {
+            class: "link short"
+          }),
+          bytes(size),
+          percent(size, a.room),
+          most.map(([name, part2]) => `${name} ${percent(part2, size)}`).join(", ")
+        ])
+      ),
+      note(
+        "A program fits when its fullest tile does. If few tiles are much fuller than the others, spread what lies there; if all are full, use more IPUs or keep less."
+      )
     );
   }
   function vertices(a, b) {
     if (!a.vertices.length) return null;
-    if (b) return card("Vertices with most code and state", compared("type", "vertices", a.vertices, b.vertices, (row2) => row2[0], (row2) => row2[1] + row2[2]));
+    if (b)
+      return card(
+        "Vertices with most code and state",
+        compared(
+          "type",
+          "vertices",
+          a.vertices,
+          b.vertices,
+          (row2) => row2[0],
+          (row2) => row2[1] + row2[2]
+        )
+      );
     return card(
       "Vertices with most code and state",
       plainTable(
@@ -951,25 +1171,55 @@
         [["type"], ["code", true], ["state", true], ["vertices", true]],
         a.vertices.slice(0, SHOWN).map(([name, code, state, count]) => [name, bytes(code), bytes(state), whole(count)])
       ),
-      note("Code is there once for each type and tile that uses it: fewer different shapes and types share more. State grows with the number of vertices: larger pieces of work per vertex need less.")
+      note(
+        "Code is there once for each type and tile that uses it: fewer different shapes and types share more. State grows with the number of vertices: larger pieces of work per vertex need less."
+      )
     );
   }
   function exchanges(a, b, context) {
     if (!a.exchanges.length) return null;
-    if (b) return card("Exchanges with most code", compared("exchange", "exchanges", a.exchanges, b.exchanges, (row2) => row2[0], (row2) => row2[1]));
+    if (b)
+      return card(
+        "Exchanges with most code",
+        compared(
+          "exchange",
+          "exchanges",
+          a.exchanges,
+          b.exchanges,
+          (row2) => row2[0],
+          (row2) => row2[1]
+        )
+      );
     return card(
       "Exchanges with most code",
-      plainTable("exchanges", [["exchange"], ["code on all tiles", true], ["cycles per run", true]], a.exchanges.slice(0, SHOWN).map(([name, code, cycles, node2]) => [
-        button(name, () => context.go("program", { node: node2 }), { class: "link" }),
-        bytes(code),
-        compact(cycles)
-      ])),
-      note("Exchange code tells each tile when to send and receive. Blocks that repeat as one function share it; rearranged data and many small pieces need more.")
+      plainTable(
+        "exchanges",
+        [["exchange"], ["code on all tiles", true], ["cycles per run", true]],
+        a.exchanges.slice(0, SHOWN).map(([name, code, cycles, node2]) => [
+          button(name, () => context.go("program", { node: node2 }), { class: "link" }),
+          bytes(code),
+          compact(cycles)
+        ])
+      ),
+      note(
+        "Exchange code tells each tile when to send and receive. Blocks that repeat as one function share it; rearranged data and many small pieces need more."
+      )
     );
   }
   function variables(a, b) {
     if (!a.variables.length) return null;
-    if (b) return card("Largest variables at the fullest moment", compared("variable", "variables", a.variables, b.variables, (row2) => `${row2[0]}\0IPU ${row2[3]}`, (row2) => row2[4]));
+    if (b)
+      return card(
+        "Largest variables at the fullest moment",
+        compared(
+          "variable",
+          "variables",
+          a.variables,
+          b.variables,
+          (row2) => `${row2[0]}\0IPU ${row2[3]}`,
+          (row2) => row2[4]
+        )
+      );
     return card(
       "Largest variables at the fullest moment",
       plainTable(
@@ -977,7 +1227,9 @@
         [["variable"], ["module"], ["use"], ["IPU", true], ["bytes", true]],
         a.variables.slice(0, SHOWN).map(([name, module, kind, ipu, size], index) => [name, module, use(kind, index), whole(ipu), bytes(size)])
       ),
-      note("Weights and their state lie there for the whole run; activations only between the op that makes them and the last one that reads them (see Liveness).")
+      note(
+        "Weights and their state lie there for the whole run; activations only between the op that makes them and the last one that reads them (see Liveness)."
+      )
     );
   }
   var insightsView = {
@@ -987,7 +1239,12 @@
     key: "i",
     async render(host, context) {
       const [a, b] = await context.both("insights");
-      for (const part2 of [uses(a, b), el("div", { class: "columns" }, tiles(a, b, context), variables(a, b)), el("div", { class: "columns" }, vertices(a, b), exchanges(a, b, context))]) host.append(part2);
+      for (const part2 of [
+        uses(a, b),
+        el("div", { class: "columns" }, tiles(a, b, context), variables(a, b)),
+        el("div", { class: "columns" }, vertices(a, b), exchanges(a, b, context))
+      ])
+        host.append(part2);
     }
   };
 
@@ -1062,17 +1319,21 @@
     return `${title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "chart"}.png`;
   }
   function saveButton(canvas, title, legend2 = () => []) {
-    return button("Save PNG", () => {
-      withTitle(canvas(), title(), legend2()).toBlob((blob) => {
-        if (!blob) return;
-        const link = document.createElement("a");
-        const address2 = URL.createObjectURL(blob);
-        link.setAttribute("href", address2);
-        link.setAttribute("download", fileName(title()));
-        link.click();
-        setTimeout(() => URL.revokeObjectURL(address2), 1e3);
-      }, "image/png");
-    }, { class: "small save", title: "Save this chart as a picture" });
+    return button(
+      "Save PNG",
+      () => {
+        withTitle(canvas(), title(), legend2()).toBlob((blob) => {
+          if (!blob) return;
+          const link = document.createElement("a");
+          const address2 = URL.createObjectURL(blob);
+          link.setAttribute("href", address2);
+          link.setAttribute("download", fileName(title()));
+          link.click();
+          setTimeout(() => URL.revokeObjectURL(address2), 1e3);
+        }, "image/png");
+      },
+      { class: "small save", title: "Save this chart as a picture" }
+    );
   }
 
   // src/stacked.ts
@@ -1103,13 +1364,18 @@
       });
       box.addEventListener("blur", () => this.point(-1));
       box.addEventListener("dblclick", () => this.window(0, this.options.end));
-      box.addEventListener("wheel", (event) => {
-        if (!event.ctrlKey && document.activeElement !== box) return;
-        event.preventDefault();
-        const at = this.place(event.clientX);
-        if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan(Math.sign(event.deltaX || event.deltaY) * 0.1);
-        else this.zoom(event.deltaY > 0 ? 1.25 : 0.8, at);
-      }, { passive: false });
+      box.addEventListener(
+        "wheel",
+        (event) => {
+          if (!event.ctrlKey && document.activeElement !== box) return;
+          event.preventDefault();
+          const at = this.place(event.clientX);
+          if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+            this.pan(Math.sign(event.deltaX || event.deltaY) * 0.1);
+          else this.zoom(event.deltaY > 0 ? 1.25 : 0.8, at);
+        },
+        { passive: false }
+      );
       box.addEventListener("keydown", (event) => this.key(event));
     }
     options;
@@ -1129,7 +1395,8 @@
       this.data = data;
       const count = data.series[0]?.values.length ?? 0;
       this.totals = new Float64Array(count);
-      for (const each of data.series) for (let i = 0; i < count; i++) this.totals[i] = this.totals[i] + each.values[i];
+      for (const each of data.series)
+        for (let i = 0; i < count; i++) this.totals[i] = this.totals[i] + each.values[i];
       this.draw();
     }
     get most() {
@@ -1190,7 +1457,12 @@
       }
       pen.textAlign = "center";
       for (const value of ticks(this.low, this.high, Math.max(2, wide / 90), false)) {
-        if (sx(value) < width - RIGHT + 1) pen.fillText(Math.round(value).toLocaleString("en-US"), Math.max(LEFT + 6, Math.min(width - RIGHT - 12, sx(value))), height - BOTTOM + 13);
+        if (sx(value) < width - RIGHT + 1)
+          pen.fillText(
+            Math.round(value).toLocaleString("en-US"),
+            Math.max(LEFT + 6, Math.min(width - RIGHT - 12, sx(value))),
+            height - BOTTOM + 13
+          );
       }
       pen.fillText(this.options.axis, LEFT + wide / 2, height - 8);
       this.paintBands(pen, sx, sy, wide);
@@ -1239,7 +1511,14 @@
         pen.setLineDash([]);
         pen.lineWidth = 1;
         const right = x > LEFT + wide / 2;
-        this.label(pen, cutText(pen, mark.name, wide * 0.45), right ? x - 6 : x + 6, TOP + 8 + 16 * (number % 4), right ? "right" : "left", ink);
+        this.label(
+          pen,
+          cutText(pen, mark.name, wide * 0.45),
+          right ? x - 6 : x + 6,
+          TOP + 8 + 16 * (number % 4),
+          right ? "right" : "left",
+          ink
+        );
       });
       if (this.cursor >= this.low && this.cursor < this.high) {
         const i = this.index(this.cursor), x = Math.round(sx(first + (i + 0.5) * group)) + 0.5;
@@ -1365,12 +1644,17 @@
           const at = Math.max(0, Math.min(this.options.end - 1, from + by * this.data.group));
           if (at < this.low || at >= this.high) this.pan(by > 0 ? 0.5 : -0.5);
           const area = this.canvas.getBoundingClientRect();
-          this.point(at, area.left + LEFT + (at - this.low) / (this.high - this.low) * (area.width - LEFT - RIGHT), area.top + 40);
+          this.point(
+            at,
+            area.left + LEFT + (at - this.low) / (this.high - this.low) * (area.width - LEFT - RIGHT),
+            area.top + 40
+          );
         }
       } else if (event.key === "+" || event.key === "=") this.zoom(0.6, this.cursor < 0 ? void 0 : this.cursor);
       else if (event.key === "-") this.zoom(1 / 0.6, this.cursor < 0 ? void 0 : this.cursor);
       else if (event.key === "0") this.window(0, this.options.end);
-      else if ((event.key === "Enter" || event.key === " ") && this.cursor >= 0) this.options.onclick?.(Math.floor(this.cursor), event);
+      else if ((event.key === "Enter" || event.key === " ") && this.cursor >= 0)
+        this.options.onclick?.(Math.floor(this.cursor), event);
       else return;
       event.preventDefault();
       event.stopPropagation();
@@ -1384,10 +1668,25 @@
     const from = always2 ? low : first, to = always2 ? high : last, all = Math.max(1, high - low + 1);
     root.append(
       svg("rect", { x: 0, y: 5.5, width: 300, height: 1, fill: "currentColor", opacity: 0.15 }),
-      svg("rect", { x: 300 * (from - low) / all, y: 1, width: Math.max(3, 300 * (to - from + 1) / all), height: 10, fill: always2 ? "#3d6fd9" : "#d1495b" })
+      svg("rect", {
+        x: 300 * (from - low) / all,
+        y: 1,
+        width: Math.max(3, 300 * (to - from + 1) / all),
+        height: 10,
+        fill: always2 ? "#3d6fd9" : "#d1495b"
+      })
     );
-    if (at >= 0) root.append(svg("rect", { x: 300 * (at - low) / all, y: 0, width: 2, height: 12, fill: "currentColor" }));
-    return el("span", { class: "life", role: "img", "aria-label": always2 ? "alive for the whole step" : `alive from program step ${first} to ${last}` }, root);
+    if (at >= 0)
+      root.append(svg("rect", { x: 300 * (at - low) / all, y: 0, width: 2, height: 12, fill: "currentColor" }));
+    return el(
+      "span",
+      {
+        class: "life",
+        role: "img",
+        "aria-label": always2 ? "alive for the whole step" : `alive from program step ${first} to ${last}`
+      },
+      root
+    );
   }
   var text = (row2) => `${row2[1]}\0${row2[2]}\0${row2[3]}\0${row2[8]}\0${row2[9]}`.toLowerCase();
   function variableTable(rows, steps, at, options2 = {}) {
@@ -1396,25 +1695,61 @@
       { title: "module", value: (row2) => row2[2] },
       { title: "use", value: (row2) => row2[3], width: "minmax(6rem, 9rem)" },
       { title: "bytes", number: true, value: (row2) => row2[4], text: (row2) => bytes(row2[4]) },
-      { title: "made by", value: (row2) => row2[8] || (row2[5] ? "(before the step)" : ""), hint: "the op of the first program step in which it is alive" },
-      { title: "last used by", value: (row2) => row2[9] || (row2[5] ? "(after the step)" : ""), hint: "the op of the last program step in which it is alive" }
+      {
+        title: "made by",
+        value: (row2) => row2[8] || (row2[5] ? "(before the step)" : ""),
+        hint: "the op of the first program step in which it is alive"
+      },
+      {
+        title: "last used by",
+        value: (row2) => row2[9] || (row2[5] ? "(after the step)" : ""),
+        hint: "the op of the last program step in which it is alive"
+      }
     ];
     if (steps > 0) {
       const born = rows.filter((row2) => !row2[5]);
       const low = born.reduce((least, row2) => Math.min(least, row2[6]), at < 0 ? steps : at), high = born.reduce((most, row2) => Math.max(most, row2[7]), at);
-      columns.push({ title: `alive (${whole(low)} \u2013 ${whole(high)})`, hint: "program steps; the line is the cursor", value: (row2) => row2[6], cell: (row2) => lifeBar(row2, low, high, at), width: "minmax(9rem, 1.5fr)" });
+      columns.push({
+        title: `alive (${whole(low)} \u2013 ${whole(high)})`,
+        hint: "program steps; the line is the cursor",
+        value: (row2) => row2[6],
+        cell: (row2) => lifeBar(row2, low, high, at),
+        width: "minmax(9rem, 1.5fr)"
+      });
     }
-    return new DataTable(columns, { name: "variables", sort: 3, filter: text, placeholder: "Filter by name, module, use, op (f)", ...options2 }).setRows(rows);
+    return new DataTable(columns, {
+      name: "variables",
+      sort: 3,
+      filter: text,
+      placeholder: "Filter by name, module, use, op (f)",
+      ...options2
+    }).setRows(rows);
   }
   function variableDifference(before, after, names) {
     const size = (row2) => row2?.[4] ?? 0;
-    const rows = paired(before, after, (row2) => `${row2[1]}\0${row2[3]}`).filter((pair) => size(pair.before) !== size(pair.after) || pair.before?.[4] !== void 0);
+    const rows = paired(before, after, (row2) => `${row2[1]}\0${row2[3]}`).filter(
+      (pair) => size(pair.before) !== size(pair.after) || pair.before?.[4] !== void 0
+    );
     const columns = [
-      { title: "variable", value: (pair) => (pair.before ?? pair.after)[1], width: "minmax(10rem, 2fr)" },
+      {
+        title: "variable",
+        value: (pair) => (pair.before ?? pair.after)[1],
+        width: "minmax(10rem, 2fr)"
+      },
       { title: "module", value: (pair) => (pair.before ?? pair.after)[2] },
       { title: "use", value: (pair) => (pair.before ?? pair.after)[3], width: "minmax(6rem, 9rem)" },
-      { title: names[0], number: true, value: (pair) => size(pair.before), text: (pair) => pair.before ? bytes(size(pair.before)) : "\u2013" },
-      { title: names[1], number: true, value: (pair) => size(pair.after), text: (pair) => pair.after ? bytes(size(pair.after)) : "\u2013" },
+      {
+        title: names[0],
+        number: true,
+        value: (pair) => size(pair.before),
+        text: (pair) => pair.before ? bytes(size(pair.before)) : "\u2013"
+      },
+      {
+        title: names[1],
+        number: true,
+        value: (pair) => size(pair.after),
+        text: (pair) => pair.after ? bytes(size(pair.after)) : "\u2013"
+      },
       {
         title: "difference",
         number: true,
@@ -1423,7 +1758,11 @@
         width: "minmax(9rem, 11rem)"
       }
     ];
-    return new DataTable(columns, { name: "variables", sort: 5, filter: (pair) => text(pair.before ?? pair.after) }).setRows(rows);
+    return new DataTable(columns, {
+      name: "variables",
+      sort: 5,
+      filter: (pair) => text(pair.before ?? pair.after)
+    }).setRows(rows);
   }
   function leftOut(list) {
     return list.left_out[0] ? `${whole(list.left_out[0])} smaller ones with ${bytes(list.left_out[1])} are not listed.` : "";
@@ -1431,11 +1770,32 @@
 
   // src/variables.ts
   var MOST2 = 500;
-  var COLUMNS = ["id", "name", "module", "category", "ipu", "bytes", "always_live", "first_step", "last_step", "op_id", "first_tile", "tiles", "tile_bytes"];
+  var COLUMNS = [
+    "id",
+    "name",
+    "module",
+    "category",
+    "ipu",
+    "bytes",
+    "always_live",
+    "first_step",
+    "last_step",
+    "op_id",
+    "first_tile",
+    "tiles",
+    "tile_bytes"
+  ];
   var held = /* @__PURE__ */ new WeakMap();
   async function load(source, report) {
-    const [frame, ops, summary] = await Promise.all([source.frame(report, "variables", COLUMNS), opNames(source, report), source.json(report, "summary")]);
-    const steps = await source.frame(report, "program_steps", ["op_id"]).then((found) => found.columns.op_id, () => new Float64Array(0));
+    const [frame, ops, summary] = await Promise.all([
+      source.frame(report, "variables", COLUMNS),
+      opNames(source, report),
+      source.json(report, "summary")
+    ]);
+    const steps = await source.frame(report, "program_steps", ["op_id"]).then(
+      (found) => found.columns.op_id,
+      () => new Float64Array(0)
+    );
     const categories = summary.categories.map((each) => each[0]);
     return {
       count: frame.rows,
@@ -1476,7 +1836,11 @@
   function listed(rows, known2) {
     rows.sort((a, b) => b[4] - a[4]);
     const rest = rows.slice(MOST2);
-    return { known: known2, variables: rows.slice(0, MOST2), left_out: [rest.length, rest.reduce((sum2, each) => sum2 + each[4], 0)] };
+    return {
+      known: known2,
+      variables: rows.slice(0, MOST2),
+      left_out: [rest.length, rest.reduce((sum2, each) => sum2 + each[4], 0)]
+    };
   }
   async function onTile(source, report, ipu, tile) {
     if (source.served) return source.json(report, "tile_variables", { ipu, tile });
@@ -1489,7 +1853,8 @@
     const rest = new Map(tiles3.bands.map(([name, , values]) => [name, numbers(values)[tile] ?? 0]));
     for (let at = 0; at < from.count; at++) {
       if (from.number("ipu", at) !== ipu || from.number("tile_bytes", at) < 0) continue;
-      if (!from.number("always_live", at) && !(from.number("first_step", at) <= peak && peak <= from.number("last_step", at))) continue;
+      if (!from.number("always_live", at) && !(from.number("first_step", at) <= peak && peak <= from.number("last_step", at)))
+        continue;
       const offset = tile - from.number("first_tile", at), count = from.number("tiles", at), each = from.number("tile_bytes", at);
       if (offset < 0 || offset >= count) continue;
       const size = offset === count - 1 ? from.number("bytes", at) - each * (count - 1) : each;
@@ -1514,7 +1879,8 @@
     const rows = [];
     for (let at = 0; at < from.count; at++) {
       if (from.number("ipu", at) !== ipu || from.number("always_live", at)) continue;
-      if (from.number("first_step", at) <= step && step <= from.number("last_step", at)) rows.push(row(from, at, from.number("bytes", at)));
+      if (from.number("first_step", at) <= step && step <= from.number("last_step", at))
+        rows.push(row(from, at, from.number("bytes", at)));
     }
     return listed(rows, true);
   }
@@ -1523,7 +1889,8 @@
     const from = await here2(source, report);
     const rows = [];
     for (let at = 0; at < from.count; at++) {
-      if (from.number("ipu", at) === ipu && from.number("always_live", at)) rows.push(row(from, at, from.number("bytes", at)));
+      if (from.number("ipu", at) === ipu && from.number("always_live", at))
+        rows.push(row(from, at, from.number("bytes", at)));
     }
     return listed(rows, from.count > 0);
   }
@@ -1531,7 +1898,14 @@
   // src/liveness_view.ts
   var POINTS = 1500;
   function curve(data) {
-    return { data, at: numbers(data.at), live: numbers(data.live), temporary: numbers(data.temporary), op: numbers(data.op), again: numbers(data.again) };
+    return {
+      data,
+      at: numbers(data.at),
+      live: numbers(data.live),
+      temporary: numbers(data.temporary),
+      op: numbers(data.op),
+      again: numbers(data.again)
+    };
   }
   function point(from, step) {
     return Math.max(0, Math.min(from.at.length - 1, Math.floor((step - from.data.first) / from.data.group)));
@@ -1592,32 +1966,48 @@
       });
       this.chart = chart;
       this.fill();
-      const colours = [["always live", REGIONS.always], ["tensors that come and go", USES.activations], ["temporaries of the op", USES.temporaries]];
-      this.element.replaceChildren(card(
-        title,
-        chart.element,
-        el(
-          "div",
-          { class: "controls key" },
-          legend(colours),
-          el("span", { class: "spring" }),
-          button("+", () => chart.zoom(0.5), { class: "small", "aria-label": "Zoom in" }),
-          button("\u2212", () => chart.zoom(2), { class: "small", "aria-label": "Zoom out" }),
-          button("All", () => chart.window(0, data.steps), { class: "small" }),
-          saveButton(() => chart.canvas, () => title, () => colours)
-        ),
-        note(`All tiles together; gaps are not counted. A tile may be full long before the IPU reaches the line.${data.group > 1 ? ` Each column is the fullest of ${data.group} program steps.` : ""} Click freezes a cursor, Shift and click sets the second one; drag to zoom.`)
-      ));
+      const colours = [
+        ["always live", REGIONS.always],
+        ["tensors that come and go", USES.activations],
+        ["temporaries of the op", USES.temporaries]
+      ];
+      this.element.replaceChildren(
+        card(
+          title,
+          chart.element,
+          el(
+            "div",
+            { class: "controls key" },
+            legend(colours),
+            el("span", { class: "spring" }),
+            button("+", () => chart.zoom(0.5), { class: "small", "aria-label": "Zoom in" }),
+            button("\u2212", () => chart.zoom(2), { class: "small", "aria-label": "Zoom out" }),
+            button("All", () => chart.window(0, data.steps), { class: "small" }),
+            saveButton(
+              () => chart.canvas,
+              () => title,
+              () => colours
+            )
+          ),
+          note(
+            `All tiles together; gaps are not counted. A tile may be full long before the IPU reaches the line.${data.group > 1 ? ` Each column is the fullest of ${data.group} program steps.` : ""} Click freezes a cursor, Shift and click sets the second one; drag to zoom.`
+          )
+        )
+      );
     }
     fill() {
       const from = this.curve;
       if (!from || !this.chart) return;
       const always2 = new Float64Array(from.live.length).fill(from.data.always);
-      this.chart.setData({ first: from.data.first, group: from.data.group, series: [
-        { name: "always live", colour: REGIONS.always, values: always2 },
-        { name: "tensors", colour: USES.activations, values: from.live },
-        { name: "temporaries", colour: USES.temporaries, values: from.temporary }
-      ] });
+      this.chart.setData({
+        first: from.data.first,
+        group: from.data.group,
+        series: [
+          { name: "always live", colour: REGIONS.always, values: always2 },
+          { name: "tensors", colour: USES.activations, values: from.live },
+          { name: "temporaries", colour: USES.temporaries, values: from.temporary }
+        ]
+      });
     }
     window(low, high) {
       this.chart?.window(low, high);
@@ -1638,7 +2028,8 @@
       clearTimeout(this.waiting);
       this.waiting = window.setTimeout(() => {
         const wide = high - low, first = Math.max(0, Math.floor(low - wide)), last = Math.min(from.data.steps - 1, Math.ceil(high + wide));
-        if (Math.ceil((last - first + 1) / (3 * POINTS)) >= from.data.group && first >= from.data.first && last <= from.data.last) return;
+        if (Math.ceil((last - first + 1) / (3 * POINTS)) >= from.data.group && first >= from.data.first && last <= from.data.last)
+          return;
         void source.json(this.report, "liveness", { ipu: from.data.ipu, first, last, points: 3 * POINTS, names: 1 }).then((answer) => {
           this.curve = curve(answer);
           this.fill();
@@ -1673,13 +2064,15 @@
       else state.set({ at: step, and: null });
       void show();
     };
-    const panels = [new LivenessPanel(
-      context,
-      context.report.id,
-      context.other ? "Before: " : "",
-      click,
-      (low, high) => state.set({ from: low > 0 ? Math.floor(low) : null, to: Math.ceil(high) })
-    )];
+    const panels = [
+      new LivenessPanel(
+        context,
+        context.report.id,
+        context.other ? "Before: " : "",
+        click,
+        (low, high) => state.set({ from: low > 0 ? Math.floor(low) : null, to: Math.ceil(high) })
+      )
+    ];
     if (context.other) panels.push(new LivenessPanel(context, context.other.id, "After: ", click, () => void 0));
     const show = async () => {
       const mine = ++turn;
@@ -1687,40 +2080,66 @@
       const { first, second } = cursors();
       const peak = map.ipus[ipu]?.peakStep ?? 0;
       const at = first < 0 ? peak : first;
-      panels.forEach((each, index) => each.marks([
-        ...index ? [] : [{ at: peak, name: `fullest: ${map.ipus[ipu]?.peakOp ?? ""}`, dashed: true }],
-        ...first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: themed("--accent") }],
-        ...second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: themed("--bad") }]
-      ]));
+      panels.forEach(
+        (each, index) => each.marks([
+          ...index ? [] : [{ at: peak, name: `fullest: ${map.ipus[ipu]?.peakOp ?? ""}`, dashed: true }],
+          ...first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: themed("--accent") }],
+          ...second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: themed("--bad") }]
+        ])
+      );
       const list = await alive(source, context.report.id, ipu, at);
-      const steps = (await source.json(context.report.id, "liveness", source.served ? { ipu, points: POINTS, names: 1 } : { ipu })).steps;
+      const steps = (await source.json(
+        context.report.id,
+        "liveness",
+        source.served ? { ipu, points: POINTS, names: 1 } : { ipu }
+      )).steps;
       const buttons = el(
         "div",
         { class: "controls" },
-        button("Fullest moment", () => {
-          state.set({ at: peak, and: null });
-          void show();
-        }, { class: "small" }),
-        second < 0 ? null : button("Take the second cursor away", () => {
-          state.set({ and: null });
-          void show();
-        }, { class: "small" })
+        button(
+          "Fullest moment",
+          () => {
+            state.set({ at: peak, and: null });
+            void show();
+          },
+          { class: "small" }
+        ),
+        second < 0 ? null : button(
+          "Take the second cursor away",
+          () => {
+            state.set({ and: null });
+            void show();
+          },
+          { class: "small" }
+        )
       );
       let shown;
       if (context.other && ipu < others) {
-        const after = await alive(source, context.other.id, ipu, at).catch(() => ({ known: false, variables: [], left_out: [0, 0] }));
-        shown = card(`Alive in program step ${whole(at)}: before and after`, buttons, variableDifference(list.variables, after.variables, ["before", "after"]).element);
+        const after = await alive(source, context.other.id, ipu, at).catch(() => ({
+          known: false,
+          variables: [],
+          left_out: [0, 0]
+        }));
+        shown = card(
+          `Alive in program step ${whole(at)}: before and after`,
+          buttons,
+          variableDifference(list.variables, after.variables, ["before", "after"]).element
+        );
       } else if (second >= 0) {
         const other = await alive(source, context.report.id, ipu, second);
         const [a, b] = [panel.total(at), panel.total(second)];
         shown = card(
           `Difference between program steps ${whole(at)} and ${whole(second)}`,
           buttons,
-          plainTable("the two moments", [["moment"], ["program step", true], ["op"], ["in memory", true]], [
-            ["1", whole(at), panel.opAt(at), bytes(a)],
-            ["2", whole(second), panel.opAt(second), bytes(b)],
-            ["difference", whole(second - at), "", delta(a, b, bytes)]
-          ]),
+          plainTable(
+            "the two moments",
+            [["moment"], ["program step", true], ["op"], ["in memory", true]],
+            [
+              ["1", whole(at), panel.opAt(at), bytes(a)],
+              ["2", whole(second), panel.opAt(second), bytes(b)],
+              ["difference", whole(second - at), "", delta(a, b, bytes)]
+            ]
+          ),
           variableDifference(list.variables, other.variables, [`step ${whole(at)}`, `step ${whole(second)}`]).element
         );
       } else {
@@ -1728,7 +2147,9 @@
         shown = card(
           `Alive in program step ${whole(at)}${first < 0 || at === peak ? " (the fullest moment)" : ""}${op ? `, ${op}` : ""}`,
           buttons,
-          note(`${plural(list.variables.length + list.left_out[0], "tensor")} with ${bytes(list.variables.reduce((sum2, each) => sum2 + each[4], list.left_out[1]))}, and ${bytes(panel.total(at))} in all with what is always live and temporaries.` + (list.known ? "" : " This report keeps the largest tensors only.")),
+          note(
+            `${plural(list.variables.length + list.left_out[0], "tensor")} with ${bytes(list.variables.reduce((sum2, each) => sum2 + each[4], list.left_out[1]))}, and ${bytes(panel.total(at))} in all with what is always live and temporaries.` + (list.known ? "" : " This report keeps the largest tensors only.")
+          ),
           variableTable(list.variables, steps, at).element,
           leftOut(list) ? note(leftOut(list)) : null
         );
@@ -1736,11 +2157,20 @@
       if (mine === turn) details.replaceChildren(shown, alwaysLive());
     };
     const alwaysLive = () => {
-      const box = el("details", { class: "card" }, el("summary", {}, el("b", { text: "Always live: there for the whole run" })));
+      const box = el(
+        "details",
+        { class: "card" },
+        el("summary", {}, el("b", { text: "Always live: there for the whole run" }))
+      );
       box.addEventListener("toggle", () => {
         if (!box.open || box.childElementCount > 1) return;
-        void Promise.all([always(source, context.report.id, ipu), context.other && ipu < others ? always(source, context.other.id, ipu) : null]).then(([list, other]) => {
-          box.append(other ? variableDifference(list.variables, other.variables, ["before", "after"]).element : variableTable(list.variables, 0, -1).element);
+        void Promise.all([
+          always(source, context.report.id, ipu),
+          context.other && ipu < others ? always(source, context.other.id, ipu) : null
+        ]).then(([list, other]) => {
+          box.append(
+            other ? variableDifference(list.variables, other.variables, ["before", "after"]).element : variableTable(list.variables, 0, -1).element
+          );
           if (leftOut(list)) box.append(note(leftOut(list)));
         });
       });
@@ -1748,12 +2178,16 @@
     };
     const open = async () => {
       const absent = panels[1] && ipu >= others;
-      if (panels[1]) panels[1].element.replaceChildren(...absent ? [note(`The report that this one is compared with has no IPU ${ipu}.`)] : []);
+      if (panels[1])
+        panels[1].element.replaceChildren(
+          ...absent ? [note(`The report that this one is compared with has no IPU ${ipu}.`)] : []
+        );
       const curves = await Promise.all(panels.slice(0, absent ? 1 : 2).map((panel) => panel.load(ipu)));
       let most = 0;
       for (const each of curves) {
         most = Math.max(most, each.data.room);
-        for (let i = 0; i < each.live.length; i++) most = Math.max(most, each.data.always + each.live[i] + each.temporary[i]);
+        for (let i = 0; i < each.live.length; i++)
+          most = Math.max(most, each.data.always + each.live[i] + each.temporary[i]);
       }
       panels.slice(0, curves.length).forEach((panel) => panel.draw(ipu, most * 1.06, curves.length > 1 ? 230 : 320));
       const steps = curves[0].data.steps;
@@ -1761,11 +2195,24 @@
       if (from > 0 || to < steps) panels.forEach((panel) => panel.window(from, to));
       await show();
     };
-    host.append(el("div", { class: "controls sticky" }, choice("Show", map.ipus.map((_, n) => `IPU ${n}`), ipu, (index) => {
-      ipu = index;
-      state.set({ ipu, at: null, and: null, from: null, to: null });
-      void open();
-    })), ...panels.map((panel) => panel.element), details);
+    host.append(
+      el(
+        "div",
+        { class: "controls sticky" },
+        choice(
+          "Show",
+          map.ipus.map((_, n) => `IPU ${n}`),
+          ipu,
+          (index) => {
+            ipu = index;
+            state.set({ ipu, at: null, and: null, from: null, to: null });
+            void open();
+          }
+        )
+      ),
+      ...panels.map((panel) => panel.element),
+      details
+    );
     context.redraw(() => panels.forEach((panel) => panel.redraw()));
     await open();
   }
@@ -1792,7 +2239,11 @@
   var TileMap = class {
     constructor(options2) {
       this.options = options2;
-      this.element = el("div", { class: "chart tilemap", tabindex: "0", role: "img", "aria-label": options2.label }, this.canvas);
+      this.element = el(
+        "div",
+        { class: "chart tilemap", tabindex: "0", role: "img", "aria-label": options2.label },
+        this.canvas
+      );
       const box = this.element;
       box.addEventListener("pointermove", (event) => {
         this.point(this.at(event), event.clientX, event.clientY);
@@ -1805,7 +2256,8 @@
       box.addEventListener("pointerup", (event) => {
         const from = this.from, to = this.at(event);
         this.from = null;
-        if (from && to && from[0] === to[0]) this.options.onselect(from[0], Math.min(from[1], to[1]), Math.max(from[1], to[1]), event);
+        if (from && to && from[0] === to[0])
+          this.options.onselect(from[0], Math.min(from[1], to[1]), Math.max(from[1], to[1]), event);
       });
       box.addEventListener("keydown", (event) => {
         const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: TOGETHER, ArrowUp: -TOGETHER }[event.key];
@@ -1814,7 +2266,8 @@
           const next = Math.max(0, Math.min(this.options.tiles - 1, tile + by));
           const area = this.canvas.getBoundingClientRect(), [x, y] = this.corner(ipu, next);
           this.point([ipu, next], area.left + x + 10, area.top + y + 10);
-        } else if (event.key === "Enter" && this.hover) this.options.onselect(this.hover[0], this.hover[1], this.hover[1], event);
+        } else if (event.key === "Enter" && this.hover)
+          this.options.onselect(this.hover[0], this.hover[1], this.hover[1], event);
         else return;
         event.preventDefault();
         event.stopPropagation();
@@ -1863,7 +2316,10 @@
       const width = Math.max(280, this.element.clientWidth);
       const [columns, rows] = grid(tiles3);
       const one = ipus.length === 1;
-      this.across = one ? 1 : Math.max(1, Math.min(ipus.length, Math.floor(width / Math.max(96, columns + 6)), Math.ceil(Math.sqrt(ipus.length * 1.3))));
+      this.across = one ? 1 : Math.max(
+        1,
+        Math.min(ipus.length, Math.floor(width / Math.max(96, columns + 6)), Math.ceil(Math.sqrt(ipus.length * 1.3)))
+      );
       const wide = width / this.across - (one ? 0 : 8);
       const cellWide = wide / columns;
       this.cell = [cellWide, one ? Math.max(4, Math.min(14, cellWide * 1.2)) : Math.max(1, Math.min(5, cellWide * 1.4))];
@@ -1979,13 +2435,22 @@
     if (by !== "region") return made3;
     const sum2 = (name, colour, parts) => {
       const values = new Float64Array(answer.tiles);
-      for (const part2 of parts) for (let i = 0; i < values.length; i++) values[i] = values[i] + part2.values[i];
+      for (const part2 of parts)
+        for (let i = 0; i < values.length; i++) values[i] = values[i] + part2.values[i];
       return { name, colour, values };
     };
     const gaps = made3.filter((each) => each.name === "gaps"), rest = made3.filter((each) => each.name !== "gaps");
     return [
-      sum2("always live", REGIONS.always, rest.filter((each) => each.always)),
-      sum2("not always live", REGIONS.temporary, rest.filter((each) => !each.always)),
+      sum2(
+        "always live",
+        REGIONS.always,
+        rest.filter((each) => each.always)
+      ),
+      sum2(
+        "not always live",
+        REGIONS.temporary,
+        rest.filter((each) => !each.always)
+      ),
       sum2("gaps", REGIONS.gaps, gaps)
     ];
   }
@@ -1998,10 +2463,16 @@
       this.after = after;
       this.summary = summary;
       const state = context.state;
-      const fullest = summary.ipus.reduce((best, ipu, index) => Number(ipu.max) > Number(summary.ipus[best]?.max ?? 0) ? index : best, 0);
+      const fullest = summary.ipus.reduce(
+        (best, ipu, index) => Number(ipu.max) > Number(summary.ipus[best]?.max ?? 0) ? index : best,
+        0
+      );
       this.ipu = state.get("ipu") === "all" ? -1 : state.number("ipu", fullest, 0, before.ipus - 1);
       this.by = BY.includes(state.get("by")) ? state.get("by") : "use";
-      this.chosen = tileList(state.get("tiles", this.ipu < 0 ? "" : String(summary.ipus[this.ipu]?.fullest ?? "")), before.tiles);
+      this.chosen = tileList(
+        state.get("tiles", this.ipu < 0 ? "" : String(summary.ipus[this.ipu]?.fullest ?? "")),
+        before.tiles
+      );
     }
     host;
     context;
@@ -2015,7 +2486,12 @@
     maps = el("div", { class: "stack" });
     charts = el("div", { class: "stack" });
     details = el("div", { class: "stack" });
-    input = el("input", { type: "text", class: "tiles", placeholder: "such as 1,5 or 10-20", "aria-label": "Tiles" });
+    input = el("input", {
+      type: "text",
+      class: "tiles",
+      placeholder: "such as 1,5 or 10-20",
+      "aria-label": "Tiles"
+    });
     map = null;
     drawn = [];
     turn = 0;
@@ -2038,10 +2514,14 @@
             void this.redraw();
           }),
           el("label", { class: "choice" }, el("span", { text: "Tiles" }), this.input),
-          button("Fullest tile", () => {
-            if (this.ipu < 0) this.fullestIpu();
-            this.select([Number(this.summary.ipus[this.ipu]?.fullest ?? 0)]);
-          }, { class: "small" })
+          button(
+            "Fullest tile",
+            () => {
+              if (this.ipu < 0) this.fullestIpu();
+              this.select([Number(this.summary.ipus[this.ipu]?.fullest ?? 0)]);
+            },
+            { class: "small" }
+          )
         ),
         this.maps,
         this.charts,
@@ -2054,7 +2534,10 @@
       await this.redraw();
     }
     fullestIpu() {
-      this.ipu = this.summary.ipus.reduce((best, ipu, index) => Number(ipu.max) > Number(this.summary.ipus[best]?.max ?? 0) ? index : best, 0);
+      this.ipu = this.summary.ipus.reduce(
+        (best, ipu, index) => Number(ipu.max) > Number(this.summary.ipus[best]?.max ?? 0) ? index : best,
+        0
+      );
       this.context.state.set({ ipu: this.ipu });
       void this.redraw();
     }
@@ -2070,10 +2553,11 @@
       const at = (ipu, tile) => ipu * tiles3 + tile;
       const relative = this.context.state.get("colours") === "relative" && !same;
       let least = Infinity, largest = 0;
-      for (const ipu of ipus) for (let tile = 0; tile < tiles3; tile++) {
-        least = Math.min(least, a[at(ipu, tile)]);
-        largest = Math.max(largest, a[at(ipu, tile)]);
-      }
+      for (const ipu of ipus)
+        for (let tile = 0; tile < tiles3; tile++) {
+          least = Math.min(least, a[at(ipu, tile)]);
+          largest = Math.max(largest, a[at(ipu, tile)]);
+        }
       const shade = (value) => scale(relative ? (value - least) / Math.max(1, largest - least) : value / room);
       let widest = 1;
       if (same) for (let i = 0; i < a.length; i++) widest = Math.max(widest, Math.abs((b[i] ?? 0) - a[i]));
@@ -2087,7 +2571,17 @@
         },
         tip: (ipu, tile) => {
           const value = a[at(ipu, tile)], after = same ? b[at(ipu, tile)] ?? 0 : 0;
-          return [`tile ${whole(tile)} of IPU ${ipu}`, same ? [["before", bytes(value)], ["after", bytes(after)], ["difference", delta(value, after, bytes)]] : [["needs", `${bytes(value)} (${whole(value)} B)`], ["of its memory", percent(value, room)]]];
+          return [
+            `tile ${whole(tile)} of IPU ${ipu}`,
+            same ? [
+              ["before", bytes(value)],
+              ["after", bytes(after)],
+              ["difference", delta(value, after, bytes)]
+            ] : [
+              ["needs", `${bytes(value)} (${whole(value)} B)`],
+              ["of its memory", percent(value, room)]
+            ]
+          ];
         },
         onselect: (ipu, first, last, event) => {
           const picked = Array.from({ length: last - first + 1 }, (_, n) => first + n);
@@ -2100,31 +2594,50 @@
         }
       });
       this.markMap();
-      const key = el("div", { class: "scale", role: "img", "aria-label": same ? "blue: less, red: more" : "dark: empty, yellow: full, red: no room" });
+      const key = el("div", {
+        class: "scale",
+        role: "img",
+        "aria-label": same ? "blue: less, red: more" : "dark: empty, yellow: full, red: no room"
+      });
       const low = relative ? least : 0, most = relative ? largest : Math.max(room, largest);
-      const stops = Array.from({ length: 41 }, (_, n) => css(same ? difference(n / 20 - 1) : shade(low + n / 40 * (most - low))));
+      const stops = Array.from(
+        { length: 41 },
+        (_, n) => css(same ? difference(n / 20 - 1) : shade(low + n / 40 * (most - low)))
+      );
       key.style.background = `linear-gradient(to right, ${stops.join(",")})`;
       const over = this.summary.ipus.reduce((sum2, ipu) => sum2 + Number(ipu.over), 0);
       const map = this.map;
-      this.maps.replaceChildren(card(
-        `${same ? "Difference of the bytes on each tile" : "Tile map"}: ${this.ipu < 0 ? plural(this.before.ipus, "IPU") : `IPU ${this.ipu}`}, at the fullest moment`,
-        map.element,
-        el(
-          "div",
-          { class: "controls key" },
-          el("span", { class: "label", text: same ? `\u2212${bytes(widest)}` : low ? bytes(low) : "0" }),
-          key,
-          el("span", { class: "label", text: same ? `+${bytes(widest)}` : relative ? `${bytes(most)} (${percent(most, room)} of a tile)` : most > room ? `${bytes(most)} (full at ${bytes(room)}, then red)` : `${bytes(room)} (full)` }),
-          same ? null : toggles("colours", ["empty to full", "least to most"], relative ? 1 : 0, (index) => {
-            this.context.state.set({ colours: index ? "relative" : null });
-            this.drawMap();
-          }),
-          el("span", { class: "spring" }),
-          saveButton(() => map.canvas, () => "Memory of tiles")
-        ),
-        b && !same ? note("The report that this one is compared with has other IPUs or tiles: its bytes are not subtracted here.") : null,
-        note((over ? `${same ? "Before: " : ""}${plural(over, "tile", "tiles")} of all IPUs ${over === 1 ? "needs" : "need"} more memory than a tile has. ` : "Every tile has room. ") + "Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published.")
-      ));
+      this.maps.replaceChildren(
+        card(
+          `${same ? "Difference of the bytes on each tile" : "Tile map"}: ${this.ipu < 0 ? plural(this.before.ipus, "IPU") : `IPU ${this.ipu}`}, at the fullest moment`,
+          map.element,
+          el(
+            "div",
+            { class: "controls key" },
+            el("span", { class: "label", text: same ? `\u2212${bytes(widest)}` : low ? bytes(low) : "0" }),
+            key,
+            el("span", {
+              class: "label",
+              text: same ? `+${bytes(widest)}` : relative ? `${bytes(most)} (${percent(most, room)} of a tile)` : most > room ? `${bytes(most)} (full at ${bytes(room)}, then red)` : `${bytes(room)} (full)`
+            }),
+            same ? null : toggles("colours", ["empty to full", "least to most"], relative ? 1 : 0, (index) => {
+              this.context.state.set({ colours: index ? "relative" : null });
+              this.drawMap();
+            }),
+            el("span", { class: "spring" }),
+            saveButton(
+              () => map.canvas,
+              () => "Memory of tiles"
+            )
+          ),
+          b && !same ? note(
+            "The report that this one is compared with has other IPUs or tiles: its bytes are not subtracted here."
+          ) : null,
+          note(
+            (over ? `${same ? "Before: " : ""}${plural(over, "tile", "tiles")} of all IPUs ${over === 1 ? "needs" : "need"} more memory than a tile has. ` : "Every tile has room. ") + "Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published."
+          )
+        )
+      );
       requestAnimationFrame(() => map.draw());
     }
     markMap() {
@@ -2134,10 +2647,17 @@
     }
     async tiles(report) {
       const ipu = Math.max(0, this.ipu);
-      return this.context.source.json(report, "tiles", this.by === "layer" ? { ipu, by: "layer" } : { ipu });
+      return this.context.source.json(
+        report,
+        "tiles",
+        this.by === "layer" ? { ipu, by: "layer" } : { ipu }
+      );
     }
     async both() {
-      return [await this.tiles(this.context.report.id), this.context.other ? await this.tiles(this.context.other.id).catch(() => null) : null];
+      return [
+        await this.tiles(this.context.report.id),
+        this.context.other ? await this.tiles(this.context.other.id).catch(() => null) : null
+      ];
     }
     async drawCharts() {
       const mine = ++this.turn;
@@ -2151,48 +2671,72 @@
       const made3 = [a, ...b ? [b] : []].map((answer) => [answer, bands(answer, this.by)]);
       let most = a.room;
       for (const [, series] of made3) {
-        for (let i = 0; i < a.tiles; i++) most = Math.max(most, series.reduce((sum2, each) => sum2 + (each.values[i] ?? 0), 0));
+        for (let i = 0; i < a.tiles; i++)
+          most = Math.max(
+            most,
+            series.reduce((sum2, each) => sum2 + (each.values[i] ?? 0), 0)
+          );
       }
-      this.charts.replaceChildren(...made3.map(([answer, series], index) => {
-        const which = made3.length > 1 ? index ? "After: " : "Before: " : "";
-        const chart = new StackedChart({
-          label: `Bytes on each tile of IPU ${this.ipu} by ${this.by}`,
-          height: made3.length > 1 ? 240 : 320,
-          end: answer.tiles,
-          axis: "tile",
-          dragging: "select",
-          limit: { value: answer.room, name: `memory of a tile: ${bytes(answer.room)}` },
-          most: most * 1.06,
-          format: bytes,
-          title: (at) => `tile ${whole(Math.floor(at))}`,
-          onclick: (at, event) => this.select(event.shiftKey ? [.../* @__PURE__ */ new Set([...this.chosen, at])].sort((x, y) => x - y) : [at]),
-          onselect: (first, last) => this.select(Array.from({ length: last - first + 1 }, (_, n) => first + n)),
-          onwindow: (low, high) => {
-            if (!index) this.context.state.set({ from: low > 0 ? Math.floor(low) : null, to: high < answer.tiles ? Math.ceil(high) : null });
-          }
-        });
-        chart.setData({ first: 0, group: 1, series });
-        const state = this.context.state;
-        if (state.get("from") || state.get("to")) chart.window(state.number("from", 0, 0), state.number("to", answer.tiles, 1, answer.tiles));
-        const full = this.summary.ipus[this.ipu];
-        if (!index) chart.marks = [{ at: Number(full?.fullest ?? -1), name: `fullest: tile ${whole(Number(full?.fullest ?? 0))}`, dashed: true }];
-        this.drawn.push(chart);
-        const shown = series.filter((each) => each.values.some((value) => value > 0));
-        const title = `${which}Bytes on each tile of IPU ${this.ipu} at its fullest moment, by ${this.by}`;
-        return card(
-          title,
-          chart.element,
-          el(
-            "div",
-            { class: "controls key" },
-            legend(shown.map((each) => [each.name, each.colour])),
-            el("span", { class: "spring" }),
-            this.zooms(chart),
-            saveButton(() => chart.canvas, () => title, () => shown.map((each) => [each.name, each.colour]))
-          ),
-          index ? null : note(`Fullest at ${full?.peakOp ?? "?"} (${full?.peakPhase ?? "?"}): ${whole(Number(full?.max ?? 0))} of ${whole(answer.room)} bytes. Click or drag to choose tiles; + and \u2212 zoom.`)
-        );
-      }));
+      this.charts.replaceChildren(
+        ...made3.map(([answer, series], index) => {
+          const which = made3.length > 1 ? index ? "After: " : "Before: " : "";
+          const chart = new StackedChart({
+            label: `Bytes on each tile of IPU ${this.ipu} by ${this.by}`,
+            height: made3.length > 1 ? 240 : 320,
+            end: answer.tiles,
+            axis: "tile",
+            dragging: "select",
+            limit: { value: answer.room, name: `memory of a tile: ${bytes(answer.room)}` },
+            most: most * 1.06,
+            format: bytes,
+            title: (at) => `tile ${whole(Math.floor(at))}`,
+            onclick: (at, event) => this.select(event.shiftKey ? [.../* @__PURE__ */ new Set([...this.chosen, at])].sort((x, y) => x - y) : [at]),
+            onselect: (first, last) => this.select(Array.from({ length: last - first + 1 }, (_, n) => first + n)),
+            onwindow: (low, high) => {
+              if (!index)
+                this.context.state.set({
+                  from: low > 0 ? Math.floor(low) : null,
+                  to: high < answer.tiles ? Math.ceil(high) : null
+                });
+            }
+          });
+          chart.setData({ first: 0, group: 1, series });
+          const state = this.context.state;
+          if (state.get("from") || state.get("to"))
+            chart.window(state.number("from", 0, 0), state.number("to", answer.tiles, 1, answer.tiles));
+          const full = this.summary.ipus[this.ipu];
+          if (!index)
+            chart.marks = [
+              {
+                at: Number(full?.fullest ?? -1),
+                name: `fullest: tile ${whole(Number(full?.fullest ?? 0))}`,
+                dashed: true
+              }
+            ];
+          this.drawn.push(chart);
+          const shown = series.filter((each) => each.values.some((value) => value > 0));
+          const title = `${which}Bytes on each tile of IPU ${this.ipu} at its fullest moment, by ${this.by}`;
+          return card(
+            title,
+            chart.element,
+            el(
+              "div",
+              { class: "controls key" },
+              legend(shown.map((each) => [each.name, each.colour])),
+              el("span", { class: "spring" }),
+              this.zooms(chart),
+              saveButton(
+                () => chart.canvas,
+                () => title,
+                () => shown.map((each) => [each.name, each.colour])
+              )
+            ),
+            index ? null : note(
+              `Fullest at ${full?.peakOp ?? "?"} (${full?.peakPhase ?? "?"}): ${whole(Number(full?.max ?? 0))} of ${whole(answer.room)} bytes. Click or drag to choose tiles; + and \u2212 zoom.`
+            )
+          );
+        })
+      );
       this.markCharts();
     }
     zooms(chart) {
@@ -2230,7 +2774,9 @@
     async drawDetails() {
       const mine = this.turn, tiles3 = this.chosen;
       if (this.ipu < 0 || !tiles3.length) {
-        this.details.replaceChildren(...this.ipu < 0 ? [] : [note("Please choose a tile: click on the map or the chart, or type its number.")]);
+        this.details.replaceChildren(
+          ...this.ipu < 0 ? [] : [note("Please choose a tile: click on the map or the chart, or type its number.")]
+        );
         return;
       }
       const [a, b] = await this.both();
@@ -2245,14 +2791,23 @@
         }
         const size = sumOf(each.values, tiles3);
         const later = after ? sumOf(after.find((found) => found.name === each.name)?.values ?? new Float64Array(0), tiles3) : 0;
-        return { size: size + later, cells: after ? [title, bytes(size), bytes(later), deltaCell(size, later, bytes, true)] : [title, bytes(size), percent(size, a.room * tiles3.length)] };
+        return {
+          size: size + later,
+          cells: after ? [title, bytes(size), bytes(later), deltaCell(size, later, bytes, true)] : [title, bytes(size), percent(size, a.room * tiles3.length)]
+        };
       }).filter((row2) => row2.size > 0);
       const all = series.reduce((sum2, each) => sum2 + sumOf(each.values, tiles3), 0);
       const heads = two ? [[this.by], [`tile ${tiles3[0]}`, true], [`tile ${tiles3[1]}`, true], ["difference", true]] : after ? [[this.by], ["before", true], ["after", true], ["difference", true]] : [[this.by], ["bytes", true], ["of its memory", true]];
       const usage = card(
         `What lies on ${name} of IPU ${this.ipu}`,
-        note(`${bytes(all)} in total, ${percent(all, a.room * tiles3.length)} of what ${tiles3.length === 1 ? "it has" : "they have"}.`),
-        plainTable(`memory of ${name}`, heads, rows.map((row2) => row2.cells))
+        note(
+          `${bytes(all)} in total, ${percent(all, a.room * tiles3.length)} of what ${tiles3.length === 1 ? "it has" : "they have"}.`
+        ),
+        plainTable(
+          `memory of ${name}`,
+          heads,
+          rows.map((row2) => row2.cells)
+        )
       );
       const variables2 = await this.variables(tiles3, name);
       if (mine !== this.turn || tiles3 !== this.chosen) return;
@@ -2262,16 +2817,31 @@
       const { source, report, other } = this.context;
       const first = tiles3[0], second = tiles3[1];
       const list = await onTile(source, report.id, this.ipu, first);
-      if (!list.known) return card(`Variables of ${name}`, note("This report holds no variables of single tiles: it was written by an earlier version."));
+      if (!list.known)
+        return card(
+          `Variables of ${name}`,
+          note("This report holds no variables of single tiles: it was written by an earlier version.")
+        );
       if (other) {
         const after = await onTile(source, other.id, this.ipu, first).catch(() => null);
-        if (after) return card(`Variables of tile ${first}: before and after`, variableDifference(list.variables, after.variables, ["before", "after"]).element);
+        if (after)
+          return card(
+            `Variables of tile ${first}: before and after`,
+            variableDifference(list.variables, after.variables, ["before", "after"]).element
+          );
       }
       if (tiles3.length === 2 && second !== void 0) {
         const others = await onTile(source, report.id, this.ipu, second);
-        return card(`Variables: tile ${second} against tile ${first}`, variableDifference(list.variables, others.variables, [`tile ${first}`, `tile ${second}`]).element);
+        return card(
+          `Variables: tile ${second} against tile ${first}`,
+          variableDifference(list.variables, others.variables, [`tile ${first}`, `tile ${second}`]).element
+        );
       }
-      return card(`Variables of tile ${first}${tiles3.length > 1 ? ", the first of those chosen" : ""}`, variableTable(list.variables, 0, -1).element, leftOut(list) ? note(leftOut(list)) : null);
+      return card(
+        `Variables of tile ${first}${tiles3.length > 1 ? ", the first of those chosen" : ""}`,
+        variableTable(list.variables, 0, -1).element,
+        leftOut(list) ? note(leftOut(list)) : null
+      );
     }
   };
   var memoryView = {
@@ -2292,12 +2862,21 @@
     }
   };
   async function showVariable(context, id) {
-    const found = await context.frame("variables", ["id", "ipu", "first_tile", "tiles"], context.source.served ? id : 0, context.source.served ? 1 : void 0);
+    const found = await context.frame(
+      "variables",
+      ["id", "ipu", "first_tile", "tiles"],
+      context.source.served ? id : 0,
+      context.source.served ? 1 : void 0
+    );
     const at = found.columns.id.indexOf(id);
     if (at < 0) return;
     const value = (name) => found.columns[name][at];
     const first = Math.max(0, value("first_tile")), count = Math.max(1, value("tiles"));
-    context.state.set({ ipu: value("ipu"), tiles: count > 1 ? `${first}-${first + count - 1}` : String(first), variable: null });
+    context.state.set({
+      ipu: value("ipu"),
+      tiles: count > 1 ? `${first}-${first + count - 1}` : String(first),
+      variable: null
+    });
   }
 
   // src/flame.ts
@@ -2310,9 +2889,28 @@
         if (row2[1] >= 0) this.kids[row2[1]]?.push(id);
       });
       this.cycles = rows.map((row2) => row2[2] + row2[3] + row2[4]);
-      const box = el("div", { class: "chart", tabindex: "0", role: "img", "aria-label": "Cycles by module; choose a layer above for the same figures as a table" }, this.canvas);
+      const box = el(
+        "div",
+        {
+          class: "chart",
+          tabindex: "0",
+          role: "img",
+          "aria-label": "Cycles by module; choose a layer above for the same figures as a table"
+        },
+        this.canvas
+      );
       this.back = button("Back to all", () => this.zoom(0), { class: "small", disabled: true });
-      this.element = el("div", {}, box, el("div", { class: "controls key" }, this.back, el("span", { class: "label", text: "Click a box to enlarge it." })));
+      this.element = el(
+        "div",
+        {},
+        box,
+        el(
+          "div",
+          { class: "controls key" },
+          this.back,
+          el("span", { class: "label", text: "Click a box to enlarge it." })
+        )
+      );
       const at = (event) => {
         const area = this.canvas.getBoundingClientRect(), x = event.clientX - area.left, level = Math.floor((event.clientY - area.top) / HIGH);
         return this.boxes.find((each) => each.level === level && x >= each.x && x < each.x + each.wide);
@@ -2394,7 +2992,11 @@
         pen.globalAlpha = 1;
         if (wide > 22) {
           pen.fillStyle = "#14181f";
-          pen.fillText(cutText(pen, shortened(id ? this.rows[id][0] : "all ops and the host", 200), wide - 9), x + 5, level * HIGH + HIGH / 2);
+          pen.fillText(
+            cutText(pen, shortened(id ? this.rows[id][0] : "all ops and the host", 200), wide - 9),
+            x + 5,
+            level * HIGH + HIGH / 2
+          );
         }
       }
     }
@@ -2409,11 +3011,28 @@
       const piece = el("div", {}, value > 0.12 * total ? el("span", { text: `${name} ${percent(value, total)}` }) : null);
       piece.style.flexGrow = String(value / total);
       piece.style.background = colour;
-      piece.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, name, [["value", format(value)], ["share", percent(value, total)]]));
+      piece.addEventListener(
+        "pointermove",
+        (event) => showTip(event.clientX, event.clientY, name, [
+          ["value", format(value)],
+          ["share", percent(value, total)]
+        ])
+      );
       piece.addEventListener("pointerleave", hideTip);
       bar.append(piece);
     }
-    return el("div", {}, bar, legend(parts.filter((part2) => part2[1] > 0).map(([name, value, colour]) => [name, colour, `${format(value)} (${percent(value, total)})`])));
+    return el(
+      "div",
+      {},
+      bar,
+      legend(
+        parts.filter((part2) => part2[1] > 0).map(([name, value, colour]) => [
+          name,
+          colour,
+          `${format(value)} (${percent(value, total)})`
+        ])
+      )
+    );
   }
 
   // src/why.ts
@@ -2449,7 +3068,10 @@
       ["where", `IPU ${op.ipu}, stage ${op.stage}`],
       ["runs per step", whole(op.runs)],
       ["cycles per step", whole(op.cycles)],
-      ["FLOP per step", op.flops ? `${compact(op.flops)}, ${compact(op.cycles ? op.flops / op.cycles : 0)} per cycle` : "\u2013"],
+      [
+        "FLOP per step",
+        op.flops ? `${compact(op.flops)}, ${compact(op.cycles ? op.flops / op.cycles : 0)} per cycle` : "\u2013"
+      ],
       ["temporaries on the fullest tile", bytes(op.temporary)],
       ...op.merged > 1 ? [["stands for", `${whole(op.merged)} equal ops`]] : [],
       ...plan ? plan.code.filter((part2) => part2[1]).map(([name, size]) => [`${name} on the fullest tile`, bytes(size)]) : []
@@ -2457,17 +3079,41 @@
     return el(
       "div",
       {},
-      shareBar([["compute", op.compute, WORK.compute], ["exchange", op.exchange, WORK.exchange], ["sync", op.sync, WORK.sync]], (cycles) => `${whole(cycles)} cycles`),
-      el("div", { class: "columns" }, plainTable("facts", [["what"], ["value"]], facts), el(
+      shareBar(
+        [
+          ["compute", op.compute, WORK.compute],
+          ["exchange", op.exchange, WORK.exchange],
+          ["sync", op.sync, WORK.sync]
+        ],
+        (cycles) => `${whole(cycles)} cycles`
+      ),
+      el(
         "div",
-        {},
-        el("h4", { text: "Why it costs that" }),
-        op.unknown ? el("p", { class: "bad", text: "No planner knows this op; a fallback costed it." }) : null,
-        plan ? whyBlock(plan.why) : note(op.plan < 0 ? "This op has no plan of its own." : "Its plan is in the file, not on this page: tremula view FILE --op NAME")
-      )),
+        { class: "columns" },
+        plainTable("facts", [["what"], ["value"]], facts),
+        el(
+          "div",
+          {},
+          el("h4", { text: "Why it costs that" }),
+          op.unknown ? el("p", { class: "bad", text: "No planner knows this op; a fallback costed it." }) : null,
+          plan ? whyBlock(plan.why) : note(
+            op.plan < 0 ? "This op has no plan of its own." : "Its plan is in the file, not on this page: tremula view FILE --op NAME"
+          )
+        )
+      ),
       plan?.steps.length ? plainTable(
         "supersteps",
-        [["superstep"], ["times", true], ["slowest tile", true], ["mean tile", true], ["balance", true], ["exchange", true], ["sync", true], ["tiles that compute", true], ["that wait", true]],
+        [
+          ["superstep"],
+          ["times", true],
+          ["slowest tile", true],
+          ["mean tile", true],
+          ["balance", true],
+          ["exchange", true],
+          ["sync", true],
+          ["tiles that compute", true],
+          ["that wait", true]
+        ],
         plan.steps.map(([name, times, slowest, mean, exchange, sync, active, idle]) => [
           name,
           whole(times ?? 0),
@@ -2556,7 +3202,16 @@
       this.highX = Math.max(this.lowX * 10, bound(xs, Math.max, options2.peak || 1) * 2, (options2.peak || 1) * 4);
       this.lowY = Math.max(1e-3, options2.peak / 1e6, bound(ys, Math.min, 1e9) / 2);
       this.highY = Math.max(this.lowY * 10, options2.peak * 1.8, bound(ys, Math.max, 1) * 1.5);
-      this.element = el("div", { class: "chart", tabindex: "0", role: "img", "aria-label": "Roofline: floating-point operations per cycle against those per cycle of exchange; the table below has the same figures" }, this.canvas);
+      this.element = el(
+        "div",
+        {
+          class: "chart",
+          tabindex: "0",
+          role: "img",
+          "aria-label": "Roofline: floating-point operations per cycle against those per cycle of exchange; the table below has the same figures"
+        },
+        this.canvas
+      );
       this.element.addEventListener("pointermove", (event) => this.point(this.near(event), event.clientX, event.clientY));
       this.element.addEventListener("pointerleave", () => this.point(-1, 0, 0));
       this.element.addEventListener("click", (event) => {
@@ -2626,7 +3281,11 @@
         pen.fillText(compact(10 ** power), LEFT2 - 7, y);
       }
       pen.textAlign = "center";
-      pen.fillText("FLOP per cycle of exchange (to the right: less exchange)", LEFT2 + (width - LEFT2 - RIGHT2) / 2, height - 9);
+      pen.fillText(
+        "FLOP per cycle of exchange (to the right: less exchange)",
+        LEFT2 + (width - LEFT2 - RIGHT2) / 2,
+        height - 9
+      );
       pen.save();
       pen.translate(11, TOP2 + (height - TOP2 - BOTTOM2) / 2);
       pen.rotate(-Math.PI / 2);
@@ -2659,7 +3318,11 @@
       pen.fillStyle = themed("--bad");
       if (Number.isFinite(peak)) {
         pen.textAlign = "right";
-        pen.fillText(width > 640 ? this.options.peakName : `peak: ${compact(peak)} FLOP per cycle`, width - RIGHT2 - 2, this.sy(peak) - 9);
+        pen.fillText(
+          width > 640 ? this.options.peakName : `peak: ${compact(peak)} FLOP per cycle`,
+          width - RIGHT2 - 2,
+          this.sy(peak) - 9
+        );
       }
     }
     near(event) {
@@ -2696,7 +3359,16 @@
   // src/operations_view.ts
   var HALF_PEAK = { mk1: 64, mk2: 128, bow: 128, c600: 128 };
   var MOST_DOTS = 3e3;
-  var GROUPS = ["single ops", "layer (1 name of the module)", "layer (2 names)", "layer (3 names)", "module", "kind of op", "pass", "source line"];
+  var GROUPS = [
+    "single ops",
+    "layer (1 name of the module)",
+    "layer (2 names)",
+    "layer (3 names)",
+    "module",
+    "kind of op",
+    "pass",
+    "source line"
+  ];
   function moduleParts(module) {
     return module ? module.split(module.includes("/") ? "/" : ".") : [];
   }
@@ -2736,10 +3408,16 @@
     show() {
       const { state } = this.context;
       const by = state.number("by", 0, 0, GROUPS.length - 1);
-      this.host.append(el("div", { class: "controls sticky" }, choice("Show", GROUPS, by, (index) => {
-        state.set({ by: index || null });
-        this.fill();
-      })));
+      this.host.append(
+        el(
+          "div",
+          { class: "controls sticky" },
+          choice("Show", GROUPS, by, (index) => {
+            state.set({ by: index || null });
+            this.fill();
+          })
+        )
+      );
       if (!this.others) {
         this.flame();
         this.roofline();
@@ -2753,7 +3431,14 @@
     flame() {
       if (this.modules.length < 2) return;
       const flame = new Flame(this.modules);
-      this.host.append(el("details", { class: "card", open: true }, el("summary", {}, el("b", { text: "Cycles of work by module, and of the host" })), flame.element));
+      this.host.append(
+        el(
+          "details",
+          { class: "card", open: true },
+          el("summary", {}, el("b", { text: "Cycles of work by module, and of the host" })),
+          flame.element
+        )
+      );
       this.context.redraw(() => flame.draw());
     }
     roofline() {
@@ -2763,7 +3448,14 @@
       for (const op of this.ops) if (op.flops > 0) kinds.set(op.target, (kinds.get(op.target) ?? 0) + op.cycles);
       const ranked = [...kinds].sort((a, b) => b[1] - a[1]).slice(0, 7).map((kind) => kind[0]);
       const colour = (op) => ranked.includes(op.target) ? hue(ranked.indexOf(op.target)) : "#c3cad6";
-      const dots = [...this.ops].sort((a, b) => b.cycles - a.cycles).slice(0, MOST_DOTS).map((op) => ({ name: op.name, flops: op.flops, cycles: op.cycles, exchange: op.exchange, colour: colour(op), row: op.id }));
+      const dots = [...this.ops].sort((a, b) => b.cycles - a.cycles).slice(0, MOST_DOTS).map((op) => ({
+        name: op.name,
+        flops: op.flops,
+        cycles: op.cycles,
+        exchange: op.exchange,
+        colour: colour(op),
+        row: op.id
+      }));
       const roof = new Roofline(dots, {
         peak,
         peakName: `peak of the matrix engine, half precision: ${compact(peak)} FLOP per cycle`,
@@ -2775,15 +3467,32 @@
       });
       this.roof = roof;
       if (!roof.count) return;
-      const colours = [...ranked.map((kind, index) => [kind, hue(index)]), ...kinds.size > ranked.length ? [["others", "#c3cad6"]] : []];
-      this.host.append(el(
-        "details",
-        { class: "card", open: true },
-        el("summary", {}, el("b", { text: "Roofline: how near ops come to the peak of the chip" })),
-        roof.element,
-        el("div", { class: "controls key" }, legend(colours), el("span", { class: "spring" }), saveButton(() => roof.canvas, () => "Roofline", () => colours)),
-        note(`One dot for each op with floating-point work; its size is its share of the cycles. An op cannot lie above the dashed line: on the slope all its time is exchange between tiles, ${peak ? "on the flat part the matrix engine is always busy" : "and the peak of this chip is not known here"}. Ops low on the right are bound by neither: see their plan. Dots at an edge lie beyond it; those at the right have no exchange.`)
-      ));
+      const colours = [
+        ...ranked.map((kind, index) => [kind, hue(index)]),
+        ...kinds.size > ranked.length ? [["others", "#c3cad6"]] : []
+      ];
+      this.host.append(
+        el(
+          "details",
+          { class: "card", open: true },
+          el("summary", {}, el("b", { text: "Roofline: how near ops come to the peak of the chip" })),
+          roof.element,
+          el(
+            "div",
+            { class: "controls key" },
+            legend(colours),
+            el("span", { class: "spring" }),
+            saveButton(
+              () => roof.canvas,
+              () => "Roofline",
+              () => colours
+            )
+          ),
+          note(
+            `One dot for each op with floating-point work; its size is its share of the cycles. An op cannot lie above the dashed line: on the slope all its time is exchange between tiles, ${peak ? "on the flat part the matrix engine is always busy" : "and the peak of this chip is not known here"}. Ops low on the right are bound by neither: see their plan. Dots at an edge lie beyond it; those at the right have no exchange.`
+          )
+        )
+      );
       this.context.redraw(() => roof.draw());
     }
     fill() {
@@ -2808,15 +3517,54 @@
         { title: "module", value: (op) => op.module, width: "minmax(8rem, 1.5fr)" },
         { title: "pass", value: (op) => op.phase, width: "minmax(5rem, 6.5rem)" },
         { title: "IPU", number: true, value: (op) => op.ipu, width: "3.2rem" },
-        { title: "cycles per step", number: true, value: (op) => op.cycles, text: (op) => whole(op.cycles), width: "8.5rem" },
-        { title: "share", number: true, value: (op) => op.cycles, text: (op) => percent(op.cycles, this.all), width: "4.5rem" },
-        { title: "exchange", number: true, value: (op) => op.cycles ? op.exchange / op.cycles : 0, text: (op) => percent(op.exchange, op.cycles), width: "5.2rem", hint: "share of its cycles" },
-        { title: "FLOP", number: true, value: (op) => op.flops, text: (op) => op.flops ? compact(op.flops) : "\u2013", width: "5rem" },
-        { title: "code", number: true, value: (op) => op.code, text: (op) => bytes(op.code), width: "5.5rem", hint: "of its plan, on the fullest tile" },
+        {
+          title: "cycles per step",
+          number: true,
+          value: (op) => op.cycles,
+          text: (op) => whole(op.cycles),
+          width: "8.5rem"
+        },
+        {
+          title: "share",
+          number: true,
+          value: (op) => op.cycles,
+          text: (op) => percent(op.cycles, this.all),
+          width: "4.5rem"
+        },
+        {
+          title: "exchange",
+          number: true,
+          value: (op) => op.cycles ? op.exchange / op.cycles : 0,
+          text: (op) => percent(op.exchange, op.cycles),
+          width: "5.2rem",
+          hint: "share of its cycles"
+        },
+        {
+          title: "FLOP",
+          number: true,
+          value: (op) => op.flops,
+          text: (op) => op.flops ? compact(op.flops) : "\u2013",
+          width: "5rem"
+        },
+        {
+          title: "code",
+          number: true,
+          value: (op) => op.code,
+          text: (op) => bytes(op.code),
+          width: "5.5rem",
+          hint: "of its plan, on the fullest tile"
+        },
         { title: "source", value: (op) => op.source.replace(/^.*[\\/]/, ""), width: "minmax(7rem, 1fr)" }
       ];
       const left = this.total > this.ops.length ? `the largest of ${whole(this.total)}` : "";
-      const table = new DataTable(columns, { name: "ops", filter: text2, placeholder: "Filter: name, kind, module, file, pass (f)", pick: (op) => this.pick(op), ...this.remembered(columns.length, 5), ...left ? { note: left } : {} });
+      const table = new DataTable(columns, {
+        name: "ops",
+        filter: text2,
+        placeholder: "Filter: name, kind, module, file, pass (f)",
+        pick: (op) => this.pick(op),
+        ...this.remembered(columns.length, 5),
+        ...left ? { note: left } : {}
+      });
       return table.setRows(this.ops).element;
     }
     pairs(others) {
@@ -2827,18 +3575,38 @@
         { title: "computes", value: (pair) => one(pair).target },
         { title: "module", value: (pair) => one(pair).module, width: "minmax(8rem, 1.5fr)" },
         { title: "pass", value: (pair) => one(pair).phase, width: "minmax(5rem, 6.5rem)" },
-        { title: "cycles before", number: true, value: (pair) => cycles(pair.before), text: (pair) => pair.before ? whole(cycles(pair.before)) : "\u2013", width: "8.5rem" },
-        { title: "cycles after", number: true, value: (pair) => cycles(pair.after), text: (pair) => pair.after ? whole(cycles(pair.after)) : "\u2013", width: "8.5rem" },
+        {
+          title: "cycles before",
+          number: true,
+          value: (pair) => cycles(pair.before),
+          text: (pair) => pair.before ? whole(cycles(pair.before)) : "\u2013",
+          width: "8.5rem"
+        },
+        {
+          title: "cycles after",
+          number: true,
+          value: (pair) => cycles(pair.after),
+          text: (pair) => pair.after ? whole(cycles(pair.after)) : "\u2013",
+          width: "8.5rem"
+        },
         {
           title: "difference",
           number: true,
           value: (pair) => known2(pair) ? Math.abs(cycles(pair.after) - cycles(pair.before)) : 0,
           width: "11rem",
-          cell: (pair) => el("span", { class: cycles(pair.after) > cycles(pair.before) ? "bad" : cycles(pair.after) < cycles(pair.before) ? "good" : "", text: known2(pair) ? delta(cycles(pair.before), cycles(pair.after), compact) : "only the largest ops are here" })
+          cell: (pair) => el("span", {
+            class: cycles(pair.after) > cycles(pair.before) ? "bad" : cycles(pair.after) < cycles(pair.before) ? "good" : "",
+            text: known2(pair) ? delta(cycles(pair.before), cycles(pair.after), compact) : "only the largest ops are here"
+          })
         }
       ];
       const rows = paired(this.ops, others, (op) => `${op.name}\0${op.phase}`);
-      return new DataTable(columns, { name: "ops matched by name", filter: (pair) => text2(one(pair)), pick: (pair) => this.pick(one(pair), pair.before === null), ...this.remembered(columns.length, 6) }).setRows(rows).element;
+      return new DataTable(columns, {
+        name: "ops matched by name",
+        filter: (pair) => text2(one(pair)),
+        pick: (pair) => this.pick(one(pair), pair.before === null),
+        ...this.remembered(columns.length, 6)
+      }).setRows(rows).element;
     }
     groups(by) {
       const found = /* @__PURE__ */ new Map();
@@ -2861,25 +3629,77 @@
       const columns = [
         { title: GROUPS[by], value: (group) => group.name, width: "minmax(12rem, 3fr)" },
         { title: "ops", number: true, value: (group) => group.ops, text: (group) => whole(group.ops), width: "5rem" },
-        { title: this.others ? "cycles before" : "cycles per step", number: true, value: (group) => group.before, text: (group) => whole(group.before), width: "9.5rem" }
+        {
+          title: this.others ? "cycles before" : "cycles per step",
+          number: true,
+          value: (group) => group.before,
+          text: (group) => whole(group.before),
+          width: "9.5rem"
+        }
       ];
       if (this.others) {
         columns.push(
-          { title: "cycles after", number: true, value: (group) => group.after, text: (group) => whole(group.after), width: "9.5rem" },
-          { title: "difference", number: true, value: (group) => Math.abs(group.after - group.before), text: (group) => delta(group.before, group.after, compact), width: "11rem" }
+          {
+            title: "cycles after",
+            number: true,
+            value: (group) => group.after,
+            text: (group) => whole(group.after),
+            width: "9.5rem"
+          },
+          {
+            title: "difference",
+            number: true,
+            value: (group) => Math.abs(group.after - group.before),
+            text: (group) => delta(group.before, group.after, compact),
+            width: "11rem"
+          }
         );
       } else {
         columns.push(
-          { title: "share", number: true, value: (group) => group.before, text: (group) => percent(group.before, this.all), width: "5rem" },
-          { title: "exchange", number: true, value: (group) => group.before ? group.exchange / group.before : 0, text: (group) => percent(group.exchange, group.before), width: "6rem" },
-          { title: "FLOP", number: true, value: (group) => group.flops, text: (group) => group.flops ? compact(group.flops) : "\u2013", width: "6rem" },
-          { title: "largest code", number: true, value: (group) => group.code, text: (group) => bytes(group.code), width: "7rem" }
+          {
+            title: "share",
+            number: true,
+            value: (group) => group.before,
+            text: (group) => percent(group.before, this.all),
+            width: "5rem"
+          },
+          {
+            title: "exchange",
+            number: true,
+            value: (group) => group.before ? group.exchange / group.before : 0,
+            text: (group) => percent(group.exchange, group.before),
+            width: "6rem"
+          },
+          {
+            title: "FLOP",
+            number: true,
+            value: (group) => group.flops,
+            text: (group) => group.flops ? compact(group.flops) : "\u2013",
+            width: "6rem"
+          },
+          {
+            title: "largest code",
+            number: true,
+            value: (group) => group.code,
+            text: (group) => bytes(group.code),
+            width: "7rem"
+          }
         );
       }
-      const table = new DataTable(columns, { name: "groups", filter: (group) => group.name.toLowerCase(), sort: this.others ? 4 : 2, pick: (group) => {
-        this.context.state.set({ by: null, find: group.name.startsWith("(") ? null : group.name, sort: null, up: null });
-        this.context.go("operations", group.name.startsWith("(") ? {} : { find: group.name });
-      } });
+      const table = new DataTable(columns, {
+        name: "groups",
+        filter: (group) => group.name.toLowerCase(),
+        sort: this.others ? 4 : 2,
+        pick: (group) => {
+          this.context.state.set({
+            by: null,
+            find: group.name.startsWith("(") ? null : group.name,
+            sort: null,
+            up: null
+          });
+          this.context.go("operations", group.name.startsWith("(") ? {} : { find: group.name });
+        }
+      });
       return el("div", {}, table.setRows([...found.values()]).element, note("Click a row for its ops."));
     }
     pick(op, later = false) {
@@ -2890,10 +3710,14 @@
       }
       const report = later && this.context.other ? this.context.other.id : this.context.report.id;
       void opDetails(this.context, report, op).then((made3) => {
-        const close = button("Close", () => {
-          this.details.replaceChildren();
-          this.context.state.set({ op: null });
-        }, { class: "small" });
+        const close = button(
+          "Close",
+          () => {
+            this.details.replaceChildren();
+            this.context.state.set({ op: null });
+          },
+          { class: "small" }
+        );
         this.details.replaceChildren(card(`${op.name}`, close, made3));
         this.details.scrollIntoView({ block: "nearest" });
       });
@@ -2915,8 +3739,22 @@
         host.append(note("This report has no ops."));
         return;
       }
-      new Operations(host, context, ops, others ? others[0] : null, total, summary, tree.modules, total > ops.length || others !== null && others[1] > others[0].length).show();
-      if (total > ops.length) host.append(note(`This page holds the ${plural(ops.length, "op")} with most cycles; \`tremula view --serve\` shows all ${whole(total)}.`));
+      new Operations(
+        host,
+        context,
+        ops,
+        others ? others[0] : null,
+        total,
+        summary,
+        tree.modules,
+        total > ops.length || others !== null && others[1] > others[0].length
+      ).show();
+      if (total > ops.length)
+        host.append(
+          note(
+            `This page holds the ${plural(ops.length, "op")} with most cycles; \`tremula view --serve\` shows all ${whole(total)}.`
+          )
+        );
     }
   };
 
@@ -2938,64 +3776,139 @@
         root.append(svg("line", { x1: sx(start), x2: sx(start), y1: 0, y2: ipus.length * high, class: "grid" }));
         for (const [ipu, stage, batch, offset, spent] of work) {
           const x = sx(start + offset), wide = Math.max(0.8, sx(start + offset + spent) - x), y = ipus.indexOf(ipu) * high + 3;
-          const rect = svg("rect", { x, y, width: wide, height: high - 6, rx: 2, class: "box", fill: backward.has(stage) ? BACKWARD : FORWARD });
-          rect.addEventListener("pointermove", (event) => showTip(
-            event.clientX,
-            event.clientY,
-            `stage ${stage} on IPU ${ipu}`,
-            [["turn", whole(number)], ["micro-batch", whole(batch)], ["cycles", whole(spent)], ["time", span(spent)]]
-          ));
+          const rect = svg("rect", {
+            x,
+            y,
+            width: wide,
+            height: high - 6,
+            rx: 2,
+            class: "box",
+            fill: backward.has(stage) ? BACKWARD : FORWARD
+          });
+          rect.addEventListener(
+            "pointermove",
+            (event) => showTip(event.clientX, event.clientY, `stage ${stage} on IPU ${ipu}`, [
+              ["turn", whole(number)],
+              ["micro-batch", whole(batch)],
+              ["cycles", whole(spent)],
+              ["time", span(spent)]
+            ])
+          );
           rect.addEventListener("pointerleave", hideTip);
           root.append(rect);
           if (wide > 26) root.append(svg("text", { x: x + 4, y: y + 18, class: "inside" }, String(batch)));
         }
       });
       for (let k = 0; k <= 4; k++) {
-        root.append(svg("text", { x: sx(end * k / 4), y: height - 4, "text-anchor": k === 4 ? "end" : k ? "middle" : "start" }, span(end * k / 4)));
+        root.append(
+          svg(
+            "text",
+            { x: sx(end * k / 4), y: height - 4, "text-anchor": k === 4 ? "end" : k ? "middle" : "start" },
+            span(end * k / 4)
+          )
+        );
       }
       box.replaceChildren(root);
     });
     return box;
   }
   async function part(host, context, report, label) {
-    const [data, summary] = await Promise.all([context.source.json(report, "pipeline"), context.source.json(report, "summary")]);
+    const [data, summary] = await Promise.all([
+      context.source.json(report, "pipeline"),
+      context.source.json(report, "summary")
+    ]);
     const span = (cycles) => time(cycles / Number(summary.target.clock_hz));
     const of = label ? `${label}: ` : "";
     if (data.turns.length) {
-      host.append(card(
-        `${of}The first ${data.turns.length} turns`,
-        turnsChart(data, span, context),
-        legend([["mostly forward", FORWARD], ["mostly backward", BACKWARD]]),
-        note("Numbers in boxes are micro-batches. A turn lasts as long as its busiest IPU, then copies; white is a bubble. Drawn from the rule of the schedule, not recorded.")
-      ));
-    } else host.append(note(`${of}This program is not a pipeline: its IPUs do not work on several micro-batches at once.`));
+      host.append(
+        card(
+          `${of}The first ${data.turns.length} turns`,
+          turnsChart(data, span, context),
+          legend([
+            ["mostly forward", FORWARD],
+            ["mostly backward", BACKWARD]
+          ]),
+          note(
+            "Numbers in boxes are micro-batches. A turn lasts as long as its busiest IPU, then copies; white is a bubble. Drawn from the rule of the schedule, not recorded."
+          )
+        )
+      );
+    } else
+      host.append(note(`${of}This program is not a pipeline: its IPUs do not work on several micro-batches at once.`));
     if (data.stages.length) {
-      host.append(card(`${of}Stages`, plainTable(
-        "stages",
-        [["stage", true], ["IPU", true], ["does"], ["forward", true], ["recomputed", true], ["backward", true], ["copied", true]],
-        data.stages.map(([stage, ipu, does, forward, again, back, copied]) => [whole(stage), whole(ipu), does.replaceAll(",", ", "), span(forward), span(again), span(back), bytes(copied)])
-      )));
+      host.append(
+        card(
+          `${of}Stages`,
+          plainTable(
+            "stages",
+            [
+              ["stage", true],
+              ["IPU", true],
+              ["does"],
+              ["forward", true],
+              ["recomputed", true],
+              ["backward", true],
+              ["copied", true]
+            ],
+            data.stages.map(([stage, ipu, does, forward, again, back, copied]) => [
+              whole(stage),
+              whole(ipu),
+              does.replaceAll(",", ", "),
+              span(forward),
+              span(again),
+              span(back),
+              bytes(copied)
+            ])
+          )
+        )
+      );
     }
     if (data.phases.length) {
-      host.append(card(`${of}Filling, full, draining`, plainTable(
-        "phases of the pipeline",
-        [["phase"], ["IPU", true], ["stage", true], ["turns", true], ["with work", true], ["cycles", true], ["busy", true]],
-        data.phases.map(([phase, ipu, stage, turns, active, elapsed, busy]) => [phase, whole(ipu), whole(stage), whole(turns), whole(active), whole(elapsed), percent(busy, elapsed)])
-      )));
+      host.append(
+        card(
+          `${of}Filling, full, draining`,
+          plainTable(
+            "phases of the pipeline",
+            [
+              ["phase"],
+              ["IPU", true],
+              ["stage", true],
+              ["turns", true],
+              ["with work", true],
+              ["cycles", true],
+              ["busy", true]
+            ],
+            data.phases.map(([phase, ipu, stage, turns, active, elapsed, busy]) => [
+              phase,
+              whole(ipu),
+              whole(stage),
+              whole(turns),
+              whole(active),
+              whole(elapsed),
+              percent(busy, elapsed)
+            ])
+          )
+        )
+      );
     }
     if (data.transfers.length) {
-      host.append(card(`${of}Beyond the chip`, plainTable(
-        "transfers",
-        [["what"], ["kind"], ["cycles per step", true], ["time", true], ["bytes", true], ["reason"]],
-        data.transfers.map(([name, kind, cycles, size, why]) => [
-          name,
-          kind,
-          whole(cycles),
-          span(cycles),
-          bytes(size),
-          el("details", {}, el("summary", { text: "why" }), whyBlock(why))
-        ])
-      )));
+      host.append(
+        card(
+          `${of}Beyond the chip`,
+          plainTable(
+            "transfers",
+            [["what"], ["kind"], ["cycles per step", true], ["time", true], ["bytes", true], ["reason"]],
+            data.transfers.map(([name, kind, cycles, size, why]) => [
+              name,
+              kind,
+              whole(cycles),
+              span(cycles),
+              bytes(size),
+              el("details", {}, el("summary", { text: "why" }), whyBlock(why))
+            ])
+          )
+        )
+      );
     }
   }
   var pipelineView = {
@@ -3030,7 +3943,11 @@
       return this.source.json(this.report, "program_node", { node: node2 });
     }
     search(text3, after, back) {
-      return this.source.json(this.report, "program_search", { text: text3, after, ...back ? { back: 1 } : {} });
+      return this.source.json(this.report, "program_search", {
+        text: text3,
+        after,
+        ...back ? { back: 1 } : {}
+      });
     }
   };
   var HeldTree = class {
@@ -3072,45 +3989,83 @@
     }
     path(node2) {
       const found = [];
-      for (let at = node2; at >= 0 && this.rows.has(at) && found.length < 100; at = this.number("parent", this.rows.get(at))) found.unshift(at);
+      for (let at = node2; at >= 0 && this.rows.has(at) && found.length < 100; at = this.number("parent", this.rows.get(at)))
+        found.unshift(at);
       return found;
     }
     children(node2) {
       const row2 = this.rows.get(node2), list = this.below.get(node2) ?? [];
-      return Promise.resolve({ total: row2 === void 0 ? list.length : this.number("children", row2), children: list.map((id) => this.node(id)) });
+      return Promise.resolve({
+        total: row2 === void 0 ? list.length : this.number("children", row2),
+        children: list.map((id) => this.node(id))
+      });
     }
     async details(node2) {
       const row2 = this.rows.get(node2) ?? 0, op = this.number("op_id", row2);
-      const found = { node: this.node(node2), path: this.path(node2), code_bytes: this.number("code_bytes", row2), compute_set: null, vertices: [], op: null, context: [] };
+      const found = {
+        node: this.node(node2),
+        path: this.path(node2),
+        code_bytes: this.number("code_bytes", row2),
+        compute_set: null,
+        vertices: [],
+        op: null,
+        context: []
+      };
       if (op >= 0) {
         const ops = await this.source.frame(this.report, "ops", ["id", "name", "target", "module", "source", "plan_id"]);
         const at = ops.columns.id.indexOf(op);
         const text3 = (name) => ops.columns[name][at];
-        if (at >= 0) found.op = [op, text3("name"), text3("target"), text3("module"), text3("source"), ops.columns.plan_id[at]];
+        if (at >= 0)
+          found.op = [
+            op,
+            text3("name"),
+            text3("target"),
+            text3("module"),
+            text3("source"),
+            ops.columns.plan_id[at]
+          ];
       }
       const set = this.number("compute_set", row2);
       if (set >= 0) await this.vertices(found, set);
       return found;
     }
     async vertices(found, set) {
-      const sets = await this.source.frame(this.report, "compute_sets", ["id", "name", "plan_id", "superstep", "vertices", "cycles"]);
+      const sets = await this.source.frame(this.report, "compute_sets", [
+        "id",
+        "name",
+        "plan_id",
+        "superstep",
+        "vertices",
+        "cycles"
+      ]);
       const at = sets.columns.id.indexOf(set);
       if (at < 0) return;
       const of = (name) => sets.columns[name][at];
       found.compute_set = [sets.columns.name[at], of("vertices"), of("cycles")];
-      const all = await this.source.frame(this.report, "vertices", ["plan_id", "superstep", "vertex_type", "count", "tiles"]);
+      const all = await this.source.frame(this.report, "vertices", [
+        "plan_id",
+        "superstep",
+        "vertex_type",
+        "count",
+        "tiles"
+      ]);
       const types = await this.source.frame(this.report, "vertex_types", ["name"]);
       const value = (name, row2) => all.columns[name][row2];
       for (let row2 = 0; row2 < all.rows; row2++) {
         if (value("plan_id", row2) === of("plan_id") && value("superstep", row2) === of("superstep")) {
-          found.vertices.push([types.columns.name[value("vertex_type", row2)] ?? "", value("count", row2), value("tiles", row2)]);
+          found.vertices.push([
+            types.columns.name[value("vertex_type", row2)] ?? "",
+            value("count", row2),
+            value("tiles", row2)
+          ]);
         }
       }
     }
     search(text3, after, back) {
       const wanted = text3.toLowerCase(), hits2 = [];
       this.columns.id.forEach((id, row2) => {
-        if (this.text("name", row2).toLowerCase().includes(wanted) || this.text("type_name", row2).toLowerCase().includes(wanted)) hits2.push(id);
+        if (this.text("name", row2).toLowerCase().includes(wanted) || this.text("type_name", row2).toLowerCase().includes(wanted))
+          hits2.push(id);
       });
       if (!hits2.length) return Promise.resolve({ total: 0, place: 0, node: -1, path: [] });
       let place2 = back ? hits2.findLastIndex((id) => id < after) : hits2.findIndex((id) => id > after);
@@ -3121,7 +4076,19 @@
   };
   async function programTree(source, report) {
     if (source.served) return new ServedTree(source, report);
-    const frame = await source.frame(report, "programs", ["id", "parent", "type_name", "kind", "name", "repeats", "cycles", "op_id", "compute_set", "code_bytes", "children"]);
+    const frame = await source.frame(report, "programs", [
+      "id",
+      "parent",
+      "type_name",
+      "kind",
+      "name",
+      "repeats",
+      "cycles",
+      "op_id",
+      "compute_set",
+      "code_bytes",
+      "children"
+    ]);
     return new HeldTree(source, report, frame.columns);
   }
 
@@ -3154,7 +4121,12 @@
       this.scroll.style.height = `${HEIGHT}px`;
       this.scroll.addEventListener("scroll", () => this.draw());
       this.scroll.addEventListener("keydown", (event) => void this.key(event));
-      const input = el("input", { type: "search", placeholder: "Search the program (f)", "aria-label": "Search the program", value: context.state.get("find") });
+      const input = el("input", {
+        type: "search",
+        placeholder: "Search the program (f)",
+        "aria-label": "Search the program",
+        value: context.state.get("find")
+      });
       const go = (back) => void this.search(input.value.trim(), back);
       input.addEventListener("input", () => {
         context.state.set({ find: input.value.trim() });
@@ -3200,13 +4172,16 @@
         { class: "treehead", "aria-hidden": "true" },
         el("span", { text: "program" }),
         el("span", { class: "number", text: "times" }),
-        ...(this.other ? ["before", "after", "difference"] : ["cycles"]).map((text3) => el("span", { class: text3 === "difference" ? "number wide" : "number", text: text3 }))
+        ...(this.other ? ["before", "after", "difference"] : ["cycles"]).map(
+          (text3) => el("span", { class: text3 === "difference" ? "number wide" : "number", text: text3 })
+        )
       );
     }
     async start() {
       this.lines = await this.below(null);
       for (let depth = 0; depth < 4; depth++) {
-        for (const line of this.lines.filter((each) => each.depth === depth && !each.open && node(each)[7] <= 12)) await this.expand(line);
+        for (const line of this.lines.filter((each) => each.depth === depth && !each.open && node(each)[7] <= 12))
+          await this.expand(line);
       }
       const wanted = this.context.state.number("node", -1);
       if (wanted >= 0) await this.reveal((await this.tree.details(wanted)).path);
@@ -3218,7 +4193,10 @@
       const after = this.other && (!parent || parent.after) ? await this.other.children(parent?.after?.[0] ?? -1) : { total: 0, children: [] };
       const depth = parent ? parent.depth + 1 : 0;
       if (parent) parent.hidden = before.total - before.children.length;
-      const all = Math.max(before.children.reduce((sum2, each) => sum2 + each[5], 0), after.children.reduce((sum2, each) => sum2 + each[5], 0));
+      const all = Math.max(
+        before.children.reduce((sum2, each) => sum2 + each[5], 0),
+        after.children.reduce((sum2, each) => sum2 + each[5], 0)
+      );
       const made3 = (one, two) => ({
         before: one,
         after: two,
@@ -3258,7 +4236,9 @@
       let line;
       for (const id of path) {
         if (line) await this.expand(line);
-        line = (line ? line.kids ?? [] : this.lines.filter((each) => !each.depth)).find((each) => each.before?.[0] === id);
+        line = (line ? line.kids ?? [] : this.lines.filter((each) => !each.depth)).find(
+          (each) => each.before?.[0] === id
+        );
         if (!line) return;
       }
       if (line) this.choose(line);
@@ -3273,7 +4253,8 @@
     choose(line, remember = true) {
       this.chosen = line;
       const at = this.lines.indexOf(line), top = at * ROW2;
-      if (top < this.scroll.scrollTop || top + ROW2 > this.scroll.scrollTop + this.scroll.clientHeight) this.scroll.scrollTop = Math.max(0, top - this.scroll.clientHeight / 3);
+      if (top < this.scroll.scrollTop || top + ROW2 > this.scroll.scrollTop + this.scroll.clientHeight)
+        this.scroll.scrollTop = Math.max(0, top - this.scroll.clientHeight / 3);
       if (remember && line.before) this.context.state.set({ node: line.before[0] });
       this.draw();
       void this.show(line);
@@ -3288,7 +4269,13 @@
     row(line) {
       const [, type, kind, name, repeats] = node(line);
       const kids = this.count(line);
-      const toggle = el("button", { type: "button", class: "twist", tabindex: "-1", "aria-hidden": "true", text: kids ? line.open ? "\u25BE" : "\u25B8" : "" });
+      const toggle = el("button", {
+        type: "button",
+        class: "twist",
+        tabindex: "-1",
+        "aria-hidden": "true",
+        text: kids ? line.open ? "\u25BE" : "\u25B8" : ""
+      });
       toggle.addEventListener("click", (event) => {
         event.stopPropagation();
         if (line.open) this.collapse(line);
@@ -3323,7 +4310,10 @@
         ...this.other ? [
           el("span", { class: "number", text: line.before ? compact(before) : "\u2013" }),
           el("span", { class: "number", text: line.after ? compact(after) : "\u2013" }),
-          el("span", { class: `number wide ${after > before ? "bad" : after < before ? "good" : ""}`, text: delta(before, after, compact) })
+          el("span", {
+            class: `number wide ${after > before ? "bad" : after < before ? "good" : ""}`,
+            text: delta(before, after, compact)
+          })
         ] : [el("span", { class: "number" }, bar, compact(before))]
       );
       made3.addEventListener("click", () => this.choose(line));
@@ -3344,28 +4334,56 @@
     }
     block(found, label, hidden) {
       const [, type, kind, name, repeats, cycles, , children] = found.node;
-      const rows = [["type", type], ["kind", kind], ["cycles, all repeats", whole(cycles)], ["repeats", whole(repeats)], ["inside", plural(children, "program")]];
+      const rows = [
+        ["type", type],
+        ["kind", kind],
+        ["cycles, all repeats", whole(cycles)],
+        ["repeats", whole(repeats)],
+        ["inside", plural(children, "program")]
+      ];
       if (found.code_bytes) rows.push(["code on all tiles", bytes(found.code_bytes)]);
-      if (found.compute_set) rows.push(["compute set", found.compute_set[0]], ["vertices", whole(found.compute_set[1])], ["slowest tile", `${whole(found.compute_set[2])} cycles`]);
+      if (found.compute_set)
+        rows.push(
+          ["compute set", found.compute_set[0]],
+          ["vertices", whole(found.compute_set[1])],
+          ["slowest tile", `${whole(found.compute_set[2])} cycles`]
+        );
       const op = found.op;
       if (op) {
-        rows.push(["op", button(op[1], () => this.context.go("operations", { op: op[0] }), { class: "link" })], ["computes", op[2]]);
+        rows.push(
+          ["op", button(op[1], () => this.context.go("operations", { op: op[0] }), { class: "link" })],
+          ["computes", op[2]]
+        );
         if (op[3]) rows.push(["module", op[3]]);
         if (op[4]) rows.push(["source", el("code", { text: op[4] })]);
       }
-      for (const [title, layer, file, fn, at] of found.context) rows.push([layer || "context", title + (file ? ` (${file}:${at}${fn ? ` in ${fn}` : ""})` : "")]);
+      for (const [title, layer, file, fn, at] of found.context)
+        rows.push([layer || "context", title + (file ? ` (${file}:${at}${fn ? ` in ${fn}` : ""})` : "")]);
       return card(
         label + name,
         plainTable("details", [["what"], ["value"]], rows),
-        found.vertices.length ? plainTable("vertices", [["vertex type"], ["count", true], ["tiles", true]], found.vertices.map(([vertex, count, tiles3]) => [vertex, whole(count), whole(tiles3)])) : null,
+        found.vertices.length ? plainTable(
+          "vertices",
+          [["vertex type"], ["count", true], ["tiles", true]],
+          found.vertices.map(([vertex, count, tiles3]) => [vertex, whole(count), whole(tiles3)])
+        ) : null,
         hidden > 0 ? note(`${plural(hidden, "smaller program")} inside ${hidden === 1 ? "is" : "are"} not on this page.`) : null
       );
     }
     csv() {
-      return csv(["depth", "type", "name", "repeats", ...this.other ? ["cycles before", "cycles after"] : ["cycles"]], this.lines.map((line) => {
-        const [, type, , name, repeats, cycles] = node(line);
-        return [line.depth, type, name, repeats, ...this.other ? [line.before?.[5] ?? 0, line.after?.[5] ?? 0] : [cycles]];
-      }));
+      return csv(
+        ["depth", "type", "name", "repeats", ...this.other ? ["cycles before", "cycles after"] : ["cycles"]],
+        this.lines.map((line) => {
+          const [, type, , name, repeats, cycles] = node(line);
+          return [
+            line.depth,
+            type,
+            name,
+            repeats,
+            ...this.other ? [line.before?.[5] ?? 0, line.after?.[5] ?? 0] : [cycles]
+          ];
+        })
+      );
     }
     async key(event) {
       const at = this.chosen ? this.lines.indexOf(this.chosen) : -1, line = this.chosen;
@@ -3403,12 +4421,24 @@
   // src/summary_view.ts
   var figure = (summary, name) => Object.hasOwn(summary.figures, name) ? summary.figures[name] : null;
   function big(label, value, below, tone = "", extra = null) {
-    return el("div", { class: "card" }, el("div", { class: "label", text: label }), el("div", { class: `figure ${tone}`, text: value }), extra, note(below || " "));
+    return el(
+      "div",
+      { class: "card" },
+      el("div", { class: "label", text: label }),
+      el("div", { class: `figure ${tone}`, text: value }),
+      extra,
+      note(below || " ")
+    );
   }
   function likely(entry, format) {
     return entry[4] ? `likely ${format(entry[2])} to ${format(entry[3])}` : "no error band is known";
   }
-  var FITS = { yes: "Fits", likely: "Likely fits", unlikely: "Probably does not fit", no: "Does not fit" };
+  var FITS = {
+    yes: "Fits",
+    likely: "Likely fits",
+    unlikely: "Probably does not fit",
+    no: "Does not fit"
+  };
   var BIG = [
     { label: "Modelled throughput", name: "throughput", format: (value) => `${compact(value)} samples/s`, less: false },
     { label: "Modelled time of a step", name: "seconds_per_step", format: time, less: true },
@@ -3423,16 +4453,22 @@
       const sure = probability === null ? "Probability not known" : `It fits with a probability of ${percent(probability, 1)}`;
       const chance = (value) => value === null ? "not known" : percent(value, 1);
       const other = b ? `probability that it fits: ${chance(probability)} \u2192 ${chance(b.fits[2])}` : "";
-      const share2 = el("div", { class: "meter", role: "img", "aria-label": `fullest tile ${percent(tile[0], room)} of its memory` }, el("div", { class: fits ? "good" : "bad" }));
+      const share2 = el(
+        "div",
+        { class: "meter", role: "img", "aria-label": `fullest tile ${percent(tile[0], room)} of its memory` },
+        el("div", { class: fits ? "good" : "bad" })
+      );
       share2.firstChild.style.width = `${Math.min(100, 100 * tile[0] / room)}%`;
       const answer = FITS[verdict] ?? "Not known", later2 = b ? FITS[b.fits[1]] ?? "Not known" : answer;
-      found.append(big(
-        "Does it fit?",
-        later2 === answer ? answer : `${answer} \u2192 ${later2.toLowerCase()}`,
-        other || `${sure}: the fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of what it has (${likely(tile, bytes)})`,
-        fits ? "good" : "bad",
-        share2
-      ));
+      found.append(
+        big(
+          "Does it fit?",
+          later2 === answer ? answer : `${answer} \u2192 ${later2.toLowerCase()}`,
+          other || `${sure}: the fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of what it has (${likely(tile, bytes)})`,
+          fits ? "good" : "bad",
+          share2
+        )
+      );
     }
     for (const each of BIG) {
       const entry = figure(a, each.name), after = b ? figure(b, each.name) : null;
@@ -3441,11 +4477,25 @@
       if (!after) found.append(big(each.label, each.format(entry[0]), below));
       else {
         const better = after[0] === entry[0] ? "" : after[0] < entry[0] === each.less ? "good" : "bad";
-        found.append(big(each.label, delta(entry[0], after[0], each.format), `${each.format(entry[0])} \u2192 ${each.format(after[0])}`, better));
+        found.append(
+          big(
+            each.label,
+            delta(entry[0], after[0], each.format),
+            `${each.format(entry[0])} \u2192 ${each.format(after[0])}`,
+            better
+          )
+        );
       }
     }
     const most = binding(a), later = b ? binding(b) : null;
-    if (most) found.append(big("What binds", most[0], later ? `${most[1]} of a step \u2192 ${later[0]}, ${later[1]}` : `${most[1]} of a step goes there`));
+    if (most)
+      found.append(
+        big(
+          "What binds",
+          most[0],
+          later ? `${most[1]} of a step \u2192 ${later[0]}, ${later[1]}` : `${most[1]} of a step goes there`
+        )
+      );
     return found;
   }
   function binding(summary) {
@@ -3454,15 +4504,17 @@
     return most && all ? [most[1], percent(most[2], all)] : null;
   }
   function advice(summary, title) {
-    const list = summary.advice.slice(0, 3).map(([name, effect, cause, cost, code]) => el(
-      "li",
-      {},
-      el("b", { text: name }),
-      el("p", { text: effect }),
-      cause ? note(`From ${cause}.`) : null,
-      cost ? note(`Cost: ${cost}`) : null,
-      code.length ? el("pre", { text: code.join("\n") }) : null
-    ));
+    const list = summary.advice.slice(0, 3).map(
+      ([name, effect, cause, cost, code]) => el(
+        "li",
+        {},
+        el("b", { text: name }),
+        el("p", { text: effect }),
+        cause ? note(`From ${cause}.`) : null,
+        cost ? note(`Cost: ${cost}`) : null,
+        code.length ? el("pre", { text: code.join("\n") }) : null
+      )
+    );
     return card(
       title,
       ...summary.verdict.map((text3) => el("p", { text: text3 })),
@@ -3473,7 +4525,10 @@
   function breakdown(a, b) {
     if (!a.breakdown.length) return null;
     const clock = Number(a.target.clock_hz);
-    const bar = (summary) => shareBar(summary.breakdown.map(([name, title, cycles, colour], index) => [title, cycles, colour || pick({}, name, index)]), (cycles) => time(cycles / Number(summary.target.clock_hz)));
+    const bar = (summary) => shareBar(
+      summary.breakdown.map(([name, title, cycles, colour], index) => [title, cycles, colour || pick({}, name, index)]),
+      (cycles) => time(cycles / Number(summary.target.clock_hz))
+    );
     if (!b) return card("Where the time of a step goes", bar(a));
     const names = [...new Set([...a.breakdown, ...b.breakdown].map((part2) => part2[0]))];
     const of = (summary, name) => summary.breakdown.find((part2) => part2[0] === name);
@@ -3509,37 +4564,77 @@
       ];
     };
     const after = b ? lines(b) : null;
-    return card("Target", plainTable(
-      "target",
-      after ? [["what"], ["before", true], ["after", true]] : [["what"], ["value", true]],
-      lines(a).map(([name, value], index) => after ? [name, value, after[index]?.[1] ?? ""] : [name, value])
-    ));
+    return card(
+      "Target",
+      plainTable(
+        "target",
+        after ? [["what"], ["before", true], ["after", true]] : [["what"], ["value", true]],
+        lines(a).map(([name, value], index) => after ? [name, value, after[index]?.[1] ?? ""] : [name, value])
+      )
+    );
   }
   function counts(a, b) {
     const after = new Map(b?.graph);
-    return card("Graph of a replica", b ? plainTable("counts", [["what"], ["before", true], ["after", true], ["difference", true]], a.graph.map(([name, count]) => [name, whole(count), after.has(name) ? whole(after.get(name)) : "\u2013", after.has(name) ? deltaCell(count, after.get(name), whole) : ""])) : plainTable("counts", [["what"], ["count", true]], a.graph.map(([name, count]) => [name, whole(count)])));
+    return card(
+      "Graph of a replica",
+      b ? plainTable(
+        "counts",
+        [["what"], ["before", true], ["after", true], ["difference", true]],
+        a.graph.map(([name, count]) => [
+          name,
+          whole(count),
+          after.has(name) ? whole(after.get(name)) : "\u2013",
+          after.has(name) ? deltaCell(count, after.get(name), whole) : ""
+        ])
+      ) : plainTable(
+        "counts",
+        [["what"], ["count", true]],
+        a.graph.map(([name, count]) => [name, whole(count)])
+      )
+    );
   }
   function figures(a, b) {
     const rows = Object.entries(a.figures).map(([name, [value, unit, low, high, band]]) => {
       const after = b ? figure(b, name) : null;
       if (!b) return [words(name), quantity(value, unit), band ? `${quantity(low, "")} \u2013 ${quantity(high, "")}` : ""];
-      return [words(name), quantity(value, unit), after ? quantity(after[0], unit) : "\u2013", after ? deltaCell(value, after[0], (x) => quantity(x, "")) : ""];
+      return [
+        words(name),
+        quantity(value, unit),
+        after ? quantity(after[0], unit) : "\u2013",
+        after ? deltaCell(value, after[0], (x) => quantity(x, "")) : ""
+      ];
     });
-    return card("All figures", plainTable("figures", b ? [["figure"], ["before", true], ["after", true], ["difference", true]] : [["figure"], ["modelled", true], ["likely range", true]], rows));
+    return card(
+      "All figures",
+      plainTable(
+        "figures",
+        b ? [["figure"], ["before", true], ["after", true], ["difference", true]] : [["figure"], ["modelled", true], ["likely range", true]],
+        rows
+      )
+    );
   }
   function options(a, b) {
     const after = new Map(b?.options.map(([section, name, value]) => [`${section}\0${name}`, value]));
     const sections = [...new Set(a.options.map((option) => option[0]))];
-    return card(b ? "Options: those that differ are marked" : "Options", ...sections.map((section) => el(
-      "details",
-      { open: section === "run" },
-      el("summary", { text: `${words(section)} (${a.options.filter((option) => option[0] === section).length})` }),
-      plainTable(`options of ${section}`, b ? [["option"], ["before"], ["after"]] : [["option"], ["value"]], a.options.filter((option) => option[0] === section).map(([, name, value]) => {
-        if (!b) return [name, value];
-        const other = after.get(`${section}\0${name}`) ?? "\u2013";
-        return [name, value, other === value ? other : el("b", { class: "changed", text: other })];
-      }))
-    )));
+    return card(
+      b ? "Options: those that differ are marked" : "Options",
+      ...sections.map(
+        (section) => el(
+          "details",
+          { open: section === "run" },
+          el("summary", { text: `${words(section)} (${a.options.filter((option) => option[0] === section).length})` }),
+          plainTable(
+            `options of ${section}`,
+            b ? [["option"], ["before"], ["after"]] : [["option"], ["value"]],
+            a.options.filter((option) => option[0] === section).map(([, name, value]) => {
+              if (!b) return [name, value];
+              const other = after.get(`${section}\0${name}`) ?? "\u2013";
+              return [name, value, other === value ? other : el("b", { class: "changed", text: other })];
+            })
+          )
+        )
+      )
+    );
   }
   function jsonTree(value, name, depth) {
     if (value !== null && typeof value === "object" && depth < 12) {
@@ -3551,18 +4646,26 @@
         el("div", { class: "indent" }, ...entries.slice(0, 500).map(([key, each]) => jsonTree(each, key, depth + 1)))
       );
     }
-    return el("p", { class: "leaf" }, el("span", { class: "label", text: `${name}: ` }), typeof value === "string" ? value : JSON.stringify(value) ?? "");
+    return el(
+      "p",
+      { class: "leaf" },
+      el("span", { class: "label", text: `${name}: ` }),
+      typeof value === "string" ? value : JSON.stringify(value) ?? ""
+    );
   }
   function phases(work) {
     if (!work.phases.length) return null;
-    return card("Work of ops by pass, all IPUs", plainTable(
-      "passes",
-      [["pass"], ["ops", true], ["cycles per step", true], ["compute", true], ["exchange", true], ["sync", true]],
-      work.phases.map(([name, compute, exchange, sync, ops]) => {
-        const all = compute + exchange + sync;
-        return [name, whole(ops), whole(all), percent(compute, all), percent(exchange, all), percent(sync, all)];
-      })
-    ));
+    return card(
+      "Work of ops by pass, all IPUs",
+      plainTable(
+        "passes",
+        [["pass"], ["ops", true], ["cycles per step", true], ["compute", true], ["exchange", true], ["sync", true]],
+        work.phases.map(([name, compute, exchange, sync, ops]) => {
+          const all = compute + exchange + sync;
+          return [name, whole(ops), whole(all), percent(compute, all), percent(exchange, all), percent(sync, all)];
+        })
+      )
+    );
   }
   var summaryView = {
     id: "summary",
@@ -3577,13 +4680,34 @@
         ...a.notes.map((each) => `Left out: ${each}.`)
       ];
       const apps = (s) => Object.entries(s.application ?? {}).map(([name, value]) => jsonTree(value, name, 0));
-      host.append(tiles2(a, b), b ? el("div", { class: "columns" }, advice(a, "Before: why, and what to do"), advice(b, "After: why, and what to do")) : advice(a, "Why, and what to do"));
+      host.append(
+        tiles2(a, b),
+        b ? el(
+          "div",
+          { class: "columns" },
+          advice(a, "Before: why, and what to do"),
+          advice(b, "After: why, and what to do")
+        ) : advice(a, "Why, and what to do")
+      );
       const parts = breakdown(a, b), passes = el("div", { class: "stack" });
       if (parts) host.append(parts);
       host.append(passes);
-      host.append(el("div", { class: "columns" }, target(a, b), counts(a, b)), ...b ? [figures(a, b), options(a, b)] : [el("div", { class: "columns" }, figures(a, b), options(a, b))]);
+      host.append(
+        el("div", { class: "columns" }, target(a, b), counts(a, b)),
+        ...b ? [figures(a, b), options(a, b)] : [el("div", { class: "columns" }, figures(a, b), options(a, b))]
+      );
       if (apps(a).length) host.append(card("Framework and application", ...apps(a)));
-      if (a.files?.length) host.append(card("Files of the report", plainTable("files", [["file"], ["size", true]], a.files.map(([name, size]) => [name, bytes(size)]))));
+      if (a.files?.length)
+        host.append(
+          card(
+            "Files of the report",
+            plainTable(
+              "files",
+              [["file"], ["size", true]],
+              a.files.map(([name, size]) => [name, bytes(size)])
+            )
+          )
+        );
       host.append(card("About this report", ...about.map((text3) => el("p", { text: text3 }))));
       const works = await context.both("work");
       host.querySelectorAll(".work").forEach((line, index) => {
@@ -3956,6 +5080,7 @@
       this.name = options2.name;
       if (options2.note !== void 0) this.note = options2.note;
       if (options2.parent !== void 0) this.parent = options2.parent;
+      this.sketched = options2.sketched ?? true;
       this.band = options2.band ?? 18;
       this.base = new SpanSet(spans);
     }
@@ -3964,7 +5089,7 @@
     name;
     note;
     parent;
-    sketched = true;
+    sketched;
     base;
     detail = null;
     band;
@@ -4078,7 +5203,7 @@
             const dim = marked && !marked[set.spans.label[item]];
             context.globalAlpha = dim ? 0.5 : 1;
             context.fillStyle = dim ? pane.theme.ink : "#161b24";
-            context.fillText(text3, left + 4, top + this.band / 2);
+            context.fillText(text3, left + 4, top + this.band / 2, right - left - 6);
           },
           () => void 0
         );
@@ -4425,7 +5550,7 @@
           const text3 = name.includes("/") ? fittedEnd(name, right - left - 8) : fitted2(name, right - left - 8);
           if (!text3) return;
           context.fillStyle = INK[kind];
-          context.fillText(text3, left + 4, top + tall / 2 + 0.5);
+          context.fillText(text3, left + 4, top + tall / 2 + 0.5, right - left - 6);
         },
         () => void 0
       );
@@ -6160,6 +7285,7 @@
         name: `IPU ${info.ipu}`,
         note: found.stages > 1 ? plural(found.stages, "stage") : `stage ${stage[0]}`,
         parent: `${side.letter}-stages`,
+        sketched: false,
         words: (_, span) => batch[span] < 0 ? `stage ${stage[span]}` : found.stages > 1 ? `${batch[span]} \xB7 s${stage[span]}` : String(batch[span]),
         tip: (set, span) => {
           const length = found.spans.end[span] - found.spans.start[span];
@@ -6321,7 +7447,16 @@
   };
 
   // src/graph.ts
-  var VIEWS = [summaryView, insightsView, memoryView, livenessView, programView, operationsView, traceView, pipelineView];
+  var VIEWS = [
+    summaryView,
+    insightsView,
+    memoryView,
+    livenessView,
+    programView,
+    operationsView,
+    traceView,
+    pipelineView
+  ];
   openSource().then(async (source) => {
     const every = await source.reports();
     const reports = every.filter((report) => report.kind === "profile");

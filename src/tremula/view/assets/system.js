@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:a6a65e2d82ed95f739926bf82bbed4bd2dfcc013500c3b890f320d87a6f732e1
+// made from web/src by "make web"; sources sha256:f20c008561d8aa2803395d689a294f71e33e781559dc3bff8cb7fb8d21dca16a
 "use strict";
 (() => {
   // src/elements.ts
@@ -10,7 +10,8 @@
       else if (name === "class") node.className = String(value);
       else if (typeof value === "function") {
         if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-      } else if (name.startsWith("on")) continue;
+      } else if (name.startsWith("on"))
+        continue;
       else node.setAttribute(name, value === true ? "" : String(value));
     }
     for (const child of children) if (child) node.append(child);
@@ -28,17 +29,32 @@
     return el("section", { class: "card" }, title ? el("h3", { text: title }) : null, ...children);
   }
   function choice(label, names, chosen, onchange) {
-    const select = el("select", { "aria-label": label }, ...names.map((name, index) => el("option", { value: index, text: name })));
+    const select = el(
+      "select",
+      { "aria-label": label },
+      ...names.map((name, index) => el("option", { value: index, text: name }))
+    );
     select.value = String(chosen);
     select.addEventListener("change", () => onchange(Number(select.value)));
     return el("label", { class: "choice" }, el("span", { text: label }), select);
   }
   function toggles(label, names, chosen, onchange) {
-    const buttons = names.map((name, index) => button(name, () => {
-      buttons.forEach((each, at) => each.setAttribute("aria-pressed", String(at === index)));
-      onchange(index);
-    }, { "aria-pressed": String(index === chosen) }));
-    return el("div", { class: "toggles", role: "group", "aria-label": label }, el("span", { class: "label", text: label }), ...buttons);
+    const buttons = names.map(
+      (name, index) => button(
+        name,
+        () => {
+          buttons.forEach((each, at) => each.setAttribute("aria-pressed", String(at === index)));
+          onchange(index);
+        },
+        { "aria-pressed": String(index === chosen) }
+      )
+    );
+    return el(
+      "div",
+      { class: "toggles", role: "group", "aria-label": label },
+      el("span", { class: "label", text: label }),
+      ...buttons
+    );
   }
   function note(text) {
     return el("p", { class: "note", text });
@@ -49,7 +65,12 @@
   function showTip(x, y, title, lines) {
     const tip = tipBox();
     if (!tip) return;
-    tip.replaceChildren(el("b", { text: title }), ...lines.map(([name, value, colour]) => el("div", {}, el("span", {}, colour ? swatch(colour) : null, name), el("span", { text: value }))));
+    tip.replaceChildren(
+      el("b", { text: title }),
+      ...lines.map(
+        ([name, value, colour]) => el("div", {}, el("span", {}, colour ? swatch(colour) : null, name), el("span", { text: value }))
+      )
+    );
     tip.hidden = false;
     const box = tip.getBoundingClientRect();
     tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
@@ -151,7 +172,10 @@
     get(path) {
       const known = this.kept.get(path);
       if (known) return known;
-      const asked2 = fetch(this.base + path, { headers: this.token ? { Authorization: `Bearer ${this.token}` } : {}, cache: "no-store" }).then(async (answer) => {
+      const asked2 = fetch(this.base + path, {
+        headers: this.token ? { Authorization: `Bearer ${this.token}` } : {},
+        cache: "no-store"
+      }).then(async (answer) => {
         if (answer.ok) return answer.json();
         const said = await answer.json().catch(() => ({}));
         throw new Missing(typeof said.error === "string" ? said.error : `the server says ${answer.status}`);
@@ -490,16 +514,20 @@
     }
   }
   function copyButton(make) {
-    const made3 = button("Copy CSV", () => {
-      const text = make();
-      made3.dispatchEvent(new CustomEvent("csv", { detail: text, bubbles: true }));
-      void copy(text).then((done) => {
-        made3.textContent = done ? "Copied" : "Not copied";
-        setTimeout(() => {
-          made3.textContent = "Copy CSV";
-        }, 1200);
-      });
-    }, { class: "small copy", title: "Copy this table as CSV" });
+    const made3 = button(
+      "Copy CSV",
+      () => {
+        const text = make();
+        made3.dispatchEvent(new CustomEvent("csv", { detail: text, bubbles: true }));
+        void copy(text).then((done) => {
+          made3.textContent = done ? "Copied" : "Not copied";
+          setTimeout(() => {
+            made3.textContent = "Copy CSV";
+          }, 1200);
+        });
+      },
+      { class: "small copy", title: "Copy this table as CSV" }
+    );
     return made3;
   }
 
@@ -513,11 +541,13 @@
       this.by = (options.sort ?? 0) < 0 ? columns.length + (options.sort ?? 0) : options.sort ?? 0;
       this.up = options.up ?? !columns[this.by]?.number;
       this.wanted = (options.wanted ?? "").toLowerCase();
-      this.heads = columns.map((column2, index) => el(
-        "div",
-        { role: "columnheader", class: column2.number ? "number" : "", title: column2.hint },
-        el("button", { type: "button", text: column2.title, onclick: () => this.sortBy(index) })
-      ));
+      this.heads = columns.map(
+        (column2, index) => el(
+          "div",
+          { role: "columnheader", class: column2.number ? "number" : "", title: column2.hint },
+          el("button", { type: "button", text: column2.title, onclick: () => this.sortBy(index) })
+        )
+      );
       this.body = el("div", { class: "rows", role: "rowgroup" });
       this.space = el("div", { class: "space", role: "presentation" }, this.body);
       this.scroll = el(
@@ -535,7 +565,12 @@
       this.scroll.addEventListener("keydown", (event) => this.key(event));
       const bar = el("div", { class: "controls" });
       if (options.filter) {
-        const input = el("input", { type: "search", placeholder: options.placeholder ?? "Filter (f)", "aria-label": `Filter ${options.name}`, value: options.wanted ?? "" });
+        const input = el("input", {
+          type: "search",
+          placeholder: options.placeholder ?? "Filter (f)",
+          "aria-label": `Filter ${options.name}`,
+          value: options.wanted ?? ""
+        });
         input.addEventListener("input", () => {
           this.wanted = input.value.trim().toLowerCase();
           this.options.onfilter?.(input.value.trim());
@@ -575,7 +610,10 @@
       return this.chosen;
     }
     csv() {
-      return csv(this.columns.map((column2) => column2.title), this.shown.map((row) => this.columns.map((column2) => column2.value(row))));
+      return csv(
+        this.columns.map((column2) => column2.title),
+        this.shown.map((row) => this.columns.map((column2) => column2.value(row)))
+      );
     }
     sortBy(index) {
       this.up = this.by === index ? !this.up : !this.columns[index]?.number;
@@ -607,7 +645,9 @@
           return (x < y ? -1 : x > y ? 1 : 0) * sign || places.get(a) - places.get(b);
         });
       }
-      this.heads.forEach((head, index) => head.setAttribute("aria-sort", index === this.by ? this.up ? "ascending" : "descending" : "none"));
+      this.heads.forEach(
+        (head, index) => head.setAttribute("aria-sort", index === this.by ? this.up ? "ascending" : "descending" : "none")
+      );
       this.status.textContent = (this.shown.length < this.rows.length ? `${whole(this.shown.length)} of ` : "") + `${whole(this.rows.length)} ${this.options.name}${this.options.note ? ` (${this.options.note})` : ""}`;
       this.scroll.setAttribute("aria-rowcount", String(this.shown.length));
       this.space.style.height = `${this.shown.length * ROW}px`;
@@ -619,22 +659,32 @@
       const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - AROUND);
       const last = Math.min(this.shown.length, Math.ceil((this.scroll.scrollTop + height) / ROW) + AROUND);
       this.body.style.transform = `translateY(${first * ROW}px)`;
-      this.body.replaceChildren(...this.shown.slice(first, last).map((row, offset) => {
-        const line = el("div", {
-          role: "row",
-          class: `grid-row${this.options.pick ? " pick" : ""}${row === this.chosen ? " chosen" : ""}`,
-          "aria-rowindex": first + offset + 1,
-          "aria-selected": this.options.pick ? String(row === this.chosen) : null
-        }, ...this.columns.map((column2) => {
-          const text = column2.text ? column2.text(row) : String(column2.value(row));
-          const cell = el("div", { role: this.options.pick ? "gridcell" : "cell", class: column2.number ? "number" : "", title: column2.cell ? null : text.slice(0, 400) });
-          if (column2.cell) cell.append(column2.cell(row));
-          else cell.textContent = text;
-          return cell;
-        }));
-        if (this.options.pick) line.addEventListener("click", () => this.pick(row));
-        return line;
-      }));
+      this.body.replaceChildren(
+        ...this.shown.slice(first, last).map((row, offset) => {
+          const line = el(
+            "div",
+            {
+              role: "row",
+              class: `grid-row${this.options.pick ? " pick" : ""}${row === this.chosen ? " chosen" : ""}`,
+              "aria-rowindex": first + offset + 1,
+              "aria-selected": this.options.pick ? String(row === this.chosen) : null
+            },
+            ...this.columns.map((column2) => {
+              const text = column2.text ? column2.text(row) : String(column2.value(row));
+              const cell = el("div", {
+                role: this.options.pick ? "gridcell" : "cell",
+                class: column2.number ? "number" : "",
+                title: column2.cell ? null : text.slice(0, 400)
+              });
+              if (column2.cell) cell.append(column2.cell(row));
+              else cell.textContent = text;
+              return cell;
+            })
+          );
+          if (this.options.pick) line.addEventListener("click", () => this.pick(row));
+          return line;
+        })
+      );
     }
     pick(row) {
       this.choose(row, false);
@@ -1432,6 +1482,7 @@
       this.name = options.name;
       if (options.note !== void 0) this.note = options.note;
       if (options.parent !== void 0) this.parent = options.parent;
+      this.sketched = options.sketched ?? true;
       this.band = options.band ?? 18;
       this.base = new SpanSet(spans);
     }
@@ -1440,7 +1491,7 @@
     name;
     note;
     parent;
-    sketched = true;
+    sketched;
     base;
     detail = null;
     band;
@@ -1554,7 +1605,7 @@
             const dim = marked && !marked[set.spans.label[item]];
             context.globalAlpha = dim ? 0.5 : 1;
             context.fillStyle = dim ? pane.theme.ink : "#161b24";
-            context.fillText(text, left + 4, top + this.band / 2);
+            context.fillText(text, left + 4, top + this.band / 2, right - left - 6);
           },
           () => void 0
         );
@@ -1783,6 +1834,7 @@
       this.overview = overview;
       this.shift = shift;
       this.colour = colour;
+      this.devices = new Set(overview.rows.filter((row) => row.kind === "device").map((row) => row.id));
       const spans = this.spans(whole_), instants = this.instants(whole_);
       const lines = new Map(series.map((line) => [line.id, line]));
       for (const process of overview.processes) {
@@ -1815,6 +1867,7 @@
     flames = /* @__PURE__ */ new Map();
     flags = /* @__PURE__ */ new Map();
     counters = [];
+    devices;
     set filled(on) {
       for (const row of this.counters) row.filled = on;
     }
@@ -1877,7 +1930,8 @@
           id: part(rects.event),
           events: part(rects.events),
           busy: part(rects.busy),
-          ...this.colour === "channel" ? { colour: part(rects.channel).map((channel) => channel % HUES.length), colours: HUES } : {}
+          // what is modelled looks different from what was measured
+          ...this.devices.has(row) ? { colour: new Uint8Array(to - from), colours: ["#ea7684"] } : this.colour === "channel" ? { colour: part(rects.channel).map((channel) => channel % HUES.length), colours: HUES } : {}
         });
       }
       return found;
