@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:7ce5f8beb4be7b29b10c33ac1bad5a725c8edf335d4dda430d09f9f8e7600a65
+// made from web/src by "make web"; sources sha256:cc72a81780b85bba23d14878654a73af5cfc0cda3420089fd429d01b3d45e787
 "use strict";
 (() => {
   // src/elements.ts
@@ -2224,6 +2224,145 @@
     render
   };
 
+  // src/tile_bands.ts
+  var BY = ["use", "region", "layer"];
+  function tilesOf(context, report, ipu, by) {
+    return context.source.json(report, "tiles", by === "layer" ? { ipu, by } : { ipu });
+  }
+  async function bothTiles(context, ipu, by) {
+    const { report, other } = context;
+    return [
+      await tilesOf(context, report.id, ipu, by),
+      other ? await tilesOf(context, other.id, ipu, by).catch(() => null) : null
+    ];
+  }
+  function bands(answer, by) {
+    const made3 = answer.bands.map(([name, always2, values], index) => ({
+      name,
+      always: always2,
+      values: numbers(values),
+      colour: by === "layer" ? index === answer.bands.length - 1 ? "#c3cad6" : hue(index) : pick(USES, name, index)
+    }));
+    if (by !== "region") return made3;
+    const sum2 = (name, colour, parts) => {
+      const values = new Float64Array(answer.tiles);
+      for (const part2 of parts)
+        for (let i = 0; i < values.length; i++) values[i] = values[i] + part2.values[i];
+      return { name, colour, values };
+    };
+    const gaps = made3.filter((each) => each.name === "gaps"), rest = made3.filter((each) => each.name !== "gaps");
+    return [
+      sum2(
+        "always live",
+        REGIONS.always,
+        rest.filter((each) => each.always)
+      ),
+      sum2(
+        "not always live",
+        REGIONS.temporary,
+        rest.filter((each) => !each.always)
+      ),
+      sum2("gaps", REGIONS.gaps, gaps)
+    ];
+  }
+  function sumOf(values, tiles3) {
+    return tiles3.reduce((sum2, tile) => sum2 + (values[tile] ?? 0), 0);
+  }
+
+  // src/tile_details.ts
+  function named(tiles3) {
+    if (tiles3.length === 1) return `tile ${tiles3[0]}`;
+    return tiles3.length === 2 ? `tiles ${tiles3.join(" and ")}` : plural(tiles3.length, "tile");
+  }
+  async function usageCard(context, ipu, by, tiles3) {
+    const [a, b] = await bothTiles(context, ipu, by);
+    const series = bands(a, by);
+    const after = b ? bands(b, by) : null;
+    const two = tiles3.length === 2 && !after;
+    const rows = series.map((each) => {
+      const title = el("span", {}, legend([[each.name, each.colour]]));
+      if (two) {
+        const [one, other] = tiles3.map((tile) => each.values[tile] ?? 0);
+        return { size: one + other, cells: [title, bytes(one), bytes(other), deltaCell(one, other, bytes)] };
+      }
+      const size = sumOf(each.values, tiles3);
+      if (!after) return { size, cells: [title, bytes(size), percent(size, a.room * tiles3.length)] };
+      const later = sumOf(after.find((found) => found.name === each.name)?.values ?? new Float64Array(0), tiles3);
+      return { size: size + later, cells: [title, bytes(size), bytes(later), deltaCell(size, later, bytes, true)] };
+    }).filter((row2) => row2.size > 0);
+    const all = series.reduce((sum2, each) => sum2 + sumOf(each.values, tiles3), 0);
+    const pair = two ? [`tile ${tiles3[0]}`, `tile ${tiles3[1]}`] : ["before", "after"];
+    const heads = two || after ? [[by], [pair[0], true], [pair[1], true], ["difference", true]] : [[by], ["bytes", true], ["of its memory", true]];
+    const have = tiles3.length === 1 ? "it has" : "they have";
+    return card(
+      `What lies on ${named(tiles3)} of IPU ${ipu}`,
+      note(`${bytes(all)} in total, ${percent(all, a.room * tiles3.length)} of what ${have}.`),
+      plainTable(
+        `memory of ${named(tiles3)}`,
+        heads,
+        rows.map((row2) => row2.cells)
+      )
+    );
+  }
+  async function variablesCard(context, ipu, tiles3) {
+    const { source, report, other } = context;
+    const [first, second] = tiles3;
+    const list = await onTile(source, report.id, ipu, first);
+    if (!list.known) {
+      return card(
+        `Variables of ${named(tiles3)}`,
+        note("This report holds no variables of single tiles: it was written by an earlier version.")
+      );
+    }
+    const after = other ? await onTile(source, other.id, ipu, first).catch(() => null) : null;
+    if (after) {
+      const table = variableDifference(list.variables, after.variables, ["before", "after"]);
+      return card(`Variables of tile ${first}: before and after`, table.element);
+    }
+    if (tiles3.length === 2 && second !== void 0) {
+      const others = await onTile(source, report.id, ipu, second);
+      const names = [`tile ${first}`, `tile ${second}`];
+      return card(
+        `Variables: tile ${second} against tile ${first}`,
+        variableDifference(list.variables, others.variables, names).element
+      );
+    }
+    return card(
+      `Variables of tile ${first}${tiles3.length > 1 ? ", the first of those chosen" : ""}`,
+      variableTable(list.variables, 0, -1).element,
+      leftOut(list) ? note(leftOut(list)) : null
+    );
+  }
+
+  // src/tile_list.ts
+  var MOST_SELECTED = 2e3;
+  function tileList(text3, most) {
+    const found = /* @__PURE__ */ new Set();
+    for (const part2 of text3.split(/[,;\s]+/)) {
+      const range = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(part2);
+      if (!range) continue;
+      const first = Number(range[1]), last = Math.min(most - 1, Number(range[2] ?? range[1]));
+      for (let tile = first; tile <= last && found.size < MOST_SELECTED; tile++) found.add(tile);
+    }
+    return [...found].filter((tile) => tile < most).sort((a, b) => a - b);
+  }
+  function tileText(tiles3) {
+    const parts = [];
+    for (let i = 0; i < tiles3.length; i++) {
+      let j = i;
+      while (j + 1 < tiles3.length && tiles3[j + 1] === tiles3[j] + 1) j++;
+      parts.push(j > i + 1 ? `${tiles3[i]}-${tiles3[j]}` : tiles3.slice(i, j + 1).join(","));
+      i = j;
+    }
+    return parts.join(",");
+  }
+  function tileRanges(tiles3) {
+    return tileText(tiles3).split(",").filter(Boolean).map((part2) => {
+      const [first, last] = part2.split("-").map(Number);
+      return [first, (last ?? first) + 1];
+    });
+  }
+
   // src/tilemap.ts
   var COLUMNS2 = 16;
   var TOGETHER = 4;
@@ -2402,59 +2541,106 @@
     }
   };
 
+  // src/tile_map_card.ts
+  var HOW = "Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published.";
+  var Shades = class {
+    constructor(values, room, relative) {
+      this.room = room;
+      this.relative = relative;
+      this.least = values.reduce((low, value) => Math.min(low, value), Infinity);
+      this.largest = values.reduce((high, value) => Math.max(high, value), 0);
+      this.low = relative ? this.least : 0;
+      this.most = relative ? this.largest : Math.max(room, this.largest);
+    }
+    room;
+    relative;
+    low;
+    most;
+    least;
+    largest;
+    of(value) {
+      return scale(this.relative ? (value - this.least) / Math.max(1, this.largest - this.least) : value / this.room);
+    }
+    get end() {
+      if (this.relative) return `${bytes(this.most)} (${percent(this.most, this.room)} of a tile)`;
+      return this.most > this.room ? `${bytes(this.most)} (full at ${bytes(this.room)}, then red)` : `${bytes(this.room)} (full)`;
+    }
+  };
+  function tileMapCard(settings) {
+    const { before, after, ipu: shown, state } = settings;
+    const a = numbers(before.bytes);
+    const b = after ? numbers(after.bytes) : null;
+    const { room, tiles: tiles3 } = before;
+    const ipus = shown < 0 ? Array.from({ length: before.ipus }, (_, n) => n) : [shown];
+    const same = b !== null && after?.tiles === tiles3 && ipus.every((ipu) => ipu < after.ipus);
+    const first = (ipu, tile) => a[ipu * tiles3 + tile] ?? 0;
+    const second = (ipu, tile) => b?.[ipu * tiles3 + tile] ?? 0;
+    const visible = ipus.flatMap((ipu) => [...a.subarray(ipu * tiles3, (ipu + 1) * tiles3)]);
+    const shades = new Shades(visible, room, state.get("colours") === "relative" && !same);
+    const widest = ipus.reduce((most, ipu) => {
+      for (let tile = 0; tile < tiles3; tile++) most = Math.max(most, Math.abs(second(ipu, tile) - first(ipu, tile)));
+      return most;
+    }, 1);
+    const map = new TileMap({
+      label: "Tiles coloured by the memory that they need; the table of the fullest tiles in Insights has the same figures",
+      ipus,
+      tiles: tiles3,
+      colour: (ipu, tile) => same ? difference((second(ipu, tile) - first(ipu, tile)) / widest) : shades.of(first(ipu, tile)),
+      tip: (ipu, tile) => {
+        const value = first(ipu, tile);
+        const lines = same ? [
+          ["before", bytes(value)],
+          ["after", bytes(second(ipu, tile))],
+          ["difference", delta(value, second(ipu, tile), bytes)]
+        ] : [
+          ["needs", `${bytes(value)} (${whole(value)} B)`],
+          ["of its memory", percent(value, room)]
+        ];
+        return [`tile ${whole(tile)} of IPU ${ipu}`, lines];
+      },
+      onselect: settings.onselect
+    });
+    const key = el("div", {
+      class: "scale",
+      role: "img",
+      "aria-label": same ? "blue: less, red: more" : "dark: empty, yellow: full, red: no room"
+    });
+    const stops = Array.from(
+      { length: 41 },
+      (_, n) => css(same ? difference(n / 20 - 1) : shades.of(shades.low + n / 40 * (shades.most - shades.low)))
+    );
+    key.style.background = `linear-gradient(to right, ${stops.join(",")})`;
+    const choose = toggles("colours", ["empty to full", "least to most"], shades.relative ? 1 : 0, (index) => {
+      state.set({ colours: index ? "relative" : null });
+      settings.again();
+    });
+    const { over } = settings;
+    const room_ = over ? `${same ? "Before: " : ""}${plural(over, "tile")} of all IPUs ${over === 1 ? "needs" : "need"} more memory than a tile has. ` : "Every tile has room. ";
+    const what = same ? "Difference of the bytes on each tile" : "Tile map";
+    const whose = shown < 0 ? plural(before.ipus, "IPU") : `IPU ${shown}`;
+    const element = card(
+      `${what}: ${whose}, at the fullest moment`,
+      map.element,
+      el(
+        "div",
+        { class: "controls key" },
+        el("span", { class: "label", text: same ? `\u2212${bytes(widest)}` : bytes(shades.low) }),
+        key,
+        el("span", { class: "label", text: same ? `+${bytes(widest)}` : shades.end }),
+        same ? null : choose,
+        el("span", { class: "spring" }),
+        saveButton(
+          () => map.canvas,
+          () => "Memory of tiles"
+        )
+      ),
+      b && !same ? note("The report that this one is compared with has other IPUs or tiles: its bytes are not subtracted here.") : null,
+      note(room_ + HOW)
+    );
+    return { map, element };
+  }
+
   // src/memory_view.ts
-  var BY = ["use", "region", "layer"];
-  var MOST_SELECTED = 2e3;
-  function tileList(text3, most) {
-    const found = /* @__PURE__ */ new Set();
-    for (const part2 of text3.split(/[,;\s]+/)) {
-      const range = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(part2);
-      if (!range) continue;
-      const first = Number(range[1]), last = Math.min(most - 1, Number(range[2] ?? range[1]));
-      for (let tile = first; tile <= last && found.size < MOST_SELECTED; tile++) found.add(tile);
-    }
-    return [...found].filter((tile) => tile < most).sort((a, b) => a - b);
-  }
-  function tileText(tiles3) {
-    const parts = [];
-    for (let i = 0; i < tiles3.length; i++) {
-      let j = i;
-      while (j + 1 < tiles3.length && tiles3[j + 1] === tiles3[j] + 1) j++;
-      parts.push(j > i + 1 ? `${tiles3[i]}-${tiles3[j]}` : tiles3.slice(i, j + 1).join(","));
-      i = j;
-    }
-    return parts.join(",");
-  }
-  function bands(answer, by) {
-    const made3 = answer.bands.map(([name, always2, values], index) => ({
-      name,
-      always: always2,
-      values: numbers(values),
-      colour: by === "layer" ? index === answer.bands.length - 1 ? "#c3cad6" : hue(index) : pick(USES, name, index)
-    }));
-    if (by !== "region") return made3;
-    const sum2 = (name, colour, parts) => {
-      const values = new Float64Array(answer.tiles);
-      for (const part2 of parts)
-        for (let i = 0; i < values.length; i++) values[i] = values[i] + part2.values[i];
-      return { name, colour, values };
-    };
-    const gaps = made3.filter((each) => each.name === "gaps"), rest = made3.filter((each) => each.name !== "gaps");
-    return [
-      sum2(
-        "always live",
-        REGIONS.always,
-        rest.filter((each) => each.always)
-      ),
-      sum2(
-        "not always live",
-        REGIONS.temporary,
-        rest.filter((each) => !each.always)
-      ),
-      sum2("gaps", REGIONS.gaps, gaps)
-    ];
-  }
-  var sumOf = (values, tiles3) => tiles3.reduce((sum2, tile) => sum2 + (values[tile] ?? 0), 0);
   var Memory = class {
     constructor(host, context, before, after, summary) {
       this.host = host;
@@ -2547,117 +2733,32 @@
       await this.drawDetails();
     }
     drawMap() {
-      const a = numbers(this.before.bytes), b = this.after ? numbers(this.after.bytes) : null, room = this.before.room, tiles3 = this.before.tiles;
-      const ipus = this.ipu < 0 ? Array.from({ length: this.before.ipus }, (_, n) => n) : [this.ipu];
-      const same = b && this.after?.tiles === tiles3 && ipus.every((ipu) => ipu < (this.after?.ipus ?? 0));
-      const at = (ipu, tile) => ipu * tiles3 + tile;
-      const relative = this.context.state.get("colours") === "relative" && !same;
-      let least = Infinity, largest = 0;
-      for (const ipu of ipus)
-        for (let tile = 0; tile < tiles3; tile++) {
-          least = Math.min(least, a[at(ipu, tile)]);
-          largest = Math.max(largest, a[at(ipu, tile)]);
-        }
-      const shade = (value) => scale(relative ? (value - least) / Math.max(1, largest - least) : value / room);
-      let widest = 1;
-      if (same) for (let i = 0; i < a.length; i++) widest = Math.max(widest, Math.abs((b[i] ?? 0) - a[i]));
-      this.map = new TileMap({
-        label: "Tiles coloured by the memory that they need; the table of the fullest tiles in Insights has the same figures",
-        ipus,
-        tiles: tiles3,
-        colour: (ipu, tile) => {
-          const value = a[at(ipu, tile)];
-          return same ? difference(((b[at(ipu, tile)] ?? 0) - value) / widest) : shade(value);
-        },
-        tip: (ipu, tile) => {
-          const value = a[at(ipu, tile)], after = same ? b[at(ipu, tile)] ?? 0 : 0;
-          return [
-            `tile ${whole(tile)} of IPU ${ipu}`,
-            same ? [
-              ["before", bytes(value)],
-              ["after", bytes(after)],
-              ["difference", delta(value, after, bytes)]
-            ] : [
-              ["needs", `${bytes(value)} (${whole(value)} B)`],
-              ["of its memory", percent(value, room)]
-            ]
-          ];
-        },
+      const { map, element } = tileMapCard({
+        before: this.before,
+        after: this.after,
+        ipu: this.ipu,
+        over: this.summary.ipus.reduce((sum2, ipu) => sum2 + Number(ipu.over), 0),
+        state: this.context.state,
         onselect: (ipu, first, last, event) => {
           const picked = Array.from({ length: last - first + 1 }, (_, n) => first + n);
           const add = event.shiftKey || event.ctrlKey || event.metaKey;
           if (ipu !== this.ipu) {
             this.ipu = ipu;
             this.context.state.set({ ipu });
-            void this.select(picked, true);
+            this.select(picked, true);
           } else this.select(add ? [.../* @__PURE__ */ new Set([...this.chosen, ...picked])].sort((x, y) => x - y) : picked);
-        }
+        },
+        again: () => this.drawMap()
       });
+      this.map = map;
       this.markMap();
-      const key = el("div", {
-        class: "scale",
-        role: "img",
-        "aria-label": same ? "blue: less, red: more" : "dark: empty, yellow: full, red: no room"
-      });
-      const low = relative ? least : 0, most = relative ? largest : Math.max(room, largest);
-      const stops = Array.from(
-        { length: 41 },
-        (_, n) => css(same ? difference(n / 20 - 1) : shade(low + n / 40 * (most - low)))
-      );
-      key.style.background = `linear-gradient(to right, ${stops.join(",")})`;
-      const over = this.summary.ipus.reduce((sum2, ipu) => sum2 + Number(ipu.over), 0);
-      const map = this.map;
-      this.maps.replaceChildren(
-        card(
-          `${same ? "Difference of the bytes on each tile" : "Tile map"}: ${this.ipu < 0 ? plural(this.before.ipus, "IPU") : `IPU ${this.ipu}`}, at the fullest moment`,
-          map.element,
-          el(
-            "div",
-            { class: "controls key" },
-            el("span", { class: "label", text: same ? `\u2212${bytes(widest)}` : low ? bytes(low) : "0" }),
-            key,
-            el("span", {
-              class: "label",
-              text: same ? `+${bytes(widest)}` : relative ? `${bytes(most)} (${percent(most, room)} of a tile)` : most > room ? `${bytes(most)} (full at ${bytes(room)}, then red)` : `${bytes(room)} (full)`
-            }),
-            same ? null : toggles("colours", ["empty to full", "least to most"], relative ? 1 : 0, (index) => {
-              this.context.state.set({ colours: index ? "relative" : null });
-              this.drawMap();
-            }),
-            el("span", { class: "spring" }),
-            saveButton(
-              () => map.canvas,
-              () => "Memory of tiles"
-            )
-          ),
-          b && !same ? note(
-            "The report that this one is compared with has other IPUs or tiles: its bytes are not subtracted here."
-          ) : null,
-          note(
-            (over ? `${same ? "Before: " : ""}${plural(over, "tile", "tiles")} of all IPUs ${over === 1 ? "needs" : "need"} more memory than a tile has. ` : "Every tile has room. ") + "Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published."
-          )
-        )
-      );
+      this.maps.replaceChildren(element);
       requestAnimationFrame(() => map.draw());
     }
     markMap() {
       if (!this.map) return;
       this.map.selected = new Set(this.chosen);
       this.map.selectedIpu = this.ipu;
-    }
-    async tiles(report) {
-      const ipu = Math.max(0, this.ipu);
-      return this.context.source.json(
-        report,
-        "tiles",
-        this.by === "layer" ? { ipu, by: "layer" } : { ipu }
-      );
-    }
-    async both() {
-      return [
-        await this.tiles(this.context.report.id),
-        this.context.other ? await this.tiles(this.context.other.id).catch(() => null) : null
-      ];
     }
     async drawCharts() {
       const mine = ++this.turn;
@@ -2666,7 +2767,7 @@
         this.charts.replaceChildren(note("Choose one IPU to see its tiles one by one."));
         return;
       }
-      const [a, b] = await this.both();
+      const [a, b] = await bothTiles(this.context, this.ipu, this.by);
       if (mine !== this.turn) return;
       const made3 = [a, ...b ? [b] : []].map((answer) => [answer, bands(answer, this.by)]);
       let most = a.room;
@@ -2678,66 +2779,67 @@
           );
       }
       this.charts.replaceChildren(
-        ...made3.map(([answer, series], index) => {
-          const which = made3.length > 1 ? index ? "After: " : "Before: " : "";
-          const chart = new StackedChart({
-            label: `Bytes on each tile of IPU ${this.ipu} by ${this.by}`,
-            height: made3.length > 1 ? 240 : 320,
-            end: answer.tiles,
-            axis: "tile",
-            dragging: "select",
-            limit: { value: answer.room, name: `memory of a tile: ${bytes(answer.room)}` },
-            most: most * 1.06,
-            format: bytes,
-            title: (at) => `tile ${whole(Math.floor(at))}`,
-            onclick: (at, event) => this.select(event.shiftKey ? [.../* @__PURE__ */ new Set([...this.chosen, at])].sort((x, y) => x - y) : [at]),
-            onselect: (first, last) => this.select(Array.from({ length: last - first + 1 }, (_, n) => first + n)),
-            onwindow: (low, high) => {
-              if (!index)
-                this.context.state.set({
-                  from: low > 0 ? Math.floor(low) : null,
-                  to: high < answer.tiles ? Math.ceil(high) : null
-                });
-            }
-          });
-          chart.setData({ first: 0, group: 1, series });
-          const state = this.context.state;
-          if (state.get("from") || state.get("to"))
-            chart.window(state.number("from", 0, 0), state.number("to", answer.tiles, 1, answer.tiles));
-          const full = this.summary.ipus[this.ipu];
-          if (!index)
-            chart.marks = [
-              {
-                at: Number(full?.fullest ?? -1),
-                name: `fullest: tile ${whole(Number(full?.fullest ?? 0))}`,
-                dashed: true
-              }
-            ];
-          this.drawn.push(chart);
-          const shown = series.filter((each) => each.values.some((value) => value > 0));
-          const title = `${which}Bytes on each tile of IPU ${this.ipu} at its fullest moment, by ${this.by}`;
-          return card(
-            title,
-            chart.element,
-            el(
-              "div",
-              { class: "controls key" },
-              legend(shown.map((each) => [each.name, each.colour])),
-              el("span", { class: "spring" }),
-              this.zooms(chart),
-              saveButton(
-                () => chart.canvas,
-                () => title,
-                () => shown.map((each) => [each.name, each.colour])
-              )
-            ),
-            index ? null : note(
-              `Fullest at ${full?.peakOp ?? "?"} (${full?.peakPhase ?? "?"}): ${whole(Number(full?.max ?? 0))} of ${whole(answer.room)} bytes. Click or drag to choose tiles; + and \u2212 zoom.`
-            )
-          );
-        })
+        ...made3.map(([answer, series], index) => this.chart(answer, series, index > 0, b !== null, most * 1.06))
       );
       this.markCharts();
+    }
+    chart(answer, series, later, compared2, most) {
+      const which = compared2 ? later ? "After: " : "Before: " : "";
+      const chart = new StackedChart({
+        label: `Bytes on each tile of IPU ${this.ipu} by ${this.by}`,
+        height: compared2 ? 240 : 320,
+        end: answer.tiles,
+        axis: "tile",
+        dragging: "select",
+        limit: { value: answer.room, name: `memory of a tile: ${bytes(answer.room)}` },
+        most,
+        format: bytes,
+        title: (at) => `tile ${whole(Math.floor(at))}`,
+        onclick: (at, event) => this.select(event.shiftKey ? [.../* @__PURE__ */ new Set([...this.chosen, at])].sort((x, y) => x - y) : [at]),
+        onselect: (first, last) => this.select(Array.from({ length: last - first + 1 }, (_, n) => first + n)),
+        onwindow: (low, high) => {
+          if (!later)
+            this.context.state.set({
+              from: low > 0 ? Math.floor(low) : null,
+              to: high < answer.tiles ? Math.ceil(high) : null
+            });
+        }
+      });
+      chart.setData({ first: 0, group: 1, series });
+      const state = this.context.state;
+      if (state.get("from") || state.get("to"))
+        chart.window(state.number("from", 0, 0), state.number("to", answer.tiles, 1, answer.tiles));
+      const full = this.summary.ipus[this.ipu];
+      if (!later)
+        chart.marks = [
+          {
+            at: Number(full?.fullest ?? -1),
+            name: `fullest: tile ${whole(Number(full?.fullest ?? 0))}`,
+            dashed: true
+          }
+        ];
+      this.drawn.push(chart);
+      const shown = series.filter((each) => each.values.some((value) => value > 0));
+      const title = `${which}Bytes on each tile of IPU ${this.ipu} at its fullest moment, by ${this.by}`;
+      return card(
+        title,
+        chart.element,
+        el(
+          "div",
+          { class: "controls key" },
+          legend(shown.map((each) => [each.name, each.colour])),
+          el("span", { class: "spring" }),
+          this.zooms(chart),
+          saveButton(
+            () => chart.canvas,
+            () => title,
+            () => shown.map((each) => [each.name, each.colour])
+          )
+        ),
+        later ? null : note(
+          `Fullest at ${full?.peakOp ?? "?"} (${full?.peakPhase ?? "?"}): ${whole(Number(full?.max ?? 0))} of ${whole(answer.room)} bytes. Click or drag to choose tiles; + and \u2212 zoom.`
+        )
+      );
     }
     zooms(chart) {
       return el(
@@ -2749,10 +2851,7 @@
       );
     }
     markCharts() {
-      const ranges = tileText(this.chosen).split(",").filter(Boolean).map((part2) => {
-        const [first, last] = part2.split("-").map(Number);
-        return [first, (last ?? first) + 1];
-      });
+      const ranges = tileRanges(this.chosen);
       for (const chart of this.drawn) {
         chart.selected = ranges;
         chart.draw();
@@ -2779,69 +2878,11 @@
         );
         return;
       }
-      const [a, b] = await this.both();
-      const series = bands(a, this.by), after = b ? bands(b, this.by) : null;
-      const two = tiles3.length === 2 && !after;
-      const name = tiles3.length === 1 ? `tile ${tiles3[0]}` : tiles3.length === 2 ? `tiles ${tiles3.join(" and ")}` : plural(tiles3.length, "tile");
-      const rows = series.map((each) => {
-        const title = el("span", {}, legend([[each.name, each.colour]]));
-        if (two) {
-          const [one, other] = tiles3.map((tile) => each.values[tile] ?? 0);
-          return { size: one + other, cells: [title, bytes(one), bytes(other), deltaCell(one, other, bytes)] };
-        }
-        const size = sumOf(each.values, tiles3);
-        const later = after ? sumOf(after.find((found) => found.name === each.name)?.values ?? new Float64Array(0), tiles3) : 0;
-        return {
-          size: size + later,
-          cells: after ? [title, bytes(size), bytes(later), deltaCell(size, later, bytes, true)] : [title, bytes(size), percent(size, a.room * tiles3.length)]
-        };
-      }).filter((row2) => row2.size > 0);
-      const all = series.reduce((sum2, each) => sum2 + sumOf(each.values, tiles3), 0);
-      const heads = two ? [[this.by], [`tile ${tiles3[0]}`, true], [`tile ${tiles3[1]}`, true], ["difference", true]] : after ? [[this.by], ["before", true], ["after", true], ["difference", true]] : [[this.by], ["bytes", true], ["of its memory", true]];
-      const usage = card(
-        `What lies on ${name} of IPU ${this.ipu}`,
-        note(
-          `${bytes(all)} in total, ${percent(all, a.room * tiles3.length)} of what ${tiles3.length === 1 ? "it has" : "they have"}.`
-        ),
-        plainTable(
-          `memory of ${name}`,
-          heads,
-          rows.map((row2) => row2.cells)
-        )
-      );
-      const variables2 = await this.variables(tiles3, name);
-      if (mine !== this.turn || tiles3 !== this.chosen) return;
-      this.details.replaceChildren(usage, variables2);
-    }
-    async variables(tiles3, name) {
-      const { source, report, other } = this.context;
-      const first = tiles3[0], second = tiles3[1];
-      const list = await onTile(source, report.id, this.ipu, first);
-      if (!list.known)
-        return card(
-          `Variables of ${name}`,
-          note("This report holds no variables of single tiles: it was written by an earlier version.")
-        );
-      if (other) {
-        const after = await onTile(source, other.id, this.ipu, first).catch(() => null);
-        if (after)
-          return card(
-            `Variables of tile ${first}: before and after`,
-            variableDifference(list.variables, after.variables, ["before", "after"]).element
-          );
-      }
-      if (tiles3.length === 2 && second !== void 0) {
-        const others = await onTile(source, report.id, this.ipu, second);
-        return card(
-          `Variables: tile ${second} against tile ${first}`,
-          variableDifference(list.variables, others.variables, [`tile ${first}`, `tile ${second}`]).element
-        );
-      }
-      return card(
-        `Variables of tile ${first}${tiles3.length > 1 ? ", the first of those chosen" : ""}`,
-        variableTable(list.variables, 0, -1).element,
-        leftOut(list) ? note(leftOut(list)) : null
-      );
+      const made3 = await Promise.all([
+        usageCard(this.context, this.ipu, this.by, tiles3),
+        variablesCard(this.context, this.ipu, tiles3)
+      ]);
+      if (mine === this.turn && tiles3 === this.chosen) this.details.replaceChildren(...made3);
     }
   };
   var memoryView = {

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:7ce5f8beb4be7b29b10c33ac1bad5a725c8edf335d4dda430d09f9f8e7600a65
+// made from web/src by "make web"; sources sha256:cc72a81780b85bba23d14878654a73af5cfc0cda3420089fd429d01b3d45e787
 "use strict";
 (() => {
   // src/elements.ts
