@@ -2,9 +2,9 @@
 import { button, card, choice, el, legend, note, toggles } from './elements';
 import { bytes, whole } from './format';
 import { saveButton } from './picture';
-import type { Series } from './stacked';
 import { StackedChart } from './stacked';
-import type { Summary } from './summary_view';
+import type { Series } from './stacked_paint';
+import type { Summary } from './summary_data';
 import type { Tiles } from './tile_bands';
 import { bands, bothTiles, BY } from './tile_bands';
 import { usageCard, variablesCard } from './tile_details';

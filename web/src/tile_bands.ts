@@ -1,6 +1,6 @@
 // Bytes on the tiles of an IPU as bands: by use, by region of life, by layer.
 import { hue, pick, REGIONS, USES } from './colours';
-import type { Series } from './stacked';
+import type { Series } from './stacked_paint';
 import { numbers } from './source';
 import type { Context } from './view';
 

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:cc72a81780b85bba23d14878654a73af5cfc0cda3420089fd429d01b3d45e787
+// made from web/src by "make web"; sources sha256:2de3a5d634b1eeb1a093af35c6b60f23bc77dfbe5df0b8f5ffb3e3e99ef6d94e
 "use strict";
 (() => {
   // src/elements.ts
