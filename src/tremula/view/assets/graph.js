@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:7ce5f8beb4be7b29b10c33ac1bad5a725c8edf335d4dda430d09f9f8e7600a65
+// made from web/src by "make web"; sources sha256:f20c008561d8aa2803395d689a294f71e33e781559dc3bff8cb7fb8d21dca16a
 "use strict";
 (() => {
   // src/elements.ts
@@ -5080,6 +5080,7 @@
       this.name = options2.name;
       if (options2.note !== void 0) this.note = options2.note;
       if (options2.parent !== void 0) this.parent = options2.parent;
+      this.sketched = options2.sketched ?? true;
       this.band = options2.band ?? 18;
       this.base = new SpanSet(spans);
     }
@@ -5088,7 +5089,7 @@
     name;
     note;
     parent;
-    sketched = true;
+    sketched;
     base;
     detail = null;
     band;
@@ -5202,7 +5203,7 @@
             const dim = marked && !marked[set.spans.label[item]];
             context.globalAlpha = dim ? 0.5 : 1;
             context.fillStyle = dim ? pane.theme.ink : "#161b24";
-            context.fillText(text3, left + 4, top + this.band / 2);
+            context.fillText(text3, left + 4, top + this.band / 2, right - left - 6);
           },
           () => void 0
         );
@@ -5549,7 +5550,7 @@
           const text3 = name.includes("/") ? fittedEnd(name, right - left - 8) : fitted2(name, right - left - 8);
           if (!text3) return;
           context.fillStyle = INK[kind];
-          context.fillText(text3, left + 4, top + tall / 2 + 0.5);
+          context.fillText(text3, left + 4, top + tall / 2 + 0.5, right - left - 6);
         },
         () => void 0
       );
@@ -7284,6 +7285,7 @@
         name: `IPU ${info.ipu}`,
         note: found.stages > 1 ? plural(found.stages, "stage") : `stage ${stage[0]}`,
         parent: `${side.letter}-stages`,
+        sketched: false,
         words: (_, span) => batch[span] < 0 ? `stage ${stage[span]}` : found.stages > 1 ? `${batch[span]} \xB7 s${stage[span]}` : String(batch[span]),
         tip: (set, span) => {
           const length = found.spans.end[span] - found.spans.start[span];
