@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:2de3a5d634b1eeb1a093af35c6b60f23bc77dfbe5df0b8f5ffb3e3e99ef6d94e
+// made from web/src by "make web"; sources sha256:cd574fbd24fcedaa0a5da4baf62406860abc7e681718d721b2116aa702201f65
 "use strict";
 (() => {
   // src/elements.ts
@@ -5106,6 +5106,7 @@
       this.name = options2.name;
       if (options2.note !== void 0) this.note = options2.note;
       if (options2.parent !== void 0) this.parent = options2.parent;
+      this.sketched = options2.sketched ?? true;
       this.band = options2.band ?? 18;
       this.base = new SpanSet(spans);
     }
@@ -5114,7 +5115,7 @@
     name;
     note;
     parent;
-    sketched = true;
+    sketched;
     base;
     detail = null;
     band;
@@ -5228,7 +5229,7 @@
             const dim = marked && !marked[set.spans.label[item]];
             context.globalAlpha = dim ? 0.5 : 1;
             context.fillStyle = dim ? pane.theme.ink : "#161b24";
-            context.fillText(text3, left + 4, top + this.band / 2);
+            context.fillText(text3, left + 4, top + this.band / 2, right - left - 6);
           },
           () => void 0
         );
@@ -5575,7 +5576,7 @@
           const text3 = name.includes("/") ? fittedEnd(name, right - left - 8) : fitted2(name, right - left - 8);
           if (!text3) return;
           context.fillStyle = INK[kind];
-          context.fillText(text3, left + 4, top + tall / 2 + 0.5);
+          context.fillText(text3, left + 4, top + tall / 2 + 0.5, right - left - 6);
         },
         () => void 0
       );
@@ -7310,6 +7311,7 @@
         name: `IPU ${info.ipu}`,
         note: found.stages > 1 ? plural(found.stages, "stage") : `stage ${stage[0]}`,
         parent: `${side.letter}-stages`,
+        sketched: false,
         words: (_, span) => batch[span] < 0 ? `stage ${stage[span]}` : found.stages > 1 ? `${batch[span]} \xB7 s${stage[span]}` : String(batch[span]),
         tip: (set, span) => {
           const length = found.spans.end[span] - found.spans.start[span];
