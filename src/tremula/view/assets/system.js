@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:f20c008561d8aa2803395d689a294f71e33e781559dc3bff8cb7fb8d21dca16a
+// made from web/src by "make web"; sources sha256:cd574fbd24fcedaa0a5da4baf62406860abc7e681718d721b2116aa702201f65
 "use strict";
 (() => {
   // src/elements.ts
