@@ -5,6 +5,7 @@ IPU 0 runs `enc.fc` (an exchange, a compute set), IPU 1 runs `head`; both copy b
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,3 +152,15 @@ def small(small_file: Path) -> Iterator[Any]:
 
     with pva.openReport(small_file) as report:
         yield report
+
+
+@pytest.fixture(scope="session")
+def older() -> Any:
+    """Writes a profile as an earlier version did; the tests of the file format know how."""
+    path = Path(__file__).parent.parent / "profile" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("older_profiles", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module._older

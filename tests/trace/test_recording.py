@@ -211,6 +211,24 @@ def test_a_folder_that_cannot_be_written_is_said_and_the_program_goes_on(
     assert "cannot be written" in capfd.readouterr().err
 
 
+def test_a_fault_of_the_writer_ends_the_trace_and_not_the_program(
+    record: Record, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    end = record()
+    points.moment(CHANNEL, "kept")
+    writer.flush()
+
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("for the test")
+
+    monkeypatch.setattr(collector.Collector, "batches", fails)
+    points.moment(CHANNEL, "lost")
+    writer.flush()
+    assert not channels.recording()
+    assert "for the test" in capfd.readouterr().err
+    assert len(end().instants) == 1
+
+
 def test_odd_labels_are_kept_as_text(record: Record) -> None:
     end = record()
 
@@ -218,11 +236,11 @@ def test_odd_labels_are_kept_as_text(record: Record) -> None:
         def __str__(self) -> str:
             raise RuntimeError
 
-    for label in ("\ud800", "\0\x1b[31m", "x" * 50_000, 5, None, b"bytes", Unspeakable()):
+    for label in ("\ud800", "\0\x1b[31m", "x" * 50_000, 5, None, b"bytes", Unspeakable(), [1, 2]):
         with points.Span(CHANNEL, label, "m"):  # type: ignore[arg-type]
             pass
     trace = end()
-    assert labels(trace) == ["?", "\0\x1b[31m", "x" * 10_000, "5", "None", "bytes", "<Unspeakable>"]
+    assert labels(trace) == ["?", "\0\x1b[31m", "x" * 10_000, "5", "None", "bytes", "<Unspeakable>", "[1, 2]"]
 
 
 def test_a_context_may_end_in_another_thread(record: Record) -> None:

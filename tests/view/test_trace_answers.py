@@ -105,6 +105,16 @@ def test_rectangles_stand_for_all_spans_of_the_window(traces: TraceSet, pixels: 
     assert {"call", "model"} <= labels if pixels > 1 else labels
 
 
+def test_too_much_to_draw_is_drawn_coarser_and_nothing_is_left_out(
+    traces: TraceSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tremula.view.trace_windows._MOST_BLOCKS", 40)
+    found = asked(traces, "trace_events", start=0, end=traces.end_us, pixels=4096)
+    assert found["rects"]["count"] <= 40
+    assert numbers(found["rects"]["events"]).sum() == len(traces.events)
+    assert found["cut"] == 0
+
+
 def test_rows_and_channels_can_be_chosen(traces: TraceSet) -> None:
     channel = traces.channels.index("loader")
     found = asked(

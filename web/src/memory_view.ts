@@ -1,91 +1,18 @@
 // Memory: the tile map, bytes on each tile by use, region or layer, and the variables of the tiles that are chosen.
-import { css, difference, hue, pick, REGIONS, scale, USES } from './colours';
 import { button, card, choice, el, legend, note, toggles } from './elements';
-import { bytes, delta, percent, plural, whole } from './format';
+import { bytes, whole } from './format';
 import { saveButton } from './picture';
-import type { Series } from './stacked';
 import { StackedChart } from './stacked';
-import { numbers } from './source';
-import type { Summary } from './summary_view';
-import { plainTable } from './table';
-import { TileMap } from './tilemap';
-import { leftOut, variableDifference, variableTable } from './variable_table';
-import { onTile } from './variables';
+import type { Series } from './stacked_paint';
+import type { Summary } from './summary_data';
+import type { Tiles } from './tile_bands';
+import { bands, bothTiles, BY } from './tile_bands';
+import { usageCard, variablesCard } from './tile_details';
+import { MOST_SELECTED, tileList, tileRanges, tileText } from './tile_list';
+import type { AllTiles } from './tile_map_card';
+import { tileMapCard } from './tile_map_card';
+import type { TileMap } from './tilemap';
 import type { Context, View } from './view';
-import { deltaCell } from './pairs';
-
-interface Tiles {
-  ipu: number;
-  tiles: number;
-  room: number;
-  bands: [string, number, { i4?: string; f8?: string }][];
-}
-interface Map_ {
-  ipus: number;
-  tiles: number;
-  room: number;
-  bytes: { i4?: string; f8?: string };
-}
-
-const BY = ['use', 'region', 'layer'];
-const MOST_SELECTED = 2000;
-
-// "1, 5, 10-20" as numbers below `most`
-export function tileList(text: string, most: number): number[] {
-  const found = new Set<number>();
-  for (const part of text.split(/[,;\s]+/)) {
-    const range = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(part);
-    if (!range) continue;
-    const first = Number(range[1]),
-      last = Math.min(most - 1, Number(range[2] ?? range[1]));
-    for (let tile = first; tile <= last && found.size < MOST_SELECTED; tile++) found.add(tile);
-  }
-  return [...found].filter((tile) => tile < most).sort((a, b) => a - b);
-}
-
-export function tileText(tiles: number[]): string {
-  const parts: string[] = [];
-  for (let i = 0; i < tiles.length; i++) {
-    let j = i;
-    while (j + 1 < tiles.length && tiles[j + 1] === (tiles[j] as number) + 1) j++;
-    parts.push(j > i + 1 ? `${tiles[i]}-${tiles[j]}` : tiles.slice(i, j + 1).join(','));
-    i = j;
-  }
-  return parts.join(',');
-}
-
-function bands(answer: Tiles, by: string): Series[] {
-  const made = answer.bands.map(([name, always, values], index): Series & { always: number } => ({
-    name,
-    always,
-    values: numbers(values),
-    colour: by === 'layer' ? (index === answer.bands.length - 1 ? '#c3cad6' : hue(index)) : pick(USES, name, index),
-  }));
-  if (by !== 'region') return made;
-  const sum = (name: string, colour: string, parts: Series[]): Series => {
-    const values = new Float64Array(answer.tiles);
-    for (const part of parts)
-      for (let i = 0; i < values.length; i++) values[i] = (values[i] as number) + (part.values[i] as number);
-    return { name, colour, values };
-  };
-  const gaps = made.filter((each) => each.name === 'gaps'),
-    rest = made.filter((each) => each.name !== 'gaps');
-  return [
-    sum(
-      'always live',
-      REGIONS.always,
-      rest.filter((each) => each.always),
-    ),
-    sum(
-      'not always live',
-      REGIONS.temporary,
-      rest.filter((each) => !each.always),
-    ),
-    sum('gaps', REGIONS.gaps, gaps),
-  ];
-}
-
-const sumOf = (values: Float64Array, tiles: number[]) => tiles.reduce((sum, tile) => sum + (values[tile] ?? 0), 0);
 
 class Memory {
   private ipu: number; // -1: all
@@ -107,8 +34,8 @@ class Memory {
   constructor(
     private readonly host: HTMLElement,
     private readonly context: Context,
-    private readonly before: Map_,
-    private readonly after: Map_ | null,
+    private readonly before: AllTiles,
+    private readonly after: AllTiles | null,
     private readonly summary: Summary,
   ) {
     const state = context.state;
@@ -179,119 +106,26 @@ class Memory {
   }
 
   private drawMap(): void {
-    const a = numbers(this.before.bytes),
-      b = this.after ? numbers(this.after.bytes) : null,
-      room = this.before.room,
-      tiles = this.before.tiles;
-    const ipus = this.ipu < 0 ? Array.from({ length: this.before.ipus }, (_, n) => n) : [this.ipu];
-    const same = b && this.after?.tiles === tiles && ipus.every((ipu) => ipu < (this.after?.ipus ?? 0));
-    const at = (ipu: number, tile: number) => ipu * tiles + tile;
-    // from empty to full, or from the least to the most of what is shown
-    const relative = this.context.state.get('colours') === 'relative' && !same;
-    let least = Infinity,
-      largest = 0;
-    for (const ipu of ipus)
-      for (let tile = 0; tile < tiles; tile++) {
-        least = Math.min(least, a[at(ipu, tile)] as number);
-        largest = Math.max(largest, a[at(ipu, tile)] as number);
-      }
-    const shade = (value: number) => scale(relative ? (value - least) / Math.max(1, largest - least) : value / room);
-    let widest = 1;
-    if (same) for (let i = 0; i < a.length; i++) widest = Math.max(widest, Math.abs((b[i] ?? 0) - (a[i] as number)));
-    this.map = new TileMap({
-      label:
-        'Tiles coloured by the memory that they need; the table of the fullest tiles in Insights has the same figures',
-      ipus,
-      tiles,
-      colour: (ipu, tile) => {
-        const value = a[at(ipu, tile)] as number;
-        return same ? difference(((b[at(ipu, tile)] ?? 0) - value) / widest) : shade(value);
-      },
-      tip: (ipu, tile) => {
-        const value = a[at(ipu, tile)] as number,
-          after = same ? (b[at(ipu, tile)] ?? 0) : 0;
-        return [
-          `tile ${whole(tile)} of IPU ${ipu}`,
-          same
-            ? [
-                ['before', bytes(value)],
-                ['after', bytes(after)],
-                ['difference', delta(value, after, bytes)],
-              ]
-            : [
-                ['needs', `${bytes(value)} (${whole(value)} B)`],
-                ['of its memory', percent(value, room)],
-              ],
-        ];
-      },
+    const { map, element } = tileMapCard({
+      before: this.before,
+      after: this.after,
+      ipu: this.ipu,
+      over: this.summary.ipus.reduce((sum, ipu) => sum + Number(ipu.over), 0),
+      state: this.context.state,
       onselect: (ipu, first, last, event) => {
         const picked = Array.from({ length: last - first + 1 }, (_, n) => first + n);
         const add = event.shiftKey || event.ctrlKey || event.metaKey;
         if (ipu !== this.ipu) {
           this.ipu = ipu;
           this.context.state.set({ ipu });
-          void this.select(picked, true);
+          this.select(picked, true);
         } else this.select(add ? [...new Set([...this.chosen, ...picked])].sort((x, y) => x - y) : picked);
       },
+      again: () => this.drawMap(),
     });
+    this.map = map;
     this.markMap();
-    const key = el('div', {
-      class: 'scale',
-      role: 'img',
-      'aria-label': same ? 'blue: less, red: more' : 'dark: empty, yellow: full, red: no room',
-    });
-    const low = relative ? least : 0,
-      most = relative ? largest : Math.max(room, largest);
-    const stops = Array.from({ length: 41 }, (_, n) =>
-      css(same ? difference(n / 20 - 1) : shade(low + (n / 40) * (most - low))),
-    );
-    key.style.background = `linear-gradient(to right, ${stops.join(',')})`;
-    const over = this.summary.ipus.reduce((sum, ipu) => sum + Number(ipu.over), 0);
-    const map = this.map;
-    this.maps.replaceChildren(
-      card(
-        `${same ? 'Difference of the bytes on each tile' : 'Tile map'}: ${this.ipu < 0 ? plural(this.before.ipus, 'IPU') : `IPU ${this.ipu}`}, at the fullest moment`,
-        map.element,
-        el(
-          'div',
-          { class: 'controls key' },
-          el('span', { class: 'label', text: same ? `−${bytes(widest)}` : low ? bytes(low) : '0' }),
-          key,
-          el('span', {
-            class: 'label',
-            text: same
-              ? `+${bytes(widest)}`
-              : relative
-                ? `${bytes(most)} (${percent(most, room)} of a tile)`
-                : most > room
-                  ? `${bytes(most)} (full at ${bytes(room)}, then red)`
-                  : `${bytes(room)} (full)`,
-          }),
-          same
-            ? null
-            : toggles('colours', ['empty to full', 'least to most'], relative ? 1 : 0, (index) => {
-                this.context.state.set({ colours: index ? 'relative' : null });
-                this.drawMap();
-              }),
-          el('span', { class: 'spring' }),
-          saveButton(
-            () => map.canvas,
-            () => 'Memory of tiles',
-          ),
-        ),
-        b && !same
-          ? note(
-              'The report that this one is compared with has other IPUs or tiles: its bytes are not subtracted here.',
-            )
-          : null,
-        note(
-          (over
-            ? `${same ? 'Before: ' : ''}${plural(over, 'tile', 'tiles')} of all IPUs ${over === 1 ? 'needs' : 'need'} more memory than a tile has. `
-            : 'Every tile has room. ') +
-            'Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published.',
-        ),
-      ),
-    );
+    this.maps.replaceChildren(element);
     requestAnimationFrame(() => map.draw());
   }
 
@@ -301,22 +135,6 @@ class Memory {
     this.map.selectedIpu = this.ipu;
   }
 
-  private async tiles(report: string): Promise<Tiles> {
-    const ipu = Math.max(0, this.ipu);
-    return this.context.source.json(
-      report,
-      'tiles',
-      this.by === 'layer' ? { ipu, by: 'layer' } : { ipu },
-    ) as Promise<Tiles>;
-  }
-
-  private async both(): Promise<[Tiles, Tiles | null]> {
-    return [
-      await this.tiles(this.context.report.id),
-      this.context.other ? await this.tiles(this.context.other.id).catch(() => null) : null,
-    ];
-  }
-
   private async drawCharts(): Promise<void> {
     const mine = ++this.turn;
     this.drawn = [];
@@ -324,7 +142,7 @@ class Memory {
       this.charts.replaceChildren(note('Choose one IPU to see its tiles one by one.'));
       return;
     }
-    const [a, b] = await this.both();
+    const [a, b] = await bothTiles(this.context, this.ipu, this.by);
     if (mine !== this.turn) return;
     const made = [a, ...(b ? [b] : [])].map((answer): [Tiles, Series[]] => [answer, bands(answer, this.by)]);
     let most = a.room;
@@ -336,69 +154,71 @@ class Memory {
         );
     }
     this.charts.replaceChildren(
-      ...made.map(([answer, series], index) => {
-        const which = made.length > 1 ? (index ? 'After: ' : 'Before: ') : '';
-        const chart = new StackedChart({
-          label: `Bytes on each tile of IPU ${this.ipu} by ${this.by}`,
-          height: made.length > 1 ? 240 : 320,
-          end: answer.tiles,
-          axis: 'tile',
-          dragging: 'select',
-          limit: { value: answer.room, name: `memory of a tile: ${bytes(answer.room)}` },
-          most: most * 1.06,
-          format: bytes,
-          title: (at) => `tile ${whole(Math.floor(at))}`,
-          onclick: (at, event) =>
-            this.select(event.shiftKey ? [...new Set([...this.chosen, at])].sort((x, y) => x - y) : [at]),
-          onselect: (first, last) => this.select(Array.from({ length: last - first + 1 }, (_, n) => first + n)),
-          onwindow: (low, high) => {
-            if (!index)
-              this.context.state.set({
-                from: low > 0 ? Math.floor(low) : null,
-                to: high < answer.tiles ? Math.ceil(high) : null,
-              });
-          },
-        });
-        chart.setData({ first: 0, group: 1, series });
-        const state = this.context.state;
-        if (state.get('from') || state.get('to'))
-          chart.window(state.number('from', 0, 0), state.number('to', answer.tiles, 1, answer.tiles));
-        const full = this.summary.ipus[this.ipu];
-        if (!index)
-          chart.marks = [
-            {
-              at: Number(full?.fullest ?? -1),
-              name: `fullest: tile ${whole(Number(full?.fullest ?? 0))}`,
-              dashed: true,
-            },
-          ];
-        this.drawn.push(chart);
-        const shown = series.filter((each) => each.values.some((value) => value > 0));
-        const title = `${which}Bytes on each tile of IPU ${this.ipu} at its fullest moment, by ${this.by}`;
-        return card(
-          title,
-          chart.element,
-          el(
-            'div',
-            { class: 'controls key' },
-            legend(shown.map((each) => [each.name, each.colour])),
-            el('span', { class: 'spring' }),
-            this.zooms(chart),
-            saveButton(
-              () => chart.canvas,
-              () => title,
-              () => shown.map((each) => [each.name, each.colour]),
-            ),
-          ),
-          index
-            ? null
-            : note(
-                `Fullest at ${full?.peakOp ?? '?'} (${full?.peakPhase ?? '?'}): ${whole(Number(full?.max ?? 0))} of ${whole(answer.room)} bytes. Click or drag to choose tiles; + and − zoom.`,
-              ),
-        );
-      }),
+      ...made.map(([answer, series], index) => this.chart(answer, series, index > 0, b !== null, most * 1.06)),
     );
     this.markCharts();
+  }
+
+  private chart(answer: Tiles, series: Series[], later: boolean, compared: boolean, most: number): HTMLElement {
+    const which = compared ? (later ? 'After: ' : 'Before: ') : '';
+    const chart = new StackedChart({
+      label: `Bytes on each tile of IPU ${this.ipu} by ${this.by}`,
+      height: compared ? 240 : 320,
+      end: answer.tiles,
+      axis: 'tile',
+      dragging: 'select',
+      limit: { value: answer.room, name: `memory of a tile: ${bytes(answer.room)}` },
+      most,
+      format: bytes,
+      title: (at) => `tile ${whole(Math.floor(at))}`,
+      onclick: (at, event) =>
+        this.select(event.shiftKey ? [...new Set([...this.chosen, at])].sort((x, y) => x - y) : [at]),
+      onselect: (first, last) => this.select(Array.from({ length: last - first + 1 }, (_, n) => first + n)),
+      onwindow: (low, high) => {
+        if (!later)
+          this.context.state.set({
+            from: low > 0 ? Math.floor(low) : null,
+            to: high < answer.tiles ? Math.ceil(high) : null,
+          });
+      },
+    });
+    chart.setData({ first: 0, group: 1, series });
+    const state = this.context.state;
+    if (state.get('from') || state.get('to'))
+      chart.window(state.number('from', 0, 0), state.number('to', answer.tiles, 1, answer.tiles));
+    const full = this.summary.ipus[this.ipu];
+    if (!later)
+      chart.marks = [
+        {
+          at: Number(full?.fullest ?? -1),
+          name: `fullest: tile ${whole(Number(full?.fullest ?? 0))}`,
+          dashed: true,
+        },
+      ];
+    this.drawn.push(chart);
+    const shown = series.filter((each) => each.values.some((value) => value > 0));
+    const title = `${which}Bytes on each tile of IPU ${this.ipu} at its fullest moment, by ${this.by}`;
+    return card(
+      title,
+      chart.element,
+      el(
+        'div',
+        { class: 'controls key' },
+        legend(shown.map((each) => [each.name, each.colour])),
+        el('span', { class: 'spring' }),
+        this.zooms(chart),
+        saveButton(
+          () => chart.canvas,
+          () => title,
+          () => shown.map((each) => [each.name, each.colour]),
+        ),
+      ),
+      later
+        ? null
+        : note(
+            `Fullest at ${full?.peakOp ?? '?'} (${full?.peakPhase ?? '?'}): ${whole(Number(full?.max ?? 0))} of ${whole(answer.room)} bytes. Click or drag to choose tiles; + and − zoom.`,
+          ),
+    );
   }
 
   private zooms(chart: StackedChart): HTMLElement {
@@ -412,13 +232,7 @@ class Memory {
   }
 
   private markCharts(): void {
-    const ranges: [number, number][] = tileText(this.chosen)
-      .split(',')
-      .filter(Boolean)
-      .map((part) => {
-        const [first, last] = part.split('-').map(Number);
-        return [first as number, (last ?? (first as number)) + 1];
-      });
+    const ranges = tileRanges(this.chosen);
     for (const chart of this.drawn) {
       chart.selected = ranges;
       chart.draw();
@@ -448,87 +262,11 @@ class Memory {
       );
       return;
     }
-    const [a, b] = await this.both();
-    const series = bands(a, this.by),
-      after = b ? bands(b, this.by) : null;
-    const two = tiles.length === 2 && !after;
-    const name =
-      tiles.length === 1
-        ? `tile ${tiles[0]}`
-        : tiles.length === 2
-          ? `tiles ${tiles.join(' and ')}`
-          : plural(tiles.length, 'tile');
-    const rows = series
-      .map((each) => {
-        const title = el('span', {}, legend([[each.name, each.colour]]));
-        if (two) {
-          const [one, other] = tiles.map((tile) => each.values[tile] ?? 0) as [number, number];
-          return { size: one + other, cells: [title, bytes(one), bytes(other), deltaCell(one, other, bytes)] };
-        }
-        const size = sumOf(each.values, tiles);
-        const later = after
-          ? sumOf(after.find((found) => found.name === each.name)?.values ?? new Float64Array(0), tiles)
-          : 0;
-        return {
-          size: size + later,
-          cells: after
-            ? [title, bytes(size), bytes(later), deltaCell(size, later, bytes, true)]
-            : [title, bytes(size), percent(size, a.room * tiles.length)],
-        };
-      })
-      .filter((row) => row.size > 0);
-    const all = series.reduce((sum, each) => sum + sumOf(each.values, tiles), 0);
-    const heads: [string, boolean?][] = two
-      ? [[this.by], [`tile ${tiles[0]}`, true], [`tile ${tiles[1]}`, true], ['difference', true]]
-      : after
-        ? [[this.by], ['before', true], ['after', true], ['difference', true]]
-        : [[this.by], ['bytes', true], ['of its memory', true]];
-    const usage = card(
-      `What lies on ${name} of IPU ${this.ipu}`,
-      note(
-        `${bytes(all)} in total, ${percent(all, a.room * tiles.length)} of what ${tiles.length === 1 ? 'it has' : 'they have'}.`,
-      ),
-      plainTable(
-        `memory of ${name}`,
-        heads,
-        rows.map((row) => row.cells),
-      ),
-    );
-    const variables = await this.variables(tiles, name);
-    if (mine !== this.turn || tiles !== this.chosen) return;
-    this.details.replaceChildren(usage, variables);
-  }
-
-  private async variables(tiles: number[], name: string): Promise<HTMLElement> {
-    const { source, report, other } = this.context;
-    const first = tiles[0] as number,
-      second = tiles[1];
-    const list = await onTile(source, report.id, this.ipu, first);
-    if (!list.known)
-      return card(
-        `Variables of ${name}`,
-        note('This report holds no variables of single tiles: it was written by an earlier version.'),
-      );
-    if (other) {
-      const after = await onTile(source, other.id, this.ipu, first).catch(() => null);
-      if (after)
-        return card(
-          `Variables of tile ${first}: before and after`,
-          variableDifference(list.variables, after.variables, ['before', 'after']).element,
-        );
-    }
-    if (tiles.length === 2 && second !== undefined) {
-      const others = await onTile(source, report.id, this.ipu, second);
-      return card(
-        `Variables: tile ${second} against tile ${first}`,
-        variableDifference(list.variables, others.variables, [`tile ${first}`, `tile ${second}`]).element,
-      );
-    }
-    return card(
-      `Variables of tile ${first}${tiles.length > 1 ? ', the first of those chosen' : ''}`,
-      variableTable(list.variables, 0, -1).element,
-      leftOut(list) ? note(leftOut(list)) : null,
-    );
+    const made = await Promise.all([
+      usageCard(this.context, this.ipu, this.by, tiles),
+      variablesCard(this.context, this.ipu, tiles),
+    ]);
+    if (mine === this.turn && tiles === this.chosen) this.details.replaceChildren(...made);
   }
 }
 
@@ -538,7 +276,7 @@ export const memoryView: View = {
   lead: 'What lies on each tile when its IPU is fullest. The fullest tile decides whether a program fits.',
   key: 'm',
   async render(host, context) {
-    const [map, other] = (await context.both('tile_map')) as [Map_, Map_ | null];
+    const [map, other] = (await context.both('tile_map')) as [AllTiles, AllTiles | null];
     if (!map.ipus) {
       host.append(note('This report has no memory part.'));
       return;

@@ -5,7 +5,7 @@ import { plainTable } from './table';
 import type { Context, View } from './view';
 import { whyBlock } from './why';
 import type { Reason } from './why';
-import type { Summary } from './summary_view';
+import type { Summary } from './summary_data';
 
 interface Pipeline {
   stages: [number, number, string, number, number, number, number][];

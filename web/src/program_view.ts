@@ -1,11 +1,11 @@
 // Program Tree: what the device runs, with search and details; only the visible rows are in the document.
 import { copyButton, csv } from './csv';
-import { button, card, el, note } from './elements';
-import { bytes, compact, delta, plural, whole } from './format';
+import { button, el } from './elements';
+import { compact, delta, whole } from './format';
 import { looselyPaired } from './pairs';
-import type { Details, Node_, ProgramTree } from './program_tree';
+import { programCard } from './program_details';
+import type { Node_, ProgramTree } from './program_tree';
 import { programTree } from './program_tree';
-import { plainTable } from './table';
 import type { Context, View } from './view';
 
 const ROW = 28,
@@ -277,54 +277,11 @@ class Tree {
   private async show(line: Line): Promise<void> {
     const parts: HTMLElement[] = [];
     const of = async (tree: ProgramTree, at: Node_ | null, label: string) => {
-      if (at) parts.push(this.block(await tree.details(at[0]), label, line.hidden));
+      if (at) parts.push(programCard(this.context, await tree.details(at[0]), label, line.hidden));
     };
     await of(this.tree, line.before, this.other ? 'Before: ' : '');
     if (this.other) await of(this.other, line.after, 'After: ');
     if (line === this.chosen) this.details.replaceChildren(...parts);
-  }
-
-  private block(found: Details, label: string, hidden: number): HTMLElement {
-    const [, type, kind, name, repeats, cycles, , children] = found.node;
-    const rows: (string | Node)[][] = [
-      ['type', type],
-      ['kind', kind],
-      ['cycles, all repeats', whole(cycles)],
-      ['repeats', whole(repeats)],
-      ['inside', plural(children, 'program')],
-    ];
-    if (found.code_bytes) rows.push(['code on all tiles', bytes(found.code_bytes)]);
-    if (found.compute_set)
-      rows.push(
-        ['compute set', found.compute_set[0]],
-        ['vertices', whole(found.compute_set[1])],
-        ['slowest tile', `${whole(found.compute_set[2])} cycles`],
-      );
-    const op = found.op;
-    if (op) {
-      rows.push(
-        ['op', button(op[1], () => this.context.go('operations', { op: op[0] }), { class: 'link' })],
-        ['computes', op[2]],
-      );
-      if (op[3]) rows.push(['module', op[3]]);
-      if (op[4]) rows.push(['source', el('code', { text: op[4] })]);
-    }
-    for (const [title, layer, file, fn, at] of found.context)
-      rows.push([layer || 'context', title + (file ? ` (${file}:${at}${fn ? ` in ${fn}` : ''})` : '')]);
-    return card(
-      label + name,
-      plainTable('details', [['what'], ['value']], rows),
-      found.vertices.length
-        ? plainTable(
-            'vertices',
-            [['vertex type'], ['count', true], ['tiles', true]],
-            found.vertices.map(([vertex, count, tiles]) => [vertex, whole(count), whole(tiles)]),
-          )
-        : null,
-      hidden > 0
-        ? note(`${plural(hidden, 'smaller program')} inside ${hidden === 1 ? 'is' : 'are'} not on this page.`)
-        : null,
-    );
   }
 
   private csv(): string {

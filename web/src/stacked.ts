@@ -1,28 +1,8 @@
 // A chart of stacked bands on a canvas: zoom, a moving cursor, frozen cursors, a range that is selected by dragging.
-import { themed } from './colours';
 import type { TipLine } from './elements';
 import { el, hideTip, showTip } from './elements';
-import { cutText, fitted } from './picture';
-
-export interface Series {
-  name: string;
-  colour: string;
-  values: Float64Array;
-}
-
-// point i of a series covers first + i * group to first + (i + 1) * group
-export interface StackedData {
-  first: number;
-  group: number;
-  series: Series[];
-}
-
-export interface Mark {
-  at: number;
-  name: string;
-  colour?: string;
-  dashed?: boolean;
-}
+import type { Mark, Series, StackedData } from './stacked_paint';
+import { LEFT, paintStacked, RIGHT } from './stacked_paint';
 
 export interface StackedOptions {
   label: string;
@@ -40,23 +20,7 @@ export interface StackedOptions {
   onwindow?(low: number, high: number): void; // after zooming
 }
 
-const LEFT = 66,
-  RIGHT = 14,
-  TOP = 14,
-  BOTTOM = 36,
-  TIP_LINES = 12;
-
-// round steps: bytes in powers of two, others 1, 2, 5
-function ticks(low: number, high: number, count: number, binary: boolean): number[] {
-  const rough = Math.max(1, (high - low) / count);
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = binary
-    ? 2 ** Math.ceil(Math.log2(rough))
-    : ([1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough) ?? rough);
-  const found: number[] = [];
-  for (let value = Math.ceil(low / step) * step; value <= high * 1.0001; value += step) found.push(value);
-  return found;
-}
+const TIP_LINES = 12;
 
 export class StackedChart {
   readonly canvas: HTMLCanvasElement = el('canvas', { 'aria-hidden': 'true' });
@@ -153,177 +117,22 @@ export class StackedChart {
   }
 
   private paint(): void {
-    const width = Math.max(280, this.element.clientWidth),
-      height = this.options.height;
-    const pen = fitted(this.canvas, width, height);
-    const { series, first, group } = this.data;
-    const wide = width - LEFT - RIGHT,
-      high = height - TOP - BOTTOM;
-    const most = (this.options.most ?? Math.max(this.options.limit?.value ?? 0, this.most) * 1.06) || 1;
-    const sx = (at: number) => LEFT + (wide * (at - this.low)) / (this.high - this.low);
-    const sy = (value: number) => TOP + high - (high * value) / most;
-    const soft = themed('--soft'),
-      ink = themed('--ink');
-    pen.fillStyle = soft;
-    pen.strokeStyle = themed('--grid');
-    pen.textAlign = 'right';
-    for (const value of ticks(0, most, Math.max(2, high / 52), true)) {
-      pen.beginPath();
-      pen.moveTo(LEFT, Math.round(sy(value)) + 0.5);
-      pen.lineTo(width - RIGHT, Math.round(sy(value)) + 0.5);
-      pen.stroke();
-      pen.fillText(this.options.format(value), LEFT - 8, sy(value));
-    }
-    pen.textAlign = 'center';
-    for (const value of ticks(this.low, this.high, Math.max(2, wide / 90), false)) {
-      if (sx(value) < width - RIGHT + 1)
-        pen.fillText(
-          Math.round(value).toLocaleString('en-US'),
-          Math.max(LEFT + 6, Math.min(width - RIGHT - 12, sx(value))),
-          height - BOTTOM + 13,
-        );
-    }
-    pen.fillText(this.options.axis, LEFT + wide / 2, height - 8);
-    this.paintBands(pen, sx, sy, wide);
-    const spread = (range: [number, number]) => {
-      const x = Math.max(LEFT, sx(range[0])),
-        to = Math.min(width - RIGHT, sx(range[1]));
-      if (to < x) return;
-      pen.globalAlpha = 0.22;
-      pen.fillStyle = ink;
-      pen.fillRect(x, TOP, Math.max(2, to - x), high);
-      pen.globalAlpha = 1;
-      pen.fillStyle = themed('--accent');
-      pen.fillRect(x, height - BOTTOM, Math.max(2, to - x), 3);
-    };
-    this.selected.forEach(spread);
-    if (this.drag?.moved) spread([Math.min(this.drag.from, this.cursor), Math.max(this.drag.from, this.cursor)]);
-    if (this.options.limit) {
-      const y = Math.round(sy(this.options.limit.value)) + 0.5;
-      pen.strokeStyle = themed('--bad');
-      pen.fillStyle = themed('--bad');
-      pen.setLineDash([5, 4]);
-      pen.beginPath();
-      pen.moveTo(LEFT, y);
-      pen.lineTo(width - RIGHT, y);
-      pen.stroke();
-      pen.setLineDash([]);
-      this.label(pen, this.options.limit.name, width - RIGHT - 4, y - 9, 'right', themed('--bad'));
-    }
-    this.marks.forEach((mark, number) => {
-      if (mark.at < this.low || mark.at >= this.high) return;
-      const x = Math.round(sx(mark.at + 0.5)) + 0.5,
-        colour = mark.colour ?? themed('--accent');
-      const line = () => {
-        pen.beginPath();
-        pen.moveTo(x, TOP);
-        pen.lineTo(x, height - BOTTOM);
-        pen.stroke();
-      };
-      if (mark.dashed) pen.setLineDash([3, 3]);
-      else {
-        pen.strokeStyle = themed('--card');
-        pen.lineWidth = 4;
-        line();
-        pen.lineWidth = 2;
-      } // a light edge: bands may have the colour of the line
-      pen.strokeStyle = colour;
-      line();
-      pen.setLineDash([]);
-      pen.lineWidth = 1;
-      const right = x > LEFT + wide / 2;
-      this.label(
-        pen,
-        cutText(pen, mark.name, wide * 0.45),
-        right ? x - 6 : x + 6,
-        TOP + 8 + 16 * (number % 4),
-        right ? 'right' : 'left',
-        ink,
-      );
+    const { axis, format, height, limit } = this.options;
+    const ranges = [...this.selected];
+    if (this.drag?.moved) ranges.push([Math.min(this.drag.from, this.cursor), Math.max(this.drag.from, this.cursor)]);
+    paintStacked(this.canvas, Math.max(280, this.element.clientWidth), height, {
+      data: this.data,
+      totals: this.totals,
+      low: this.low,
+      high: this.high,
+      most: (this.options.most ?? Math.max(limit?.value ?? 0, this.most) * 1.06) || 1,
+      axis,
+      format,
+      ...(limit ? { limit } : {}),
+      ranges,
+      marks: this.marks,
+      cursor: this.cursor,
     });
-    if (this.cursor >= this.low && this.cursor < this.high) {
-      const i = this.index(this.cursor),
-        x = Math.round(sx(first + (i + 0.5) * group)) + 0.5;
-      pen.strokeStyle = ink;
-      pen.globalAlpha = 0.6;
-      pen.beginPath();
-      pen.moveTo(x, TOP);
-      pen.lineTo(x, height - BOTTOM);
-      pen.stroke();
-      pen.globalAlpha = 1;
-    }
-    if (!series.length) {
-      pen.fillStyle = soft;
-      pen.fillText('nothing to draw', LEFT + wide / 2, TOP + high / 2);
-    }
-  }
-
-  private label(
-    pen: CanvasRenderingContext2D,
-    text: string,
-    x: number,
-    y: number,
-    align: CanvasTextAlign,
-    colour: string,
-  ): void {
-    pen.textAlign = align;
-    const wide = pen.measureText(text).width + 8;
-    pen.fillStyle = themed('--card');
-    pen.globalAlpha = 0.85;
-    pen.fillRect(align === 'right' ? x - wide + 4 : x - 4, y - 8, wide, 16);
-    pen.globalAlpha = 1;
-    pen.fillStyle = colour;
-    pen.fillText(text, x, y);
-    pen.textAlign = 'center';
-  }
-
-  // one column of pixels at a time shows the fullest of its points
-  private paintBands(
-    pen: CanvasRenderingContext2D,
-    sx: (at: number) => number,
-    sy: (value: number) => number,
-    wide: number,
-  ): void {
-    const { series, first, group } = this.data;
-    const count = this.totals.length;
-    if (!count) return;
-    const from = Math.max(0, this.index(this.low)),
-      to = Math.min(count, this.index(this.high - 1e-9) + 1);
-    const chosen: number[] = [],
-      left: number[] = [],
-      right: number[] = [];
-    if (to - from <= wide) {
-      for (let i = from; i < to; i++) {
-        chosen.push(i);
-        left.push(Math.max(LEFT, sx(first + i * group)));
-        right.push(Math.min(LEFT + wide, sx(first + (i + 1) * group)));
-      }
-    } else {
-      const columns = Math.floor(wide);
-      for (let x = 0; x < columns; x++) {
-        const a = from + Math.floor(((to - from) * x) / columns),
-          b = Math.max(a + 1, from + Math.floor(((to - from) * (x + 1)) / columns));
-        let best = a;
-        for (let i = a + 1; i < b; i++) if ((this.totals[i] as number) > (this.totals[best] as number)) best = i;
-        chosen.push(best);
-        left.push(LEFT + x);
-        right.push(LEFT + x + 1);
-      }
-    }
-    const below = new Float64Array(chosen.length);
-    for (const each of series) {
-      pen.fillStyle = each.colour;
-      pen.beginPath();
-      for (let k = 0; k < chosen.length; k++) {
-        const value = each.values[chosen[k] as number] as number;
-        if (value <= 0) continue;
-        const bottom = sy(below[k] as number),
-          top = sy((below[k] as number) + value);
-        pen.rect(left[k] as number, top, (right[k] as number) - (left[k] as number) + 0.5, bottom - top);
-        below[k] = (below[k] as number) + value;
-      }
-      pen.fill();
-    }
   }
 
   private point(at: number, x = 0, y = 0): void {

@@ -32,10 +32,12 @@ export class SystemRows {
   private readonly flames = new Map<number, FlameRow>();
   private readonly flags = new Map<number, FlagRow>();
   private readonly counters: CounterRow[] = [];
+  private readonly devices: Set<number>;
 
   // `shift` moves a process so that it begins at 0, when times are relative
   constructor(private readonly overview: Overview, whole_: EventWindow, series: SeriesWindow[], heat: Map<number, HeatWindow>,
     private readonly shift: (process: number) => number, private readonly colour: ColourBy) {
+    this.devices = new Set(overview.rows.filter((row) => row.kind === 'device').map((row) => row.id));
     const spans = this.spans(whole_), instants = this.instants(whole_);
     const lines = new Map(series.map((line) => [line.id, line]));
     for (const process of overview.processes) {
@@ -120,7 +122,8 @@ export class SystemRows {
       found.set(row, {
         start: shifted(part(rects.start), by), end: shifted(part(rects.end), by), depth: part(rects.depth), label: part(rects.label), labels,
         id: part(rects.event), events: part(rects.events), busy: part(rects.busy),
-        ...(this.colour === 'channel' ? { colour: part(rects.channel).map((channel) => channel % HUES.length), colours: HUES } : {}),
+        // what is modelled looks different from what was measured
+        ...(this.devices.has(row) ? { colour: new Uint8Array(to - from), colours: ['#ea7684'] } : this.colour === 'channel' ? { colour: part(rects.channel).map((channel) => channel % HUES.length), colours: HUES } : {}),
       });
     }
     return found;

@@ -14,6 +14,18 @@ export interface TableColumn<R> {
   hint?: string;
 }
 
+// a column of numbers, written by `format`
+export function numberColumn<R>(
+  title: string,
+  value: (row: R) => number,
+  format: (value: number, row: R) => string,
+  width: string,
+  hint?: string,
+): TableColumn<R> {
+  const column: TableColumn<R> = { title, number: true, value, text: (row) => format(value(row), row), width };
+  return hint ? { ...column, hint } : column;
+}
+
 export interface TableOptions<R> {
   name: string; // what the rows are: "ops"
   sort?: number; // column; negative numbers count from the end

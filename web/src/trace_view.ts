@@ -42,7 +42,7 @@ function stageRows(side: Side): FlameRow[] {
     const { stage, batch, busy } = found;
     const scaled = { ...found.spans, start: found.spans.start.map((value) => value * side.factor), end: found.spans.end.map((value) => value * side.factor) };
     return [new FlameRow(scaled, {
-      id: `${side.letter}g${info.lane}`, name: `IPU ${info.ipu}`, note: found.stages > 1 ? plural(found.stages, 'stage') : `stage ${stage[0]}`, parent: `${side.letter}-stages`,
+      id: `${side.letter}g${info.lane}`, name: `IPU ${info.ipu}`, note: found.stages > 1 ? plural(found.stages, 'stage') : `stage ${stage[0]}`, parent: `${side.letter}-stages`, sketched: false,
       words: (_, span) => (batch[span]! < 0 ? `stage ${stage[span]}` : found.stages > 1 ? `${batch[span]} · s${stage[span]}` : String(batch[span])),
       tip: (set, span) => {
         const length = found.spans.end[span]! - found.spans.start[span]!;

@@ -1,7 +1,7 @@
 // Variables: those on a tile, and those alive in a program step. A server answers; a page without one looks itself.
 import type { Source } from './source';
 import { Missing, numbers } from './source';
-import type { Summary } from './summary_view';
+import type { Summary } from './summary_data';
 
 // id, name, module, use, bytes, always live, first and last program step, op of birth, op of death
 export type VariableRow = [number, string, string, string, number, number, number, number, string, string];

@@ -1,17 +1,15 @@
-"""Makes batches of what waits: pairs beginnings with ends, gives names numbers, counts what is left out."""
+"""Makes batches of what waits: pairs beginnings with ends, and counts what is left out."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from tremula.trace.batch import LONGEST_TEXT, Batch
-from tremula.trace.channels import by_number
+from tremula.trace.batch import Batch
 from tremula.trace.measures import HeatMap, Series
-from tremula.trace.names import MODELLED
+from tremula.trace.numbering import Numbering
 from tremula.trace.points import END, Begun, Record, Row, Waiting
 
 #: points and characters of new texts after which a batch is complete
@@ -19,13 +17,11 @@ _MOST_POINTS = 50_000
 _MOST_CHARACTERS = 2_000_000
 #: points of a thread that may wait; of more, new spans are left out
 _MOST_WAITING = 2_000_000
-#: different texts of a trace, and open spans in a batch
-_MOST_TEXTS = 1_000_000
+#: open spans in a batch
 _MOST_OPEN = 10_000
 #: nanoseconds between two batches that only say that the same spans are still open
 _PAUSE_NS = 5_000_000_000
 _EVENT = ("row", "channel", "label", "start", "end", "metadata")
-_TOO_MANY = "(one of too many labels)"
 
 
 class Collector:
@@ -37,11 +33,7 @@ class Collector:
 
     def __init__(self, origin_ns: int) -> None:
         self._origin = origin_ns
-        self._texts: dict[str, int] = {}
-        self._channels: dict[int, int] = {}
-        self._measures: dict[object, int] = {}
-        self._series = self._heatmaps = 0
-        self._rows = 0
+        self._numbers = Numbering()
         #: ends of contexts that did not begin in their thread, and whether to look for the beginning once more
         self._elsewhere: list[tuple[Record, bool]] = []
         self._batches = 1  # the first says what process this is
@@ -52,24 +44,18 @@ class Collector:
         self._clear()
 
     def _clear(self) -> None:
-        self._new_texts: list[str] = []
-        self._new_channels: list[str] = []
-        self._new_rows: list[tuple[int, int, str, str]] = []
-        self._new_series: list[tuple[str, str, str]] = []
-        self._new_heatmaps: list[tuple[str, str, tuple[float, ...]]] = []
         self._events: list[tuple[int, int, int, int, int, int]] = []
         self._parts: list[dict[str, Any]] = []  # the same as columns
         self._parted = 0
         self._moments: list[tuple[int, int, int, int, int]] = []
         self._samples: list[tuple[int, int, float]] = []
         self._heat: list[tuple[int, int, Any]] = []
-        self._characters = 0
 
     def batches(self, waiting: Waiting, now_ns: int, last: str = "") -> Iterator[Batch]:
         """All that waits, in one or several batches; none if nothing does and more may follow."""
         rows = list(waiting.rows)
         for row in rows:
-            self._name(row)
+            self._numbers.row(row)
             taken = _taken(row.records)
             keep = len(taken) <= _MOST_WAITING
             for first in range(0, len(taken), _MOST_POINTS):
@@ -86,7 +72,12 @@ class Collector:
             if self._full():
                 yield self._batch(now_ns)
         something = (
-            self._events or self._parts or self._moments or self._samples or self._heat or self._new_rows
+            self._events
+            or self._parts
+            or self._moments
+            or self._samples
+            or self._heat
+            or self._numbers.new.rows
         )
         opened = [(row, begun) for row in rows for begun in row.spans]
         same = [begun for _, begun in opened] == self._were_open
@@ -106,7 +97,12 @@ class Collector:
         still = [begun for begun in opened if id(begun) not in ended]
         if len(opened) - len(still) != len(ends):  # one began elsewhere
             return False
-        labels, metadata, channels = (dict.fromkeys([begun[at] for begun, _, _ in ends]) for at in (1, 2, 0))
+        try:
+            labels, metadata, channels = (
+                dict.fromkeys([begun[at] for begun, _, _ in ends]) for at in (1, 2, 0)
+            )
+        except TypeError:  # a label that is no text
+            return False
         texts = [text for text in (*labels, *metadata) if text is not None]
         if None in labels or not all(isinstance(text, str) for text in texts):
             return False
@@ -116,11 +112,11 @@ class Collector:
         self._parts.append(
             {
                 "row": np.full(count, row.number, np.int64),
-                "channel": _column(ends, 0, {each: self._channel(each) for each in channels}),
-                "label": _column(ends, 1, {each: self._text(each) for each in labels}),
+                "channel": _column(ends, 0, {each: self._numbers.channel(each) for each in channels}),
+                "label": _column(ends, 1, {each: self._numbers.text(each) for each in labels}),
                 "start": np.fromiter([begun[3] for begun, _, _ in ends], np.int64, count) - self._origin,
                 "end": np.fromiter([end for _, end, _ in ends], np.int64, count) - self._origin,
-                "metadata": _column(ends, 2, {each: self._text(each) for each in metadata}),
+                "metadata": _column(ends, 2, {each: self._numbers.text(each) for each in metadata}),
             }
         )
         self._parted += count
@@ -130,7 +126,7 @@ class Collector:
     def _add_each(self, row: Row, part: list[Record], keep: bool, now_ns: int) -> Iterator[Batch]:
         for record in part:
             self._add(row, record, keep)
-            if self._characters > _MOST_CHARACTERS:
+            if self._numbers.new.characters > _MOST_CHARACTERS:
                 yield self._batch(now_ns)
 
     def _end_elsewhere(self, rows: list[Row]) -> None:
@@ -150,17 +146,7 @@ class Collector:
         waiting = (
             len(self._events) + self._parted + len(self._moments) + len(self._samples) + 64 * len(self._heat)
         )
-        return waiting >= _MOST_POINTS or self._characters > _MOST_CHARACTERS
-
-    def _name(self, row: Row) -> None:
-        name = row.name or (row.thread.name if row.thread is not None else "")
-        if name != row.written_name:
-            if row.number < 0:
-                row.number = self._rows
-                self._rows += 1
-            row.written_name = name
-            kind = "device" if row.name == MODELLED and row.thread is None else "thread"
-            self._new_rows.append((row.number, row.tid, clean(name), kind))
+        return waiting >= _MOST_POINTS or self._numbers.new.characters > _MOST_CHARACTERS
 
     def _add(self, row: Row, record: Record, keep: bool) -> None:
         kind = len(record)
@@ -197,10 +183,10 @@ class Collector:
             self._moments.append(
                 (
                     row.number,
-                    self._channel(channel),
-                    self._label(label),
+                    self._numbers.channel(channel),
+                    self._numbers.label(label),
                     now - self._origin,
-                    self._text(metadata),
+                    self._numbers.text(metadata),
                 )
             )
 
@@ -210,11 +196,11 @@ class Collector:
         self._events.append(
             (
                 row.number,
-                self._channel(channel),
-                self._label(label),
+                self._numbers.channel(channel),
+                self._numbers.label(label),
                 start,
                 max(start, end - self._origin),
-                self._text(given if metadata is None else metadata),
+                self._numbers.text(given if metadata is None else metadata),
             )
         )
 
@@ -222,49 +208,14 @@ class Collector:
         channel, label, metadata, start = begun
         return (
             row.number,
-            self._channel(channel),
-            self._label(label),
+            self._numbers.channel(channel),
+            self._numbers.label(label),
             start - self._origin,
-            self._text(metadata),
+            self._numbers.text(metadata),
         )
 
-    def _channel(self, channel: int) -> int:
-        number = self._channels.get(channel)
-        if number is None:
-            number = self._channels[channel] = len(self._channels)
-            self._new_channels.append(clean(by_number(channel).name))
-        return number
-
-    def _label(self, label: str) -> int:
-        return self._text(str(label) if label is None else label)
-
-    def _text(self, text: str | None) -> int:
-        if text is None:
-            return -1
-        number = self._texts.get(text) if isinstance(text, str) else None
-        if number is None:
-            kept = clean(text)
-            if len(self._texts) >= _MOST_TEXTS:
-                kept = _TOO_MANY
-            number = self._texts.get(kept)
-            if number is None:
-                number = self._texts[kept] = len(self._texts)
-                self._new_texts.append(kept)
-                self._characters += len(kept)
-        return number
-
-    def _sample(self, of: object, moment: int, value: Any) -> None:
-        number = self._measures.get(of)
-        if number is None:
-            if isinstance(of, Series):
-                number, self._series = self._series, self._series + 1
-                self._new_series.append((clean(of.graph), clean(of.unit), clean(of.name)))
-            elif isinstance(of, HeatMap):
-                number, self._heatmaps = self._heatmaps, self._heatmaps + 1
-                self._new_heatmaps.append((clean(of.name), clean(of.unit), of.edges))
-            else:
-                return
-            self._measures[of] = number
+    def _sample(self, of: Series | HeatMap, moment: int, value: Any) -> None:
+        number = self._numbers.measure(of)
         if isinstance(of, HeatMap):
             counted, _ = np.histogram(value[np.isfinite(value)], np.array(of.edges))
             self._heat.append((number, moment, np.minimum(counted, 2**32 - 1)))
@@ -296,9 +247,10 @@ class Collector:
                 "time": np.array(moments, np.int64),
                 "value": np.array(values, np.float64),
             }
+        names = self._numbers.take()
         made = Batch(
-            self._batches, now_ns - self._origin, None, self._new_texts, self._new_channels, self._new_rows,
-            self._new_series, self._new_heatmaps, opened or [], self.lost, last, tables, self._heat,
+            self._batches, now_ns - self._origin, None, names.texts, names.channels, names.rows, names.series,
+            names.heatmaps, opened or [], self.lost, last, tables, self._heat,
         )  # fmt: skip
         self._clear()
         return made
@@ -317,13 +269,3 @@ def _taken(waiting: list[Any]) -> list[Any]:
     taken = waiting[:number]
     del waiting[:number]
     return taken
-
-
-def clean(text: object) -> str:
-    """A text of bounded length that can be encoded."""
-    try:
-        found = text if isinstance(text, str) else os.fsdecode(text) if isinstance(text, bytes) else str(text)
-    except Exception:
-        found = f"<{type(text).__name__}>"
-    found = found[:LONGEST_TEXT]
-    return found if found.isascii() else found.encode("utf-8", "replace").decode("utf-8")

@@ -59,7 +59,7 @@ class Waiting:
         self.rows: list[Row] = []
         self.local = threading.local()
         #: (series or heat map, nanoseconds, value or counts)
-        self.samples: list[tuple[object, int, Any]] = []
+        self.samples: list[tuple[Any, int, Any]] = []
 
     def begin_row(self) -> Row:
         """The row of the calling thread, which has none yet."""
@@ -217,7 +217,7 @@ def name_thread(name: str) -> None:
     (waiting.begin_row() if row is None else row).name = name
 
 
-def sample(of: object, nanoseconds: int, value: Any) -> None:
+def sample(of: Any, nanoseconds: int, value: Any) -> None:
     """Record a value of a counter, or the counts of a heat map."""
     waiting.samples.append((of, nanoseconds, value))
     on_first_point()

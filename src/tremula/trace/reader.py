@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from tremula.trace import nesting
 from tremula.trace.batch import MOST_BINS, MOST_TIME, BadBatch, Batch, unpack
+from tremula.trace.recorded import Counter, Events, HeatMapSamples, Instants, Process, Thread
 from tremula.trace.schema import (
     APPLICATION_ID,
     MOST_BLOB,
@@ -30,9 +30,6 @@ from tremula.trace.schema import (
 from tremula.trace.snapshot import read_consistently
 from tremula.untrusted_sqlite import FileKind, check_definitions, open_untrusted, query_timeout
 
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
-
 TRACE = FileKind(
     word="trace",
     application_id=APPLICATION_ID,
@@ -44,85 +41,6 @@ TRACE = FileKind(
     confused_with="a trace of the original stack has another schema",
     error_type="trace_error",
 )
-
-
-@dataclass(frozen=True)
-class Process:
-    """The process that was recorded. `start_us` is the wall clock, microseconds since 1970 UTC."""
-
-    pid: int
-    name: str
-    host: str
-    instance: int  #: its number in a distributed run; -1: none
-    start_us: float
-    start_ns: int  #: the same in nanoseconds
-    clock: str  #: processes with the same one have `clock_ns` from the same clock; "": unknown
-    clock_ns: int
-
-
-@dataclass(frozen=True)
-class Thread:
-    """A row of the trace: a thread, or the modelled activity of the device (`kind` is "device")."""
-
-    tid: int
-    name: str
-    kind: str
-
-
-@dataclass(frozen=True)
-class Events:
-    """Spans as columns, in order of thread and start; an outer one before those in it. Times are microseconds from the
-    start of the process.
-    """
-
-    thread: Ints
-    channel: Ints
-    label: Ints  #: number of a text
-    start_us: Floats
-    end_us: Floats
-    depth: Ints
-    parent: Ints  #: the span around it; -1: none
-    metadata: Ints  #: number of a text; -1: none
-    unfinished: NDArray[np.bool_]  #: open when the file was last written; the end is that moment
-
-    def __len__(self) -> int:
-        return len(self.thread)
-
-
-@dataclass(frozen=True)
-class Instants:
-    """Moments as columns, in order of thread and time."""
-
-    thread: Ints
-    channel: Ints
-    label: Ints
-    time_us: Floats
-    metadata: Ints
-
-    def __len__(self) -> int:
-        return len(self.thread)
-
-
-@dataclass(frozen=True)
-class Counter:
-    """One series of a graph, in order of time."""
-
-    graph: str
-    unit: str
-    series: str
-    time_us: Floats
-    value: Floats
-
-
-@dataclass(frozen=True)
-class HeatMapSamples:
-    """The samples of a heat map, in order of time; `counts` has a row per sample and a column per bin."""
-
-    name: str
-    unit: str
-    edges: tuple[float, ...]
-    time_us: Floats
-    counts: NDArray[np.uint32]
 
 
 class TraceFile:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from tremula.errors import Error
 from tremula.trace import nesting
 from tremula.trace.names import SUFFIX
-from tremula.trace.reader import Counter, Events, HeatMapSamples, Instants, Thread, TraceFile
+from tremula.trace.reader import TraceFile
+from tremula.trace.recorded import Counter, Events, HeatMapSamples, Instants, Thread
 
 #: files of a set
 MOST_FILES = 512

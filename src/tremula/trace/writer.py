@@ -92,7 +92,7 @@ class Writer:
                 content, raw = batch.pack()
                 self._store.add(batch.number, content)
                 self._raw += raw
-        except (OSError, sqlite3.Error) as problem:
+        except Exception as problem:  # a trace must not take the program down with it
             self._give_up(problem)
             return
         if not last and self._is_full():
@@ -100,7 +100,7 @@ class Writer:
 
             self.finish("the file is as large as allowed")
             log.warn_once(
-                "trace limit",
+                f"trace limit: {self._store.path}",
                 f"The trace {self._store.path} is as large as allowed, and ends here. Record less (`channels`, "
                 "`duration` in PVTI_OPTIONS), or raise TREMULA_TRACE_MEGABYTES.",
             )
@@ -134,14 +134,14 @@ class Writer:
         text = (
             cannot_write(where, problem)
             if isinstance(problem, OSError)
-            else f"{where} cannot be written: {problem}."
+            else f"{where} cannot be written ({type(problem).__name__}: {problem})."
         )
-        log.warn_once("trace", f"The trace ends here: {text} The program runs on.")
+        log.warn_once(f"trace: {text}", f"The trace ends here: {text} The program runs on.")
 
 
 def _process(wall_ns: int, origin_ns: int) -> dict[str, Any]:
     """What the first batch says about this process."""
-    from tremula.trace.collector import clean
+    from tremula.trace.numbering import clean
 
     name = os.path.basename(sys.argv[0] if getattr(sys, "argv", None) else "") or "python"
     return {

@@ -19,6 +19,8 @@ Answer = dict[str, Any]
 MOST_PIXELS = 4096
 #: rectangles and flags of an answer
 _MOST_BLOCKS = 100_000
+#: tries to draw coarser before something is left out
+_COARSER = 16
 #: numbers in a list of a question
 _MOST_LISTED = 5000
 _LONGEST = 300
@@ -41,17 +43,8 @@ def events_answer(traces: TraceSet, parameters: Parameters) -> Answer:
     wanted = set(numbers_of(parameters, "rows")) if parameters.text("rows") else None
     chosen = tuple(sorted(set(numbers_of(parameters, "channels"))))
     pixel = (end - start) / pixels
-    drawn: list[tuple[Lane, Blocks]] = []
-    count = cut = 0
-    for lane in _lanes(traces, chosen):
-        if wanted is not None and lane.row not in wanted:
-            continue
-        blocks = lane.window(start, end, pixel)
-        if count + len(blocks) > _MOST_BLOCKS:
-            cut += len(blocks)
-        elif len(blocks):
-            drawn.append((lane, blocks))
-            count += len(blocks)
+    shown = [lane for lane in _lanes(traces, chosen) if wanted is None or lane.row in wanted]
+    drawn, cut = _drawn(shown, start, end, pixel)
     labels: dict[int, int] = {}
     instants, instants_cut = _instants(traces, start, end, pixel, wanted, chosen, labels)
     rects, unfinished = _rects(traces, drawn, labels)
@@ -67,21 +60,37 @@ def events_answer(traces: TraceSet, parameters: Parameters) -> Answer:
     }
 
 
+def _drawn(
+    shown: list[Lane], start: float, end: float, pixel: float
+) -> tuple[list[tuple[Lane, Blocks]], int]:
+    """What to draw of each lane; coarser if it were too much. Also, how much is left out even so."""
+    for _ in range(_COARSER):
+        drawn = [(lane, blocks) for lane in shown if len(blocks := lane.window(start, end, pixel))]
+        count = sum(len(blocks) for _, blocks in drawn)
+        if count <= _MOST_BLOCKS:
+            return drawn, 0
+        pixel *= max(2.0, count / _MOST_BLOCKS)
+    kept = []
+    left = _MOST_BLOCKS
+    for lane, blocks in drawn:
+        left -= len(blocks)
+        if left < 0:
+            break
+        kept.append((lane, blocks))
+    return kept, count - sum(len(blocks) for _, blocks in kept)
+
+
 def _lanes(traces: TraceSet, chosen: tuple[int, ...]) -> list[Lane]:
-    kept = traces.drawn
-    if chosen not in kept:
+    kept: dict[tuple[int, ...], list[Lane]] = traces.drawn
+    found = kept.get(chosen)
+    if found is None:
         events = traces.events
         mask = np.isin(events.channel, chosen) if chosen else None
-        while len(kept) >= _KEPT_LANES:
-            kept.pop(next(iter(kept)), None)
-        kept[chosen] = lanes(
-            events.thread.astype(np.int64),
-            events.depth.astype(np.int64),
-            events.start_us,
-            events.end_us,
-            mask,
-        )
-    found: list[Lane] = kept[chosen]
+        row, depth = events.thread.astype(np.int64), events.depth.astype(np.int64)
+        found = lanes(row, depth, events.start_us, events.end_us, mask)
+        for old in list(kept)[: max(0, len(kept) + 1 - _KEPT_LANES)]:
+            kept.pop(old, None)
+        kept[chosen] = found
     return found
 
 

@@ -10,6 +10,8 @@ export interface FlameOptions {
   note?: string;
   parent?: string;
   band?: number;
+  /** whether it is drawn in the navigation strip; missing means yes */
+  sketched?: boolean;
   /** depths to make room for; missing means those of the first spans */
   depths?: number;
   tip(set: SpanSet, span: number): Tip;
@@ -26,7 +28,7 @@ export class FlameRow implements Row {
   readonly name: string;
   readonly note?: string;
   readonly parent?: string;
-  readonly sketched = true;
+  readonly sketched: boolean;
   private base: SpanSet;
   private detail: Detail | null = null;
   private readonly band: number;
@@ -41,6 +43,7 @@ export class FlameRow implements Row {
     this.name = options.name;
     if (options.note !== undefined) this.note = options.note;
     if (options.parent !== undefined) this.parent = options.parent;
+    this.sketched = options.sketched ?? true;
     this.band = options.band ?? 18;
     this.base = new SpanSet(spans);
   }
@@ -159,7 +162,7 @@ export class FlameRow implements Row {
           const dim = marked && !marked[set.spans.label[item]!];
           context.globalAlpha = dim ? 0.5 : 1;
           context.fillStyle = dim ? pane.theme.ink : '#161b24';
-          context.fillText(text, left + 4, top + this.band / 2);
+          context.fillText(text, left + 4, top + this.band / 2, right - left - 6);
         },
         () => undefined,
       );

@@ -225,7 +225,7 @@ export class LaneRow implements Row {
         const text = name.includes('/') ? fittedEnd(name, right - left - 8) : fitted(name, right - left - 8);
         if (!text) return;
         context.fillStyle = INK[kind]!;
-        context.fillText(text, left + 4, top + tall / 2 + 0.5);
+        context.fillText(text, left + 4, top + tall / 2 + 0.5, right - left - 6);
       },
       () => undefined,
     );

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:7ce5f8beb4be7b29b10c33ac1bad5a725c8edf335d4dda430d09f9f8e7600a65
+// made from web/src by "make web"; sources sha256:cd574fbd24fcedaa0a5da4baf62406860abc7e681718d721b2116aa702201f65
 "use strict";
 (() => {
   // src/elements.ts
@@ -246,7 +246,7 @@
     get(path) {
       const known2 = this.kept.get(path);
       if (known2) return known2;
-      const asked2 = fetch(this.base + path, {
+      const asked3 = fetch(this.base + path, {
         headers: this.token ? { Authorization: `Bearer ${this.token}` } : {},
         cache: "no-store"
       }).then(async (answer) => {
@@ -254,13 +254,13 @@
         const said = await answer.json().catch(() => ({}));
         throw new Missing(typeof said.error === "string" ? said.error : `the server says ${answer.status}`);
       });
-      this.kept.set(path, asked2);
-      asked2.catch(() => this.kept.delete(path));
+      this.kept.set(path, asked3);
+      asked3.catch(() => this.kept.delete(path));
       for (const old of this.kept.keys()) {
         if (this.kept.size <= KEPT_ANSWERS) break;
         this.kept.delete(old);
       }
-      return asked2;
+      return asked3;
     }
     async reports() {
       return (await this.get("/reports")).reports;
@@ -853,6 +853,10 @@
   }
 
   // src/table.ts
+  function numberColumn(title, value, format, width, hint) {
+    const column2 = { title, number: true, value, text: (row2) => format(value(row2), row2), width };
+    return hint ? { ...column2, hint } : column2;
+  }
   var ROW = 30;
   var AROUND = 8;
   var DataTable = class {
@@ -1336,12 +1340,11 @@
     );
   }
 
-  // src/stacked.ts
+  // src/stacked_paint.ts
   var LEFT = 66;
   var RIGHT = 14;
   var TOP = 14;
   var BOTTOM = 36;
-  var TIP_LINES = 12;
   function ticks(low, high, count, binary) {
     const rough = Math.max(1, (high - low) / count);
     const power = 10 ** Math.floor(Math.log10(rough));
@@ -1350,6 +1353,176 @@
     for (let value = Math.ceil(low / step) * step; value <= high * 1.0001; value += step) found.push(value);
     return found;
   }
+  var Painter = class {
+    constructor(canvas, width, height, of) {
+      this.width = width;
+      this.height = height;
+      this.of = of;
+      this.pen = fitted(canvas, width, height);
+      this.wide = width - LEFT - RIGHT;
+      this.tall = height - TOP - BOTTOM;
+    }
+    width;
+    height;
+    of;
+    pen;
+    wide;
+    tall;
+    x(at) {
+      return LEFT + this.wide * (at - this.of.low) / (this.of.high - this.of.low);
+    }
+    y(value) {
+      return TOP + this.tall - this.tall * value / this.of.most;
+    }
+    index(at) {
+      return Math.floor((at - this.of.data.first) / this.of.data.group);
+    }
+    line(x1, y1, x2, y2) {
+      this.pen.beginPath();
+      this.pen.moveTo(x1, y1);
+      this.pen.lineTo(x2, y2);
+      this.pen.stroke();
+    }
+    upright(x) {
+      this.line(x, TOP, x, this.height - BOTTOM);
+    }
+    paint() {
+      const { of, pen } = this;
+      this.axes();
+      this.bands();
+      of.ranges.forEach((range) => this.range(range));
+      if (of.limit) this.limit(of.limit);
+      of.marks.forEach((mark, number) => this.mark(mark, number));
+      if (of.cursor >= of.low && of.cursor < of.high) {
+        pen.strokeStyle = themed("--ink");
+        pen.globalAlpha = 0.6;
+        this.upright(Math.round(this.x(of.data.first + (this.index(of.cursor) + 0.5) * of.data.group)) + 0.5);
+        pen.globalAlpha = 1;
+      }
+      if (!of.data.series.length) {
+        pen.fillStyle = themed("--soft");
+        pen.fillText("nothing to draw", LEFT + this.wide / 2, TOP + this.tall / 2);
+      }
+    }
+    axes() {
+      const { of, pen } = this;
+      const end = this.width - RIGHT;
+      pen.fillStyle = themed("--soft");
+      pen.strokeStyle = themed("--grid");
+      pen.textAlign = "right";
+      for (const value of ticks(0, of.most, Math.max(2, this.tall / 52), true)) {
+        const y = Math.round(this.y(value)) + 0.5;
+        this.line(LEFT, y, end, y);
+        pen.fillText(of.format(value), LEFT - 8, y);
+      }
+      pen.textAlign = "center";
+      for (const value of ticks(of.low, of.high, Math.max(2, this.wide / 90), false)) {
+        const x = this.x(value);
+        if (x > end) continue;
+        const text3 = Math.round(value).toLocaleString("en-US");
+        pen.fillText(text3, Math.max(LEFT + 6, Math.min(end - 12, x)), this.height - BOTTOM + 13);
+      }
+      pen.fillText(of.axis, LEFT + this.wide / 2, this.height - 8);
+    }
+    range([first, last]) {
+      const { pen } = this;
+      const x = Math.max(LEFT, this.x(first));
+      const to = Math.min(this.width - RIGHT, this.x(last));
+      if (to < x) return;
+      pen.globalAlpha = 0.22;
+      pen.fillStyle = themed("--ink");
+      pen.fillRect(x, TOP, Math.max(2, to - x), this.tall);
+      pen.globalAlpha = 1;
+      pen.fillStyle = themed("--accent");
+      pen.fillRect(x, this.height - BOTTOM, Math.max(2, to - x), 3);
+    }
+    limit({ value, name }) {
+      const { pen } = this;
+      const y = Math.round(this.y(value)) + 0.5;
+      pen.strokeStyle = themed("--bad");
+      pen.setLineDash([5, 4]);
+      this.line(LEFT, y, this.width - RIGHT, y);
+      pen.setLineDash([]);
+      this.label(name, this.width - RIGHT - 4, y - 9, "right", themed("--bad"));
+    }
+    mark(mark, number) {
+      const { of, pen } = this;
+      if (mark.at < of.low || mark.at >= of.high) return;
+      const x = Math.round(this.x(mark.at + 0.5)) + 0.5;
+      if (mark.dashed) pen.setLineDash([3, 3]);
+      else {
+        pen.strokeStyle = themed("--card");
+        pen.lineWidth = 4;
+        this.upright(x);
+        pen.lineWidth = 2;
+      }
+      pen.strokeStyle = mark.colour ?? themed("--accent");
+      this.upright(x);
+      pen.setLineDash([]);
+      pen.lineWidth = 1;
+      const right = x > LEFT + this.wide / 2;
+      const name = cutText(pen, mark.name, this.wide * 0.45);
+      this.label(name, right ? x - 6 : x + 6, TOP + 8 + 16 * (number % 4), right ? "right" : "left", themed("--ink"));
+    }
+    label(text3, x, y, align, colour) {
+      const { pen } = this;
+      const wide = pen.measureText(text3).width + 8;
+      pen.textAlign = align;
+      pen.fillStyle = themed("--card");
+      pen.globalAlpha = 0.85;
+      pen.fillRect(align === "right" ? x - wide + 4 : x - 4, y - 8, wide, 16);
+      pen.globalAlpha = 1;
+      pen.fillStyle = colour;
+      pen.fillText(text3, x, y);
+      pen.textAlign = "center";
+    }
+    // points that are drawn, with their edges: all of them, or the fullest of each column of pixels
+    columns() {
+      const { data, totals, low, high } = this.of;
+      const from = Math.max(0, this.index(low));
+      const to = Math.min(totals.length, this.index(high - 1e-9) + 1);
+      const found = [];
+      if (to - from <= this.wide) {
+        for (let i = from; i < to; i++) {
+          const left = Math.max(LEFT, this.x(data.first + i * data.group));
+          found.push([i, left, Math.min(LEFT + this.wide, this.x(data.first + (i + 1) * data.group))]);
+        }
+        return found;
+      }
+      const count = Math.floor(this.wide);
+      for (let x = 0; x < count; x++) {
+        const a = from + Math.floor((to - from) * x / count);
+        const b = Math.max(a + 1, from + Math.floor((to - from) * (x + 1) / count));
+        let best = a;
+        for (let i = a + 1; i < b; i++) if (totals[i] > totals[best]) best = i;
+        found.push([best, LEFT + x, LEFT + x + 1]);
+      }
+      return found;
+    }
+    bands() {
+      const columns = this.columns();
+      const below = new Float64Array(columns.length);
+      for (const each of this.of.data.series) {
+        this.pen.fillStyle = each.colour;
+        this.pen.beginPath();
+        columns.forEach(([point2, left, right], k) => {
+          const value = each.values[point2];
+          if (value <= 0) return;
+          const bottom = this.y(below[k]);
+          below[k] = below[k] + value;
+          const top = this.y(below[k]);
+          this.pen.rect(left, top, right - left + 0.5, bottom - top);
+        });
+        this.pen.fill();
+      }
+    }
+  };
+  function paintStacked(canvas, width, height, picture) {
+    new Painter(canvas, width, height, picture).paint();
+  }
+
+  // src/stacked.ts
+  var TIP_LINES = 12;
   var StackedChart = class {
     constructor(options2) {
       this.options = options2;
@@ -1437,152 +1610,22 @@
       return this.low + Math.max(0, Math.min(0.999999, share2)) * (this.high - this.low);
     }
     paint() {
-      const width = Math.max(280, this.element.clientWidth), height = this.options.height;
-      const pen = fitted(this.canvas, width, height);
-      const { series, first, group } = this.data;
-      const wide = width - LEFT - RIGHT, high = height - TOP - BOTTOM;
-      const most = (this.options.most ?? Math.max(this.options.limit?.value ?? 0, this.most) * 1.06) || 1;
-      const sx = (at) => LEFT + wide * (at - this.low) / (this.high - this.low);
-      const sy = (value) => TOP + high - high * value / most;
-      const soft = themed("--soft"), ink = themed("--ink");
-      pen.fillStyle = soft;
-      pen.strokeStyle = themed("--grid");
-      pen.textAlign = "right";
-      for (const value of ticks(0, most, Math.max(2, high / 52), true)) {
-        pen.beginPath();
-        pen.moveTo(LEFT, Math.round(sy(value)) + 0.5);
-        pen.lineTo(width - RIGHT, Math.round(sy(value)) + 0.5);
-        pen.stroke();
-        pen.fillText(this.options.format(value), LEFT - 8, sy(value));
-      }
-      pen.textAlign = "center";
-      for (const value of ticks(this.low, this.high, Math.max(2, wide / 90), false)) {
-        if (sx(value) < width - RIGHT + 1)
-          pen.fillText(
-            Math.round(value).toLocaleString("en-US"),
-            Math.max(LEFT + 6, Math.min(width - RIGHT - 12, sx(value))),
-            height - BOTTOM + 13
-          );
-      }
-      pen.fillText(this.options.axis, LEFT + wide / 2, height - 8);
-      this.paintBands(pen, sx, sy, wide);
-      const spread = (range) => {
-        const x = Math.max(LEFT, sx(range[0])), to = Math.min(width - RIGHT, sx(range[1]));
-        if (to < x) return;
-        pen.globalAlpha = 0.22;
-        pen.fillStyle = ink;
-        pen.fillRect(x, TOP, Math.max(2, to - x), high);
-        pen.globalAlpha = 1;
-        pen.fillStyle = themed("--accent");
-        pen.fillRect(x, height - BOTTOM, Math.max(2, to - x), 3);
-      };
-      this.selected.forEach(spread);
-      if (this.drag?.moved) spread([Math.min(this.drag.from, this.cursor), Math.max(this.drag.from, this.cursor)]);
-      if (this.options.limit) {
-        const y = Math.round(sy(this.options.limit.value)) + 0.5;
-        pen.strokeStyle = themed("--bad");
-        pen.fillStyle = themed("--bad");
-        pen.setLineDash([5, 4]);
-        pen.beginPath();
-        pen.moveTo(LEFT, y);
-        pen.lineTo(width - RIGHT, y);
-        pen.stroke();
-        pen.setLineDash([]);
-        this.label(pen, this.options.limit.name, width - RIGHT - 4, y - 9, "right", themed("--bad"));
-      }
-      this.marks.forEach((mark, number) => {
-        if (mark.at < this.low || mark.at >= this.high) return;
-        const x = Math.round(sx(mark.at + 0.5)) + 0.5, colour = mark.colour ?? themed("--accent");
-        const line = () => {
-          pen.beginPath();
-          pen.moveTo(x, TOP);
-          pen.lineTo(x, height - BOTTOM);
-          pen.stroke();
-        };
-        if (mark.dashed) pen.setLineDash([3, 3]);
-        else {
-          pen.strokeStyle = themed("--card");
-          pen.lineWidth = 4;
-          line();
-          pen.lineWidth = 2;
-        }
-        pen.strokeStyle = colour;
-        line();
-        pen.setLineDash([]);
-        pen.lineWidth = 1;
-        const right = x > LEFT + wide / 2;
-        this.label(
-          pen,
-          cutText(pen, mark.name, wide * 0.45),
-          right ? x - 6 : x + 6,
-          TOP + 8 + 16 * (number % 4),
-          right ? "right" : "left",
-          ink
-        );
+      const { axis, format, height, limit } = this.options;
+      const ranges = [...this.selected];
+      if (this.drag?.moved) ranges.push([Math.min(this.drag.from, this.cursor), Math.max(this.drag.from, this.cursor)]);
+      paintStacked(this.canvas, Math.max(280, this.element.clientWidth), height, {
+        data: this.data,
+        totals: this.totals,
+        low: this.low,
+        high: this.high,
+        most: (this.options.most ?? Math.max(limit?.value ?? 0, this.most) * 1.06) || 1,
+        axis,
+        format,
+        ...limit ? { limit } : {},
+        ranges,
+        marks: this.marks,
+        cursor: this.cursor
       });
-      if (this.cursor >= this.low && this.cursor < this.high) {
-        const i = this.index(this.cursor), x = Math.round(sx(first + (i + 0.5) * group)) + 0.5;
-        pen.strokeStyle = ink;
-        pen.globalAlpha = 0.6;
-        pen.beginPath();
-        pen.moveTo(x, TOP);
-        pen.lineTo(x, height - BOTTOM);
-        pen.stroke();
-        pen.globalAlpha = 1;
-      }
-      if (!series.length) {
-        pen.fillStyle = soft;
-        pen.fillText("nothing to draw", LEFT + wide / 2, TOP + high / 2);
-      }
-    }
-    label(pen, text3, x, y, align, colour) {
-      pen.textAlign = align;
-      const wide = pen.measureText(text3).width + 8;
-      pen.fillStyle = themed("--card");
-      pen.globalAlpha = 0.85;
-      pen.fillRect(align === "right" ? x - wide + 4 : x - 4, y - 8, wide, 16);
-      pen.globalAlpha = 1;
-      pen.fillStyle = colour;
-      pen.fillText(text3, x, y);
-      pen.textAlign = "center";
-    }
-    // one column of pixels at a time shows the fullest of its points
-    paintBands(pen, sx, sy, wide) {
-      const { series, first, group } = this.data;
-      const count = this.totals.length;
-      if (!count) return;
-      const from = Math.max(0, this.index(this.low)), to = Math.min(count, this.index(this.high - 1e-9) + 1);
-      const chosen = [], left = [], right = [];
-      if (to - from <= wide) {
-        for (let i = from; i < to; i++) {
-          chosen.push(i);
-          left.push(Math.max(LEFT, sx(first + i * group)));
-          right.push(Math.min(LEFT + wide, sx(first + (i + 1) * group)));
-        }
-      } else {
-        const columns = Math.floor(wide);
-        for (let x = 0; x < columns; x++) {
-          const a = from + Math.floor((to - from) * x / columns), b = Math.max(a + 1, from + Math.floor((to - from) * (x + 1) / columns));
-          let best = a;
-          for (let i = a + 1; i < b; i++) if (this.totals[i] > this.totals[best]) best = i;
-          chosen.push(best);
-          left.push(LEFT + x);
-          right.push(LEFT + x + 1);
-        }
-      }
-      const below = new Float64Array(chosen.length);
-      for (const each of series) {
-        pen.fillStyle = each.colour;
-        pen.beginPath();
-        for (let k = 0; k < chosen.length; k++) {
-          const value = each.values[chosen[k]];
-          if (value <= 0) continue;
-          const bottom = sy(below[k]), top = sy(below[k] + value);
-          pen.rect(left[k], top, right[k] - left[k] + 0.5, bottom - top);
-          below[k] = below[k] + value;
-        }
-        pen.fill();
-      }
     }
     point(at, x = 0, y = 0) {
       this.cursor = at;
@@ -1660,113 +1703,6 @@
       event.stopPropagation();
     }
   };
-
-  // src/variable_table.ts
-  function lifeBar(row2, low, high, at) {
-    const [, , , , , always2, first, last] = row2;
-    const root = svg("svg", { viewBox: "0 0 300 12", height: 12, preserveAspectRatio: "none" });
-    const from = always2 ? low : first, to = always2 ? high : last, all = Math.max(1, high - low + 1);
-    root.append(
-      svg("rect", { x: 0, y: 5.5, width: 300, height: 1, fill: "currentColor", opacity: 0.15 }),
-      svg("rect", {
-        x: 300 * (from - low) / all,
-        y: 1,
-        width: Math.max(3, 300 * (to - from + 1) / all),
-        height: 10,
-        fill: always2 ? "#3d6fd9" : "#d1495b"
-      })
-    );
-    if (at >= 0)
-      root.append(svg("rect", { x: 300 * (at - low) / all, y: 0, width: 2, height: 12, fill: "currentColor" }));
-    return el(
-      "span",
-      {
-        class: "life",
-        role: "img",
-        "aria-label": always2 ? "alive for the whole step" : `alive from program step ${first} to ${last}`
-      },
-      root
-    );
-  }
-  var text = (row2) => `${row2[1]}\0${row2[2]}\0${row2[3]}\0${row2[8]}\0${row2[9]}`.toLowerCase();
-  function variableTable(rows, steps, at, options2 = {}) {
-    const columns = [
-      { title: "variable", value: (row2) => row2[1], width: "minmax(10rem, 2fr)" },
-      { title: "module", value: (row2) => row2[2] },
-      { title: "use", value: (row2) => row2[3], width: "minmax(6rem, 9rem)" },
-      { title: "bytes", number: true, value: (row2) => row2[4], text: (row2) => bytes(row2[4]) },
-      {
-        title: "made by",
-        value: (row2) => row2[8] || (row2[5] ? "(before the step)" : ""),
-        hint: "the op of the first program step in which it is alive"
-      },
-      {
-        title: "last used by",
-        value: (row2) => row2[9] || (row2[5] ? "(after the step)" : ""),
-        hint: "the op of the last program step in which it is alive"
-      }
-    ];
-    if (steps > 0) {
-      const born = rows.filter((row2) => !row2[5]);
-      const low = born.reduce((least, row2) => Math.min(least, row2[6]), at < 0 ? steps : at), high = born.reduce((most, row2) => Math.max(most, row2[7]), at);
-      columns.push({
-        title: `alive (${whole(low)} \u2013 ${whole(high)})`,
-        hint: "program steps; the line is the cursor",
-        value: (row2) => row2[6],
-        cell: (row2) => lifeBar(row2, low, high, at),
-        width: "minmax(9rem, 1.5fr)"
-      });
-    }
-    return new DataTable(columns, {
-      name: "variables",
-      sort: 3,
-      filter: text,
-      placeholder: "Filter by name, module, use, op (f)",
-      ...options2
-    }).setRows(rows);
-  }
-  function variableDifference(before, after, names) {
-    const size = (row2) => row2?.[4] ?? 0;
-    const rows = paired(before, after, (row2) => `${row2[1]}\0${row2[3]}`).filter(
-      (pair) => size(pair.before) !== size(pair.after) || pair.before?.[4] !== void 0
-    );
-    const columns = [
-      {
-        title: "variable",
-        value: (pair) => (pair.before ?? pair.after)[1],
-        width: "minmax(10rem, 2fr)"
-      },
-      { title: "module", value: (pair) => (pair.before ?? pair.after)[2] },
-      { title: "use", value: (pair) => (pair.before ?? pair.after)[3], width: "minmax(6rem, 9rem)" },
-      {
-        title: names[0],
-        number: true,
-        value: (pair) => size(pair.before),
-        text: (pair) => pair.before ? bytes(size(pair.before)) : "\u2013"
-      },
-      {
-        title: names[1],
-        number: true,
-        value: (pair) => size(pair.after),
-        text: (pair) => pair.after ? bytes(size(pair.after)) : "\u2013"
-      },
-      {
-        title: "difference",
-        number: true,
-        value: (pair) => Math.abs(size(pair.after) - size(pair.before)),
-        text: (pair) => delta(size(pair.before), size(pair.after), bytes),
-        width: "minmax(9rem, 11rem)"
-      }
-    ];
-    return new DataTable(columns, {
-      name: "variables",
-      sort: 5,
-      filter: (pair) => text(pair.before ?? pair.after)
-    }).setRows(rows);
-  }
-  function leftOut(list) {
-    return list.left_out[0] ? `${whole(list.left_out[0])} smaller ones with ${bytes(list.left_out[1])} are not listed.` : "";
-  }
 
   // src/variables.ts
   var MOST2 = 500;
@@ -1895,8 +1831,11 @@
     return listed(rows, from.count > 0);
   }
 
-  // src/liveness_view.ts
+  // src/liveness_panel.ts
   var POINTS = 1500;
+  function asked(source, ipu) {
+    return source.served ? { ipu, points: POINTS, names: 1 } : { ipu };
+  }
   function curve(data) {
     return {
       data,
@@ -1930,8 +1869,7 @@
     waiting = 0;
     async load(ipu) {
       const { source } = this.context;
-      const asked2 = source.served ? { ipu, points: POINTS, names: 1 } : { ipu };
-      this.curve = curve(await source.json(this.report, "liveness", asked2));
+      this.curve = curve(await source.json(this.report, "liveness", asked(source, ipu)));
       if (!source.served) this.names = await opNames(source, this.report);
       return this.curve;
     }
@@ -2043,6 +1981,115 @@
       return from.data.always + (from.live[i] ?? 0) + (from.temporary[i] ?? 0);
     }
   };
+
+  // src/variable_table.ts
+  function lifeBar(row2, low, high, at) {
+    const [, , , , , always2, first, last] = row2;
+    const root = svg("svg", { viewBox: "0 0 300 12", height: 12, preserveAspectRatio: "none" });
+    const from = always2 ? low : first, to = always2 ? high : last, all = Math.max(1, high - low + 1);
+    root.append(
+      svg("rect", { x: 0, y: 5.5, width: 300, height: 1, fill: "currentColor", opacity: 0.15 }),
+      svg("rect", {
+        x: 300 * (from - low) / all,
+        y: 1,
+        width: Math.max(3, 300 * (to - from + 1) / all),
+        height: 10,
+        fill: always2 ? "#3d6fd9" : "#d1495b"
+      })
+    );
+    if (at >= 0)
+      root.append(svg("rect", { x: 300 * (at - low) / all, y: 0, width: 2, height: 12, fill: "currentColor" }));
+    return el(
+      "span",
+      {
+        class: "life",
+        role: "img",
+        "aria-label": always2 ? "alive for the whole step" : `alive from program step ${first} to ${last}`
+      },
+      root
+    );
+  }
+  var text = (row2) => `${row2[1]}\0${row2[2]}\0${row2[3]}\0${row2[8]}\0${row2[9]}`.toLowerCase();
+  function variableTable(rows, steps, at, options2 = {}) {
+    const columns = [
+      { title: "variable", value: (row2) => row2[1], width: "minmax(10rem, 2fr)" },
+      { title: "module", value: (row2) => row2[2] },
+      { title: "use", value: (row2) => row2[3], width: "minmax(6rem, 9rem)" },
+      { title: "bytes", number: true, value: (row2) => row2[4], text: (row2) => bytes(row2[4]) },
+      {
+        title: "made by",
+        value: (row2) => row2[8] || (row2[5] ? "(before the step)" : ""),
+        hint: "the op of the first program step in which it is alive"
+      },
+      {
+        title: "last used by",
+        value: (row2) => row2[9] || (row2[5] ? "(after the step)" : ""),
+        hint: "the op of the last program step in which it is alive"
+      }
+    ];
+    if (steps > 0) {
+      const born = rows.filter((row2) => !row2[5]);
+      const low = born.reduce((least, row2) => Math.min(least, row2[6]), at < 0 ? steps : at), high = born.reduce((most, row2) => Math.max(most, row2[7]), at);
+      columns.push({
+        title: `alive (${whole(low)} \u2013 ${whole(high)})`,
+        hint: "program steps; the line is the cursor",
+        value: (row2) => row2[6],
+        cell: (row2) => lifeBar(row2, low, high, at),
+        width: "minmax(9rem, 1.5fr)"
+      });
+    }
+    return new DataTable(columns, {
+      name: "variables",
+      sort: 3,
+      filter: text,
+      placeholder: "Filter by name, module, use, op (f)",
+      ...options2
+    }).setRows(rows);
+  }
+  function variableDifference(before, after, names) {
+    const size = (row2) => row2?.[4] ?? 0;
+    const rows = paired(before, after, (row2) => `${row2[1]}\0${row2[3]}`).filter(
+      (pair) => size(pair.before) !== size(pair.after) || pair.before?.[4] !== void 0
+    );
+    const columns = [
+      {
+        title: "variable",
+        value: (pair) => (pair.before ?? pair.after)[1],
+        width: "minmax(10rem, 2fr)"
+      },
+      { title: "module", value: (pair) => (pair.before ?? pair.after)[2] },
+      { title: "use", value: (pair) => (pair.before ?? pair.after)[3], width: "minmax(6rem, 9rem)" },
+      {
+        title: names[0],
+        number: true,
+        value: (pair) => size(pair.before),
+        text: (pair) => pair.before ? bytes(size(pair.before)) : "\u2013"
+      },
+      {
+        title: names[1],
+        number: true,
+        value: (pair) => size(pair.after),
+        text: (pair) => pair.after ? bytes(size(pair.after)) : "\u2013"
+      },
+      {
+        title: "difference",
+        number: true,
+        value: (pair) => Math.abs(size(pair.after) - size(pair.before)),
+        text: (pair) => delta(size(pair.before), size(pair.after), bytes),
+        width: "minmax(9rem, 11rem)"
+      }
+    ];
+    return new DataTable(columns, {
+      name: "variables",
+      sort: 5,
+      filter: (pair) => text(pair.before ?? pair.after)
+    }).setRows(rows);
+  }
+  function leftOut(list) {
+    return list.left_out[0] ? `${whole(list.left_out[0])} smaller ones with ${bytes(list.left_out[1])} are not listed.` : "";
+  }
+
+  // src/liveness_view.ts
   async function render(host, context) {
     const { state, source } = context;
     const map = await context.json("summary");
@@ -2088,11 +2135,7 @@
         ])
       );
       const list = await alive(source, context.report.id, ipu, at);
-      const steps = (await source.json(
-        context.report.id,
-        "liveness",
-        source.served ? { ipu, points: POINTS, names: 1 } : { ipu }
-      )).steps;
+      const steps = (await source.json(context.report.id, "liveness", asked(source, ipu))).steps;
       const buttons = el(
         "div",
         { class: "controls" },
@@ -2223,6 +2266,145 @@
     key: "l",
     render
   };
+
+  // src/tile_bands.ts
+  var BY = ["use", "region", "layer"];
+  function tilesOf(context, report, ipu, by) {
+    return context.source.json(report, "tiles", by === "layer" ? { ipu, by } : { ipu });
+  }
+  async function bothTiles(context, ipu, by) {
+    const { report, other } = context;
+    return [
+      await tilesOf(context, report.id, ipu, by),
+      other ? await tilesOf(context, other.id, ipu, by).catch(() => null) : null
+    ];
+  }
+  function bands(answer, by) {
+    const made3 = answer.bands.map(([name, always2, values], index) => ({
+      name,
+      always: always2,
+      values: numbers(values),
+      colour: by === "layer" ? index === answer.bands.length - 1 ? "#c3cad6" : hue(index) : pick(USES, name, index)
+    }));
+    if (by !== "region") return made3;
+    const sum2 = (name, colour, parts) => {
+      const values = new Float64Array(answer.tiles);
+      for (const part2 of parts)
+        for (let i = 0; i < values.length; i++) values[i] = values[i] + part2.values[i];
+      return { name, colour, values };
+    };
+    const gaps = made3.filter((each) => each.name === "gaps"), rest = made3.filter((each) => each.name !== "gaps");
+    return [
+      sum2(
+        "always live",
+        REGIONS.always,
+        rest.filter((each) => each.always)
+      ),
+      sum2(
+        "not always live",
+        REGIONS.temporary,
+        rest.filter((each) => !each.always)
+      ),
+      sum2("gaps", REGIONS.gaps, gaps)
+    ];
+  }
+  function sumOf(values, tiles3) {
+    return tiles3.reduce((sum2, tile) => sum2 + (values[tile] ?? 0), 0);
+  }
+
+  // src/tile_details.ts
+  function named(tiles3) {
+    if (tiles3.length === 1) return `tile ${tiles3[0]}`;
+    return tiles3.length === 2 ? `tiles ${tiles3.join(" and ")}` : plural(tiles3.length, "tile");
+  }
+  async function usageCard(context, ipu, by, tiles3) {
+    const [a, b] = await bothTiles(context, ipu, by);
+    const series = bands(a, by);
+    const after = b ? bands(b, by) : null;
+    const two = tiles3.length === 2 && !after;
+    const rows = series.map((each) => {
+      const title = el("span", {}, legend([[each.name, each.colour]]));
+      if (two) {
+        const [one, other] = tiles3.map((tile) => each.values[tile] ?? 0);
+        return { size: one + other, cells: [title, bytes(one), bytes(other), deltaCell(one, other, bytes)] };
+      }
+      const size = sumOf(each.values, tiles3);
+      if (!after) return { size, cells: [title, bytes(size), percent(size, a.room * tiles3.length)] };
+      const later = sumOf(after.find((found) => found.name === each.name)?.values ?? new Float64Array(0), tiles3);
+      return { size: size + later, cells: [title, bytes(size), bytes(later), deltaCell(size, later, bytes, true)] };
+    }).filter((row2) => row2.size > 0);
+    const all = series.reduce((sum2, each) => sum2 + sumOf(each.values, tiles3), 0);
+    const pair = two ? [`tile ${tiles3[0]}`, `tile ${tiles3[1]}`] : ["before", "after"];
+    const heads = two || after ? [[by], [pair[0], true], [pair[1], true], ["difference", true]] : [[by], ["bytes", true], ["of its memory", true]];
+    const have = tiles3.length === 1 ? "it has" : "they have";
+    return card(
+      `What lies on ${named(tiles3)} of IPU ${ipu}`,
+      note(`${bytes(all)} in total, ${percent(all, a.room * tiles3.length)} of what ${have}.`),
+      plainTable(
+        `memory of ${named(tiles3)}`,
+        heads,
+        rows.map((row2) => row2.cells)
+      )
+    );
+  }
+  async function variablesCard(context, ipu, tiles3) {
+    const { source, report, other } = context;
+    const [first, second] = tiles3;
+    const list = await onTile(source, report.id, ipu, first);
+    if (!list.known) {
+      return card(
+        `Variables of ${named(tiles3)}`,
+        note("This report holds no variables of single tiles: it was written by an earlier version.")
+      );
+    }
+    const after = other ? await onTile(source, other.id, ipu, first).catch(() => null) : null;
+    if (after) {
+      const table = variableDifference(list.variables, after.variables, ["before", "after"]);
+      return card(`Variables of tile ${first}: before and after`, table.element);
+    }
+    if (tiles3.length === 2 && second !== void 0) {
+      const others = await onTile(source, report.id, ipu, second);
+      const names = [`tile ${first}`, `tile ${second}`];
+      return card(
+        `Variables: tile ${second} against tile ${first}`,
+        variableDifference(list.variables, others.variables, names).element
+      );
+    }
+    return card(
+      `Variables of tile ${first}${tiles3.length > 1 ? ", the first of those chosen" : ""}`,
+      variableTable(list.variables, 0, -1).element,
+      leftOut(list) ? note(leftOut(list)) : null
+    );
+  }
+
+  // src/tile_list.ts
+  var MOST_SELECTED = 2e3;
+  function tileList(text3, most) {
+    const found = /* @__PURE__ */ new Set();
+    for (const part2 of text3.split(/[,;\s]+/)) {
+      const range = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(part2);
+      if (!range) continue;
+      const first = Number(range[1]), last = Math.min(most - 1, Number(range[2] ?? range[1]));
+      for (let tile = first; tile <= last && found.size < MOST_SELECTED; tile++) found.add(tile);
+    }
+    return [...found].filter((tile) => tile < most).sort((a, b) => a - b);
+  }
+  function tileText(tiles3) {
+    const parts = [];
+    for (let i = 0; i < tiles3.length; i++) {
+      let j = i;
+      while (j + 1 < tiles3.length && tiles3[j + 1] === tiles3[j] + 1) j++;
+      parts.push(j > i + 1 ? `${tiles3[i]}-${tiles3[j]}` : tiles3.slice(i, j + 1).join(","));
+      i = j;
+    }
+    return parts.join(",");
+  }
+  function tileRanges(tiles3) {
+    return tileText(tiles3).split(",").filter(Boolean).map((part2) => {
+      const [first, last] = part2.split("-").map(Number);
+      return [first, (last ?? first) + 1];
+    });
+  }
 
   // src/tilemap.ts
   var COLUMNS2 = 16;
@@ -2402,59 +2584,106 @@
     }
   };
 
+  // src/tile_map_card.ts
+  var HOW = "Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published.";
+  var Shades = class {
+    constructor(values, room, relative) {
+      this.room = room;
+      this.relative = relative;
+      this.least = values.reduce((low, value) => Math.min(low, value), Infinity);
+      this.largest = values.reduce((high, value) => Math.max(high, value), 0);
+      this.low = relative ? this.least : 0;
+      this.most = relative ? this.largest : Math.max(room, this.largest);
+    }
+    room;
+    relative;
+    low;
+    most;
+    least;
+    largest;
+    of(value) {
+      return scale(this.relative ? (value - this.least) / Math.max(1, this.largest - this.least) : value / this.room);
+    }
+    get end() {
+      if (this.relative) return `${bytes(this.most)} (${percent(this.most, this.room)} of a tile)`;
+      return this.most > this.room ? `${bytes(this.most)} (full at ${bytes(this.room)}, then red)` : `${bytes(this.room)} (full)`;
+    }
+  };
+  function tileMapCard(settings) {
+    const { before, after, ipu: shown, state } = settings;
+    const a = numbers(before.bytes);
+    const b = after ? numbers(after.bytes) : null;
+    const { room, tiles: tiles3 } = before;
+    const ipus = shown < 0 ? Array.from({ length: before.ipus }, (_, n) => n) : [shown];
+    const same = b !== null && after?.tiles === tiles3 && ipus.every((ipu) => ipu < after.ipus);
+    const first = (ipu, tile) => a[ipu * tiles3 + tile] ?? 0;
+    const second = (ipu, tile) => b?.[ipu * tiles3 + tile] ?? 0;
+    const visible = ipus.flatMap((ipu) => [...a.subarray(ipu * tiles3, (ipu + 1) * tiles3)]);
+    const shades = new Shades(visible, room, state.get("colours") === "relative" && !same);
+    const widest = ipus.reduce((most, ipu) => {
+      for (let tile = 0; tile < tiles3; tile++) most = Math.max(most, Math.abs(second(ipu, tile) - first(ipu, tile)));
+      return most;
+    }, 1);
+    const map = new TileMap({
+      label: "Tiles coloured by the memory that they need; the table of the fullest tiles in Insights has the same figures",
+      ipus,
+      tiles: tiles3,
+      colour: (ipu, tile) => same ? difference((second(ipu, tile) - first(ipu, tile)) / widest) : shades.of(first(ipu, tile)),
+      tip: (ipu, tile) => {
+        const value = first(ipu, tile);
+        const lines = same ? [
+          ["before", bytes(value)],
+          ["after", bytes(second(ipu, tile))],
+          ["difference", delta(value, second(ipu, tile), bytes)]
+        ] : [
+          ["needs", `${bytes(value)} (${whole(value)} B)`],
+          ["of its memory", percent(value, room)]
+        ];
+        return [`tile ${whole(tile)} of IPU ${ipu}`, lines];
+      },
+      onselect: settings.onselect
+    });
+    const key = el("div", {
+      class: "scale",
+      role: "img",
+      "aria-label": same ? "blue: less, red: more" : "dark: empty, yellow: full, red: no room"
+    });
+    const stops = Array.from(
+      { length: 41 },
+      (_, n) => css(same ? difference(n / 20 - 1) : shades.of(shades.low + n / 40 * (shades.most - shades.low)))
+    );
+    key.style.background = `linear-gradient(to right, ${stops.join(",")})`;
+    const choose = toggles("colours", ["empty to full", "least to most"], shades.relative ? 1 : 0, (index) => {
+      state.set({ colours: index ? "relative" : null });
+      settings.again();
+    });
+    const { over } = settings;
+    const room_ = over ? `${same ? "Before: " : ""}${plural(over, "tile")} of all IPUs ${over === 1 ? "needs" : "need"} more memory than a tile has. ` : "Every tile has room. ";
+    const what = same ? "Difference of the bytes on each tile" : "Tile map";
+    const whose = shown < 0 ? plural(before.ipus, "IPU") : `IPU ${shown}`;
+    const element = card(
+      `${what}: ${whose}, at the fullest moment`,
+      map.element,
+      el(
+        "div",
+        { class: "controls key" },
+        el("span", { class: "label", text: same ? `\u2212${bytes(widest)}` : bytes(shades.low) }),
+        key,
+        el("span", { class: "label", text: same ? `+${bytes(widest)}` : shades.end }),
+        same ? null : choose,
+        el("span", { class: "spring" }),
+        saveButton(
+          () => map.canvas,
+          () => "Memory of tiles"
+        )
+      ),
+      b && !same ? note("The report that this one is compared with has other IPUs or tiles: its bytes are not subtracted here.") : null,
+      note(room_ + HOW)
+    );
+    return { map, element };
+  }
+
   // src/memory_view.ts
-  var BY = ["use", "region", "layer"];
-  var MOST_SELECTED = 2e3;
-  function tileList(text3, most) {
-    const found = /* @__PURE__ */ new Set();
-    for (const part2 of text3.split(/[,;\s]+/)) {
-      const range = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(part2);
-      if (!range) continue;
-      const first = Number(range[1]), last = Math.min(most - 1, Number(range[2] ?? range[1]));
-      for (let tile = first; tile <= last && found.size < MOST_SELECTED; tile++) found.add(tile);
-    }
-    return [...found].filter((tile) => tile < most).sort((a, b) => a - b);
-  }
-  function tileText(tiles3) {
-    const parts = [];
-    for (let i = 0; i < tiles3.length; i++) {
-      let j = i;
-      while (j + 1 < tiles3.length && tiles3[j + 1] === tiles3[j] + 1) j++;
-      parts.push(j > i + 1 ? `${tiles3[i]}-${tiles3[j]}` : tiles3.slice(i, j + 1).join(","));
-      i = j;
-    }
-    return parts.join(",");
-  }
-  function bands(answer, by) {
-    const made3 = answer.bands.map(([name, always2, values], index) => ({
-      name,
-      always: always2,
-      values: numbers(values),
-      colour: by === "layer" ? index === answer.bands.length - 1 ? "#c3cad6" : hue(index) : pick(USES, name, index)
-    }));
-    if (by !== "region") return made3;
-    const sum2 = (name, colour, parts) => {
-      const values = new Float64Array(answer.tiles);
-      for (const part2 of parts)
-        for (let i = 0; i < values.length; i++) values[i] = values[i] + part2.values[i];
-      return { name, colour, values };
-    };
-    const gaps = made3.filter((each) => each.name === "gaps"), rest = made3.filter((each) => each.name !== "gaps");
-    return [
-      sum2(
-        "always live",
-        REGIONS.always,
-        rest.filter((each) => each.always)
-      ),
-      sum2(
-        "not always live",
-        REGIONS.temporary,
-        rest.filter((each) => !each.always)
-      ),
-      sum2("gaps", REGIONS.gaps, gaps)
-    ];
-  }
-  var sumOf = (values, tiles3) => tiles3.reduce((sum2, tile) => sum2 + (values[tile] ?? 0), 0);
   var Memory = class {
     constructor(host, context, before, after, summary) {
       this.host = host;
@@ -2547,117 +2776,32 @@
       await this.drawDetails();
     }
     drawMap() {
-      const a = numbers(this.before.bytes), b = this.after ? numbers(this.after.bytes) : null, room = this.before.room, tiles3 = this.before.tiles;
-      const ipus = this.ipu < 0 ? Array.from({ length: this.before.ipus }, (_, n) => n) : [this.ipu];
-      const same = b && this.after?.tiles === tiles3 && ipus.every((ipu) => ipu < (this.after?.ipus ?? 0));
-      const at = (ipu, tile) => ipu * tiles3 + tile;
-      const relative = this.context.state.get("colours") === "relative" && !same;
-      let least = Infinity, largest = 0;
-      for (const ipu of ipus)
-        for (let tile = 0; tile < tiles3; tile++) {
-          least = Math.min(least, a[at(ipu, tile)]);
-          largest = Math.max(largest, a[at(ipu, tile)]);
-        }
-      const shade = (value) => scale(relative ? (value - least) / Math.max(1, largest - least) : value / room);
-      let widest = 1;
-      if (same) for (let i = 0; i < a.length; i++) widest = Math.max(widest, Math.abs((b[i] ?? 0) - a[i]));
-      this.map = new TileMap({
-        label: "Tiles coloured by the memory that they need; the table of the fullest tiles in Insights has the same figures",
-        ipus,
-        tiles: tiles3,
-        colour: (ipu, tile) => {
-          const value = a[at(ipu, tile)];
-          return same ? difference(((b[at(ipu, tile)] ?? 0) - value) / widest) : shade(value);
-        },
-        tip: (ipu, tile) => {
-          const value = a[at(ipu, tile)], after = same ? b[at(ipu, tile)] ?? 0 : 0;
-          return [
-            `tile ${whole(tile)} of IPU ${ipu}`,
-            same ? [
-              ["before", bytes(value)],
-              ["after", bytes(after)],
-              ["difference", delta(value, after, bytes)]
-            ] : [
-              ["needs", `${bytes(value)} (${whole(value)} B)`],
-              ["of its memory", percent(value, room)]
-            ]
-          ];
-        },
+      const { map, element } = tileMapCard({
+        before: this.before,
+        after: this.after,
+        ipu: this.ipu,
+        over: this.summary.ipus.reduce((sum2, ipu) => sum2 + Number(ipu.over), 0),
+        state: this.context.state,
         onselect: (ipu, first, last, event) => {
           const picked = Array.from({ length: last - first + 1 }, (_, n) => first + n);
           const add = event.shiftKey || event.ctrlKey || event.metaKey;
           if (ipu !== this.ipu) {
             this.ipu = ipu;
             this.context.state.set({ ipu });
-            void this.select(picked, true);
+            this.select(picked, true);
           } else this.select(add ? [.../* @__PURE__ */ new Set([...this.chosen, ...picked])].sort((x, y) => x - y) : picked);
-        }
+        },
+        again: () => this.drawMap()
       });
+      this.map = map;
       this.markMap();
-      const key = el("div", {
-        class: "scale",
-        role: "img",
-        "aria-label": same ? "blue: less, red: more" : "dark: empty, yellow: full, red: no room"
-      });
-      const low = relative ? least : 0, most = relative ? largest : Math.max(room, largest);
-      const stops = Array.from(
-        { length: 41 },
-        (_, n) => css(same ? difference(n / 20 - 1) : shade(low + n / 40 * (most - low)))
-      );
-      key.style.background = `linear-gradient(to right, ${stops.join(",")})`;
-      const over = this.summary.ipus.reduce((sum2, ipu) => sum2 + Number(ipu.over), 0);
-      const map = this.map;
-      this.maps.replaceChildren(
-        card(
-          `${same ? "Difference of the bytes on each tile" : "Tile map"}: ${this.ipu < 0 ? plural(this.before.ipus, "IPU") : `IPU ${this.ipu}`}, at the fullest moment`,
-          map.element,
-          el(
-            "div",
-            { class: "controls key" },
-            el("span", { class: "label", text: same ? `\u2212${bytes(widest)}` : low ? bytes(low) : "0" }),
-            key,
-            el("span", {
-              class: "label",
-              text: same ? `+${bytes(widest)}` : relative ? `${bytes(most)} (${percent(most, room)} of a tile)` : most > room ? `${bytes(most)} (full at ${bytes(room)}, then red)` : `${bytes(room)} (full)`
-            }),
-            same ? null : toggles("colours", ["empty to full", "least to most"], relative ? 1 : 0, (index) => {
-              this.context.state.set({ colours: index ? "relative" : null });
-              this.drawMap();
-            }),
-            el("span", { class: "spring" }),
-            saveButton(
-              () => map.canvas,
-              () => "Memory of tiles"
-            )
-          ),
-          b && !same ? note(
-            "The report that this one is compared with has other IPUs or tiles: its bytes are not subtracted here."
-          ) : null,
-          note(
-            (over ? `${same ? "Before: " : ""}${plural(over, "tile", "tiles")} of all IPUs ${over === 1 ? "needs" : "need"} more memory than a tile has. ` : "Every tile has room. ") + "Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published."
-          )
-        )
-      );
+      this.maps.replaceChildren(element);
       requestAnimationFrame(() => map.draw());
     }
     markMap() {
       if (!this.map) return;
       this.map.selected = new Set(this.chosen);
       this.map.selectedIpu = this.ipu;
-    }
-    async tiles(report) {
-      const ipu = Math.max(0, this.ipu);
-      return this.context.source.json(
-        report,
-        "tiles",
-        this.by === "layer" ? { ipu, by: "layer" } : { ipu }
-      );
-    }
-    async both() {
-      return [
-        await this.tiles(this.context.report.id),
-        this.context.other ? await this.tiles(this.context.other.id).catch(() => null) : null
-      ];
     }
     async drawCharts() {
       const mine = ++this.turn;
@@ -2666,7 +2810,7 @@
         this.charts.replaceChildren(note("Choose one IPU to see its tiles one by one."));
         return;
       }
-      const [a, b] = await this.both();
+      const [a, b] = await bothTiles(this.context, this.ipu, this.by);
       if (mine !== this.turn) return;
       const made3 = [a, ...b ? [b] : []].map((answer) => [answer, bands(answer, this.by)]);
       let most = a.room;
@@ -2678,66 +2822,67 @@
           );
       }
       this.charts.replaceChildren(
-        ...made3.map(([answer, series], index) => {
-          const which = made3.length > 1 ? index ? "After: " : "Before: " : "";
-          const chart = new StackedChart({
-            label: `Bytes on each tile of IPU ${this.ipu} by ${this.by}`,
-            height: made3.length > 1 ? 240 : 320,
-            end: answer.tiles,
-            axis: "tile",
-            dragging: "select",
-            limit: { value: answer.room, name: `memory of a tile: ${bytes(answer.room)}` },
-            most: most * 1.06,
-            format: bytes,
-            title: (at) => `tile ${whole(Math.floor(at))}`,
-            onclick: (at, event) => this.select(event.shiftKey ? [.../* @__PURE__ */ new Set([...this.chosen, at])].sort((x, y) => x - y) : [at]),
-            onselect: (first, last) => this.select(Array.from({ length: last - first + 1 }, (_, n) => first + n)),
-            onwindow: (low, high) => {
-              if (!index)
-                this.context.state.set({
-                  from: low > 0 ? Math.floor(low) : null,
-                  to: high < answer.tiles ? Math.ceil(high) : null
-                });
-            }
-          });
-          chart.setData({ first: 0, group: 1, series });
-          const state = this.context.state;
-          if (state.get("from") || state.get("to"))
-            chart.window(state.number("from", 0, 0), state.number("to", answer.tiles, 1, answer.tiles));
-          const full = this.summary.ipus[this.ipu];
-          if (!index)
-            chart.marks = [
-              {
-                at: Number(full?.fullest ?? -1),
-                name: `fullest: tile ${whole(Number(full?.fullest ?? 0))}`,
-                dashed: true
-              }
-            ];
-          this.drawn.push(chart);
-          const shown = series.filter((each) => each.values.some((value) => value > 0));
-          const title = `${which}Bytes on each tile of IPU ${this.ipu} at its fullest moment, by ${this.by}`;
-          return card(
-            title,
-            chart.element,
-            el(
-              "div",
-              { class: "controls key" },
-              legend(shown.map((each) => [each.name, each.colour])),
-              el("span", { class: "spring" }),
-              this.zooms(chart),
-              saveButton(
-                () => chart.canvas,
-                () => title,
-                () => shown.map((each) => [each.name, each.colour])
-              )
-            ),
-            index ? null : note(
-              `Fullest at ${full?.peakOp ?? "?"} (${full?.peakPhase ?? "?"}): ${whole(Number(full?.max ?? 0))} of ${whole(answer.room)} bytes. Click or drag to choose tiles; + and \u2212 zoom.`
-            )
-          );
-        })
+        ...made3.map(([answer, series], index) => this.chart(answer, series, index > 0, b !== null, most * 1.06))
       );
       this.markCharts();
+    }
+    chart(answer, series, later, compared2, most) {
+      const which = compared2 ? later ? "After: " : "Before: " : "";
+      const chart = new StackedChart({
+        label: `Bytes on each tile of IPU ${this.ipu} by ${this.by}`,
+        height: compared2 ? 240 : 320,
+        end: answer.tiles,
+        axis: "tile",
+        dragging: "select",
+        limit: { value: answer.room, name: `memory of a tile: ${bytes(answer.room)}` },
+        most,
+        format: bytes,
+        title: (at) => `tile ${whole(Math.floor(at))}`,
+        onclick: (at, event) => this.select(event.shiftKey ? [.../* @__PURE__ */ new Set([...this.chosen, at])].sort((x, y) => x - y) : [at]),
+        onselect: (first, last) => this.select(Array.from({ length: last - first + 1 }, (_, n) => first + n)),
+        onwindow: (low, high) => {
+          if (!later)
+            this.context.state.set({
+              from: low > 0 ? Math.floor(low) : null,
+              to: high < answer.tiles ? Math.ceil(high) : null
+            });
+        }
+      });
+      chart.setData({ first: 0, group: 1, series });
+      const state = this.context.state;
+      if (state.get("from") || state.get("to"))
+        chart.window(state.number("from", 0, 0), state.number("to", answer.tiles, 1, answer.tiles));
+      const full = this.summary.ipus[this.ipu];
+      if (!later)
+        chart.marks = [
+          {
+            at: Number(full?.fullest ?? -1),
+            name: `fullest: tile ${whole(Number(full?.fullest ?? 0))}`,
+            dashed: true
+          }
+        ];
+      this.drawn.push(chart);
+      const shown = series.filter((each) => each.values.some((value) => value > 0));
+      const title = `${which}Bytes on each tile of IPU ${this.ipu} at its fullest moment, by ${this.by}`;
+      return card(
+        title,
+        chart.element,
+        el(
+          "div",
+          { class: "controls key" },
+          legend(shown.map((each) => [each.name, each.colour])),
+          el("span", { class: "spring" }),
+          this.zooms(chart),
+          saveButton(
+            () => chart.canvas,
+            () => title,
+            () => shown.map((each) => [each.name, each.colour])
+          )
+        ),
+        later ? null : note(
+          `Fullest at ${full?.peakOp ?? "?"} (${full?.peakPhase ?? "?"}): ${whole(Number(full?.max ?? 0))} of ${whole(answer.room)} bytes. Click or drag to choose tiles; + and \u2212 zoom.`
+        )
+      );
     }
     zooms(chart) {
       return el(
@@ -2749,10 +2894,7 @@
       );
     }
     markCharts() {
-      const ranges = tileText(this.chosen).split(",").filter(Boolean).map((part2) => {
-        const [first, last] = part2.split("-").map(Number);
-        return [first, (last ?? first) + 1];
-      });
+      const ranges = tileRanges(this.chosen);
       for (const chart of this.drawn) {
         chart.selected = ranges;
         chart.draw();
@@ -2779,69 +2921,11 @@
         );
         return;
       }
-      const [a, b] = await this.both();
-      const series = bands(a, this.by), after = b ? bands(b, this.by) : null;
-      const two = tiles3.length === 2 && !after;
-      const name = tiles3.length === 1 ? `tile ${tiles3[0]}` : tiles3.length === 2 ? `tiles ${tiles3.join(" and ")}` : plural(tiles3.length, "tile");
-      const rows = series.map((each) => {
-        const title = el("span", {}, legend([[each.name, each.colour]]));
-        if (two) {
-          const [one, other] = tiles3.map((tile) => each.values[tile] ?? 0);
-          return { size: one + other, cells: [title, bytes(one), bytes(other), deltaCell(one, other, bytes)] };
-        }
-        const size = sumOf(each.values, tiles3);
-        const later = after ? sumOf(after.find((found) => found.name === each.name)?.values ?? new Float64Array(0), tiles3) : 0;
-        return {
-          size: size + later,
-          cells: after ? [title, bytes(size), bytes(later), deltaCell(size, later, bytes, true)] : [title, bytes(size), percent(size, a.room * tiles3.length)]
-        };
-      }).filter((row2) => row2.size > 0);
-      const all = series.reduce((sum2, each) => sum2 + sumOf(each.values, tiles3), 0);
-      const heads = two ? [[this.by], [`tile ${tiles3[0]}`, true], [`tile ${tiles3[1]}`, true], ["difference", true]] : after ? [[this.by], ["before", true], ["after", true], ["difference", true]] : [[this.by], ["bytes", true], ["of its memory", true]];
-      const usage = card(
-        `What lies on ${name} of IPU ${this.ipu}`,
-        note(
-          `${bytes(all)} in total, ${percent(all, a.room * tiles3.length)} of what ${tiles3.length === 1 ? "it has" : "they have"}.`
-        ),
-        plainTable(
-          `memory of ${name}`,
-          heads,
-          rows.map((row2) => row2.cells)
-        )
-      );
-      const variables2 = await this.variables(tiles3, name);
-      if (mine !== this.turn || tiles3 !== this.chosen) return;
-      this.details.replaceChildren(usage, variables2);
-    }
-    async variables(tiles3, name) {
-      const { source, report, other } = this.context;
-      const first = tiles3[0], second = tiles3[1];
-      const list = await onTile(source, report.id, this.ipu, first);
-      if (!list.known)
-        return card(
-          `Variables of ${name}`,
-          note("This report holds no variables of single tiles: it was written by an earlier version.")
-        );
-      if (other) {
-        const after = await onTile(source, other.id, this.ipu, first).catch(() => null);
-        if (after)
-          return card(
-            `Variables of tile ${first}: before and after`,
-            variableDifference(list.variables, after.variables, ["before", "after"]).element
-          );
-      }
-      if (tiles3.length === 2 && second !== void 0) {
-        const others = await onTile(source, report.id, this.ipu, second);
-        return card(
-          `Variables: tile ${second} against tile ${first}`,
-          variableDifference(list.variables, others.variables, [`tile ${first}`, `tile ${second}`]).element
-        );
-      }
-      return card(
-        `Variables of tile ${first}${tiles3.length > 1 ? ", the first of those chosen" : ""}`,
-        variableTable(list.variables, 0, -1).element,
-        leftOut(list) ? note(leftOut(list)) : null
-      );
+      const made3 = await Promise.all([
+        usageCard(this.context, this.ipu, this.by, tiles3),
+        variablesCard(this.context, this.ipu, tiles3)
+      ]);
+      if (mine === this.turn && tiles3 === this.chosen) this.details.replaceChildren(...made3);
     }
   };
   var memoryView = {
@@ -3187,6 +3271,167 @@
     return name.slice(name.lastIndexOf("/") + 1) || name;
   }
 
+  // src/op_tables.ts
+  var GROUPS = [
+    "single ops",
+    "layer (1 name of the module)",
+    "layer (2 names)",
+    "layer (3 names)",
+    "module",
+    "kind of op",
+    "pass",
+    "source line"
+  ];
+  function groupOf(op, by) {
+    const mark = op.module.includes("/") ? "/" : ".";
+    if (by >= 1 && by <= 3) return op.module.split(mark).slice(0, by).join(mark) || "(outside modules)";
+    if (by === 4) return op.module || "(outside modules)";
+    if (by === 5) return op.target;
+    if (by === 6) return op.phase;
+    return op.source || "(unknown)";
+  }
+  var text2 = (op) => `${op.name}\0${op.target}\0${op.module}\0${op.source}\0${op.phase}`.toLowerCase();
+  var work = (flops) => flops ? compact(flops) : "\u2013";
+  function remembered(state, columns, sort) {
+    return {
+      sort: state.number("sort", sort, 0, columns - 1),
+      ...state.get("up") ? { up: state.get("up") === "1" } : {},
+      wanted: state.get("find"),
+      onfilter: (found) => state.set({ find: found }),
+      onsort: (column2, up) => state.set({ sort: column2, up: up ? 1 : 0 })
+    };
+  }
+  function opTable(ops, all, left, state, pick2) {
+    const columns = [
+      { title: "op", value: (op) => shortName(op.name), width: "minmax(9rem, 2fr)" },
+      { title: "computes", value: (op) => op.target, width: "minmax(7rem, 1fr)" },
+      { title: "module", value: (op) => op.module, width: "minmax(8rem, 1.5fr)" },
+      { title: "pass", value: (op) => op.phase, width: "minmax(5rem, 6.5rem)" },
+      numberColumn("IPU", (op) => op.ipu, String, "3.2rem"),
+      numberColumn("cycles per step", (op) => op.cycles, whole, "8.5rem"),
+      numberColumn(
+        "share",
+        (op) => op.cycles,
+        (cycles) => percent(cycles, all),
+        "4.5rem"
+      ),
+      numberColumn(
+        "exchange",
+        (op) => op.cycles ? op.exchange / op.cycles : 0,
+        (share2) => percent(share2, 1),
+        "5.2rem",
+        "share of its cycles"
+      ),
+      numberColumn("FLOP", (op) => op.flops, work, "5rem"),
+      numberColumn("code", (op) => op.code, bytes, "5.5rem", "of its plan, on the fullest tile"),
+      { title: "source", value: (op) => op.source.replace(/^.*[\\/]/, ""), width: "minmax(7rem, 1fr)" }
+    ];
+    return new DataTable(columns, {
+      name: "ops",
+      filter: text2,
+      placeholder: "Filter: name, kind, module, file, pass (f)",
+      pick: pick2,
+      ...remembered(state, columns.length, 5),
+      ...left ? { note: left } : {}
+    }).setRows(ops).element;
+  }
+  function opPairTable(before, after, cut, state, pick2) {
+    const known2 = (pair) => !cut || pair.before !== null && pair.after !== null;
+    const cycles = (op) => op?.cycles ?? 0;
+    const one = (pair) => pair.before ?? pair.after;
+    const by = (pair) => cycles(pair.after) - cycles(pair.before);
+    const columns = [
+      { title: "op", value: (pair) => shortName(one(pair).name), width: "minmax(9rem, 2fr)" },
+      { title: "computes", value: (pair) => one(pair).target },
+      { title: "module", value: (pair) => one(pair).module, width: "minmax(8rem, 1.5fr)" },
+      { title: "pass", value: (pair) => one(pair).phase, width: "minmax(5rem, 6.5rem)" },
+      numberColumn(
+        "cycles before",
+        (pair) => cycles(pair.before),
+        (value, pair) => pair.before ? whole(value) : "\u2013",
+        "8.5rem"
+      ),
+      numberColumn(
+        "cycles after",
+        (pair) => cycles(pair.after),
+        (value, pair) => pair.after ? whole(value) : "\u2013",
+        "8.5rem"
+      ),
+      {
+        title: "difference",
+        number: true,
+        value: (pair) => known2(pair) ? Math.abs(by(pair)) : 0,
+        width: "11rem",
+        cell: (pair) => el("span", {
+          class: by(pair) > 0 ? "bad" : by(pair) < 0 ? "good" : "",
+          text: known2(pair) ? delta(cycles(pair.before), cycles(pair.after), compact) : "only the largest ops are here"
+        })
+      }
+    ];
+    return new DataTable(columns, {
+      name: "ops matched by name",
+      filter: (pair) => text2(one(pair)),
+      pick: (pair) => pick2(one(pair), pair.before === null),
+      ...remembered(state, columns.length, 6)
+    }).setRows(paired(before, after, (op) => `${op.name}\0${op.phase}`)).element;
+  }
+  function groups(ops, others, by) {
+    const found = /* @__PURE__ */ new Map();
+    const group = (op) => {
+      const name = groupOf(op, by);
+      const made3 = found.get(name) ?? { name, ops: 0, before: 0, after: 0, flops: 0, code: 0, exchange: 0 };
+      found.set(name, made3);
+      return made3;
+    };
+    for (const op of ops) {
+      const mine = group(op);
+      mine.ops += op.merged;
+      mine.before += op.cycles;
+      mine.flops += op.flops;
+      mine.exchange += op.exchange;
+      mine.code = Math.max(mine.code, op.code);
+    }
+    for (const op of others ?? []) group(op).after += op.cycles;
+    return [...found.values()];
+  }
+  function groupTable(ops, others, by, all, pick2) {
+    const columns = [
+      { title: GROUPS[by], value: (group) => group.name, width: "minmax(12rem, 3fr)" },
+      numberColumn("ops", (group) => group.ops, whole, "5rem"),
+      numberColumn(others ? "cycles before" : "cycles per step", (group) => group.before, whole, "9.5rem"),
+      ...others ? [
+        numberColumn("cycles after", (group) => group.after, whole, "9.5rem"),
+        numberColumn(
+          "difference",
+          (group) => Math.abs(group.after - group.before),
+          (_, group) => delta(group.before, group.after, compact),
+          "11rem"
+        )
+      ] : [
+        numberColumn(
+          "share",
+          (group) => group.before,
+          (cycles) => percent(cycles, all),
+          "5rem"
+        ),
+        numberColumn(
+          "exchange",
+          (group) => group.before ? group.exchange / group.before : 0,
+          (share2) => percent(share2, 1),
+          "6rem"
+        ),
+        numberColumn("FLOP", (group) => group.flops, work, "6rem"),
+        numberColumn("largest code", (group) => group.code, bytes, "7rem")
+      ]
+    ];
+    return new DataTable(columns, {
+      name: "groups",
+      filter: (group) => group.name.toLowerCase(),
+      sort: others ? 4 : 2,
+      pick: (group) => pick2(group.name)
+    }).setRows(groups(ops, others, by)).element;
+  }
+
   // src/roofline.ts
   var LEFT2 = 62;
   var RIGHT2 = 16;
@@ -3356,351 +3601,138 @@
     }
   };
 
-  // src/operations_view.ts
+  // src/roofline_card.ts
   var HALF_PEAK = { mk1: 64, mk2: 128, bow: 128, c600: 128 };
   var MOST_DOTS = 3e3;
-  var GROUPS = [
-    "single ops",
-    "layer (1 name of the module)",
-    "layer (2 names)",
-    "layer (3 names)",
-    "module",
-    "kind of op",
-    "pass",
-    "source line"
-  ];
-  function moduleParts(module) {
-    return module ? module.split(module.includes("/") ? "/" : ".") : [];
+  var MOST_KINDS = 7;
+  var OTHERS = "#c3cad6";
+  function rooflineCard(ops, target2, onpick) {
+    const chip = String(target2.chip);
+    const each = Object.hasOwn(HALF_PEAK, chip) ? HALF_PEAK[chip] : 0;
+    const peak = each * Number(target2.tiles_per_ipu);
+    const all = ops.reduce((sum2, op) => sum2 + op.cycles, 0);
+    const kinds = /* @__PURE__ */ new Map();
+    for (const op of ops) if (op.flops > 0) kinds.set(op.target, (kinds.get(op.target) ?? 0) + op.cycles);
+    const ranked = [...kinds].sort((a, b) => b[1] - a[1]).slice(0, MOST_KINDS).map((kind) => kind[0]);
+    const colour = (op) => ranked.includes(op.target) ? hue(ranked.indexOf(op.target)) : OTHERS;
+    const dots = [...ops].sort((a, b) => b.cycles - a.cycles).slice(0, MOST_DOTS).map(({ name, flops, cycles, exchange, id }, index, sorted) => ({
+      name,
+      flops,
+      cycles,
+      exchange,
+      colour: colour(sorted[index]),
+      row: id
+    }));
+    const roof = new Roofline(dots, {
+      peak,
+      peakName: `peak of the matrix engine, half precision: ${compact(peak)} FLOP per cycle`,
+      share: (cycles) => percent(cycles, all),
+      onpick: (row2) => {
+        const op = ops.find((found) => found.id === row2);
+        if (op) onpick(op);
+      }
+    });
+    if (!roof.count) return null;
+    const colours = ranked.map((kind, index) => [kind, hue(index)]);
+    if (kinds.size > ranked.length) colours.push(["others", OTHERS]);
+    const flat = peak ? "on the flat part the matrix engine is always busy" : "and the peak of this chip is not known here";
+    const element = el(
+      "details",
+      { class: "card", open: true },
+      el("summary", {}, el("b", { text: "Roofline: how near ops come to the peak of the chip" })),
+      roof.element,
+      el(
+        "div",
+        { class: "controls key" },
+        legend(colours),
+        el("span", { class: "spring" }),
+        saveButton(
+          () => roof.canvas,
+          () => "Roofline",
+          () => colours
+        )
+      ),
+      note(
+        `One dot for each op with floating-point work; its size is its share of the cycles. An op cannot lie above the dashed line: on the slope all its time is exchange between tiles, ${flat}. Ops low on the right are bound by neither: see their plan. Dots at an edge lie beyond it; those at the right have no exchange.`
+      )
+    );
+    return { roof, element };
   }
-  function groupOf(op, by) {
-    const parts = moduleParts(op.module), mark = op.module.includes("/") ? "/" : ".";
-    if (by >= 1 && by <= 3) return parts.slice(0, by).join(mark) || "(outside modules)";
-    if (by === 4) return op.module || "(outside modules)";
-    if (by === 5) return op.target;
-    if (by === 6) return op.phase;
-    return op.source || "(unknown)";
-  }
-  var text2 = (op) => `${op.name}\0${op.target}\0${op.module}\0${op.source}\0${op.phase}`.toLowerCase();
+
+  // src/operations_view.ts
   var Operations = class {
-    constructor(host, context, ops, others, total, summary, modules, cut) {
-      this.host = host;
+    constructor(context, ops, others, total, cut) {
       this.context = context;
       this.ops = ops;
       this.others = others;
       this.total = total;
-      this.summary = summary;
-      this.modules = modules;
       this.cut = cut;
       this.all = ops.reduce((sum2, op) => sum2 + op.cycles, 0);
     }
-    host;
     context;
     ops;
     others;
     total;
-    summary;
-    modules;
     cut;
     table = el("div", {});
     details = el("div", { class: "opdetails" });
     all;
     roof = null;
-    show() {
+    show(host, summary, modules) {
       const { state } = this.context;
       const by = state.number("by", 0, 0, GROUPS.length - 1);
-      this.host.append(
-        el(
-          "div",
-          { class: "controls sticky" },
-          choice("Show", GROUPS, by, (index) => {
-            state.set({ by: index || null });
-            this.fill();
-          })
-        )
-      );
+      const choose = choice("Show", GROUPS, by, (index) => {
+        state.set({ by: index || null, of: null, sort: null, up: null });
+        this.fill();
+      });
+      host.append(el("div", { class: "controls sticky" }, choose));
       if (!this.others) {
-        this.flame();
-        this.roofline();
+        this.flame(host, modules);
+        this.roofline(host, summary);
       }
-      this.host.append(el("section", { class: "card" }, this.table), this.details);
+      host.append(el("section", { class: "card" }, this.table), this.details);
       this.fill();
       const wanted = state.number("op", -1);
       const op = this.ops.find((each) => each.id === wanted);
       if (op) this.pick(op);
     }
-    flame() {
-      if (this.modules.length < 2) return;
-      const flame = new Flame(this.modules);
-      this.host.append(
-        el(
-          "details",
-          { class: "card", open: true },
-          el("summary", {}, el("b", { text: "Cycles of work by module, and of the host" })),
-          flame.element
-        )
-      );
+    flame(host, modules) {
+      if (modules.length < 2) return;
+      const flame = new Flame(modules);
+      const title = el("b", { text: "Cycles of work by module, and of the host" });
+      host.append(el("details", { class: "card", open: true }, el("summary", {}, title), flame.element));
       this.context.redraw(() => flame.draw());
     }
-    roofline() {
-      const target2 = this.summary.target, chip = String(target2.chip);
-      const each = Object.hasOwn(HALF_PEAK, chip) ? HALF_PEAK[chip] : 0, peak = each * Number(target2.tiles_per_ipu);
-      const kinds = /* @__PURE__ */ new Map();
-      for (const op of this.ops) if (op.flops > 0) kinds.set(op.target, (kinds.get(op.target) ?? 0) + op.cycles);
-      const ranked = [...kinds].sort((a, b) => b[1] - a[1]).slice(0, 7).map((kind) => kind[0]);
-      const colour = (op) => ranked.includes(op.target) ? hue(ranked.indexOf(op.target)) : "#c3cad6";
-      const dots = [...this.ops].sort((a, b) => b.cycles - a.cycles).slice(0, MOST_DOTS).map((op) => ({
-        name: op.name,
-        flops: op.flops,
-        cycles: op.cycles,
-        exchange: op.exchange,
-        colour: colour(op),
-        row: op.id
-      }));
-      const roof = new Roofline(dots, {
-        peak,
-        peakName: `peak of the matrix engine, half precision: ${compact(peak)} FLOP per cycle`,
-        share: (cycles) => percent(cycles, this.all),
-        onpick: (row2) => {
-          const op = this.ops.find((found) => found.id === row2);
-          if (op) this.pick(op);
-        }
-      });
-      this.roof = roof;
-      if (!roof.count) return;
-      const colours = [
-        ...ranked.map((kind, index) => [kind, hue(index)]),
-        ...kinds.size > ranked.length ? [["others", "#c3cad6"]] : []
-      ];
-      this.host.append(
-        el(
-          "details",
-          { class: "card", open: true },
-          el("summary", {}, el("b", { text: "Roofline: how near ops come to the peak of the chip" })),
-          roof.element,
-          el(
-            "div",
-            { class: "controls key" },
-            legend(colours),
-            el("span", { class: "spring" }),
-            saveButton(
-              () => roof.canvas,
-              () => "Roofline",
-              () => colours
-            )
-          ),
-          note(
-            `One dot for each op with floating-point work; its size is its share of the cycles. An op cannot lie above the dashed line: on the slope all its time is exchange between tiles, ${peak ? "on the flat part the matrix engine is always busy" : "and the peak of this chip is not known here"}. Ops low on the right are bound by neither: see their plan. Dots at an edge lie beyond it; those at the right have no exchange.`
-          )
-        )
-      );
-      this.context.redraw(() => roof.draw());
+    roofline(host, summary) {
+      const made3 = rooflineCard(this.ops, summary.target, (op) => this.pick(op));
+      if (!made3) return;
+      this.roof = made3.roof;
+      host.append(made3.element);
+      this.context.redraw(() => made3.roof.draw());
     }
+    // all groups, the ops of one group, or all ops
     fill() {
-      const by = this.context.state.number("by", 0, 0, GROUPS.length - 1);
-      this.table.replaceChildren(by ? this.groups(by) : this.others ? this.pairs(this.others) : this.single());
-    }
-    remembered(columns, sort) {
       const { state } = this.context;
-      const kept = state.number("sort", sort, 0, columns - 1);
-      return {
-        sort: kept,
-        ...state.get("up") ? { up: state.get("up") === "1" } : {},
-        wanted: state.get("find"),
-        onfilter: (found) => state.set({ find: found }),
-        onsort: (column2, up) => state.set({ sort: column2, up: up ? 1 : 0 })
-      };
-    }
-    single() {
-      const columns = [
-        { title: "op", value: (op) => shortName(op.name), width: "minmax(9rem, 2fr)" },
-        { title: "computes", value: (op) => op.target, width: "minmax(7rem, 1fr)" },
-        { title: "module", value: (op) => op.module, width: "minmax(8rem, 1.5fr)" },
-        { title: "pass", value: (op) => op.phase, width: "minmax(5rem, 6.5rem)" },
-        { title: "IPU", number: true, value: (op) => op.ipu, width: "3.2rem" },
-        {
-          title: "cycles per step",
-          number: true,
-          value: (op) => op.cycles,
-          text: (op) => whole(op.cycles),
-          width: "8.5rem"
-        },
-        {
-          title: "share",
-          number: true,
-          value: (op) => op.cycles,
-          text: (op) => percent(op.cycles, this.all),
-          width: "4.5rem"
-        },
-        {
-          title: "exchange",
-          number: true,
-          value: (op) => op.cycles ? op.exchange / op.cycles : 0,
-          text: (op) => percent(op.exchange, op.cycles),
-          width: "5.2rem",
-          hint: "share of its cycles"
-        },
-        {
-          title: "FLOP",
-          number: true,
-          value: (op) => op.flops,
-          text: (op) => op.flops ? compact(op.flops) : "\u2013",
-          width: "5rem"
-        },
-        {
-          title: "code",
-          number: true,
-          value: (op) => op.code,
-          text: (op) => bytes(op.code),
-          width: "5.5rem",
-          hint: "of its plan, on the fullest tile"
-        },
-        { title: "source", value: (op) => op.source.replace(/^.*[\\/]/, ""), width: "minmax(7rem, 1fr)" }
-      ];
-      const left = this.total > this.ops.length ? `the largest of ${whole(this.total)}` : "";
-      const table = new DataTable(columns, {
-        name: "ops",
-        filter: text2,
-        placeholder: "Filter: name, kind, module, file, pass (f)",
-        pick: (op) => this.pick(op),
-        ...this.remembered(columns.length, 5),
-        ...left ? { note: left } : {}
-      });
-      return table.setRows(this.ops).element;
-    }
-    pairs(others) {
-      const known2 = (pair) => !this.cut || pair.before !== null && pair.after !== null;
-      const cycles = (op) => op?.cycles ?? 0, one = (pair) => pair.before ?? pair.after;
-      const columns = [
-        { title: "op", value: (pair) => shortName(one(pair).name), width: "minmax(9rem, 2fr)" },
-        { title: "computes", value: (pair) => one(pair).target },
-        { title: "module", value: (pair) => one(pair).module, width: "minmax(8rem, 1.5fr)" },
-        { title: "pass", value: (pair) => one(pair).phase, width: "minmax(5rem, 6.5rem)" },
-        {
-          title: "cycles before",
-          number: true,
-          value: (pair) => cycles(pair.before),
-          text: (pair) => pair.before ? whole(cycles(pair.before)) : "\u2013",
-          width: "8.5rem"
-        },
-        {
-          title: "cycles after",
-          number: true,
-          value: (pair) => cycles(pair.after),
-          text: (pair) => pair.after ? whole(cycles(pair.after)) : "\u2013",
-          width: "8.5rem"
-        },
-        {
-          title: "difference",
-          number: true,
-          value: (pair) => known2(pair) ? Math.abs(cycles(pair.after) - cycles(pair.before)) : 0,
-          width: "11rem",
-          cell: (pair) => el("span", {
-            class: cycles(pair.after) > cycles(pair.before) ? "bad" : cycles(pair.after) < cycles(pair.before) ? "good" : "",
-            text: known2(pair) ? delta(cycles(pair.before), cycles(pair.after), compact) : "only the largest ops are here"
-          })
-        }
-      ];
-      const rows = paired(this.ops, others, (op) => `${op.name}\0${op.phase}`);
-      return new DataTable(columns, {
-        name: "ops matched by name",
-        filter: (pair) => text2(one(pair)),
-        pick: (pair) => this.pick(one(pair), pair.before === null),
-        ...this.remembered(columns.length, 6)
-      }).setRows(rows).element;
-    }
-    groups(by) {
-      const found = /* @__PURE__ */ new Map();
-      const add = (op, later) => {
-        const name = groupOf(op, by);
-        const group = found.get(name) ?? { name, ops: 0, before: 0, after: 0, flops: 0, code: 0, exchange: 0 };
-        found.set(name, group);
-        if (later) {
-          group.after += op.cycles;
-          return;
-        }
-        group.ops += op.merged;
-        group.before += op.cycles;
-        group.flops += op.flops;
-        group.exchange += op.exchange;
-        group.code = Math.max(group.code, op.code);
-      };
-      this.ops.forEach((op) => add(op, false));
-      this.others?.forEach((op) => add(op, true));
-      const columns = [
-        { title: GROUPS[by], value: (group) => group.name, width: "minmax(12rem, 3fr)" },
-        { title: "ops", number: true, value: (group) => group.ops, text: (group) => whole(group.ops), width: "5rem" },
-        {
-          title: this.others ? "cycles before" : "cycles per step",
-          number: true,
-          value: (group) => group.before,
-          text: (group) => whole(group.before),
-          width: "9.5rem"
-        }
-      ];
-      if (this.others) {
-        columns.push(
-          {
-            title: "cycles after",
-            number: true,
-            value: (group) => group.after,
-            text: (group) => whole(group.after),
-            width: "9.5rem"
-          },
-          {
-            title: "difference",
-            number: true,
-            value: (group) => Math.abs(group.after - group.before),
-            text: (group) => delta(group.before, group.after, compact),
-            width: "11rem"
-          }
-        );
-      } else {
-        columns.push(
-          {
-            title: "share",
-            number: true,
-            value: (group) => group.before,
-            text: (group) => percent(group.before, this.all),
-            width: "5rem"
-          },
-          {
-            title: "exchange",
-            number: true,
-            value: (group) => group.before ? group.exchange / group.before : 0,
-            text: (group) => percent(group.exchange, group.before),
-            width: "6rem"
-          },
-          {
-            title: "FLOP",
-            number: true,
-            value: (group) => group.flops,
-            text: (group) => group.flops ? compact(group.flops) : "\u2013",
-            width: "6rem"
-          },
-          {
-            title: "largest code",
-            number: true,
-            value: (group) => group.code,
-            text: (group) => bytes(group.code),
-            width: "7rem"
-          }
-        );
+      const by = state.number("by", 0, 0, GROUPS.length - 1);
+      const of = by ? state.get("of") : "";
+      if (by && !of) {
+        const table = groupTable(this.ops, this.others, by, this.all, (name) => {
+          state.set({ of: name, sort: null, up: null }, true);
+          this.fill();
+        });
+        this.table.replaceChildren(table, note("Click a row for its ops."));
+        return;
       }
-      const table = new DataTable(columns, {
-        name: "groups",
-        filter: (group) => group.name.toLowerCase(),
-        sort: this.others ? 4 : 2,
-        pick: (group) => {
-          this.context.state.set({
-            by: null,
-            find: group.name.startsWith("(") ? null : group.name,
-            sort: null,
-            up: null
-          });
-          this.context.go("operations", group.name.startsWith("(") ? {} : { find: group.name });
-        }
+      const chosen = (ops) => of ? ops.filter((op) => groupOf(op, by) === of) : ops;
+      const back = button("Back to all groups", () => {
+        state.set({ of: null, sort: null, up: null }, true);
+        this.fill();
       });
-      return el("div", {}, table.setRows([...found.values()]).element, note("Click a row for its ops."));
+      const left = this.total > this.ops.length ? `the largest of ${whole(this.total)}` : "";
+      this.table.replaceChildren(
+        ...of ? [el("div", { class: "controls" }, el("b", { text: of }), back)] : [],
+        this.others ? opPairTable(chosen(this.ops), chosen(this.others), this.cut, state, (op, later) => this.pick(op, later)) : opTable(chosen(this.ops), this.all, left, state, (op) => this.pick(op))
+      );
     }
     pick(op, later = false) {
       this.context.state.set({ op: op.id });
@@ -3708,17 +3740,13 @@
         this.roof.chosen = op.id;
         this.roof.draw();
       }
+      const close = () => {
+        this.details.replaceChildren();
+        this.context.state.set({ op: null });
+      };
       const report = later && this.context.other ? this.context.other.id : this.context.report.id;
       void opDetails(this.context, report, op).then((made3) => {
-        const close = button(
-          "Close",
-          () => {
-            this.details.replaceChildren();
-            this.context.state.set({ op: null });
-          },
-          { class: "small" }
-        );
-        this.details.replaceChildren(card(`${op.name}`, close, made3));
+        this.details.replaceChildren(card(op.name, button("Close", close, { class: "small" }), made3));
         this.details.scrollIntoView({ block: "nearest" });
       });
     }
@@ -3739,16 +3767,8 @@
         host.append(note("This report has no ops."));
         return;
       }
-      new Operations(
-        host,
-        context,
-        ops,
-        others ? others[0] : null,
-        total,
-        summary,
-        tree.modules,
-        total > ops.length || others !== null && others[1] > others[0].length
-      ).show();
+      const cut = total > ops.length || others !== null && others[1] > others[0].length;
+      new Operations(context, ops, others ? others[0] : null, total, cut).show(host, summary, tree.modules);
       if (total > ops.length)
         host.append(
           note(
@@ -3772,9 +3792,9 @@
       const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, height });
       const sx = (cycles) => left + (width - left - 6) * cycles / end;
       ipus.forEach((ipu, index) => root.append(svg("text", { x: 0, y: index * high + 21 }, `IPU ${ipu}`)));
-      data.turns.forEach(([start, , work], number) => {
+      data.turns.forEach(([start, , work2], number) => {
         root.append(svg("line", { x1: sx(start), x2: sx(start), y1: 0, y2: ipus.length * high, class: "grid" }));
-        for (const [ipu, stage, batch, offset, spent] of work) {
+        for (const [ipu, stage, batch, offset, spent] of work2) {
           const x = sx(start + offset), wide = Math.max(0.8, sx(start + offset + spent) - x), y = ipus.indexOf(ipu) * high + 3;
           const rect = svg("rect", {
             x,
@@ -3921,6 +3941,46 @@
       if (context.other) await part(host, context, context.other.id, "After");
     }
   };
+
+  // src/program_details.ts
+  function programCard(context, found, label, hidden) {
+    const [, type, kind, name, repeats, cycles, , children] = found.node;
+    const rows = [
+      ["type", type],
+      ["kind", kind],
+      ["cycles, all repeats", whole(cycles)],
+      ["repeats", whole(repeats)],
+      ["inside", plural(children, "program")]
+    ];
+    if (found.code_bytes) rows.push(["code on all tiles", bytes(found.code_bytes)]);
+    if (found.compute_set)
+      rows.push(
+        ["compute set", found.compute_set[0]],
+        ["vertices", whole(found.compute_set[1])],
+        ["slowest tile", `${whole(found.compute_set[2])} cycles`]
+      );
+    const op = found.op;
+    if (op) {
+      rows.push(
+        ["op", button(op[1], () => context.go("operations", { op: op[0] }), { class: "link" })],
+        ["computes", op[2]]
+      );
+      if (op[3]) rows.push(["module", op[3]]);
+      if (op[4]) rows.push(["source", el("code", { text: op[4] })]);
+    }
+    for (const [title, layer, file, fn, at] of found.context)
+      rows.push([layer || "context", title + (file ? ` (${file}:${at}${fn ? ` in ${fn}` : ""})` : "")]);
+    return card(
+      label + name,
+      plainTable("details", [["what"], ["value"]], rows),
+      found.vertices.length ? plainTable(
+        "vertices",
+        [["vertex type"], ["count", true], ["tiles", true]],
+        found.vertices.map(([vertex, count, tiles3]) => [vertex, whole(count), whole(tiles3)])
+      ) : null,
+      hidden > 0 ? note(`${plural(hidden, "smaller program")} inside ${hidden === 1 ? "is" : "are"} not on this page.`) : null
+    );
+  }
 
   // src/program_tree.ts
   var ServedTree = class {
@@ -4326,49 +4386,11 @@
     async show(line) {
       const parts = [];
       const of = async (tree, at, label) => {
-        if (at) parts.push(this.block(await tree.details(at[0]), label, line.hidden));
+        if (at) parts.push(programCard(this.context, await tree.details(at[0]), label, line.hidden));
       };
       await of(this.tree, line.before, this.other ? "Before: " : "");
       if (this.other) await of(this.other, line.after, "After: ");
       if (line === this.chosen) this.details.replaceChildren(...parts);
-    }
-    block(found, label, hidden) {
-      const [, type, kind, name, repeats, cycles, , children] = found.node;
-      const rows = [
-        ["type", type],
-        ["kind", kind],
-        ["cycles, all repeats", whole(cycles)],
-        ["repeats", whole(repeats)],
-        ["inside", plural(children, "program")]
-      ];
-      if (found.code_bytes) rows.push(["code on all tiles", bytes(found.code_bytes)]);
-      if (found.compute_set)
-        rows.push(
-          ["compute set", found.compute_set[0]],
-          ["vertices", whole(found.compute_set[1])],
-          ["slowest tile", `${whole(found.compute_set[2])} cycles`]
-        );
-      const op = found.op;
-      if (op) {
-        rows.push(
-          ["op", button(op[1], () => this.context.go("operations", { op: op[0] }), { class: "link" })],
-          ["computes", op[2]]
-        );
-        if (op[3]) rows.push(["module", op[3]]);
-        if (op[4]) rows.push(["source", el("code", { text: op[4] })]);
-      }
-      for (const [title, layer, file, fn, at] of found.context)
-        rows.push([layer || "context", title + (file ? ` (${file}:${at}${fn ? ` in ${fn}` : ""})` : "")]);
-      return card(
-        label + name,
-        plainTable("details", [["what"], ["value"]], rows),
-        found.vertices.length ? plainTable(
-          "vertices",
-          [["vertex type"], ["count", true], ["tiles", true]],
-          found.vertices.map(([vertex, count, tiles3]) => [vertex, whole(count), whole(tiles3)])
-        ) : null,
-        hidden > 0 ? note(`${plural(hidden, "smaller program")} inside ${hidden === 1 ? "is" : "are"} not on this page.`) : null
-      );
     }
     csv() {
       return csv(
@@ -4418,8 +4440,129 @@
     }
   };
 
-  // src/summary_view.ts
+  // src/summary_data.ts
   var figure = (summary, name) => Object.hasOwn(summary.figures, name) ? summary.figures[name] : null;
+
+  // src/summary_tables.ts
+  function target(a, b) {
+    const lines = (s) => {
+      const t = s.target, replicas = Number(t.replicas), each = Number(t.ipus_per_replica);
+      return [
+        ["chip", String(t.title)],
+        ["system", `${t.system}, ${plural(Number(t.system_ipus), "IPU")}`],
+        ["IPUs used", `${whole(replicas * each)} (${plural(replicas, "replica")} of ${plural(each, "IPU")})`],
+        ["tiles per IPU", whole(Number(t.tiles_per_ipu))],
+        ["memory per tile", bytes(Number(t.tile_memory_bytes))],
+        ["memory per IPU", bytes(Number(t.tile_memory_bytes) * Number(t.tiles_per_ipu))],
+        ["clock", `${(Number(t.clock_hz) / 1e6).toFixed(0)} MHz`]
+      ];
+    };
+    const after = b ? lines(b) : null;
+    return card(
+      "Target",
+      plainTable(
+        "target",
+        after ? [["what"], ["before", true], ["after", true]] : [["what"], ["value", true]],
+        lines(a).map(([name, value], index) => after ? [name, value, after[index]?.[1] ?? ""] : [name, value])
+      )
+    );
+  }
+  function counts(a, b) {
+    const after = new Map(b?.graph);
+    return card(
+      "Graph of a replica",
+      b ? plainTable(
+        "counts",
+        [["what"], ["before", true], ["after", true], ["difference", true]],
+        a.graph.map(([name, count]) => [
+          name,
+          whole(count),
+          after.has(name) ? whole(after.get(name)) : "\u2013",
+          after.has(name) ? deltaCell(count, after.get(name), whole) : ""
+        ])
+      ) : plainTable(
+        "counts",
+        [["what"], ["count", true]],
+        a.graph.map(([name, count]) => [name, whole(count)])
+      )
+    );
+  }
+  function figures(a, b) {
+    const rows = Object.entries(a.figures).map(([name, [value, unit, low, high, band]]) => {
+      const after = b ? figure(b, name) : null;
+      if (!b) return [words(name), quantity(value, unit), band ? `${quantity(low, "")} \u2013 ${quantity(high, "")}` : ""];
+      return [
+        words(name),
+        quantity(value, unit),
+        after ? quantity(after[0], unit) : "\u2013",
+        after ? deltaCell(value, after[0], (x) => quantity(x, "")) : ""
+      ];
+    });
+    return card(
+      "All figures",
+      plainTable(
+        "figures",
+        b ? [["figure"], ["before", true], ["after", true], ["difference", true]] : [["figure"], ["modelled", true], ["likely range", true]],
+        rows
+      )
+    );
+  }
+  function options(a, b) {
+    const after = new Map(b?.options.map(([section, name, value]) => [`${section}\0${name}`, value]));
+    const sections = [...new Set(a.options.map((option) => option[0]))];
+    return card(
+      b ? "Options: those that differ are marked" : "Options",
+      ...sections.map(
+        (section) => el(
+          "details",
+          { open: section === "run" },
+          el("summary", { text: `${words(section)} (${a.options.filter((option) => option[0] === section).length})` }),
+          plainTable(
+            `options of ${section}`,
+            b ? [["option"], ["before"], ["after"]] : [["option"], ["value"]],
+            a.options.filter((option) => option[0] === section).map(([, name, value]) => {
+              if (!b) return [name, value];
+              const other = after.get(`${section}\0${name}`) ?? "\u2013";
+              return [name, value, other === value ? other : el("b", { class: "changed", text: other })];
+            })
+          )
+        )
+      )
+    );
+  }
+  function jsonTree(value, name, depth) {
+    if (value !== null && typeof value === "object" && depth < 12) {
+      const entries = Object.entries(value);
+      return el(
+        "details",
+        { open: depth < 2 },
+        el("summary", { text: `${name} (${plural(entries.length, "entry", "entries")})` }),
+        el("div", { class: "indent" }, ...entries.slice(0, 500).map(([key, each]) => jsonTree(each, key, depth + 1)))
+      );
+    }
+    return el(
+      "p",
+      { class: "leaf" },
+      el("span", { class: "label", text: `${name}: ` }),
+      typeof value === "string" ? value : JSON.stringify(value) ?? ""
+    );
+  }
+  function phases(work2) {
+    if (!work2.phases.length) return null;
+    return card(
+      "Work of ops by pass, all IPUs",
+      plainTable(
+        "passes",
+        [["pass"], ["ops", true], ["cycles per step", true], ["compute", true], ["exchange", true], ["sync", true]],
+        work2.phases.map(([name, compute, exchange, sync, ops]) => {
+          const all = compute + exchange + sync;
+          return [name, whole(ops), whole(all), percent(compute, all), percent(exchange, all), percent(sync, all)];
+        })
+      )
+    );
+  }
+
+  // src/summary_view.ts
   function big(label, value, below, tone = "", extra = null) {
     return el(
       "div",
@@ -4547,123 +4690,6 @@
         "parts of a step",
         [["part"], ["before", true], ["after", true], ["difference", true]],
         rows.map(([name, before, after]) => [name, time(before), time(after), deltaCell(before, after, time, true)])
-      )
-    );
-  }
-  function target(a, b) {
-    const lines = (s) => {
-      const t = s.target, replicas = Number(t.replicas), each = Number(t.ipus_per_replica);
-      return [
-        ["chip", String(t.title)],
-        ["system", `${t.system}, ${plural(Number(t.system_ipus), "IPU")}`],
-        ["IPUs used", `${whole(replicas * each)} (${plural(replicas, "replica")} of ${plural(each, "IPU")})`],
-        ["tiles per IPU", whole(Number(t.tiles_per_ipu))],
-        ["memory per tile", bytes(Number(t.tile_memory_bytes))],
-        ["memory per IPU", bytes(Number(t.tile_memory_bytes) * Number(t.tiles_per_ipu))],
-        ["clock", `${(Number(t.clock_hz) / 1e6).toFixed(0)} MHz`]
-      ];
-    };
-    const after = b ? lines(b) : null;
-    return card(
-      "Target",
-      plainTable(
-        "target",
-        after ? [["what"], ["before", true], ["after", true]] : [["what"], ["value", true]],
-        lines(a).map(([name, value], index) => after ? [name, value, after[index]?.[1] ?? ""] : [name, value])
-      )
-    );
-  }
-  function counts(a, b) {
-    const after = new Map(b?.graph);
-    return card(
-      "Graph of a replica",
-      b ? plainTable(
-        "counts",
-        [["what"], ["before", true], ["after", true], ["difference", true]],
-        a.graph.map(([name, count]) => [
-          name,
-          whole(count),
-          after.has(name) ? whole(after.get(name)) : "\u2013",
-          after.has(name) ? deltaCell(count, after.get(name), whole) : ""
-        ])
-      ) : plainTable(
-        "counts",
-        [["what"], ["count", true]],
-        a.graph.map(([name, count]) => [name, whole(count)])
-      )
-    );
-  }
-  function figures(a, b) {
-    const rows = Object.entries(a.figures).map(([name, [value, unit, low, high, band]]) => {
-      const after = b ? figure(b, name) : null;
-      if (!b) return [words(name), quantity(value, unit), band ? `${quantity(low, "")} \u2013 ${quantity(high, "")}` : ""];
-      return [
-        words(name),
-        quantity(value, unit),
-        after ? quantity(after[0], unit) : "\u2013",
-        after ? deltaCell(value, after[0], (x) => quantity(x, "")) : ""
-      ];
-    });
-    return card(
-      "All figures",
-      plainTable(
-        "figures",
-        b ? [["figure"], ["before", true], ["after", true], ["difference", true]] : [["figure"], ["modelled", true], ["likely range", true]],
-        rows
-      )
-    );
-  }
-  function options(a, b) {
-    const after = new Map(b?.options.map(([section, name, value]) => [`${section}\0${name}`, value]));
-    const sections = [...new Set(a.options.map((option) => option[0]))];
-    return card(
-      b ? "Options: those that differ are marked" : "Options",
-      ...sections.map(
-        (section) => el(
-          "details",
-          { open: section === "run" },
-          el("summary", { text: `${words(section)} (${a.options.filter((option) => option[0] === section).length})` }),
-          plainTable(
-            `options of ${section}`,
-            b ? [["option"], ["before"], ["after"]] : [["option"], ["value"]],
-            a.options.filter((option) => option[0] === section).map(([, name, value]) => {
-              if (!b) return [name, value];
-              const other = after.get(`${section}\0${name}`) ?? "\u2013";
-              return [name, value, other === value ? other : el("b", { class: "changed", text: other })];
-            })
-          )
-        )
-      )
-    );
-  }
-  function jsonTree(value, name, depth) {
-    if (value !== null && typeof value === "object" && depth < 12) {
-      const entries = Object.entries(value);
-      return el(
-        "details",
-        { open: depth < 2 },
-        el("summary", { text: `${name} (${plural(entries.length, "entry", "entries")})` }),
-        el("div", { class: "indent" }, ...entries.slice(0, 500).map(([key, each]) => jsonTree(each, key, depth + 1)))
-      );
-    }
-    return el(
-      "p",
-      { class: "leaf" },
-      el("span", { class: "label", text: `${name}: ` }),
-      typeof value === "string" ? value : JSON.stringify(value) ?? ""
-    );
-  }
-  function phases(work) {
-    if (!work.phases.length) return null;
-    return card(
-      "Work of ops by pass, all IPUs",
-      plainTable(
-        "passes",
-        [["pass"], ["ops", true], ["cycles per step", true], ["compute", true], ["exchange", true], ["sync", true]],
-        work.phases.map(([name, compute, exchange, sync, ops]) => {
-          const all = compute + exchange + sync;
-          return [name, whole(ops), whole(all), percent(compute, all), percent(exchange, all), percent(sync, all)];
-        })
       )
     );
   }
@@ -5080,6 +5106,7 @@
       this.name = options2.name;
       if (options2.note !== void 0) this.note = options2.note;
       if (options2.parent !== void 0) this.parent = options2.parent;
+      this.sketched = options2.sketched ?? true;
       this.band = options2.band ?? 18;
       this.base = new SpanSet(spans);
     }
@@ -5088,7 +5115,7 @@
     name;
     note;
     parent;
-    sketched = true;
+    sketched;
     base;
     detail = null;
     band;
@@ -5202,7 +5229,7 @@
             const dim = marked && !marked[set.spans.label[item]];
             context.globalAlpha = dim ? 0.5 : 1;
             context.fillStyle = dim ? pane.theme.ink : "#161b24";
-            context.fillText(text3, left + 4, top + this.band / 2);
+            context.fillText(text3, left + 4, top + this.band / 2, right - left - 6);
           },
           () => void 0
         );
@@ -5549,7 +5576,7 @@
           const text3 = name.includes("/") ? fittedEnd(name, right - left - 8) : fitted2(name, right - left - 8);
           if (!text3) return;
           context.fillStyle = INK[kind];
-          context.fillText(text3, left + 4, top + tall / 2 + 0.5);
+          context.fillText(text3, left + 4, top + tall / 2 + 0.5, right - left - 6);
         },
         () => void 0
       );
@@ -6103,7 +6130,7 @@
       this.at = -1;
       for (const row2 of rows) row2.mark?.(needle);
       if (!needle) return true;
-      const found = await (this.ask ? this.ask(needle, MOST_MATCHES) : asked(needle, rows)).catch(() => ({ matches: [], total: 0 }));
+      const found = await (this.ask ? this.ask(needle, MOST_MATCHES) : asked2(needle, rows)).catch(() => ({ matches: [], total: 0 }));
       if (turn !== this.turn) return false;
       this.matches = found.matches;
       this.total = found.total;
@@ -6120,7 +6147,7 @@
       return this.matches[this.at] ?? null;
     }
   };
-  async function asked(needle, rows) {
+  async function asked2(needle, rows) {
     const all = { matches: [], total: 0 };
     for (const row2 of rows) {
       if (!row2.find) continue;
@@ -6295,19 +6322,19 @@
       this.select.setAttribute("aria-pressed", "false");
       this.search = made("input", { type: "search", class: "tl-search", placeholder: "Find in the timeline", "aria-label": "Find in the timeline" });
       let waiting = 0;
-      let asked2 = "";
+      let asked3 = "";
       const ask = () => {
         clearTimeout(waiting);
-        asked2 = this.search.value;
-        return actions.search(asked2);
+        asked3 = this.search.value;
+        return actions.search(asked3);
       };
       this.search.addEventListener("input", () => {
         clearTimeout(waiting);
-        if (this.search.value !== asked2) waiting = window.setTimeout(() => void ask(), 150);
+        if (this.search.value !== asked3) waiting = window.setTimeout(() => void ask(), 150);
       });
       this.search.addEventListener("keydown", (event) => {
         const by = event.shiftKey ? -1 : 1;
-        if (event.key === "Enter" && this.search.value !== asked2) void ask().then(() => actions.next(by));
+        if (event.key === "Enter" && this.search.value !== asked3) void ask().then(() => actions.next(by));
         else if (event.key === "Enter") actions.next(by);
         else if (event.key === "Escape") {
           this.search.value = "";
@@ -7284,6 +7311,7 @@
         name: `IPU ${info.ipu}`,
         note: found.stages > 1 ? plural(found.stages, "stage") : `stage ${stage[0]}`,
         parent: `${side.letter}-stages`,
+        sketched: false,
         words: (_, span) => batch[span] < 0 ? `stage ${stage[span]}` : found.stages > 1 ? `${batch[span]} \xB7 s${stage[span]}` : String(batch[span]),
         tip: (set, span) => {
           const length = found.spans.end[span] - found.spans.start[span];
@@ -7360,15 +7388,15 @@
     const shown = timeline;
     context.onclose(() => shown.destroy());
     context.onkey((event) => shown.key(event));
-    let asked2 = 0, chosen = 0;
+    let asked3 = 0, chosen = 0;
     const select = async (chosenArea) => {
-      const turn = ++asked2;
+      const turn = ++asked3;
       if (!chosenArea) {
         area.replaceChildren();
         return;
       }
       const found = await Promise.all(sides.map((side) => selected(side, chosenArea)));
-      if (turn !== asked2) return;
+      if (turn !== asked3) return;
       const [one, two] = [found[0] ?? null, found[1] ?? null];
       const go = (op) => context.go("operations", { op });
       const base = one ?? two;

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:7ce5f8beb4be7b29b10c33ac1bad5a725c8edf335d4dda430d09f9f8e7600a65
+// made from web/src by "make web"; sources sha256:cd574fbd24fcedaa0a5da4baf62406860abc7e681718d721b2116aa702201f65
 "use strict";
 (() => {
   // src/elements.ts
@@ -1482,6 +1482,7 @@
       this.name = options.name;
       if (options.note !== void 0) this.note = options.note;
       if (options.parent !== void 0) this.parent = options.parent;
+      this.sketched = options.sketched ?? true;
       this.band = options.band ?? 18;
       this.base = new SpanSet(spans);
     }
@@ -1490,7 +1491,7 @@
     name;
     note;
     parent;
-    sketched = true;
+    sketched;
     base;
     detail = null;
     band;
@@ -1604,7 +1605,7 @@
             const dim = marked && !marked[set.spans.label[item]];
             context.globalAlpha = dim ? 0.5 : 1;
             context.fillStyle = dim ? pane.theme.ink : "#161b24";
-            context.fillText(text, left + 4, top + this.band / 2);
+            context.fillText(text, left + 4, top + this.band / 2, right - left - 6);
           },
           () => void 0
         );
@@ -1833,6 +1834,7 @@
       this.overview = overview;
       this.shift = shift;
       this.colour = colour;
+      this.devices = new Set(overview.rows.filter((row) => row.kind === "device").map((row) => row.id));
       const spans = this.spans(whole_), instants = this.instants(whole_);
       const lines = new Map(series.map((line) => [line.id, line]));
       for (const process of overview.processes) {
@@ -1865,6 +1867,7 @@
     flames = /* @__PURE__ */ new Map();
     flags = /* @__PURE__ */ new Map();
     counters = [];
+    devices;
     set filled(on) {
       for (const row of this.counters) row.filled = on;
     }
@@ -1927,7 +1930,8 @@
           id: part(rects.event),
           events: part(rects.events),
           busy: part(rects.busy),
-          ...this.colour === "channel" ? { colour: part(rects.channel).map((channel) => channel % HUES.length), colours: HUES } : {}
+          // what is modelled looks different from what was measured
+          ...this.devices.has(row) ? { colour: new Uint8Array(to - from), colours: ["#ea7684"] } : this.colour === "channel" ? { colour: part(rects.channel).map((channel) => channel % HUES.length), colours: HUES } : {}
         });
       }
       return found;
