@@ -259,3 +259,18 @@ def test_reports_of_different_programs_are_compared_as_far_as_they_go(
     for view in ("summary", "insights", "program", "operations", "pipeline"):
         driver.view(view)
         assert "NaN" not in driver.text()
+
+
+def test_a_group_opens_its_own_ops_and_no_others(profile_page: Any, profile_file: Path) -> None:
+    profile_page.view("operations")
+    profile_page.run(
+        "{const box = document.querySelector('#view select'); box.value = 5; box.dispatchEvent(new Event('change'))}"
+    )
+    profile_page.click("#view .grid-row")
+    kind = profile_page.text("#view .controls b")
+    rows = _rows(profile_page.csv("#view .table:not(.plain) .copy"))
+    with Profile(profile_file) as profile:
+        wanted = [op for op in profile.ops if op.target == kind]
+    assert len(profile.ops) > len(rows) - 1 == len(wanted) > 0
+    assert {row[1] for row in rows[1:]} == {kind}
+    assert "of=" in profile_page.fragment

@@ -17,7 +17,9 @@ from tremula.errors import Error
 _ANY_TEXT = ("text", "path")
 
 _PROFILE = "recorded: kept among the options of a profile; nothing is instrumented, as profiles are modelled"
-_IN_PROFILE = "no effect: the profile always has variables with their tiles, and debug contexts with the ops' source lines"
+_IN_PROFILE = (
+    "no effect: the profile always has variables with their tiles, and debug contexts with source lines"
+)
 _BEFORE_RUNS = "no effect: runs in the profile are modelled, and there before the first"
 _NO_GRAPH = "no effect: there is no graph of vertices that could be written"
 _CHIP = "recorded: a choice of the code generator that the chip model may use"
