@@ -127,6 +127,40 @@ def test_the_address_brings_the_view_back(opened: Any) -> None:
     assert opened.browser.run("!!document.querySelector('.tl-labels-pinned [data-row=a1]')")
 
 
+def test_two_fingers_zoom_and_one_moves(opened: Any) -> None:
+    browser = opened.browser
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    x, y = opened.place("a0", 0.5)
+
+    def touch(kind: str, *places: float) -> None:
+        points = [{"x": place, "y": y, "id": number} for number, place in enumerate(places)]
+        browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+
+    touch("touchStart", x - 20, x + 20)
+    for by in (30, 60, 90, 120):
+        touch("touchMove", x - 20 - by, x + 20 + by)
+    touch("touchEnd")
+    browser.settle()
+    assert opened.zoom() > 200
+    before = opened.range()
+    touch("touchStart", x)
+    for by in (20, 40, 60, 80):
+        touch("touchMove", x - by)
+    touch("touchEnd")
+    browser.settle()
+    assert opened.range()[0] > before[0]
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
+
+
+def test_what_is_shown_is_saved_as_a_picture(opened: Any) -> None:
+    opened.browser.run(
+        "HTMLAnchorElement.prototype.click = function () { window.saved = [this.download, this.href.slice(0, 5)] }"
+    )
+    opened.click(".tl-image")
+    opened.wait("!!window.saved")
+    assert opened.browser.run("window.saved") == ["execution-trace.png", "blob:"]
+
+
 def test_two_reports_share_one_scale(browser: Any, hand: Any, executed_file: Path, hostile_run: Path) -> None:
     with _served(executed_file, hostile_run, compare=True) as server:
         _visit(browser, hand, server.address)

@@ -13,7 +13,7 @@ from tremula.trace.numbering import Numbering
 from tremula.trace.points import END, Begun, Record, Row, Waiting
 
 #: points and characters of new texts after which a batch is complete
-_MOST_POINTS = 50_000
+_MOST_POINTS = 400_000
 _MOST_CHARACTERS = 2_000_000
 #: points of a thread that may wait; of more, new spans are left out
 _MOST_WAITING = 2_000_000
