@@ -9,6 +9,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from tremula.errors import Error
+from tremula.frontends.onnx.host_values import host
 from tremula.frontends.onnx.model import Graph, Node
 from tremula.frontends.onnx.settings import Settings
 from tremula.frontends.onnx.stored_tensors import StoredTensor
@@ -76,9 +77,11 @@ class Call:
         return found
 
     def known(self, place: int) -> Tensor | None:
-        """The value of an input if it is known before the graph runs."""
+        """The value of an input if it is known before the graph runs, and nobody asks for its gradient."""
         tensor = self.given(place)
-        return None if tensor is None or isinstance(tensor, FakeTensor) else tensor
+        if tensor is None or isinstance(tensor, FakeTensor) or tensor.requires_grad:
+            return None
+        return tensor
 
     def given(self, place: int) -> Tensor | None:
         """An input, or None if it is left out."""
@@ -90,11 +93,29 @@ class Call:
         Raises:
             Error: it is left out, or not known before the graph runs.
         """
-        return [int(value) for value in self._constant(place).flatten().tolist()]
+        return [int(value) for value in self._numbers(place)]
 
     def reals(self, place: int) -> list[float]:
         """The values of an input of floating-point numbers that shapes depend on."""
-        return [float(value) for value in self._constant(place).flatten().tolist()]
+        return [float(value) for value in self._numbers(place)]
+
+    def scalar(self, place: int) -> float | int | bool | None:
+        """The value of an input of one element, if it is known before the graph runs."""
+        tensor = self.known(place)
+        if tensor is None or tensor.numel() != 1:
+            return None
+        with host():
+            value: float | int | bool = tensor.item()
+        return value
+
+    def bounds(self, place: int) -> tuple[int, int] | None:
+        """The least and the largest value of an input of integers, if they are known before the graph runs."""
+        tensor = self.known(place)
+        if tensor is None or not tensor.numel():
+            return None
+        with host():
+            wide = tensor.to(torch.int64)
+            return int(wide.min()), int(wide.max())
 
     def value(self, place: int) -> int:
         values = self.values(place)
@@ -102,7 +123,7 @@ class Call:
             raise Error(f"input {place} must be one number; it has {len(values)}.")
         return values[0]
 
-    def _constant(self, place: int) -> Tensor:
+    def _numbers(self, place: int) -> list[Any]:
         tensor = self.given(place)
         if tensor is None:
             raise Error(f"input {place} is left out, but needed.")
@@ -111,7 +132,9 @@ class Call:
                 f"input {place} ('{self.node.inputs[place]}') must be of type Constant: shapes are fixed when a graph is "
                 "compiled, and this value depends on the graph's inputs or weights."
             )
-        return tensor
+        with host():
+            values: list[Any] = tensor.flatten().tolist()
+        return values
 
     def _attribute(self, name: str, default: Any, kinds: tuple[type, ...]) -> Any:
         value = self.node.attributes.get(name, default)

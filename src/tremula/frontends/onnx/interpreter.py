@@ -7,6 +7,7 @@ it becomes a constant of the recorded graph.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -75,6 +76,14 @@ class Interpreter:
         """A run whose nodes the caller executes one by one, in the order of `Running.nodes`."""
         names = [each.name for each in self.graph.outputs] if wanted is None else list(wanted)
         return Running(self, values, names, watch)
+
+    def with_settings(self, settings: Settings) -> Interpreter:
+        """The same graph under other settings."""
+        if settings == self.settings:
+            return self
+        other = copy.copy(self)
+        other.settings = settings
+        return other
 
     def rule(self, node: Node) -> Rule | Graph:
         """What computes a node: a rule of the table, or the body of a function of the model."""

@@ -78,18 +78,35 @@ def number_range(call: Call, start: Tensor, limit: Tensor, step: Tensor) -> Tens
     return torch.arange(call.value(0), call.value(1), call.value(2), dtype=start.dtype)
 
 
+#: eight-bit types: a larger magnitude does not round to the largest number, and what it becomes if it may
+_OVERFLOW = {
+    torch.float8_e4m3fn: (464.0, float("nan")),
+    torch.float8_e4m3fnuz: (248.0, float("nan")),
+    torch.float8_e5m2: (61440.0, float("inf")),
+    torch.float8_e5m2fnuz: (61440.0, float("nan")),
+}
+
+
 @op("Cast")
 def cast(call: Call, tensor: Tensor) -> Tensor:
     dtype = element_type(call.integer("to")).torch
-    return _to(tensor, call.settings.retyped.get(dtype, dtype))
+    return _to(call, tensor, call.settings.retyped.get(dtype, dtype))
 
 
 @op("CastLike")
 def cast_like(call: Call, tensor: Tensor, other: Tensor) -> Tensor:
-    return _to(tensor, other.dtype)
+    return _to(call, tensor, other.dtype)
 
 
-def _to(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+def _to(call: Call, tensor: Tensor, dtype: torch.dtype) -> Tensor:
     if dtype is torch.bool:
         return tensor != 0
-    return tensor.to(dtype)
+    if dtype not in _OVERFLOW:
+        return tensor.to(dtype)
+    wide = tensor.float()
+    largest = torch.finfo(dtype).max
+    bounded = wide.clamp(-largest, largest)
+    if not call.flag("saturate", True):
+        limit, beyond = _OVERFLOW[dtype]
+        bounded = torch.where(wide.abs() > limit, torch.sign(wide) * beyond, bounded)
+    return bounded.to(dtype)

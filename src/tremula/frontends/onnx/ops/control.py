@@ -10,6 +10,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from tremula.errors import Error
 from tremula.frontends.onnx.call import Call
+from tremula.frontends.onnx.host_values import host
 from tremula.frontends.onnx.model import Graph
 from tremula.frontends.onnx.ops.broadcasting import axis_of
 from tremula.frontends.onnx.ops.table import GRAPHCORE, op
@@ -23,9 +24,9 @@ def branch(call: Call, condition: Tensor) -> list[Tensor]:
     if condition.numel() != 1:
         raise Error(f"the condition must be one value; it has the shape {list(condition.shape)}.")
     then, otherwise = call.graph("then_branch"), call.graph("else_branch")
-    known = call.known(0)
+    known = call.scalar(0)
     if known is not None:
-        return call.run_graph(then if bool(known.item()) else otherwise, [])
+        return call.run_graph(then if known else otherwise, [])
     chosen = condition.reshape(())
     return [_chosen(chosen, *pair) for pair in _pairs(call.run_graph(then, []), call.run_graph(otherwise, []))]
 
@@ -57,22 +58,22 @@ def loop(
     call: Call, count: Tensor | None = None, condition: Tensor | None = None, *carried: Tensor
 ) -> list[Tensor]:
     body = call.graph("body")
-    known_count, known_condition = call.known(0), call.known(1)
+    known_count, known_condition = call.scalar(0), call.scalar(1)
     if count is not None and known_count is None:
         raise Error("the number of turns must be of type Constant: it is not known before the graph runs.")
-    limit = None if known_count is None else max(int(known_count.item()), 0)
+    limit = None if known_count is None else max(int(known_count), 0)
     #: whether the loop still runs; None: yes
     running = None if condition is None else condition
     if known_condition is not None:
-        if not bool(known_condition.item()):
+        if not known_condition:
             limit = 0
         running = None
     state = list(carried)
     scanned: list[list[Tensor]] = [[] for _ in range(len(body.outputs) - 1 - len(state))]
     step = 0
     while limit is None or step < limit:
-        number = _number(step)
-        going = torch.ones((), dtype=torch.bool) if running is None else running
+        number = _known(step)
+        going = _known(True) if running is None else running
         new_condition, *results = call.run_graph(body, [number, going, *state])
         new, outputs = results[: len(state)], results[len(state) :]
         if running is None:
@@ -87,18 +88,22 @@ def loop(
                 raise Error("how often a loop without a number of turns runs is not known before the graph runs.")
             still = new_condition.reshape(())
             running = still if running is None else running.reshape(()) & still
-        elif not bool(new_condition.item()):
+        elif not _holds(new_condition):
             break
         if limit is None and step >= _MOST_STEPS:
             raise Error(f"a loop without a number of turns has run {_MOST_STEPS:,} times.")
     return [*state, *(_stacked(each, body, place) for place, each in enumerate(scanned))]
 
 
-def _number(step: int) -> Tensor:
-    from tremula.frontends.onnx.host_values import host
-
+def _known(value: int) -> Tensor:
+    """A real tensor, also in a recording."""
     with host():
-        return torch.tensor(step, dtype=torch.int64)
+        return torch.tensor(value)
+
+
+def _holds(condition: Tensor) -> bool:
+    with host():
+        return bool(condition.item())
 
 
 def _stacked(values: list[Tensor], body: Graph, place: int) -> Tensor:

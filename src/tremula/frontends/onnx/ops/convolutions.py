@@ -89,7 +89,7 @@ def _cut(
     before, behind = [], []
     for place in range(dims):
         total = whole[place] + extra[place] - shape[place]
-        less = total // 2
+        less = max(total, 0) // 2
         before.append(less if automatic == "SAME_UPPER" or total < 0 else total - less)
         behind.append(total - before[-1])
     return before, behind

@@ -82,9 +82,9 @@ def divide(call: Call, first: Tensor, second: Tensor) -> Tensor:
 @op("Pow")
 def power(call: Call, base: Tensor, exponent: Tensor) -> Tensor:
     base, exponent = aligned(call, base, exponent)
-    known = call.known(1)
-    if known is not None and known.numel() == 1 and known.dim() <= base.dim():
-        return torch.pow(base, known.item()).to(base.dtype)  # squares and roots have kernels of their own
+    known = call.scalar(1)
+    if known is not None and exponent.dim() <= base.dim():
+        return torch.pow(base, known).to(base.dtype)  # squares and roots have kernels of their own
     if base.is_floating_point():
         return torch.pow(base, exponent.to(base.dtype))
     if exponent.is_floating_point():
@@ -140,10 +140,9 @@ def clip_by_attributes(call: Call, tensor: Tensor) -> Tensor:
 
 @op("Clip", since=11)
 def clip_by_inputs(call: Call, tensor: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
-    bounds = [
-        known.item() if (known := call.known(place)) is not None and known.numel() == 1 else given
-        for place, given in ((1, low), (2, high))
-    ]
     if not tensor.is_floating_point():
-        return torch.clamp(tensor, low, high) if any(b is not None for b in bounds) else tensor
+        return torch.clamp(tensor, low, high) if low is not None or high is not None else tensor
+    bounds = [
+        given if (known := call.scalar(place)) is None else known for place, given in ((1, low), (2, high))
+    ]
     return clip(tensor, *bounds)

@@ -25,14 +25,14 @@ def _places(indices: Tensor, extent: int) -> Tensor:
 @op("Gather")
 def gather(call: Call, tensor: Tensor, indices: Tensor) -> Tensor:
     axis = axis_of(call.integer("axis", 0), tensor.dim())
-    known = call.known(1)
-    if known is not None and known.dim() == 0:
-        return tensor.select(axis, int(known.item()))
-    if known is not None:
-        least, most = (int(known.min()), int(known.max())) if known.numel() else (0, 0)
+    bounds = call.bounds(1)
+    if bounds is not None:
+        least, most = bounds
         extent = tensor.shape[axis]
         if least < -extent or most >= max(extent, 1):
             raise Error(f"index {least if least < -extent else most} is out of range for {extent} elements.")
+        if indices.dim() == 0:
+            return tensor.select(axis, least)
         places = indices.long() if least >= 0 else _places(indices, extent)
     else:
         places = _places(indices, tensor.shape[axis])

@@ -164,7 +164,8 @@ def space_to_depth(call: Call, tensor: Tensor) -> Tensor:
     block = call.integer("blocksize")
     batch, channels, height, width = tensor.shape
     parts = tensor.reshape(batch, channels, height // block, block, width // block, block)
-    return parts.permute(0, 3, 5, 1, 2, 4).reshape(
+    order = (0, 3, 5, 1, 2, 4) if call.text("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
+    return parts.permute(order).reshape(
         batch, channels * block**2, height // block, width // block
     )
 

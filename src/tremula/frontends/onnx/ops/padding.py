@@ -30,9 +30,9 @@ def pad(
             whole[axis], whole[axis + tensor.dim()] = given[place], given[place + len(chosen)]
         given = whole
     mode = call.text("mode", "constant")
-    known = call.known(2)
+    known = call.scalar(2)
     if value is None or known is not None:
-        return padded(tensor, _checked(given, tensor.dim()), mode, 0 if known is None else known.item())
+        return padded(tensor, _checked(given, tensor.dim()), mode, known or 0)
     # a value that is not known yet is what the padded places of a mask select
     there = padded(torch.ones_like(tensor, dtype=torch.bool), given, "constant", 0)
     return torch.where(there, padded(tensor, given, "constant", 0), value.reshape(()))

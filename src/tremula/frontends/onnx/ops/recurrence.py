@@ -123,8 +123,7 @@ def _in_steps(call: Call, tensor: Tensor) -> Tensor:
 
 def _lengths(call: Call, lengths: Tensor | None, steps: int) -> Tensor | None:
     """Lengths of sequences, None if all are whole."""
-    known = call.known(4)
-    if lengths is None or (known is not None and bool((known == steps).all())):
+    if lengths is None or call.bounds(4) == (steps, steps):
         return None
     return lengths
 

@@ -29,8 +29,7 @@ def _product(tensor: Tensor, dims: list[int], keep: bool) -> Tensor:
 
 def _extreme(tensor: Tensor, dims: list[int], keep: bool, *, largest: bool) -> Tensor:
     if tensor.dtype is torch.bool:
-        wide = tensor.to(torch.uint8)
-        return (wide.amax(dims, keep) if largest else wide.amin(dims, keep)).bool()
+        return _extreme(tensor.to(torch.uint8), dims, keep, largest=largest).bool()
     if any(tensor.shape[dim] == 0 for dim in dims):
         shape = [1 if dim in dims else extent for dim, extent in enumerate(tensor.shape)]
         if tensor.is_floating_point():

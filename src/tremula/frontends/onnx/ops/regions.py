@@ -31,7 +31,7 @@ def roi_align(call: Call, tensor: Tensor, regions: Tensor, batches: Tensor) -> T
         raise Error("sampling_ratio must be positive: how large regions are is not known before the graph runs.")
     parts = []
     for number in range(regions.shape[0]):
-        x1, y1, x2, y2 = _sizes(call, corners, number)
+        x1, y1, x2, y2 = (each * call.number("spatial_scale", 1.0) for each in call.reals(1)[4 * number :][:4])
         counts = tuple(
             max(math.ceil((extent if half else max(extent, 1.0)) / bins), 1)
             for extent, bins in ((y2 - y1, height), (x2 - x1, width))
@@ -39,14 +39,6 @@ def roi_align(call: Call, tensor: Tensor, regions: Tensor, batches: Tensor) -> T
         one = slice(number, number + 1)
         parts.append(_pooled(chosen[one], corners[one], (height, width), (counts[0], counts[1]), half, mode))
     return torch.cat(parts) if parts else tensor.new_zeros((0, tensor.shape[1], height, width))
-
-
-def _sizes(call: Call, corners: Tensor, number: int) -> list[float]:
-    known = call.known(1)
-    if known is None:
-        raise Error("the regions are not known.")
-    scaled = known[number].double() * call.number("spatial_scale", 1.0)
-    return [float(value) for value in scaled.tolist()]
 
 
 def _pooled(

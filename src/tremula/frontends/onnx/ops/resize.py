@@ -174,7 +174,7 @@ def resize(call: Call, tensor: Tensor, *_places: Tensor | None) -> Tensor:
         call.flag("antialias"),
         call.number("extrapolation_value", 0.0),
     )
-    dims = [axis_of(axis, tensor.dim()) for axis in call.integers("axes", range(tensor.dim()))]
+    dims = [axis_of(axis, tensor.dim()) for axis in call.integers("axes", list(range(tensor.dim())))]
     sizes = call.values(3) if call.given(3) is not None else []
     axes = _by_sizes(call, tensor, sizes, dims) if sizes else _by_scales(tensor, call.reals(2), dims)
     if way.coordinates == "tf_crop_and_resize":

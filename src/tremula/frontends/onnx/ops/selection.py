@@ -49,7 +49,7 @@ def _top(tensor: Tensor, count: int, axis: int, *, largest: bool) -> tuple[Tenso
     # of equal elements the first; torch.topk promises nothing
     _, places = torch.sort(signed(tensor), dim=axis, descending=largest, stable=True)
     places = places.narrow(axis, 0, count)
-    return tensor.gather(axis, places), places
+    return signed(tensor).gather(axis, places).to(tensor.dtype), places
 
 
 @op("Sort", domain=GRAPHCORE)

@@ -55,10 +55,10 @@ def op(
 
 
 def find(domain: str, type: str, version: int) -> Rule | None:
-    """The rule of an operator in a version of its domain: the newest that is not newer, else the oldest."""
+    """The rule of an operator in a version of its domain, the newest that is not newer; None if there is none."""
     _load()
     rules = _rules.get((domain, type), ())
-    return next((rule for rule in reversed(rules) if rule.since <= version), rules[0] if rules else None)
+    return next((rule for rule in reversed(rules) if rule.since <= version), None)
 
 
 def known_operators() -> list[tuple[str, str, tuple[int, ...]]]:
