@@ -58,7 +58,9 @@ def cases(words: Iterable[str] = (), *, every: bool = False) -> Iterator[Any]:
         found = load_model_tests(kind="node")
     from tremula.frontends.onnx.ops.table import known_operators
 
-    allowed = {name for domain, name, _ in known_operators() if domain == "ai.onnx"} if every else DEVICE_OPERATORS
+    allowed = (
+        {name for domain, name, _ in known_operators() if domain == "ai.onnx"} if every else DEVICE_OPERATORS
+    )
     for case in found:
         if words and not any(word in case.name for word in words):
             continue
@@ -81,7 +83,12 @@ def held(case: Any) -> bool:
     graph = case.model.graph
     types = [each.type for each in (*graph.input, *graph.output)]
     numbers = {each.tensor_type.elem_type for each in types if each.HasField("tensor_type")}
-    numbers |= {each.i for node in graph.node for each in node.attribute if node.op_type == "Cast" and each.name == "to"}
+    numbers |= {
+        each.i
+        for node in graph.node
+        for each in node.attribute
+        if node.op_type == "Cast" and each.name == "to"
+    }
     return all(each.HasField("tensor_type") for each in types) and not numbers & _NOT_HELD
 
 
@@ -94,9 +101,7 @@ def run(case: Any, *, recorded: bool = False) -> str:
         return problem.message
     names = [each.name for each in model.graph.outputs]
     for inputs, expected in case.data_sets:
-        given = dict(
-            zip([each.name for each in case.model.graph.input], map(_tensor, inputs), strict=False)
-        )
+        given = dict(zip([each.name for each in case.model.graph.input], map(_tensor, inputs), strict=False))
         try:
             compute = _recorded if recorded else Interpreter.run
             results = compute(interpreter, given, names)
@@ -114,7 +119,9 @@ def _tensor(value: Any) -> torch.Tensor:
     return stored(value, None, "a value").tensor() if hasattr(value, "data_type") else tensor_of(value)
 
 
-def _recorded(interpreter: Interpreter, given: dict[str, torch.Tensor], names: list[str]) -> dict[str, torch.Tensor]:
+def _recorded(
+    interpreter: Interpreter, given: dict[str, torch.Tensor], names: list[str]
+) -> dict[str, torch.Tensor]:
     static = interpreter.value_inputs()
     constants = {name: value for name, value in given.items() if name in static or value.numel() == 0}
     inputs = {name: value for name, value in given.items() if name not in constants}
@@ -146,7 +153,9 @@ def _difference(found: np.ndarray, wanted: np.ndarray, case: Any) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("words", nargs="*")
     parser.add_argument("--recorded", action="store_true")
     parser.add_argument("--all", action="store_true", dest="every")

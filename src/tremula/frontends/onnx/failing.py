@@ -10,7 +10,16 @@ from tremula.errors import Error
 from tremula.frontends.onnx.model import STANDARD, Node
 
 #: what operators raise for a graph that makes no sense
-_USERS = (RuntimeError, ValueError, IndexError, TypeError, KeyError, ZeroDivisionError, OverflowError, NotImplementedError)
+_USERS = (
+    RuntimeError,
+    ValueError,
+    IndexError,
+    TypeError,
+    KeyError,
+    ZeroDivisionError,
+    OverflowError,
+    NotImplementedError,
+)
 
 
 class NodeError(Error):
@@ -30,7 +39,9 @@ def explained(problem: Exception, node: Node, inputs: Sequence[torch.Tensor | No
         f"{name}: {_shown(tensor)}" for name, tensor in zip(node.inputs, inputs, strict=False) if name
     )
     line = "" if node.source is None else f" It was made at {node.source}."
-    return NodeError(f"{node}: {why or type(problem).__name__} Its inputs are {shapes or 'none'}.{line}", node)
+    return NodeError(
+        f"{node}: {why or type(problem).__name__} Its inputs are {shapes or 'none'}.{line}", node
+    )
 
 
 def unknown_operators(missing: Mapping[tuple[str, str, int], Node]) -> Error:

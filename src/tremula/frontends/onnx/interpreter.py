@@ -105,7 +105,9 @@ class Interpreter:
         for node, rule in self._rules.items():
             if isinstance(rule, Rule):
                 found.update(
-                    node.inputs[place] for place in rule.static if place < len(node.inputs) and node.inputs[place]
+                    node.inputs[place]
+                    for place in rule.static
+                    if place < len(node.inputs) and node.inputs[place]
                 )
         return found
 
@@ -137,7 +139,11 @@ class Running:
     """One run of a graph. Tensors are dropped after their last use."""
 
     def __init__(
-        self, interpreter: Interpreter, values: Mapping[str, Tensor], wanted: Sequence[str], watch: Watch | None
+        self,
+        interpreter: Interpreter,
+        values: Mapping[str, Tensor],
+        wanted: Sequence[str],
+        watch: Watch | None,
     ) -> None:
         self._interpreter = interpreter
         self._settings = interpreter.settings
@@ -185,7 +191,9 @@ class Running:
             raise explained(problem, node, inputs) from problem
         if len(outputs) < sum(1 for name in node.outputs if name):
             raise explained(
-                Error(f"it has {len(node.outputs)} outputs in the graph, but gives {len(outputs)}."), node, inputs
+                Error(f"it has {len(node.outputs)} outputs in the graph, but gives {len(outputs)}."),
+                node,
+                inputs,
             )
         for name, tensor in zip(node.outputs, outputs, strict=False):
             if name and tensor is not None:
@@ -215,10 +223,13 @@ class Running:
         if not fake and rule.folds and not any(node.graphs) and self._is_small(rule, call(True), inputs):
             with host():
                 return _listed(rule.function(call(False), *inputs))
-        lifted = [
-            each if each is None or i in rule.static else self._lift(each) for i, each in enumerate(inputs)
-        ]
-        return _listed(rule.function(call(True), *lifted))
+        # what torch functions mean to the users of another front end is no matter here
+        with torch._C.DisableTorchFunction():
+            lifted = [
+                each if each is None or i in rule.static else self._lift(each)
+                for i, each in enumerate(inputs)
+            ]
+            return _listed(rule.function(call(True), *lifted))
 
     def _is_small(self, rule: Rule, call: Call, inputs: Sequence[Tensor | None]) -> bool:
         """Whether what an operator makes of known values is worth having before the graph runs."""
@@ -228,9 +239,7 @@ class Running:
             outputs = _listed(rule.function(call, *inputs))
         return all(each is None or each.numel() <= _MOST_FOLDED for each in outputs)
 
-    def _run_graph(
-        self, graph: Graph, given: Sequence[Tensor | None], outer: _Scope | None
-    ) -> list[Tensor]:
+    def _run_graph(self, graph: Graph, given: Sequence[Tensor | None], outer: _Scope | None) -> list[Tensor]:
         scope = _Scope(graph, outer)
         for value, tensor in zip(graph.inputs, given, strict=False):
             if tensor is not None:
@@ -251,7 +260,8 @@ class Running:
             return tensor
         with host():
             tensor = tensor.detach().to(self._settings.retyped.get(tensor.dtype, tensor.dtype))
-        lifted: Tensor = torch.ops.aten.lift_fresh_copy.default(tensor)
+        with torch._C.DisableTorchFunction():
+            lifted: Tensor = torch.ops.aten.lift_fresh_copy.default(tensor)
         return lifted
 
 

@@ -62,7 +62,9 @@ class OnnxModule(nn.Module):
             if name in constants or name not in read:
                 continue
             tensor = (
-                stored.tensor() if values else torch.empty(stored.shape, dtype=stored.type.torch, device="meta")
+                stored.tensor()
+                if values
+                else torch.empty(stored.shape, dtype=stored.type.torch, device="meta")
             )
             # names of initializers may have dots, which register_parameter refuses
             if tensor.is_floating_point() and name not in statistics:
@@ -153,8 +155,8 @@ def _line(node: Node) -> Iterator[None]:
     if capture is None:
         yield
         return
-    before, capture.source = capture.source, node.source
+    capture.sources.append(node.source)
     try:
         yield
     finally:
-        capture.source = before
+        capture.sources.pop()

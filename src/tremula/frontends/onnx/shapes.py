@@ -116,10 +116,14 @@ def _input_type(value: Value, given: Sequence[int] | None, dimensions: Mapping[s
     if given is not None:
         fits = value.shape is None or (
             len(value.shape) == len(given)
-            and all(not isinstance(own, int) or own == new for own, new in zip(value.shape, given, strict=True))
+            and all(
+                not isinstance(own, int) or own == new for own, new in zip(value.shape, given, strict=True)
+            )
         )
         if not fits:
-            raise Error(f"the input {value.name} has the shape {list(value.shape or ())}, which {list(given)} does not fit.")
+            raise Error(
+                f"the input {value.name} has the shape {list(value.shape or ())}, which {list(given)} does not fit."
+            )
         return TensorType(tuple(given), value.type.torch)
     if value.shape is None:
         raise Error(f"the file does not say which shape the input {value.name} has: give it.")
@@ -128,6 +132,8 @@ def _input_type(value: Value, given: Sequence[int] | None, dimensions: Mapping[s
         name = extent if isinstance(extent, str) else f"{value.name}.{place}"
         number = extent if isinstance(extent, int) else dimensions.get(name)
         if number is None:
-            raise Error(f"the file leaves the dimension {name} of the input {value.name} open: give it a number.")
+            raise Error(
+                f"the file leaves the dimension {name} of the input {value.name} open: give it a number."
+            )
         shape.append(number)
     return TensorType(tuple(shape), value.type.torch)

@@ -115,7 +115,9 @@ def _external(message: Any, kind: ElementType, shape: tuple[int, ...], folder: P
         if text is None:
             continue
         if not (text.isascii() and text.isdigit() and len(text) < 20):
-            raise Error(f"the {key} of its data in '{location}' is '{text[:40]}', which is no number of bytes.")
+            raise Error(
+                f"the {key} of its data in '{location}' is '{text[:40]}', which is no number of bytes."
+            )
         numbers[key] = int(text)
     size = _bytes(kind, math.prod(shape))
     return find(folder, location, numbers["offset"] or 0, numbers["length"], size)

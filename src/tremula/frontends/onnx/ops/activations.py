@@ -125,5 +125,3 @@ def hardmax(call: Call, tensor: Tensor) -> Tensor:
     flat, axis = _flattened(call, tensor)
     places = flat.argmax(axis, keepdim=True)
     return torch.zeros_like(flat).scatter(axis, places, 1).reshape(tensor.shape)
-
-

@@ -19,7 +19,9 @@ def constant(call: Call) -> Tensor:
         return call.stored("value")
     for name, dtype in (("value_float", torch.float32), ("value_int", torch.int64)):
         if call.has(name):
-            return torch.tensor(call.number(name) if dtype.is_floating_point else call.integer(name), dtype=dtype)
+            return torch.tensor(
+                call.number(name) if dtype.is_floating_point else call.integer(name), dtype=dtype
+            )
     if call.has("value_floats"):
         return torch.tensor(call.numbers("value_floats"), dtype=torch.float32)
     if call.has("value_ints"):

@@ -28,7 +28,9 @@ def branch(call: Call, condition: Tensor) -> list[Tensor]:
     if known is not None:
         return call.run_graph(then if known else otherwise, [])
     chosen = condition.reshape(())
-    return [_chosen(chosen, *pair) for pair in _pairs(call.run_graph(then, []), call.run_graph(otherwise, []))]
+    return [
+        _chosen(chosen, *pair) for pair in _pairs(call.run_graph(then, []), call.run_graph(otherwise, []))
+    ]
 
 
 def _pairs(first: Sequence[Tensor], second: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
@@ -85,7 +87,9 @@ def loop(
         step += 1
         if isinstance(new_condition, FakeTensor):
             if limit is None:
-                raise Error("how often a loop without a number of turns runs is not known before the graph runs.")
+                raise Error(
+                    "how often a loop without a number of turns runs is not known before the graph runs."
+                )
             still = new_condition.reshape(())
             running = still if running is None else running.reshape(()) & still
         elif not _holds(new_condition):

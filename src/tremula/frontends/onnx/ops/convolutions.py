@@ -51,9 +51,7 @@ def convolution(call: Call, tensor: Tensor, weights: Tensor, bias: Tensor | None
 
 
 @op("ConvTranspose")
-def transposed_convolution(
-    call: Call, tensor: Tensor, weights: Tensor, bias: Tensor | None = None
-) -> Tensor:
+def transposed_convolution(call: Call, tensor: Tensor, weights: Tensor, bias: Tensor | None = None) -> Tensor:
     dims = _spatial(tensor, weights)
     strides = call.integers("strides", ()) or [1] * dims
     dilations = call.integers("dilations", ()) or [1] * dims
@@ -102,5 +100,3 @@ def convolve(
     dims = _spatial(tensor, weights)
     tensor = padded(tensor, [0, 0, *pads[:dims], 0, 0, *pads[dims:]], "constant") if any(pads) else tensor
     return _CONVOLVE[dims](tensor, weights, None, strides, 0, dilations, groups)
-
-

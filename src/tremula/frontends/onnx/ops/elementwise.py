@@ -139,7 +139,9 @@ def clip_by_attributes(call: Call, tensor: Tensor) -> Tensor:
 
 
 @op("Clip", since=11)
-def clip_by_inputs(call: Call, tensor: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
+def clip_by_inputs(
+    call: Call, tensor: Tensor, low: Tensor | None = None, high: Tensor | None = None
+) -> Tensor:
     if not tensor.is_floating_point():
         return torch.clamp(tensor, low, high) if low is not None or high is not None else tensor
     bounds = [

@@ -20,7 +20,9 @@ def _places(call: Call, tensor: Tensor, offset: Tensor) -> dict[int, Tensor]:
     found = {}
     for number, (axis, size) in enumerate(zip(axes, sizes, strict=True)):
         if not 0 <= axis < tensor.dim() or not 0 < size <= tensor.shape[axis]:
-            raise Error(f"a part of {size} elements cannot be taken along axis {axis} of {list(tensor.shape)}.")
+            raise Error(
+                f"a part of {size} elements cannot be taken along axis {axis} of {list(tensor.shape)}."
+            )
         steps = torch.arange(size, device=tensor.device)
         found[axis] = (offsets[number] + steps) % tensor.shape[axis]
     return found
@@ -95,7 +97,9 @@ def packed_data_block(call: Call, *tensors: Tensor) -> Tensor:
     """Sequences of packed data, padded and given to a graph in batches; what it gives is packed again."""
     *data, result_offsets, result_lengths = tensors
     if len(data) % 3:
-        raise Error("the inputs are data, offsets and lengths, three by three, then offsets and lengths of the result.")
+        raise Error(
+            "the inputs are data, offsets and lengths, three by three, then offsets and lengths of the result."
+        )
     longest = call.integers("maxSequenceLengths")
     batch = call.integer("callbackBatchSize", 1)
     callback = call.graph("callback")

@@ -37,7 +37,9 @@ def group_norm(call: Call, tensor: Tensor, scale: Tensor, bias: Tensor) -> list[
         raise Error(f"{channels} channels cannot be put into {groups} groups.")
     strided = call.settings.strided_groups
     if strided:
-        grouped = tensor.reshape(batch, channels // groups, groups, -1).transpose(1, 2).reshape(batch, groups, -1)
+        grouped = (
+            tensor.reshape(batch, channels // groups, groups, -1).transpose(1, 2).reshape(batch, groups, -1)
+        )
         turned = functional.group_norm(
             grouped.reshape(batch, channels, -1), groups, None, None, epsilon
         ).reshape(batch, groups, channels // groups, -1)

@@ -58,7 +58,9 @@ def _along(places: Tensor, source: Tensor, axis: int, grouped: bool) -> Tensor:
     if grouped:
         shape[0] = places.shape[0]
     if places.numel() != shape[0] * source.shape[axis]:
-        raise Error(f"an index of the shape {list(places.shape)} does not fit {list(source.shape)} along axis {axis}.")
+        raise Error(
+            f"an index of the shape {list(places.shape)} does not fit {list(source.shape)} along axis {axis}."
+        )
     shape[axis] = source.shape[axis]
     return places.reshape(shape)
 

@@ -142,7 +142,9 @@ def _split(call: Call, tensor: Tensor, sizes: list[int]) -> list[Tensor]:
             raise Error(f"{tensor.shape[axis]} elements cannot be split into {parts} equal parts.")
         sizes = [each] * (parts - 1) + [rest]
     if sum(sizes) != tensor.shape[axis]:
-        raise Error(f"the sizes {sizes} add up to {sum(sizes)}, but axis {axis} has {tensor.shape[axis]} elements.")
+        raise Error(
+            f"the sizes {sizes} add up to {sum(sizes)}, but axis {axis} has {tensor.shape[axis]} elements."
+        )
     return list(torch.split(tensor, sizes, axis))
 
 
@@ -165,9 +167,7 @@ def space_to_depth(call: Call, tensor: Tensor) -> Tensor:
     batch, channels, height, width = tensor.shape
     parts = tensor.reshape(batch, channels, height // block, block, width // block, block)
     order = (0, 3, 5, 1, 2, 4) if call.text("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
-    return parts.permute(order).reshape(
-        batch, channels * block**2, height // block, width // block
-    )
+    return parts.permute(order).reshape(batch, channels * block**2, height // block, width // block)
 
 
 @op("ReverseSequence")

@@ -44,7 +44,14 @@ def batch_normalised(
     epsilon, momentum = call.number("epsilon", 1e-5), call.number("momentum", 0.9)
     if not training:
         normed = functional.batch_norm(
-            tensor, mean.detach().to(scale.dtype), variance.detach().to(scale.dtype), scale, bias, False, 0.0, epsilon
+            tensor,
+            mean.detach().to(scale.dtype),
+            variance.detach().to(scale.dtype),
+            scale,
+            bias,
+            False,
+            0.0,
+            epsilon,
         )
         return [normed]
     dims = [dim for dim in range(tensor.dim()) if dim != 1]

@@ -15,7 +15,9 @@ from tremula.frontends.onnx.ops.table import op
 @op("Pad")
 def pad_by_attributes(call: Call, tensor: Tensor) -> Tensor:
     pads = call.integers("pads" if call.has("pads") else "paddings")
-    return padded(tensor, _checked(pads, tensor.dim()), call.text("mode", "constant"), call.number("value", 0.0))
+    return padded(
+        tensor, _checked(pads, tensor.dim()), call.text("mode", "constant"), call.number("value", 0.0)
+    )
 
 
 @op("Pad", since=11, static=(1, 3), grows=True)
@@ -40,7 +42,9 @@ def pad(
 
 def _checked(pads: list[int], dims: int) -> list[int]:
     if len(pads) != 2 * dims:
-        raise Error(f"Padding vector (length {len(pads)}) does not have twice as many numbers as there are dimensions ({dims}).")
+        raise Error(
+            f"Padding vector (length {len(pads)}) does not have twice as many numbers as there are dimensions ({dims})."
+        )
     return pads
 
 

@@ -69,7 +69,13 @@ def max_pool(call: Call, tensor: Tensor) -> Tensor | list[Tensor]:
     dims = tensor.dim() - 2
     pool = _MAX[dims]
     within = all(b <= k // 2 for b, k in zip(windows.before, windows.kernel, strict=True))
-    if not call.wants(1) and tensor.is_floating_point() and windows.same_pads and within and not call.flag("ceil_mode"):
+    if (
+        not call.wants(1)
+        and tensor.is_floating_point()
+        and windows.same_pads
+        and within
+        and not call.flag("ceil_mode")
+    ):
         return pool(tensor, windows.kernel, windows.strides, windows.before, windows.dilations)
     values = tensor if tensor.is_floating_point() else tensor.float()
     values = _around(values, windows, float("-inf"))

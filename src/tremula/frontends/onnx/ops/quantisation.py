@@ -64,7 +64,9 @@ def integer_matmul(
 ) -> Tensor:
     left, right = first.to(torch.int32), second.to(torch.int32)
     if zero_a is not None:
-        if zero_a.dim() > 1 or (zero_a.dim() == 1 and zero_a.numel() > 1 and zero_a.numel() != left.shape[-2]):
+        if zero_a.dim() > 1 or (
+            zero_a.dim() == 1 and zero_a.numel() > 1 and zero_a.numel() != left.shape[-2]
+        ):
             raise Error(f"the zero point of the rows has the shape {list(zero_a.shape)}.")
         left = left - (zero_a.reshape(-1, 1) if zero_a.numel() > 1 else zero_a.reshape(())).to(torch.int32)
     if zero_b is not None:

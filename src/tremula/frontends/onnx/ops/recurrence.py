@@ -136,9 +136,7 @@ def _state(layer: _Layer, given: Tensor | None, like: Tensor, batch: int) -> lis
     return list(given.unbind(0))
 
 
-def _joined(
-    layer: _Layer, outputs: list[Tensor], states: Sequence[list[Tensor]]
-) -> list[Tensor]:
+def _joined(layer: _Layer, outputs: list[Tensor], states: Sequence[list[Tensor]]) -> list[Tensor]:
     whole = torch.stack(outputs, 1)
     last = [torch.stack(each) for each in states]
     if layer.call.integer("layout", 0):

@@ -28,10 +28,14 @@ def roi_align(call: Call, tensor: Tensor, regions: Tensor, batches: Tensor) -> T
     if samples > 0:
         return _pooled(chosen, corners, (height, width), (samples, samples), half, mode)
     if call.recording and call.known(1) is None:
-        raise Error("sampling_ratio must be positive: how large regions are is not known before the graph runs.")
+        raise Error(
+            "sampling_ratio must be positive: how large regions are is not known before the graph runs."
+        )
     parts = []
     for number in range(regions.shape[0]):
-        x1, y1, x2, y2 = (each * call.number("spatial_scale", 1.0) for each in call.reals(1)[4 * number :][:4])
+        x1, y1, x2, y2 = (
+            each * call.number("spatial_scale", 1.0) for each in call.reals(1)[4 * number :][:4]
+        )
         counts = tuple(
             max(math.ceil((extent if half else max(extent, 1.0)) / bins), 1)
             for extent, bins in ((y2 - y1, height), (x2 - x1, width))

@@ -82,7 +82,9 @@ def unique(call: Call, tensor: Tensor) -> list[Tensor]:
         raise Error("how many elements are unique is not known before the graph runs.")
     axis = axis_of(call.integer("axis"), tensor.dim()) if call.has("axis") else None
     flat = tensor if axis is not None else tensor.reshape(-1)
-    values, inverse, counts = torch.unique(flat, sorted=True, return_inverse=True, return_counts=True, dim=axis or 0)
+    values, inverse, counts = torch.unique(
+        flat, sorted=True, return_inverse=True, return_counts=True, dim=axis or 0
+    )
     first = torch.full((len(counts),), flat.shape[axis or 0], dtype=torch.int64)
     first = first.scatter_reduce(0, inverse, torch.arange(len(inverse)), "amin")
     if not call.flag("sorted", True):

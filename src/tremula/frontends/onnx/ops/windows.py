@@ -69,7 +69,9 @@ def _list(call: Call, name: str, length: int, default: int) -> list[int]:
         return [default] * length
     if len(found) != length:
         what = "Padding vector" if name == "pads" else f"{name.capitalize()} vector"
-        raise Error(f"{what} (length {len(found)}) does not have {length} numbers, as its input's dimensions need.")
+        raise Error(
+            f"{what} (length {len(found)}) does not have {length} numbers, as its input's dimensions need."
+        )
     if name != "pads" and any(value < 1 for value in found):
         at = next(place for place, value in enumerate(found) if value < 1)
         raise Error(f"{name.capitalize()} invalid. {found[at]} {name.removesuffix('s')} at index {at}")

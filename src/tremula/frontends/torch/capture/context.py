@@ -32,8 +32,8 @@ class Capture:
         self.losses: list[torch.Tensor] = []
         #: calls that the real compiler would refuse, in the order of the program
         self.refused: list[Refused] = []
-        #: the line that ops recorded now come from, where that is not a line on the stack
-        self.source: SourceLine | None = None
+        #: the line that ops recorded now come from, innermost last, where it is not on the stack; None: not known
+        self.sources: list[SourceLine | None] = []
         self._attributes: list[Mapping[str, Any]] = []
         self._snapshot: Annotation | None = None
 
