@@ -2,8 +2,8 @@
 
     python -m benchmarks.conformance_onnx [WORD ...] [--recorded] [--all]
 
-A case is one small model with inputs and expected outputs. It passes if every output has the expected type and shape and
-is within the case's own tolerance. `--recorded` records each graph on fake tensors first, as sessions do, and runs the
+A case is one small model with inputs and expected outputs. It passes if every output has the expected type and shape
+and is within the case's own tolerance. `--recorded` records each graph on fake tensors first, as sessions do, and runs the
 recording. `--all` counts all operators that the front end knows. Words choose cases by their names.
 """
 
@@ -29,9 +29,7 @@ from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.settings import Settings
 from tremula.frontends.onnx.stored_tensors import stored
 
-#: ONNX operators that PopART 3.3 has on the device, by registration or by decomposition
-DEVICE_OPERATORS = frozenset(
-    """
+_DEVICE_OPERATORS_NAMES = """
     Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization Cast Ceil Clip Concat
     Constant ConstantOfShape Conv ConvTranspose Cos Cosh CumSum DepthToSpace Div Dropout Elu Equal Erf Exp Expand
     Flatten Floor GRU Gather Gemm GlobalAveragePool GlobalMaxPool Greater HardSigmoid Identity If
@@ -41,10 +39,9 @@ DEVICE_OPERATORS = frozenset(
     ReduceSumSquare Relu Reshape Resize RoiAlign Round Scan Scatter ScatterElements Selu Shape Shrink Sigmoid Sign
     Sin Sinh Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum Tan Tanh ThresholdedRelu Tile
     TopK Transpose Unsqueeze Upsample Where Xor
-    """.split()
-)
-
-
+"""
+#: ONNX operators that PopART 3.3 has on the device, by registration or by decomposition
+DEVICE_OPERATORS = frozenset(_DEVICE_OPERATORS_NAMES.split())
 #: strings, and numbers of less than a byte or without a sign and a fraction
 _NOT_HELD = frozenset({8, 21, 22, 23, 24, 25, 26})
 
@@ -184,8 +181,8 @@ def main() -> int:
 
     print(
         f"{passed:,} of {count:,} node tests of onnx {onnx.__version__} pass ({100 * passed / max(count, 1):.1f} %), "
-        f"{time.perf_counter() - began:.0f} s. {elsewhere} more are about strings, sequences, optional values or numbers of "
-        "less than a byte, which the device does not have.",
+        f"{time.perf_counter() - began:.0f} s. {elsewhere} more are about strings, sequences, optional values or numbers "
+        "of less than a byte, which the device does not have.",
         f"Failing by operator: {dict(by_operator.most_common())}" if failures else "",
     )
     return 0

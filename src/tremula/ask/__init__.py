@@ -44,9 +44,8 @@ from tremula.study.subject import Subject
 __all__ = [
     "Advice", "AdviceList", "Answer", "Answers", "Comparison", "CompileTime", "Estimate", "Looks", "Question",
     "Recompilations", "Result", "ScaleQuestion", "ScalingStudy", "Split", "Subject", "advice", "compare",
-    "compile_time", "estimate", "estimate_of", "factory", "onnx_file", "operations", "program", "recompilations", "save_program",
-    "saved_program", "scale", "split",
-    "subject",
+    "compile_time", "estimate", "estimate_of", "factory", "onnx_file", "operations", "program", "recompilations",
+    "save_program", "saved_program", "scale", "split", "subject",
 ]  # fmt: skip
 
 

@@ -37,4 +37,5 @@ def array_of(tensor: torch.Tensor) -> NDArray[Any]:
     import ml_dtypes
 
     bits = tensor.view(torch.uint8 if tensor.dtype.itemsize == 1 else torch.int16).numpy()
-    return bits.view(getattr(ml_dtypes, name)).reshape(tuple(tensor.shape))
+    small: NDArray[Any] = bits.view(getattr(ml_dtypes, name)).reshape(tuple(tensor.shape))
+    return small

@@ -129,8 +129,8 @@ class Call:
             raise Error(f"input {place} is left out, but needed.")
         if isinstance(tensor, FakeTensor):
             raise Error(
-                f"input {place} ('{self.node.inputs[place]}') must be of type Constant: shapes are fixed when a graph is "
-                "compiled, and this value depends on the graph's inputs or weights."
+                f"input {place} ('{self.node.inputs[place]}') must be of type Constant: shapes are fixed when a graph "
+                "is compiled, and this value depends on the graph's inputs or weights."
             )
         with host():
             values: list[Any] = tensor.flatten().tolist()

@@ -33,7 +33,7 @@ class _ReducedExtreme(torch.autograd.Function):
     """The largest or smallest elements along dimensions, which stay as ones."""
 
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, dims: Sequence[int], largest: bool) -> Tensor:
+    def forward(ctx: Any, tensor: Tensor, dims: list[int], largest: bool) -> Tensor:
         result = tensor.amax(dims, keepdim=True) if largest else tensor.amin(dims, keepdim=True)
         ctx.save_for_backward(tensor, result)
         return result
@@ -69,19 +69,19 @@ class _Clip(torch.autograd.Function):
 
 def extreme(first: Tensor, second: Tensor, *, largest: bool) -> Tensor:
     """The larger or smaller of two tensors; equal elements get the whole gradient, both of them."""
-    result: Tensor = _Extreme.apply(first, second, largest)
+    result: Tensor = _Extreme.apply(first, second, largest)  # type: ignore[no-untyped-call]
     return result
 
 
 def reduced_extreme(tensor: Tensor, dims: Sequence[int], *, largest: bool) -> Tensor:
     """The largest or smallest elements; equal ones get the whole gradient, all of them."""
-    result: Tensor = _ReducedExtreme.apply(tensor, list(dims), largest)
+    result: Tensor = _ReducedExtreme.apply(tensor, list(dims), largest)  # type: ignore[no-untyped-call]
     return result
 
 
 def clip(tensor: Tensor, low: Tensor | float | None, high: Tensor | float | None) -> Tensor:
     """`tensor` between two bounds; there is no gradient on a bound."""
-    result: Tensor = _Clip.apply(tensor, low, high)
+    result: Tensor = _Clip.apply(tensor, low, high)  # type: ignore[no-untyped-call]
     return result
 
 

@@ -1,8 +1,8 @@
 """Runs ONNX graphs on torch: for real, with gradients, or on fake tensors while torch records.
 
 In a recording a value that depends on neither inputs nor weights is a real tensor, and operators on such values alone
-are computed there and then; so shapes, which ONNX computes in the graph, are known. Where a real tensor meets a fake one
-it becomes a constant of the recorded graph.
+are computed there and then; so shapes, which ONNX computes in the graph, are known. Where a real tensor meets a fake
+one it becomes a constant of the recorded graph.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Interpreter:
 
     def value_inputs(self) -> set[str]:
         """Tensors whose values must be known before the graph runs."""
-        found = set()
+        found: set[str] = set()
         for node, rule in self._rules.items():
             if isinstance(rule, Rule):
                 found.update(
@@ -248,10 +248,10 @@ class Running:
             self._execute(node, scope)
         results = []
         for each in graph.outputs:
-            value = scope.get(each.name)
-            if value is None:
+            tensor = scope.get(each.name)
+            if tensor is None:
                 raise Error(f"nothing makes {each.name}, an output of the inner graph {graph.name}.")
-            results.append(value)
+            results.append(tensor)
         return results
 
     def _lift(self, tensor: Tensor) -> Tensor:

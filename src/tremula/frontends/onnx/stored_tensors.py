@@ -127,7 +127,7 @@ def _check_inline(message: Any, kind: ElementType, elements: int) -> None:
     if message.raw_data:
         if len(message.raw_data) != _bytes(kind, elements):
             raise Error(
-                f"it has {len(message.raw_data):,} bytes of data, but its type and shape need {_bytes(kind, elements):,}."
+                f"it has {len(message.raw_data):,} bytes of data; its type and shape need {_bytes(kind, elements):,}."
             )
         return
     field, _ = _FIELDS.get(kind.name, ("int32_data", np.int32))

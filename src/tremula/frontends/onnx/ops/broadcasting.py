@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import torch
 from torch import Tensor
 
 from tremula.frontends.onnx.call import Call
@@ -15,6 +18,15 @@ def aligned(call: Call, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
         if behind > 0:
             second = second.reshape(*second.shape, *[1] * behind)
     return first, second
+
+
+def broadcast(*shapes: Sequence[int]) -> list[int]:
+    """The shape that shapes broadcast to.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    return list(torch.broadcast_shapes(*map(tuple, shapes)))  # type: ignore[no-untyped-call]
 
 
 def axis_of(axis: int, dims: int) -> int:

@@ -32,12 +32,12 @@ def _part_shape(tensor: Tensor, places: dict[int, Tensor]) -> list[int]:
     return [places[dim].shape[0] if dim in places else extent for dim, extent in enumerate(tensor.shape)]
 
 
-def _indices(tensor: Tensor, places: dict[int, Tensor]) -> list[Tensor]:
+def _indices(tensor: Tensor, places: dict[int, Tensor]) -> tuple[Tensor, ...]:
     found = []
     for dim, extent in enumerate(tensor.shape):
         along = places[dim] if dim in places else torch.arange(extent, device=tensor.device)
         found.append(along.reshape([-1 if each == dim else 1 for each in range(tensor.dim())]))
-    return found
+    return tuple(found)
 
 
 @op("DynamicSlice", domain=GRAPHCORE)

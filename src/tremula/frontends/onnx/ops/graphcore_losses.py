@@ -45,7 +45,7 @@ def l1_loss(call: Call, tensor: Tensor) -> Tensor:
 def nll_loss(call: Call, probabilities: Tensor, labels: Tensor) -> Tensor:
     if probabilities.shape[:-1] != labels.shape:
         raise Error(
-            f"the labels must have the shape of the probabilities without the classes, {list(probabilities.shape[:-1])}."
+            f"the labels must have the shape {list(probabilities.shape[:-1])}: that of the probabilities without classes."
         )
     logs = probabilities
     if not call.flag("inputIsLogProbability"):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tremula.errors import Error
 from tremula.frontends.onnx.call import Call
-from tremula.frontends.onnx.ops.broadcasting import axis_of
+from tremula.frontends.onnx.ops.broadcasting import axis_of, broadcast
 from tremula.frontends.onnx.ops.table import GRAPHCORE, op
 
 
@@ -97,7 +97,7 @@ def _unsqueezed(tensor: Tensor, axes: list[int]) -> Tensor:
 
 @op("Expand", static=(1,), grows=True)
 def expand(call: Call, tensor: Tensor, shape: Tensor) -> Tensor:
-    return tensor.expand(torch.broadcast_shapes(tensor.shape, tuple(call.values(1))))
+    return tensor.expand(broadcast(tensor.shape, call.values(1)))
 
 
 @op("Tile")

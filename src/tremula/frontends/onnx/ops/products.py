@@ -38,4 +38,5 @@ def einsum(call: Call, *tensors: Tensor) -> Tensor:
 
 @op("Det")
 def determinant(call: Call, tensor: Tensor) -> Tensor:
-    return torch.linalg.det(tensor)
+    found: Tensor = torch.linalg.det(tensor)
+    return found

@@ -8,6 +8,7 @@ from torch import Tensor
 from tremula.errors import Error
 from tremula.frontends.onnx.call import Call
 from tremula.frontends.onnx.dtypes import element_type
+from tremula.frontends.onnx.ops.broadcasting import broadcast
 from tremula.frontends.onnx.ops.table import GRAPHCORE, op
 
 
@@ -92,7 +93,7 @@ def dropout_by_inputs(
 def shaped_dropout(call: Call, tensor: Tensor) -> Tensor:
     ratio = _ratio(call.number("ratio", 0.5))
     shape = call.integers("shape")
-    if torch.broadcast_shapes(tensor.shape, tuple(shape)) != tensor.shape:
+    if broadcast(tensor.shape, shape) != list(tensor.shape):
         raise Error(f"the shape {shape} does not broadcast to the input's, {list(tensor.shape)}.")
     if not call.settings.training or not ratio:
         return tensor

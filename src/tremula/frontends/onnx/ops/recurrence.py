@@ -148,7 +148,7 @@ def _biases(bias: Tensor | None, direction: int, width: int, like: Tensor) -> tu
     if bias is None:
         zero = like.new_zeros(width)
         return zero, zero
-    first, second = bias[direction].split(width)
+    first, second = torch.split(bias[direction], width)
     return first, second
 
 
@@ -232,12 +232,12 @@ def lstm(
 
 def _lstm_step(layer: _Layer, direction: int, turned: Tensor, peepholes: Tensor | None) -> Step:
     f, g, h = layer.functions[direction]
-    peep_i, peep_o, peep_f = (0.0, 0.0, 0.0) if peepholes is None else peepholes.split(layer.hidden)
+    peep_i, peep_o, peep_f = (0.0, 0.0, 0.0) if peepholes is None else torch.split(peepholes, layer.hidden)
     coupled = layer.call.flag("input_forget")
 
     def step(product: Tensor, state: list[Tensor]) -> list[Tensor]:
         hidden, cell = state
-        i, o, forget, c = (product + hidden @ turned).split(layer.hidden, -1)
+        i, o, forget, c = torch.split(product + hidden @ turned, layer.hidden, -1)
         i = f(layer.clipped(i + peep_i * cell))
         forget = 1 - i if coupled else f(layer.clipped(forget + peep_f * cell))
         new = forget * cell + i * g(layer.clipped(c))
@@ -305,7 +305,7 @@ def _gru_step(layer: _Layer, direction: int, recurrent: Tensor, bias: Tensor) ->
 
     def step(product: Tensor, state: list[Tensor]) -> list[Tensor]:
         (hidden,) = state
-        z, r = (product[:, : 2 * width] + hidden @ gates + gate_bias).split(width, -1)
+        z, r = torch.split(product[:, : 2 * width] + hidden @ gates + gate_bias, width, -1)
         z, r = f(layer.clipped(z)), f(layer.clipped(r))
         if linear_first:
             inner = r * (hidden @ candidate + candidate_bias)

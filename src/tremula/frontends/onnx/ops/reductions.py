@@ -87,7 +87,7 @@ def reduced_dims(axes: list[int], tensor: Tensor) -> list[int]:
 
 
 def _reduction(name: str, reduce: Reduce) -> None:
-    single = _SINGLE.get(name, lambda tensor: tensor)
+    single: Callable[[Tensor], Tensor] = _SINGLE.get(name, torch.clone)
 
     def compute(tensor: Tensor, axes: list[int], keep: bool) -> Tensor:
         if not tensor.dim():

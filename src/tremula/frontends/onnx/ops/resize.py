@@ -1,4 +1,4 @@
-"""Resize and Upsample: each dimension on its own, by the elements that an output element is made of and their weights."""
+"""Resize and Upsample: each dimension on its own, by the elements that one of the result is made of, with weights."""
 
 from __future__ import annotations
 
