@@ -3,8 +3,8 @@
     python -m benchmarks.conformance_onnx [WORD ...] [--recorded] [--all]
 
 A case is one small model with inputs and expected outputs. It passes if every output has the expected type and shape
-and is within the case's own tolerance. `--recorded` records each graph on fake tensors first, as sessions do, and runs the
-recording. `--all` counts all operators that the front end knows. Words choose cases by their names.
+and is within the case's own tolerance. `--recorded` records each graph on fake tensors first, as sessions do,
+and runs the recording. `--all` counts all operators that the front end knows. Words choose cases by their names.
 """
 
 from __future__ import annotations
@@ -181,8 +181,8 @@ def main() -> int:
 
     print(
         f"{passed:,} of {count:,} node tests of onnx {onnx.__version__} pass ({100 * passed / max(count, 1):.1f} %), "
-        f"{time.perf_counter() - began:.0f} s. {elsewhere} more are about strings, sequences, optional values or numbers "
-        "of less than a byte, which the device does not have.",
+        f"{time.perf_counter() - began:.0f} s. {elsewhere} more are about strings, sequences, optional values or "
+        "numbers of less than a byte, which the device does not have.",
         f"Failing by operator: {dict(by_operator.most_common())}" if failures else "",
     )
     return 0

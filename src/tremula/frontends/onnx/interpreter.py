@@ -25,8 +25,12 @@ from tremula.frontends.onnx.model import Function, Graph, Node
 from tremula.frontends.onnx.ops.table import Rule, find
 from tremula.frontends.onnx.settings import Settings
 
-#: larger values are not computed before the graph runs
+#: larger values are not computed before the graph runs; fewer elements than these cannot make as many
 _MOST_FOLDED = 2**20
+_FEW = 2**10
+#: nodes of a recording, loops unrolled; nodes with the bodies of functions in the places of their calls
+_MOST_NODES = 1_000_000
+_DEEPEST = 32
 #: told of each node that has run and of its outputs
 Watch = Callable[[Node, Sequence["Tensor | None"]], None]
 Functions = Mapping[tuple[str, str], Function]
@@ -118,7 +122,11 @@ class Interpreter:
         missing: dict[tuple[str, str, int], Node],
         inside: tuple[tuple[str, str], ...],
     ) -> None:
+        if len(inside) > _DEEPEST:
+            raise Error(f"functions call each other more than {_DEEPEST} deep.")
         for node in graph.nodes:
+            if len(self._rules) > _MOST_NODES:
+                raise Error(f"the model has more than {_MOST_NODES:,} nodes, those of its functions included.")
             key = (node.domain, node.type)
             rule = find(*key, node.version)
             if key in functions and (rule is None or key not in inside):
@@ -149,6 +157,7 @@ class Running:
         self._settings = interpreter.settings
         self._watch = watch
         self._wanted = wanted
+        self._executed = 0
         self.recording = any(isinstance(value, FakeTensor) for value in values.values())
         self.nodes = interpreter.needed(wanted)
         self._uses = Counter(name for node in self.nodes for name in set(reads(node)))
@@ -184,6 +193,9 @@ class Running:
         return self._values.get(name)
 
     def _execute(self, node: Node, scope: _Scope) -> None:
+        self._executed += 1
+        if self.recording and self._executed > _MOST_NODES:
+            raise Error(f"the graph has more than {_MOST_NODES:,} nodes when its loops are unrolled.")
         inputs = [scope.get(name) if name else None for name in node.inputs]
         try:
             outputs = self._compute(node, inputs, scope)
@@ -233,7 +245,7 @@ class Running:
 
     def _is_small(self, rule: Rule, call: Call, inputs: Sequence[Tensor | None]) -> bool:
         """Whether what an operator makes of known values is worth having before the graph runs."""
-        if not rule.grows:
+        if not rule.grows and sum(each.numel() for each in inputs if each is not None) <= _FEW:
             return True
         with host(), FakeTensorMode(allow_non_fake_inputs=True):
             outputs = _listed(rule.function(call, *inputs))

@@ -170,6 +170,10 @@ def _parse(contents: bytes) -> Any:
     return message
 
 
+#: the names of a graph and of those around it, outermost first
+_Scopes: TypeAlias = tuple[set[str], ...]
+
+
 class _Reader:
     """Turns messages into a model and checks them on the way."""
 
@@ -189,7 +193,7 @@ class _Reader:
             key = (_domain(each.domain), _name(each.name, "a function"))
             functions[key] = self._function(each)
         self._opsets = opsets
-        graph = self.graph(message.graph, frozenset(), 0)
+        graph = self.graph(message.graph, (), 0)
         return OnnxModel(graph, opsets, functions, message.producer_name)
 
     def _function(self, message: Any) -> Function:
@@ -197,7 +201,7 @@ class _Reader:
         known = set(message.input)
         nodes = []
         for each in message.node:
-            nodes.append(self._node(each, known, 1))
+            nodes.append(self._node(each, (known,), 1))
             known.update(each.output)
         missing = [name for name in message.output if name not in known]
         if missing:
@@ -209,10 +213,10 @@ class _Reader:
             tuple(Value(name, None, None) for name in message.input),
             tuple(Value(name, None, None) for name in message.output),
         )
-        defaults = {each.name: self._attribute(each, known, 1) for each in message.attribute_proto}
+        defaults = {each.name: self._attribute(each, (known,), 1) for each in message.attribute_proto}
         return Function(_domain(message.domain), message.name, graph, defaults)
 
-    def graph(self, message: Any, outer: frozenset[str], depth: int) -> Graph:
+    def graph(self, message: Any, outer: _Scopes, depth: int) -> Graph:
         if depth > _DEEPEST:
             raise Error(f"graphs are nested more than {_DEEPEST} deep.")
         if message.sparse_initializer:
@@ -225,31 +229,32 @@ class _Reader:
             initializers[name] = stored(each, self._folder, f"the initializer {name}")
         inputs = tuple(_value(each, "an input") for each in message.input)
         _refuse_repeats([each.name for each in inputs], "inputs")
-        known = {*outer, *initializers, *(each.name for each in inputs)}
+        known = {*initializers, *(each.name for each in inputs)}
+        scopes = (*outer, known)
         nodes = []
         made: set[str] = set()
         for each in message.node:
-            nodes.append(self._node(each, known, depth))
+            nodes.append(self._node(each, scopes, depth))
             again = made.intersection(name for name in each.output if name)
             if again:
                 raise Error(f"the tensor {min(again)} is made by two nodes.")
             made.update(name for name in each.output if name)
-            known |= set(each.output)
+            known.update(each.output)
         outputs = tuple(_value(each, "an output") for each in message.output)
-        missing = [each.name for each in outputs if each.name not in known]
+        missing = [each.name for each in outputs if not _is_known(each.name, scopes)]
         if missing:
             raise Error(f"the graph has an output that nothing makes: {missing[0]}.")
         own = tuple(each for each in inputs if each.name not in initializers)
         return Graph(message.name, tuple(nodes), initializers, own, outputs)
 
-    def _node(self, message: Any, known: set[str], depth: int) -> Node:
+    def _node(self, message: Any, known: _Scopes, depth: int) -> Node:
         self._nodes += 1
         if self._nodes > _MOST_NODES:
             raise Error(f"the model has more than {_MOST_NODES:,} nodes.")
         domain = _domain(message.domain)
         kind = _name(message.op_type, "the type of a node")
         what = f"the node '{message.name}' of type {kind}" if message.name else f"a node of type {kind}"
-        missing = [name for name in message.input if name and name not in known]
+        missing = [name for name in message.input if name and not _is_known(name, known)]
         if missing:
             raise Error(
                 f"{what} reads {missing[0]}, which is no input, no initializer and no output of a node before it."
@@ -277,7 +282,7 @@ class _Reader:
             scope_of(message.name, properties),
         )
 
-    def _attribute(self, message: Any, known: set[str], depth: int) -> Attribute:
+    def _attribute(self, message: Any, known: _Scopes, depth: int) -> Attribute:
         if message.ref_attr_name:
             return AttributeReference(message.ref_attr_name)
         kind = message.type
@@ -290,7 +295,7 @@ class _Reader:
         if kind == _TENSOR:
             return stored(message.t, self._folder, "its tensor")
         if kind == _GRAPH:
-            return self.graph(message.g, frozenset(known), depth + 1)
+            return self.graph(message.g, known, depth + 1)
         if kind == _FLOATS:
             return tuple(float(value) for value in message.floats)
         if kind == _INTS:
@@ -300,8 +305,12 @@ class _Reader:
         if kind == _TENSORS:
             return tuple(stored(value, self._folder, "one of its tensors") for value in message.tensors)
         if kind == _GRAPHS:
-            return tuple(self.graph(value, frozenset(known), depth + 1) for value in message.graphs)
+            return tuple(self.graph(value, known, depth + 1) for value in message.graphs)
         raise Error("attributes of this type (sparse tensors, types, or none at all) are not supported.")
+
+
+def _is_known(name: str, scopes: _Scopes) -> bool:
+    return any(name in scope for scope in scopes)
 
 
 def _opsets(messages: Sequence[Any]) -> dict[str, int]:

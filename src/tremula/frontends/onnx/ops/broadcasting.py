@@ -7,7 +7,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from tremula.errors import Error
 from tremula.frontends.onnx.call import Call
+
+#: elements of a dimension whose places are written down one by one
+_MOST_LISTED = 2**22
 
 
 def aligned(call: Call, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
@@ -27,6 +31,17 @@ def broadcast(*shapes: Sequence[int]) -> list[int]:
         RuntimeError: there is none.
     """
     return list(torch.broadcast_shapes(*map(tuple, shapes)))  # type: ignore[no-untyped-call]
+
+
+def listed(places: range) -> list[int]:
+    """Places as a list, which must not be longer than anybody needs.
+
+    Raises:
+        Error: it would be.
+    """
+    if len(places) > _MOST_LISTED:
+        raise Error(f"a dimension of {len(places):,} elements is too large for this operator.")
+    return list(places)
 
 
 def axis_of(axis: int, dims: int) -> int:

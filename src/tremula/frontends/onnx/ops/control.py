@@ -15,7 +15,7 @@ from tremula.frontends.onnx.model import Graph
 from tremula.frontends.onnx.ops.broadcasting import axis_of
 from tremula.frontends.onnx.ops.table import GRAPHCORE, op
 
-#: a loop without a limit that is known gives up here
+#: turns of a loop that are unrolled
 _MOST_STEPS = 1_000_000
 
 
@@ -94,8 +94,8 @@ def loop(
             running = still if running is None else running.reshape(()) & still
         elif not _holds(new_condition):
             break
-        if limit is None and step >= _MOST_STEPS:
-            raise Error(f"a loop without a number of turns has run {_MOST_STEPS:,} times.")
+        if step >= _MOST_STEPS and step != limit:
+            raise Error(f"a loop has run {_MOST_STEPS:,} times, and goes on.")
     return [*state, *(_stacked(each, body, place) for place, each in enumerate(scanned))]
 
 
@@ -137,6 +137,8 @@ def scan(call: Call, *tensors: Tensor) -> list[Tensor]:
     if len(lengths) != 1:
         raise Error(f"the inputs to scan have different lengths: {sorted(lengths)}.")
     collected: list[list[Tensor]] = [[] for _ in range(len(body.outputs) - len(states))]
+    if max(lengths) > _MOST_STEPS:
+        raise Error(f"a scan of {max(lengths):,} steps is too long to be unrolled.")
     for step in range(lengths.pop()):
         results = call.run_graph(body, [*states, *(each[step] for each in moved)])
         states = results[: len(states)]

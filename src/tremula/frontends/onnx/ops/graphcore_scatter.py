@@ -111,6 +111,8 @@ def spline_basis(call: Call, pseudo: Tensor, kernel: Tensor, is_open: Tensor) ->
     if degree not in (1, 2, 3):
         raise Error(f"splines have degree 1, 2 or 3, not {degree}.")
     dims = pseudo.shape[1]
+    if dims > 8:
+        raise Error(f"splines of {dims} dimensions are not supported.")
     sizes, opened = kernel.long(), is_open.to(torch.float32)
     scaled = pseudo.float() * (sizes.float() - degree * opened)
     whole, part = scaled.floor(), scaled - scaled.floor()

@@ -136,6 +136,8 @@ def _split(call: Call, tensor: Tensor, sizes: list[int]) -> list[Tensor]:
     axis = axis_of(call.integer("axis", 0), tensor.dim())
     if not sizes:
         parts = call.integer("num_outputs", call.outputs)
+        if parts != call.outputs:
+            raise Error(f"num_outputs is {parts}, but the node has {call.outputs} outputs.")
         each = -(-tensor.shape[axis] // parts)
         rest = tensor.shape[axis] - each * (parts - 1)
         if call.version < 18 and rest != each:

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from tremula.errors import Error
 from tremula.frontends.onnx.call import Call
-from tremula.frontends.onnx.ops.broadcasting import axis_of
+from tremula.frontends.onnx.ops.broadcasting import axis_of, listed
 from tremula.frontends.onnx.ops.table import op
 
 
@@ -66,7 +66,7 @@ def padded(tensor: Tensor, pads: list[int], mode: str, value: float = 0.0) -> Te
 
 def _places(extent: int, before: int, behind: int, mode: str) -> list[int]:
     """Where the elements of a padded dimension come from."""
-    chosen = range(-before, extent + behind)
+    chosen = listed(range(-before, extent + behind))
     if mode == "edge":
         return [min(max(place, 0), extent - 1) for place in chosen]
     if mode == "wrap":

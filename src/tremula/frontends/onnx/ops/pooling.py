@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from tremula.errors import Error
 from tremula.frontends.onnx.call import Call
+from tremula.frontends.onnx.ops.broadcasting import listed
 from tremula.frontends.onnx.ops.padding import padded
 from tremula.frontends.onnx.ops.table import op
 from tremula.frontends.onnx.ops.windows import Windows, windows_of
@@ -134,6 +135,7 @@ def _counts(windows: Windows, extents: torch.Size, include_pads: bool) -> Tensor
         starts = [place * windows.strides[dim] - windows.before[dim] for place in range(windows.count[dim])]
         steps = range(0, windows.kernel[dim] * windows.dilations[dim], windows.dilations[dim])
         by_dim.append([sum(low <= start + step < high for step in steps) for start in starts])
+    listed(range(math.prod(windows.count)))  # no more than can be written down
     products = [math.prod(each) for each in itertools.product(*by_dim)]
     return torch.tensor(products, dtype=torch.float32).reshape(windows.count)
 

@@ -17,6 +17,9 @@ from tremula.frontends.onnx.ops.table import op
 
 Function = Callable[[Tensor], Tensor]
 
+#: steps that are unrolled
+_MOST_STEPS = 2**16
+
 #: names with the defaults of their alpha and beta
 _DEFAULTS: dict[str, tuple[float, float]] = {
     "affine": (1.0, 0.0),
@@ -102,6 +105,8 @@ def _unrolled(
 ) -> tuple[Tensor, list[Tensor]]:
     """Outputs of all steps and the last state; beyond its length a sequence keeps its state and gives zeros."""
     steps = range(products.shape[0])
+    if len(steps) > _MOST_STEPS:
+        raise Error(f"a sequence of {len(steps):,} steps is too long to be unrolled.")
     outputs: list[Tensor] = []
     for number in reversed(steps) if reverse else steps:
         new = step(products[number], state)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tremula.errors import Error
 from tremula.frontends.onnx.call import Call
-from tremula.frontends.onnx.ops.broadcasting import axis_of
+from tremula.frontends.onnx.ops.broadcasting import axis_of, listed
 from tremula.frontends.onnx.ops.table import op
 
 _ROUNDING: dict[str, Callable[[float], int]] = {
@@ -100,7 +100,7 @@ def _taps(source: float, axis: _Axis, way: _Way) -> list[tuple[int, float]]:
 
 
 def _resize_axis(tensor: Tensor, dim: int, axis: _Axis, way: _Way) -> Tensor:
-    rows = [_taps(_source(axis, way, place), axis, way) for place in range(axis.length)]
+    rows = [_taps(_source(axis, way, place), axis, way) for place in listed(range(axis.length))]
     width = max(len(row) for row in rows)
     result: Tensor | None = None
     for tap in range(width):

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from tremula.errors import Error
 from tremula.frontends.onnx.call import Call
-from tremula.frontends.onnx.ops.broadcasting import axis_of
+from tremula.frontends.onnx.ops.broadcasting import axis_of, listed
 from tremula.frontends.onnx.ops.table import GRAPHCORE, op
 
 
@@ -44,7 +44,7 @@ def _slice(tensor: Tensor, starts: list[int], ends: list[int], axes: list[int], 
             tensor = tensor.flip(dim)
         else:
             tensor = tensor.index_select(
-                dim, torch.tensor(list(chosen), dtype=torch.int64, device=tensor.device)
+                dim, torch.tensor(listed(chosen), dtype=torch.int64, device=tensor.device)
             )
     return tensor
 
