@@ -35,6 +35,7 @@ _EVENTS = {"kills": 16, "interrupts": 18}
         "logs",
         "cache",
         "executables",
+        "onnx",
     ],
 )
 def test_hostile_files_are_read_or_refused(name: str) -> None:

@@ -94,11 +94,11 @@ class Interpreter:
         return self._rules[node]
 
     def needed(self, wanted: Iterable[str]) -> list[Node]:
-        """The nodes that the tensors `wanted` depend on, in order."""
+        """The nodes that the tensors `wanted` depend on, in order, and those that are run for what they do."""
         names = set(wanted)
         found = []
         for node in reversed(self.graph.nodes):
-            if names.intersection(node.outputs):
+            if names.intersection(node.outputs) or not any(node.outputs):
                 found.append(node)
                 names.update(reads(node))
         return found[::-1]
@@ -126,7 +126,9 @@ class Interpreter:
             raise Error(f"functions call each other more than {_DEEPEST} deep.")
         for node in graph.nodes:
             if len(self._rules) > _MOST_NODES:
-                raise Error(f"the model has more than {_MOST_NODES:,} nodes, those of its functions included.")
+                raise Error(
+                    f"the model has more than {_MOST_NODES:,} nodes, those of its functions included."
+                )
             key = (node.domain, node.type)
             rule = find(*key, node.version)
             if key in functions and (rule is None or key not in inside):
