@@ -2,6 +2,7 @@
 
 from tremula.frontends.onnx.ops import (  # noqa: F401
     activations,
+    attention,
     comparisons,
     constants,
     control,

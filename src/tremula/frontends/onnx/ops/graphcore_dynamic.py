@@ -1,4 +1,4 @@
-"""Parts of tensors at places that are known only when the graph runs. Places wrap around at the end, as on the device."""
+"""Parts of tensors at places that are known only when the graph runs. Places wrap around, as on the device."""
 
 from __future__ import annotations
 

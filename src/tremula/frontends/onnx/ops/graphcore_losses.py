@@ -44,9 +44,7 @@ def l1_loss(call: Call, tensor: Tensor) -> Tensor:
 @op("Nll", domain=GRAPHCORE)
 def nll_loss(call: Call, probabilities: Tensor, labels: Tensor) -> Tensor:
     if probabilities.shape[:-1] != labels.shape:
-        raise Error(
-            f"the labels must have the shape {list(probabilities.shape[:-1])}: that of the probabilities without classes."
-        )
+        raise Error(f"the labels must have the shape {list(probabilities.shape[:-1])}.")
     logs = probabilities
     if not call.flag("inputIsLogProbability"):
         logs = probabilities.clamp_min(_LEAST.get(probabilities.dtype, 1e-38)).log()

@@ -14,13 +14,13 @@ from tremula.frontends.onnx.ops.table import op
 
 def _along(call: Call, parameter: Tensor, tensor: Tensor) -> Tensor:
     """A scale or zero point so that it broadcasts over `tensor`: one, one per element of an axis, or one per block."""
-    axis = axis_of(call.integer("axis", 1), tensor.dim()) if tensor.dim() else 0
     block = call.integer("block_size", 0)
+    if parameter.numel() == 1 and not block:
+        return parameter.reshape(())
+    axis = axis_of(call.integer("axis", 1), tensor.dim())
     if block:
         return parameter.repeat_interleave(block, axis).narrow(axis, 0, tensor.shape[axis])
-    if parameter.dim() == 1 and parameter.numel() != 1:
-        return parameter.reshape([-1 if dim == axis else 1 for dim in range(tensor.dim())])
-    return parameter.reshape(())
+    return parameter.reshape([-1 if dim == axis else 1 for dim in range(tensor.dim())])
 
 
 @op("QuantizeLinear")
