@@ -7,8 +7,8 @@ import argparse
 from tremula.cli.command import CommandError
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """What a file does not say itself."""
+def add(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """What a file does not say itself; the group of these options."""
     group = parser.add_argument_group("ONNX files")
     group.add_argument(
         "--loss",
@@ -29,17 +29,22 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=N",
         help="a dimension that the file leaves open; may be repeated",
     )
+    return group
 
 
-def check(options: argparse.Namespace) -> None:
-    """Refuse options of files where no file is asked about."""
-    from tremula.ask.onnx_files import is_onnx_file
+def is_file(word: str) -> bool:
+    """Whether a word names an ONNX file."""
+    return word.lower().endswith(".onnx")
 
-    if is_onnx_file(options.subject):
+
+def check(options: argparse.Namespace, subject: str | None = None, *more: str) -> None:
+    """Refuse options of files, and `more` of a command, where no file is asked about."""
+    subject = subject or options.subject
+    if is_file(subject):
         return
-    for name in ("loss", "shape", "dimension"):
+    for name in ("loss", "shape", "dimension", *more):
         if getattr(options, name):
-            raise CommandError(f"--{name} is for an ONNX file, which {options.subject} is not")
+            raise CommandError(f"--{name} is for an ONNX file, which {subject} is not")
 
 
 def words(options: argparse.Namespace) -> list[str]:

@@ -60,7 +60,9 @@ def test_a_loss_by_name_makes_it_a_training(classifier: Path) -> None:
     assert model.training
     assert [each.shape for each in model.inputs] == [(6, 8), (6,)]
     assert "ADAM" in model.optimizer.upper()
-    assert ask.estimate(model).results[0].problem == ""
+    result = ask.estimate(model).results[0]
+    assert result.problem == ""
+    assert {"body", "head"} <= {name.partition(".")[0] for name in result.modules}
 
 
 def test_what_is_missing_or_wrong_is_said(classifier: Path) -> None:
@@ -101,6 +103,16 @@ def test_the_command_line_takes_files(classifier: Path, capsys: pytest.CaptureFi
     both = [f"{classifier} --no-advice", f"{classifier} --no-advice --micro-batch 8"]
     assert main(["compare", *both]) == 0
     assert "micro batch" in capsys.readouterr().out
+
+
+def test_the_profile_of_a_file_is_written_without_running_anything(
+    classifier: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["profile", str(classifier), "-o", str(tmp_path / "p"), "--loss", "cross_entropy"]) == 0
+    assert (tmp_path / "p" / "training" / "profile.pop").is_file()
+    assert "modelled" in capsys.readouterr().out
+    assert main(["profile", "train.py", "--ipus", "2"]) != 0
+    assert "--ipus is for an ONNX file" in capsys.readouterr().err
 
 
 def test_files_are_known_by_their_names() -> None:

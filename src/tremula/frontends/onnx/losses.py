@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from tremula.errors import Error
@@ -32,29 +33,21 @@ LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 _OF_CLASSES = frozenset({"cross_entropy", "nll"})
 
 
-class WithLoss(nn.Module):
+class WithLoss(OnnxModule):
     """A graph and a loss of its first output; the target is the last input."""
 
-    def __init__(self, graph: OnnxModule, loss: str) -> None:
-        super().__init__()
-        self.graph = graph
-        self._loss = loss
+    loss = ""
 
-    def forward(self, *inputs: Tensor) -> Tensor:
+    def forward(self, *inputs: Tensor) -> Any:
         *given, target = inputs
-        return LOSSES[self._loss](self.graph(*given)[0], target)
+        return LOSSES[self.loss](super().forward(*given)[0], target)
 
 
-class OwnLoss(nn.Module):
-    """A graph one of whose outputs is the loss."""
+class OwnLoss(OnnxModule):
+    """A graph whose first output is the loss."""
 
-    def __init__(self, graph: OnnxModule) -> None:
-        super().__init__()
-        self.graph = graph
-
-    def forward(self, *inputs: Tensor) -> Tensor:
-        loss: Tensor = self.graph(*inputs)[0]
-        return loss.reshape(())
+    def forward(self, *inputs: Tensor) -> Any:
+        return super().forward(*inputs)[0].reshape(())
 
 
 def target_type(loss: str, result: TensorType) -> TensorType:

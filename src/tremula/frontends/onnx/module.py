@@ -78,7 +78,8 @@ class OnnxModule(nn.Module):
     def interpreter(self) -> Interpreter:
         return self._interpreter
 
-    def forward(self, *inputs: Tensor) -> list[Tensor]:
+    def forward(self, *inputs: Tensor) -> Any:
+        """The outputs, in order."""
         state = {**self._parameters, **self._buffers}
         values = {name: tensor for name, tensor in state.items() if tensor is not None}
         values |= dict(zip(self.input_names, inputs, strict=True))

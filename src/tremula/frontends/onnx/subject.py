@@ -86,7 +86,7 @@ def _module(
         return OnnxModule(model, values=request.values), types
     outputs = [each.name for each in model.graph.outputs]
     if request.loss in outputs:
-        return OwnLoss(OnnxModule(model, values=request.values, outputs=[request.loss])), types
+        return OwnLoss(model, values=request.values, outputs=[request.loss]), types
     found = shapes_of(model.graph, inputs, functions=model.functions)
     if request.loss is None:
         single = [name for name in outputs if found[name].dtype.is_floating_point and not found[name].shape]
@@ -94,10 +94,11 @@ def _module(
             raise Error(
                 "to train an ONNX model a loss is needed: name one (cross_entropy, nll, mse, l1, bce)."
             )
-        return OwnLoss(OnnxModule(model, values=request.values, outputs=single[:1])), types
+        return OwnLoss(model, values=request.values, outputs=single[:1]), types
     target = target_type(request.loss, found[outputs[0]])
-    graph = OnnxModule(model, values=request.values, outputs=outputs[:1])
-    return WithLoss(graph, request.loss), [*types, target]
+    module = WithLoss(model, values=request.values, outputs=outputs[:1])
+    module.loss = request.loss
+    return module, [*types, target]
 
 
 def _example(kind: TensorType, values: bool) -> torch.Tensor:
