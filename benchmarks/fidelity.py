@@ -84,10 +84,12 @@ def main(arguments: list[str] | None = None) -> int:
             json.dumps(as_json(rows, table), indent=1, ensure_ascii=False) + "\n"
         )
     if options.page:
+        from . import popliner_totals
         from .fidelity_page import page
 
         skipped = left_out(sorted(SHIPPED.glob("*.toml")))
-        pathlib.Path(options.page).write_text(page(rows, table, skipped, known), encoding="utf-8")
+        text = page(rows, table, skipped, known, popliner_totals.as_markdown())
+        pathlib.Path(options.page).write_text(text, encoding="utf-8")
     if options.write_bands:
         write_bands(rows)
     return int(any(row.prediction.predicted is None for row in rows))

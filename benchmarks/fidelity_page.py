@@ -98,14 +98,16 @@ def page(
     table: Sequence[Summary],
     left_out: Mapping[str, str],
     evidence: Sequence[Evidence] = (),
+    code: str = "",
 ) -> str:
-    """The text of the page."""
+    """The text of the page; `code` is its section on bytes of code."""
     parts = [
         _INTRODUCTION.format(version=VERSION, cases=len(rows), folds=FOLDS),
         _summary(table),
         sections.blind(summaries(rows, blind=True), _CATEGORY_WORDS),
         fit_section(evidence) if evidence else "",
         bands_section(rows),
+        code,
         _wrong(rows, table),
         sections.constants(),
         _INDEPENDENCE,

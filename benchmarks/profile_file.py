@@ -123,11 +123,16 @@ def measured(row: Row) -> Measured:
 
 def _read_all(profile: Any) -> None:
     """Every table and every array."""
+    from tremula.profile.frames import FRAMES
     from tremula.profile.schema import META, TABLES
 
     for table in TABLES.values():
         if table is not META:
             profile.rows(table.row)
+    for name in FRAMES:
+        frame = profile.frame(name)
+        for column in frame.columns:
+            frame.column(column)
     for row in profile.ipus:
         profile.tile_bytes(row.ipu)
         profile.live_bytes(row.ipu)

@@ -103,10 +103,11 @@ class Browser:
             self.events.append(found)
         return found
 
-    def open(self, page: Path) -> None:
-        """Load a page from disk and wait until it is drawn."""
+    def open(self, page: Path | str, fragment: str = "") -> None:
+        """Load a page, from disk or from an address, and wait until it is drawn."""
         self._new_tab()
-        self.call("Page.navigate", url=page.as_uri())
+        address = page if isinstance(page, str) else page.as_uri()
+        self.call("Page.navigate", url=address + fragment)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self._next()
         self.settle()

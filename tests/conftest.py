@@ -115,7 +115,7 @@ def rewrite_profile() -> Callable[..., Path]:
     """Copies a profile row by row, each row changed by a function (None leaves it out); and frame by frame."""
     from tremula.profile import Profile, ProfileWriter
     from tremula.profile.frames import FRAMES
-    from tremula.profile.schema import META, TABLES
+    from tremula.profile.schema import COLUMNAR, META, TABLES
 
     def rewrite(
         source: Path,
@@ -124,14 +124,14 @@ def rewrite_profile() -> Callable[..., Path]:
         change_frame: Callable[[str, dict[str, Any]], dict[str, Any]] = lambda _name, columns: columns,
     ) -> Path:
         with Profile(source) as profile, ProfileWriter(target) as writer:
-            for table in TABLES.values():
+            for table in (*TABLES.values(), *COLUMNAR.values()):
                 if table is META:
                     continue
                 for row in profile.rows(table.row):
                     changed = change(row)
                     if changed is not None:
                         writer.add(changed)
-            for name in FRAMES:
+            for name in FRAMES.keys() - {table.name for table in COLUMNAR.values()}:
                 frame = profile.frame(name)
                 writer.frame(name).add(change_frame(name, {c: frame.column(c) for c in frame.columns}))
         return target

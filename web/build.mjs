@@ -20,7 +20,11 @@ function sourceHash() {
   }
   const hash = createHash('sha256');
   for (const file of files.sort()) {
-    hash.update(file).update('\0').update(readFileSync(join(here, file))).update('\0');
+    hash
+      .update(file)
+      .update('\0')
+      .update(readFileSync(join(here, file)))
+      .update('\0');
   }
   return hash.digest('hex');
 }

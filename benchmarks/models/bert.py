@@ -8,7 +8,13 @@ from torch.nn import functional
 
 from .transformer import EncoderLayer
 
-SIZES = {"small": (512, 4, 8), "medium": (512, 8, 8), "base": (768, 12, 12), "large": (1024, 24, 16)}
+SIZES = {
+    "tiny": (64, 3, 8),
+    "small": (512, 4, 8),
+    "medium": (512, 8, 8),
+    "base": (768, 12, 12),
+    "large": (1024, 24, 16),
+}
 
 
 class Embeddings(nn.Module):
@@ -50,7 +56,7 @@ class Bert(nn.Module):
     """BERT of a named size.
 
     Args:
-        size: small, medium, base or large.
+        size: tiny, small, medium, base or large.
         sequence: tokens of a sample.
         task: pretraining, squad or encoder.
         masked: positions to be predicted per sample (pretraining).

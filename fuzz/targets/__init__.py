@@ -12,6 +12,7 @@ _MODULES = {
     "operators": "operators",
     "exports": "exports",
     "profiles": "profiles",
+    "traces": "traces",
     "programs": "answers",
     "answers": "answers",
     "cache": "cache_entries",

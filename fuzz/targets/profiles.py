@@ -68,9 +68,10 @@ def _change(connection: sqlite3.Connection, rng: random.Random) -> None:
 
 
 def read(path: Path) -> None:
-    """All that the command shows and writes."""
+    """All that the command shows and writes, and every column of every frame."""
     from tremula.cli.command import CommandError
     from tremula.cli.view import write_files
+    from tremula.profile.frames import FRAMES
     from tremula.profile.reader import Profile
     from tremula.view.op_text import ops_text
     from tremula.view.summary import summary
@@ -79,6 +80,15 @@ def read(path: Path) -> None:
         with Profile(path) as profile:
             print(summary(profile, full=True))
             print(ops_text(profile, 20))
+            for name in FRAMES:
+                for column in profile.frame(name).columns:
+                    profile.frame(name).column(column)
+            if profile.ipus:
+                print(
+                    len(profile.variables_on_tile(0, 0)[0]),
+                    len(profile.alive_at(0, 0)),
+                    len(profile.programs),
+                )
             write_files(profile, path.parent / "page.html", path.parent / "trace")
     except CommandError as problem:
         raise Error(str(problem)) from problem

@@ -138,7 +138,8 @@ class DataLoader(torch.utils.data.DataLoader):
             self._warn_about_remainder(len(dataset), batch_size, batch_sampler)
         if not self._is_iterable and self._drop_incomplete:
             self._check_there_is_a_batch(len(dataset), batch_size, batch_sampler, mode)
-        if not self._is_iterable:
+        if not self._is_iterable and num_workers == 0 and mode == DataLoaderMode.Sync:
+            # not in worker processes, which would each write a trace
             methods = [name for name in ("__getitem__", "__getitems__") if hasattr(dataset, name)]
             dataset = profiling.Channel("dataset").instrument(dataset, *methods)
 

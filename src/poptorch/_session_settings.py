@@ -102,6 +102,7 @@ def device_settings(options: Options, training: bool, label: str) -> DeviceSetti
         instances=options.Distributed.numProcesses,
         engine_options=own_engine_options(options),
         seed=chosen("random_seed"),
+        front_end="poptorch",
     )
 
 

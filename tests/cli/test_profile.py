@@ -54,7 +54,7 @@ def test_a_program_is_run_and_its_profile_shown(
     assert "tremula view" in out
     folder = program.parent / "here" / "inference"
     assert sorted(each.name for each in folder.iterdir()) == [
-        "profile.html", "profile.pop", "profile.trace.json"
+        "framework.json", "profile.html", "profile.pop", "profile.trace.json"
     ]  # fmt: skip
     with Profile(folder / "profile.pop") as profile:
         op = next(op for op in profile.ops if op.target == "aten::addmm")

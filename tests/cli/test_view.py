@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -71,3 +77,101 @@ def test_several_profiles_are_listed(
         (tmp_path / name / "profile.pop").write_bytes(profile_file.read_bytes())
     assert main(["view", str(tmp_path)]) == 1
     assert "choose one" in capsys.readouterr().err
+    assert main(["view", str(tmp_path), "--html", str(tmp_path / "all.html")]) == 0
+    assert (
+        main(
+            [
+                "view",
+                str(tmp_path / "a"),
+                str(tmp_path / "b"),
+                "--compare",
+                "--html",
+                str(tmp_path / "two.html"),
+            ]
+        )
+        == 0
+    )
+    assert (tmp_path / "two.html").stat().st_size > 10_000
+
+
+def test_compare_needs_a_page_and_two_profiles(
+    profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["view", str(profile_file), "--compare"]) == 1
+    assert "--html OUT or --serve" in capsys.readouterr().err
+    assert main(["view", str(profile_file), "--compare", "--html", str(tmp_path / "p.html")]) == 1
+    assert "takes two profiles; there are 1" in capsys.readouterr().err
+
+
+def test_files_for_other_tools(
+    profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables, speedscope = tmp_path / "tables", tmp_path / "a.speedscope.json"
+    assert main(["view", str(profile_file), "--csv", str(tables), "--speedscope", str(speedscope)]) == 0
+    assert "speedscope.app" in capsys.readouterr().out
+    assert json.loads(speedscope.read_text())["profiles"]
+    assert (tables / "ops.csv").read_text().startswith("id,name,")
+
+
+def test_a_host_trace(trace_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["view", str(trace_file)]) == 0
+    out = capsys.readouterr().out
+    assert "Longest labels" in out
+    assert "outer" in out
+    files = {name: tmp_path / name for name in ("trace.json", "speedscope.json", "tables", "page.html")}
+    command = ["view", str(trace_file), "--trace", str(files["trace.json"]), "--csv", str(files["tables"])]
+    assert main([*command, "--speedscope", str(files["speedscope.json"])]) == 0
+    assert json.loads(files["trace.json"].read_text())["traceEvents"]
+    assert "outer" in (files["tables"] / "events.csv").read_text()
+    assert main(["view", str(trace_file), "--html", str(files["page.html"])]) == 0
+    assert files["page.html"].read_text().startswith("<!doctype html>")
+    assert main(["view", str(trace_file), "--tile", "3"]) == 1
+    assert "--tile is for profiles" in capsys.readouterr().err
+
+
+@pytest.fixture
+def trace_file(tmp_path: Path) -> Path:
+    """A trace that a program wrote through libpvti."""
+    program = (
+        "import libpvti as pvti\n"
+        "channel = pvti.createTraceChannel('mine')\n"
+        "with pvti.Tracepoint(channel, 'outer'):\n"
+        "    with pvti.Tracepoint(channel, 'inner'):\n"
+        "        pass\n"
+    )
+    environment = {**os.environ, "PVTI_OPTIONS": json.dumps({"enable": "true", "directory": str(tmp_path)})}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=60)
+    return next(tmp_path.glob("*.pvti"))
+
+
+def test_a_server_answers_until_it_is_interrupted(profile_file: Path) -> None:
+    command = [sys.executable, "-m", "tremula.cli", "view", str(profile_file), "--serve", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        lines = [server.stdout.readline() for _ in range(5)]
+        address = lines[1].strip()
+        assert address.startswith("http://127.0.0.1:")
+        assert "ssh -N -L " in lines[3]
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with opener.open(address, timeout=30) as page:
+            assert b"<!doctype html>" in page.read()[:100].lower()
+            assert "token" not in page.geturl()
+        root = address.partition("?")[0]
+        with opener.open(f"{root}api/reports", timeout=30) as answer:
+            assert [each["kind"] for each in json.load(answer)["reports"]] == ["profile"]
+        with opener.open(f"{root}api/r/0/summary", timeout=30) as answer:
+            assert json.load(answer)["file"] == "profile.pop"
+        with opener.open(f"{root}api/r/0/frame/lanes?columns=ipu,steps&first=0&rows=2", timeout=30) as answer:
+            assert json.load(answer)["rows"] == 2
+        for wrong in (
+            "api/r/7/summary",
+            "api/r/0/nothing",
+            "api/r/0/frame/nothing?columns=a",
+            "api/r/-1/summary",
+        ):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                opener.open(root + wrong, timeout=30)
+            assert refused.value.code in (404, 422)
+            refused.value.close()
+        server.send_signal(signal.SIGINT)
+        assert server.wait(timeout=30) == 0

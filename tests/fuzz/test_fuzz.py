@@ -27,6 +27,7 @@ _EVENTS = {"kills": 16, "interrupts": 18}
     "name",
     [
         "profiles",
+        "traces",
         "programs",
         "cosmictagger",
         "cosmoflow",

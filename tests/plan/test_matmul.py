@@ -50,6 +50,8 @@ def test_twice_the_work_never_takes_less(work: MatMul) -> None:
     work = replace(work, rows=16 * work.rows, inner=16 * work.inner, columns=16 * work.columns)
     cycles = plan(work).cycles
     for axis in ("rows", "inner", "columns", "groups"):
+        if axis == "groups" and work.groups == 1 and work.role != "forward":
+            continue  # one group is a product with weights, several are products of activations: another kind of work
         doubled = plan(replace(work, **{axis: 2 * getattr(work, axis)})).cycles
         # small work uses few tiles, and more tiles rearrange their share of an operand faster
         assert doubled >= cycles * (0.98 if cycles < 5000 else 1.0)

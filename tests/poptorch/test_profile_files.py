@@ -67,9 +67,10 @@ def test_the_environment_wins(tmp_path, monkeypatch):
     monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", json.dumps(wanted))
     infer(poptorch.Options())
     infer(poptorch.Options().enableProfiling(str(tmp_path / "options")).modelName("second"))
-    assert sorted(path.parent.name for path in (tmp_path / "env").iterdir() for path in path.iterdir()) == [
-        "inference", "second"
-    ]  # fmt: skip
+    assert sorted(path.parent.name for path in (tmp_path / "env").rglob("profile.pop")) == [
+        "inference",
+        "second",
+    ]
     assert not (tmp_path / "options").exists()
     monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", json.dumps({"autoReport.all": "false"}))
     infer(poptorch.Options().enableProfiling(str(tmp_path / "options")))
@@ -85,6 +86,29 @@ def test_parts_are_chosen_by_their_options(tmp_path, monkeypatch):
     with Profile(tmp_path / "inference" / "profile.pop") as profile:
         assert profile.ipus
         assert not profile.breakdown
+
+
+def test_runs_are_kept_as_often_as_asked_for(tmp_path):
+    for asked, kept in ((None, 2), ("5", 5), ("0", 0), ("1000", 10)):
+        options = poptorch.Options().enableProfiling(str(tmp_path))
+        if asked is not None:
+            engine = options._Popart.options["engineOptions"]
+            options._Popart.setEngineOptions({**engine, "autoReport.executionProfileProgramRunCount": asked})
+        infer(options)
+        with Profile(tmp_path / "inference" / "profile.pop") as profile:
+            assert [run.kind for run in profile.runs] == ["upload", *["step"] * kept]
+
+
+def test_the_front_end_says_what_it_was_asked_for(tmp_path):
+    infer(poptorch.Options().enableProfiling(str(tmp_path)).randomSeed(7))
+    with Profile(tmp_path / "inference" / "profile.pop") as profile:
+        said = profile.application["framework"]
+        assert said["frontEnd"] == "poptorch"
+        assert said["versions"]["torch"] == torch.__version__
+        assert said["options"]["seed"] == 7
+        assert set(profile.frame("contexts").column("layer")) == {"poptorch"}
+        files = profile.frame("contexts").column("file")
+        assert any(file.endswith("test_profile_files.py") for file in files)
 
 
 def test_without_a_wish_there_is_no_file(tmp_path, monkeypatch):

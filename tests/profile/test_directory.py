@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,15 @@ def test_the_application_says_what_it_likes(tmp_path: Path) -> None:
         assert profile.application == {
             "framework": {"name": "poptorch", "options": {"replicas": 4}}, "app": ["</script>", None, 1.5]
         }  # fmt: skip
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "app.json")
+    with pytest.raises(Error, match="no regular file"):
+        read_application(tmp_path)
+    os.mkfifo(tmp_path / "profile.pop")
+    with pytest.raises(Error, match="not a regular file"):
+        Profile(tmp_path / "profile.pop")
 
 
 @pytest.mark.parametrize(

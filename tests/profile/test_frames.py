@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tremula.errors import Error
 from tremula.memory.tiles import laid_out
-from tremula.profile import Profile, ProfileWriter
+from tremula.profile import Profile, ProfileWriter, frame_reader, frame_writer
 from tremula.profile.chunks import packed_floats, packed_ints, packed_texts, unpacked_numbers, unpacked_texts
 from tremula.profile.frames import FRAMES
 from tremula.profile.schema import CHUNK_ROWS, MAX_TEXT
@@ -46,7 +46,7 @@ def test_texts_come_back(texts: list[str]) -> None:
     assert unpacked_texts(stored, blob, len(texts)) == texts
 
 
-@pytest.mark.parametrize("stored", ["i1", "i8", "d1", "d4", "d8", "f8", "x4", "", "i3", "json"])
+@pytest.mark.parametrize("stored", ["i1", "i8", "d1", "d4", "d8", "f8", "x4", "", "i3", "text"])
 @given(blob=st.binary(max_size=60), rows=st.integers(1, 8))
 @settings(max_examples=30)
 def test_any_bytes_are_numbers_or_a_value_error(stored: str, blob: bytes, rows: int) -> None:
@@ -154,6 +154,30 @@ def test_hostile_names_are_stored_as_text(tmp_path: Path) -> None:
     assert found[5:] == names[5:]
 
 
+@pytest.mark.parametrize("letter", ["x", "\U0001f600"])
+def test_long_names_go_into_smaller_chunks(tmp_path: Path, letter: str) -> None:
+    names = [letter * MAX_TEXT] * 1_500
+    with ProfileWriter(tmp_path / "profile.pop") as writer:
+        writer.frame("contexts").add({**_CONTEXTS, "name": names, "file": names})
+    with Profile(tmp_path / "profile.pop") as profile:
+        assert profile.frame("contexts").column("name") == names
+        assert profile.frame("contexts").window("file", 700, 3) == names[:3]
+        assert len(profile.frame("contexts")._chunks["name"]) > 2
+
+
+def test_a_column_has_a_limit_of_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame_writer, "MAX_COLUMN_TEXT", 1_000)
+    monkeypatch.setattr(frame_reader, "MAX_COLUMN_TEXT", 1_000)
+    with ProfileWriter(tmp_path / "profile.pop") as writer:
+        for _ in range(15):
+            writer.frame("contexts").add({**_CONTEXTS, "name": ["y" * 50] * 2})
+    with Profile(tmp_path / "profile.pop") as profile:
+        assert profile.frame("contexts").column("name") == ["y" * 50] * 20 + ["y"] * 10
+    monkeypatch.setattr(frame_reader, "MAX_COLUMN_TEXT", 100)
+    with Profile(tmp_path / "profile.pop") as profile, pytest.raises(Error, match="too many characters"):
+        profile.frame("contexts").column("name")
+
+
 def _copy(source: Path, folder: Path) -> tuple[Path, sqlite3.Connection]:
     path = folder / "profile.pop"
     shutil.copy(source, path)
@@ -184,6 +208,7 @@ _HOSTILE: list[tuple[str, str, str, Any, str]] = [
     ("op", "programs", "op_id", 10**6, "names rows that are not there"),
     ("later parent", "programs", "parent", 3, "names rows that come later"),
     ("itself", "contexts", "parent", 1, "names rows that come later"),
+    ("category", "variables", "category", 99, "names rows that are not there"),
     ("compute set", "programs", "compute_set", 10**6, "names rows that are not there"),
 ]
 

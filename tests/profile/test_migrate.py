@@ -1,55 +1,19 @@
-"""Files of schema versions 1 and 2 are read as if they were written today, and are not changed."""
+"""Files of schema versions 1 to 3 are read as if they were written today, and are not changed."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tremula.errors import Error
 from tremula.profile import Profile
-from tremula.profile.migrate import TABLES_OF_VERSION
-from tremula.profile.rows import Digest, digest_of
-from tremula.profile.schema import APPLICATION_ID, BATCH_ROWS, META, TABLES
+from tremula.profile.program_types import ProgramType
 
-
-def _older(source: Path, path: Path, version: int = 1) -> Path:
-    """The profile at `source` as an earlier version wrote it."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version={version}")
-    connection.execute("BEGIN")
-    meta = {"format": "tremula profile", "written_by": "tremula 0.0"}
-    with Profile(source) as profile:
-        uses = {category.id: category.name for category in profile.categories}
-        for name, table in TABLES_OF_VERSION[version].items():
-            connection.execute(table.sql)
-            if name == META.name:
-                continue
-            rows = []
-            for row in profile.programs if name == "programs" else profile.rows(TABLES[name].row):
-                values = {n: getattr(row, n) for n in type(row).__dataclass_fields__}
-                if version == 1 and "category_id" in values:
-                    values["category"] = uses[values["category_id"]]
-                rows.append(tuple(values[column] for column in table.names))
-            if name == "breakdown":  # the host was one part
-                host = sum(cycles for part, cycles in rows if part.startswith("host_"))
-                rows = [row for row in rows if not row[0].startswith("host_")] + [("host", host)]
-            marks = ", ".join("?" * len(table.names))
-            connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
-            digest = Digest()
-            for start in range(0, len(rows), BATCH_ROWS):
-                digest.add(rows[start : start + BATCH_ROWS])
-            meta[f"rows:{name}"] = str(len(rows))
-            meta[f"digest:{name}"] = digest.text()
-    listed = sorted(meta.items())
-    listed.append(("digest", digest_of([(key, value) for key, value in listed])))
-    connection.executemany("INSERT INTO meta VALUES (?, ?)", listed)
-    connection.execute("COMMIT")
-    connection.close()
-    return path
+Older = Callable[..., Path]
 
 
 def _with_host(breakdown: Mapping[str, float]) -> dict[str, float]:
@@ -61,8 +25,8 @@ def _with_host(breakdown: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def test_version_1_is_read(profile_file: Path, tmp_path: Path) -> None:
-    old = _older(profile_file, tmp_path / "profile.pop")
+def test_version_1_is_read(profile_file: Path, tmp_path: Path, older: Older) -> None:
+    old = older(profile_file, tmp_path / "profile.pop")
     before = old.read_bytes()
     with Profile(profile_file) as new, Profile(old) as migrated:
         assert migrated.version == 1
@@ -84,10 +48,10 @@ def test_version_1_is_read(profile_file: Path, tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["profile.pop"]
 
 
-def test_version_2_is_read_and_has_no_advice(profile_file: Path, tmp_path: Path) -> None:
+def test_version_2_is_read_and_has_no_advice(profile_file: Path, tmp_path: Path, older: Older) -> None:
     with (
         Profile(profile_file) as new,
-        Profile(_older(profile_file, tmp_path / "profile.pop", version=2)) as migrated,
+        Profile(older(profile_file, tmp_path / "profile.pop", version=2)) as migrated,
     ):
         assert new.advice
         assert migrated.version == 2
@@ -99,11 +63,53 @@ def test_version_2_is_read_and_has_no_advice(profile_file: Path, tmp_path: Path)
         assert _with_host(migrated.breakdown) == pytest.approx(_with_host(new.breakdown))
 
 
-def test_a_damaged_version_1_is_refused(profile_file: Path, tmp_path: Path) -> None:
-    old = _older(profile_file, tmp_path / "profile.pop")
+def test_a_damaged_version_1_is_refused(profile_file: Path, tmp_path: Path, older: Older) -> None:
+    old = older(profile_file, tmp_path / "profile.pop")
     connection = sqlite3.connect(old)
     connection.execute("UPDATE ops SET flops=flops+1")
     connection.commit()
     connection.close()
     with pytest.raises(Error, match="do not match"):
         Profile(old)
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_older_versions_have_frames_that_follow_from_their_tables(
+    profile_file: Path, tmp_path: Path, older: Older, version: int
+) -> None:
+    with (
+        Profile(profile_file) as new,
+        Profile(older(profile_file, tmp_path / "profile.pop", version)) as migrated,
+    ):
+        assert migrated.version == version
+        assert migrated.programs == new.programs
+        tree = migrated.frame("programs")
+        assert tree.column("type")[0] == ProgramType.OnEveryTileSwitch
+        assert [tree.column("kind")[row] for row in np.flatnonzero(tree.column("parent") == 0)] == [
+            "upload",
+            "step",
+        ]
+        assert migrated.ops[3].name in tree.column("name")
+        for name in ("steps", "lanes", "pyramid", "compute_sets", "vertices"):
+            assert len(migrated.frame(name)) == 0
+        assert migrated.runs == migrated.vertex_types == ()
+        live = migrated.frame("liveness_pyramid")
+        assert live.column("high").tolist() == new.frame("liveness_pyramid").column("high").tolist()
+        names = [category.name for category in migrated.categories]
+        frame = migrated.frame("variables")
+        for row in migrated.ipus:
+            tiles = migrated.tile_bytes(row.ipu)
+            for tile in (0, 7, 1_471):
+                rows, sizes = migrated.variables_on_tile(row.ipu, tile)
+                found: dict[str, int] = {}
+                for variable, size in zip(rows.tolist(), sizes.tolist(), strict=True):
+                    use = names[frame.column("category")[variable]]
+                    found[use] = found.get(use, 0) + size
+                assert found == {name: int(values[tile]) for name, values in tiles.items() if values[tile]}
+            now = migrated.alive_at(row.ipu, row.peak_step)
+            assert int(frame.column("bytes")[now].sum()) == row.not_always_live_bytes
+        lifetimes = {(each.name, each.ipu, each.bytes) for each in new.lifetimes}
+        known = zip(
+            frame.column("name"), frame.column("ipu").tolist(), frame.column("bytes").tolist(), strict=True
+        )
+        assert lifetimes <= set(known)

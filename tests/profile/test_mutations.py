@@ -1,13 +1,17 @@
-"""A thousand damaged files: each is refused with an `Error`, or read as what was written."""
+"""Two thousand damaged files: each is refused with an `Error`, or read as what was written."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tremula.errors import Error
-from tremula.profile import Profile
+from tremula.profile import Profile, database
+from tremula.profile.frames import FRAMES
 from tremula.profile.schema import META, TABLES
 
 
@@ -25,6 +29,14 @@ def _everything(path: Path) -> dict[str, Any]:
         found["live"] = [[v.tolist() for v in profile.live_bytes(row.ipu)] for row in profile.ipus]
         found["steps"] = [values.tolist() for values in profile.program_steps]
         found["reasons"] = [profile.reason(plan) for plan in profile.plans]
+        for name in FRAMES:
+            frame = profile.frame(name)
+            columns = {column: frame.column(column) for column in frame.columns}
+            found[f"frame {name}"] = {c: v if isinstance(v, list) else v.tolist() for c, v in columns.items()}
+        found["programs"] = profile.programs
+        found["on tiles"] = [
+            [v.tolist() for v in profile.variables_on_tile(row.ipu, 3)] for row in profile.ipus
+        ]
         return found
 
 
@@ -50,12 +62,12 @@ def _mutated(data: bytes, chance: random.Random) -> bytes:
     return bytes(changed)
 
 
-def test_a_thousand_mutated_files_are_refused_or_read_correctly(profile_file: Path, tmp_path: Path) -> None:
-    data, expected = profile_file.read_bytes(), _everything(profile_file)
+def _refused(source: Path, path: Path, count: int) -> int:
+    """How many of `count` mutated files are refused; all others are read as what was written."""
+    data, expected = source.read_bytes(), _everything(source)
     chance = random.Random(20)
     refused = 0
-    path = tmp_path / "profile.pop"
-    for number in range(1_000):
+    for number in range(count):
         path.write_bytes(_mutated(data, chance))
         found, message = None, str(path)
         try:
@@ -65,4 +77,24 @@ def test_a_thousand_mutated_files_are_refused_or_read_correctly(profile_file: Pa
             message = problem.message
         assert found in (None, expected), f"mutation {number} was read as something else"
         assert str(path) in message
-    assert refused > 500, "most damage is noticed; the rest lies in unused bytes"
+    return refused
+
+
+def test_two_thousand_mutated_files_are_refused_or_read_correctly(profile_file: Path, tmp_path: Path) -> None:
+    refused = _refused(profile_file, tmp_path / "profile.pop", 2_000)
+    assert refused > 1_000, "most damage is noticed; the rest lies in unused bytes"
+
+
+def test_large_files_are_as_safe_without_a_look_at_every_page(
+    profile_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "CHECKED_WHOLE_BYTES", 0)
+    assert _refused(profile_file, tmp_path / "profile.pop", 500) > 250
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_mutated_files_of_older_versions(
+    profile_file: Path, tmp_path: Path, older: Callable[..., Path], version: int
+) -> None:
+    source = older(profile_file, tmp_path / "source.pop", version)
+    assert _refused(source, tmp_path / "profile.pop", 100) > 50

@@ -49,23 +49,23 @@ def _copy(source: Path, folder: Path) -> tuple[Path, sqlite3.Connection]:
         (f"PRAGMA user_version={SCHEMA_VERSION + 1}", f"version {SCHEMA_VERSION + 1}.*newer Tremula"),
         ("PRAGMA user_version=0", "no known version"),
         ("PRAGMA application_id=7", "something else"),
-        ("CREATE VIEW ops_view AS SELECT * FROM ops", "views, triggers"),
-        ("CREATE TRIGGER t AFTER INSERT ON ops BEGIN DELETE FROM ops; END", "views, triggers"),
-        ("CREATE INDEX i ON ops(id)", "views, triggers"),
+        ("CREATE VIEW more AS SELECT * FROM stages", "views, triggers"),
+        ("CREATE TRIGGER t AFTER INSERT ON stages BEGIN DELETE FROM stages; END", "views, triggers"),
+        ("CREATE INDEX i ON stages(ipu)", "views, triggers"),
         ("CREATE TABLE more (x)", "tables are not those"),
-        ("ALTER TABLE ops ADD COLUMN more AS (upper(name))", "tables are not those"),
-        ("DROP TABLE ops", "tables are not those"),
-        ("UPDATE meta SET value='0' WHERE key='rows:ops'", "digest"),
+        ("ALTER TABLE stages ADD COLUMN more AS (upper(phases))", "tables are not those"),
+        ("DROP TABLE stages", "tables are not those"),
+        ("UPDATE meta SET value='0' WHERE key='rows:stages'", "digest"),
         ("DELETE FROM meta", "digest"),
-        ("DELETE FROM ops WHERE id=3", "do not match"),
-        ("UPDATE ops SET compute_cycles=compute_cycles+1 WHERE id=1", "do not match"),
-        ("UPDATE ops SET name=7 WHERE id=1", "do not match"),
-        ("UPDATE ops SET name=x'00ff' WHERE id=1", "name is of type bytes"),
-        ("UPDATE ops SET runs='many' WHERE id=1", "runs is of type str"),
-        ("UPDATE ops SET runs=-5 WHERE id=1", "runs is -5"),
-        ("UPDATE ops SET flops=9e999 WHERE id=1", "flops is inf"),
-        ("UPDATE ops SET name=cast(x'ff' as text) WHERE id=1", "damaged"),
-        ("INSERT INTO ops SELECT * FROM ops", "do not match"),
+        ("DELETE FROM stages WHERE stage=1", "do not match"),
+        ("UPDATE stages SET forward_cycles=forward_cycles+1 WHERE stage=1", "do not match"),
+        ("UPDATE stages SET phases=7 WHERE stage=1", "do not match"),
+        ("UPDATE stages SET phases=x'00ff' WHERE stage=1", "phases is of type bytes"),
+        ("UPDATE stages SET ipu='many' WHERE stage=1", "ipu is of type str"),
+        ("UPDATE stages SET ipu=-5 WHERE stage=1", "ipu is -5"),
+        ("UPDATE stages SET forward_cycles=9e999 WHERE stage=1", "forward_cycles is inf"),
+        ("UPDATE stages SET phases=cast(x'ff' as text) WHERE stage=1", "damaged"),
+        ("INSERT INTO stages SELECT * FROM stages", "do not match"),
     ],
 )
 def test_changed_files_are_refused(profile_file: Path, tmp_path: Path, statement: str, said: str) -> None:
@@ -75,7 +75,7 @@ def test_changed_files_are_refused(profile_file: Path, tmp_path: Path, statement
 
     def read() -> None:
         with Profile(path) as profile:
-            profile.ops
+            profile.stages
 
     with pytest.raises(Error, match=said) as problem:
         read()

@@ -148,8 +148,12 @@ def test_parts_can_be_left_out(
 ) -> None:
     path = write_profile(_estimate(layered), tmp_path / "profile.pop", graph=graph, execution=execution)
     with Profile(path) as profile:
-        assert bool(profile.ipus) == bool(profile.programs) == graph
-        assert bool(profile.breakdown) == bool(profile.stages) == execution
+        assert (
+            bool(profile.ipus) == bool(len(profile.frame("variables"))) == bool(profile.vertex_types) == graph
+        )
+        assert bool(profile.breakdown) == bool(profile.stages) == bool(profile.runs) == execution
+        assert bool(len(profile.frame("steps").column("ipu"))) == execution
+        assert profile.programs
         assert profile.ops
         assert profile.meta["parts"] == ("graph" if graph else "execution")
 

@@ -75,7 +75,7 @@ def test_the_three_best_pieces_of_advice_come_with_effect_and_code(profile_file:
         assert found[0].code == ("options.change(1)",)
         assert "1. Change number 1: x1.50 throughput" in brief(profile)
         assert "options.change(3)" in str(summary(profile))
-        assert page_data(profile)["advice"][0][0] == "Change number 1"
+        assert page_data([profile])["answers"]["0/summary"]["advice"][0][0] == "Change number 1"
 
 
 def test_code_that_is_no_list_of_lines_is_refused(
@@ -93,7 +93,7 @@ def test_code_that_is_no_list_of_lines_is_refused(
 
 def test_the_host_stands_beside_the_modules(profile_file: Path) -> None:
     with Profile(profile_file) as profile:
-        modules = page_data(profile)["modules"]
+        modules = page_data([profile])["answers"]["0/modules"]["modules"]
         host = profile.breakdown["host_call"] + profile.breakdown["host_transfer"]
         work = sum(op.cycles for op in profile.ops)
     names = [row[0] for row in modules if row[1] == 0]

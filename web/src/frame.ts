@@ -20,9 +20,12 @@ export class Frame {
   private keys: ((event: KeyboardEvent) => boolean)[] = [];
   private opened = 0;
 
-  constructor(private readonly source: Source, private readonly reports: ReportInfo[], private readonly views: View[]) {
+  constructor(
+    private readonly source: Source,
+    private readonly reports: ReportInfo[],
+    private readonly views: View[],
+  ) {
     this.state = new State((views[0] as View).id);
-    if (source.compared && !this.state.get('compare')) this.state.set({ compare: source.compared });
     this.menu();
     this.header();
     this.state.onchange(() => this.open());
@@ -40,7 +43,10 @@ export class Frame {
     const nav = byId('tabs');
     this.views.forEach((view, index) => {
       const each = button('', () => this.go(view.id), {
-        role: 'tab', id: `tab-${view.id}`, 'aria-controls': 'view', title: `${view.title}: key ${index + 1} or ${view.key}`,
+        role: 'tab',
+        id: `tab-${view.id}`,
+        'aria-controls': 'view',
+        title: `${view.title}: key ${index + 1} or ${view.key}`,
       });
       each.append(el('kbd', { text: String(index + 1), 'aria-hidden': 'true' }), el('span', { text: view.title }));
       this.buttons.set(view.id, each);
@@ -63,14 +69,20 @@ export class Frame {
     const names = this.reports.map((report) => report.name);
     if (this.reports.length > 1) {
       const pick = (id: string, label: string, first: string | null) => {
-        const select = el('select', { id, 'aria-label': label }, first === null ? null : el('option', { value: '', text: first }),
-          ...this.reports.map((report, index) => el('option', { value: report.id, text: names[index] })));
+        const select = el(
+          'select',
+          { id, 'aria-label': label },
+          first === null ? null : el('option', { value: '', text: first }),
+          ...this.reports.map((report, index) => el('option', { value: report.id, text: names[index] })),
+        );
         return el('label', { class: 'choice' }, el('span', { text: label }), select);
       };
-      const report = pick('report', 'Report', null), compare = pick('compare', 'Compare with', 'nothing');
+      const report = pick('report', 'Report', null),
+        compare = pick('compare', 'Compare with', 'nothing');
       const read = () => {
         (report.querySelector('select') as HTMLSelectElement).value = this.report().id;
         (compare.querySelector('select') as HTMLSelectElement).value = this.other()?.id ?? '';
+        swap.hidden = !this.other();
       };
       report.addEventListener('change', (event) => {
         this.state.set({ report: (event.target as HTMLSelectElement).value }, true);
@@ -80,18 +92,28 @@ export class Frame {
         this.state.set({ compare: (event.target as HTMLSelectElement).value || 'none' }, true);
         this.open();
       });
-      const swap = button('Swap', () => {
-        const other = this.other();
-        if (!other) return;
-        this.state.set({ report: other.id, compare: this.report().id }, true);
-        this.open();
-      }, { id: 'swap', title: 'Swap the two reports' });
+      const swap = button(
+        'Swap',
+        () => {
+          const other = this.other();
+          if (!other) return;
+          this.state.set({ report: other.id, compare: this.report().id }, true);
+          this.open();
+        },
+        { id: 'swap', title: 'Swap the two reports' },
+      );
       actions.append(report, compare, swap);
       this.readHeader = read;
     }
-    actions.append(globalSearch(this.source, () => this.report().id, (view, values) => this.go(view, values)),
+    actions.append(
+      globalSearch(
+        this.source,
+        () => this.report().id,
+        (view, values) => this.go(view, values),
+      ),
       button('Theme', () => this.theme(), { id: 'theme', title: 'Change between light and dark (d)' }),
-      button('?', () => this.help(), { id: 'help', title: 'Help and keys (?)', 'aria-label': 'Help and keys' }));
+      button('?', () => this.help(), { id: 'help', title: 'Help and keys (?)', 'aria-label': 'Help and keys' }),
+    );
   }
 
   private readHeader: () => void = () => undefined;
@@ -101,7 +123,8 @@ export class Frame {
   }
 
   private other(): ReportInfo | null {
-    const found = this.reports.find((report) => report.id === this.state.get('compare')) ?? null;
+    const wanted = this.state.get('compare') || this.source.compared;
+    const found = this.reports.find((report) => report.id === wanted) ?? null;
     return found && found.id !== this.report().id ? found : null;
   }
 
@@ -123,7 +146,8 @@ export class Frame {
     }
     this.buttons.get(view.id)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     this.readHeader();
-    const report = this.report(), other = this.other();
+    const report = this.report(),
+      other = this.other();
     byId('title').textContent = report.name;
     byId('subtitle').textContent = other ? `compared with ${other.name}` : report.title;
     const main = byId('view');
@@ -137,18 +161,26 @@ export class Frame {
       host.append(el('p', { class: error instanceof Missing ? 'note' : 'bad', role: 'alert', text: said }));
       if (!(error instanceof Missing)) console.error(error);
     };
-    Promise.resolve().then(() => view.render(host, this.context(report, other))).catch(fail)
-      .finally(() => { if (turn === this.opened) main.dataset.ready = 'true'; });
+    Promise.resolve()
+      .then(() => view.render(host, this.context(report, other)))
+      .catch(fail)
+      .finally(() => {
+        if (turn === this.opened) main.dataset.ready = 'true';
+      });
   }
 
   private context(report: ReportInfo, other: ReportInfo | null): Context {
     const source = this.source;
     const turn = this.opened;
     return {
-      source, state: this.state, reports: this.reports, report, other,
+      source,
+      state: this.state,
+      reports: this.reports,
+      report,
+      other,
       json: (what: string, params?: Params) => source.json(report.id, what, params),
-      both: async (what: string, params?: Params) => Promise.all([
-        source.json(report.id, what, params), other ? source.json(other.id, what, params) : null]),
+      both: async (what: string, params?: Params) =>
+        Promise.all([source.json(report.id, what, params), other ? source.json(other.id, what, params) : null]),
       frame: (name: string, columns: string[], first?: number, rows?: number): Promise<FrameData> =>
         source.frame(report.id, name, columns, first, rows),
       go: (view, values) => this.go(view, values),
@@ -157,8 +189,12 @@ export class Frame {
         this.redraws.push(draw);
         requestAnimationFrame(draw);
       },
-      onkey: (handler) => { if (turn === this.opened) this.keys.push(handler); },
-      onclose: (handler) => { if (turn === this.opened) this.closing.push(handler); },
+      onkey: (handler) => {
+        if (turn === this.opened) this.keys.push(handler);
+      },
+      onclose: (handler) => {
+        if (turn === this.opened) this.closing.push(handler);
+      },
     };
   }
 
@@ -170,9 +206,15 @@ export class Frame {
       return;
     }
     if (document.querySelector('dialog[open]')) return;
-    if (this.keys.some((handler) => handler(event))) { event.preventDefault(); return; }
+    if (this.keys.some((handler) => handler(event))) {
+      event.preventDefault();
+      return;
+    }
     const number = Number(event.key);
-    const view = number >= 1 && number <= this.views.length ? this.views[number - 1] : this.views.find((each) => each.key === event.key);
+    const view =
+      number >= 1 && number <= this.views.length
+        ? this.views[number - 1]
+        : this.views.find((each) => each.key === event.key);
     if (view) this.go(view.id);
     else if (event.key === '/') byId('search').focus();
     else if (event.key === 'f') (byId('view').querySelector('input[type=search]') as HTMLElement | null)?.focus();
@@ -184,23 +226,44 @@ export class Frame {
 
   private theme(): void {
     const root = document.documentElement;
-    const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+    const dark = root.dataset.theme
+      ? root.dataset.theme === 'dark'
+      : matchMedia('(prefers-color-scheme: dark)').matches;
     root.dataset.theme = dark ? 'light' : 'dark';
     this.redraws.forEach((draw) => draw());
   }
 
   private help(): void {
     const keys: [string, string][] = [
-      ...this.views.map((view, index): [string, string] => [`${index + 1} or ${view.key}`, `${view.title}: ${view.lead}`]),
-      ['/', 'search ops, variables, program and modules'], ['f', 'filter or search inside the view'],
+      ...this.views.map((view, index): [string, string] => [
+        `${index + 1} or ${view.key}`,
+        `${view.title}: ${view.lead}`,
+      ]),
+      ['/', 'search ops, variables, program and modules'],
+      ['f', 'filter or search inside the view'],
       ['arrows', 'move the cursor of a chart, or the chosen row of a table or tree'],
       ['+ and −', 'zoom a chart; 0 shows all of it; the wheel zooms, a drag with Shift moves'],
-      ['Enter', 'open what is chosen'], ['Escape', 'close, or leave a box'], ['d', 'light or dark'], ['?', 'this list']];
-    const dialog = el('dialog', { 'aria-label': 'Help and keys' }, el('h2', { text: 'Help and keys' }),
-      el('p', { text: 'Every figure is modelled: no chip was involved. A step is one weight update when training, one ' +
-        'micro-batch for inference. Likely ranges come from published measurements that the model was compared with. ' +
-        'The address of this page holds what you look at: send it as a link, or reload it.' }),
-      el('dl', { class: 'keys' }, ...keys.flatMap(([name, text]) => [el('dt', {}, el('kbd', { text: name })), el('dd', { text })])));
+      ['Enter', 'open what is chosen'],
+      ['Escape', 'close, or leave a box'],
+      ['d', 'light or dark'],
+      ['?', 'this list'],
+    ];
+    const dialog = el(
+      'dialog',
+      { 'aria-label': 'Help and keys' },
+      el('h2', { text: 'Help and keys' }),
+      el('p', {
+        text:
+          'Every figure is modelled: no chip was involved. A step is one weight update when training, one ' +
+          'micro-batch for inference. Likely ranges come from published measurements that the model was compared with. ' +
+          'The address of this page holds what you look at: send it as a link, or reload it.',
+      }),
+      el(
+        'dl',
+        { class: 'keys' },
+        ...keys.flatMap(([name, text]) => [el('dt', {}, el('kbd', { text: name })), el('dd', { text })]),
+      ),
+    );
     dialog.append(button('Close', () => dialog.close()));
     dialog.addEventListener('close', () => dialog.remove());
     document.body.append(dialog);

@@ -30,8 +30,19 @@ export interface Source {
 export class Missing extends Error {}
 
 // how columns travel: numbers as base64 of little-endian arrays, texts as lists or as numbers into a list
-interface Packed { f8?: string; i4?: string; strings?: string[]; texts?: string[]; at?: string }
-interface PackedFrame { first: number; rows: number; total: number; columns: Record<string, Packed> }
+interface Packed {
+  f8?: string;
+  i4?: string;
+  strings?: string[];
+  texts?: string[];
+  at?: string;
+}
+interface PackedFrame {
+  first: number;
+  rows: number;
+  total: number;
+  columns: Record<string, Packed>;
+}
 
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text);
@@ -66,7 +77,9 @@ function unpacked(frame: PackedFrame, wanted: string[]): FrameData {
 
 // parameters in the order of their names, as the Python side writes them
 export function address(what: string, params: Params = {}): string {
-  const parts = Object.keys(params).sort().map((name) => `${name}=${params[name]}`);
+  const parts = Object.keys(params)
+    .sort()
+    .map((name) => `${name}=${params[name]}`);
   return parts.length ? `${what}?${parts.join('&')}` : what;
 }
 
@@ -80,9 +93,13 @@ export interface Inlined {
 export class InlineSource implements Source {
   readonly served = false;
   readonly compared: string;
-  constructor(private readonly data: Inlined) { this.compared = data.compared ?? ''; }
+  constructor(private readonly data: Inlined) {
+    this.compared = data.compared ?? '';
+  }
 
-  reports(): Promise<ReportInfo[]> { return Promise.resolve(this.data.reports); }
+  reports(): Promise<ReportInfo[]> {
+    return Promise.resolve(this.data.reports);
+  }
 
   json(report: string, what: string, params?: Params): Promise<unknown> {
     const key = `${report}/${address(what, params)}`;
@@ -112,17 +129,23 @@ const KEPT_ANSWERS = 64;
 export class FetchSource implements Source {
   readonly served = true;
   private readonly kept = new Map<string, Promise<unknown>>();
-  constructor(private readonly base: string, private readonly token: string, readonly compared = '') {}
+  constructor(
+    private readonly base: string,
+    private readonly token: string,
+    readonly compared = '',
+  ) {}
 
   private get(path: string): Promise<unknown> {
     const known = this.kept.get(path);
     if (known) return known;
-    const asked = fetch(this.base + path, { headers: this.token ? { 'X-Tremula-Token': this.token } : {}, cache: 'no-store' })
-      .then(async (answer) => {
-        if (answer.ok) return answer.json() as Promise<unknown>;
-        const said = (await answer.json().catch(() => ({}))) as { error?: unknown };
-        throw new Missing(typeof said.error === 'string' ? said.error : `the server says ${answer.status}`);
-      });
+    const asked = fetch(this.base + path, {
+      headers: this.token ? { Authorization: `Bearer ${this.token}` } : {},
+      cache: 'no-store',
+    }).then(async (answer) => {
+      if (answer.ok) return answer.json() as Promise<unknown>;
+      const said = (await answer.json().catch(() => ({}))) as { error?: unknown };
+      throw new Missing(typeof said.error === 'string' ? said.error : `the server says ${answer.status}`);
+    });
     this.kept.set(path, asked);
     asked.catch(() => this.kept.delete(path));
     for (const old of this.kept.keys()) {
@@ -148,7 +171,13 @@ export class FetchSource implements Source {
   }
 }
 
-interface DataBlock { gzip?: string; inline?: Inlined; api?: string; token?: string; compared?: string }
+interface DataBlock {
+  gzip?: string;
+  inline?: Inlined;
+  api?: string;
+  token?: string;
+  compared?: string;
+}
 
 // the source that the page's data block names
 export async function openSource(): Promise<Source> {

@@ -28,9 +28,13 @@ export class State {
   }
 
   // called when the address changes by other means than `set`
-  onchange(listener: () => void): void { this.listeners.add(listener); }
+  onchange(listener: () => void): void {
+    this.listeners.add(listener);
+  }
 
-  get(name: string, missing = ''): string { return this.values.get(name) ?? missing; }
+  get(name: string, missing = ''): string {
+    return this.values.get(name) ?? missing;
+  }
 
   number(name: string, missing: number, low = -Infinity, high = Infinity): number {
     const text = this.values.get(name);
@@ -41,7 +45,8 @@ export class State {
   // an empty text or null takes a value away; `visit` makes a step of the browser's history
   set(changes: Record<string, string | number | null>, visit = false): void {
     for (const [name, value] of Object.entries(changes)) {
-      if (value === null || value === '') this.values.delete(name); else this.values.set(name, String(value));
+      if (value === null || value === '') this.values.delete(name);
+      else this.values.set(name, String(value));
     }
     this.write(visit);
   }
@@ -57,6 +62,7 @@ export class State {
   private write(visit: boolean): void {
     const text = this.text();
     if (location.hash === text) return;
-    if (visit) history.pushState(null, '', text); else history.replaceState(null, '', text);
+    if (visit) history.pushState(null, '', text);
+    else history.replaceState(null, '', text);
   }
 }

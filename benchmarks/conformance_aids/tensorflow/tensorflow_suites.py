@@ -1,9 +1,8 @@
 """A pytest plugin for the suites of TensorFlow for IPUs: what surrounds each of their tests.
 
-The suites run each test in a process of its own, so the configuration is reset after each. Modules that read Poplar's
-reports are replaced by one that skips the test: reports are not written yet. Helpers of the tests, which the original
-packages hold, are found in the suite. A file that turns off the behaviour of TensorFlow 2 when it is a program
-gets that too, and data stands in place of downloads if it is given.
+The suites run each test in a process of its own, so the configuration is reset after each. Helpers of the tests, which
+the original packages hold, are found in the suite. A file that turns off the behaviour of TensorFlow 2 when it is a
+program gets that too, and data stands in place of downloads if it is given.
 """
 
 from __future__ import annotations
@@ -12,32 +11,11 @@ import importlib.util
 import os
 import pathlib
 import sys
-import types
-import unittest
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from typing import Any
 
 import pytest
-
-
-def _no_report(*_args: Any, **_kwargs: Any) -> Any:
-    raise unittest.SkipTest("Poplar reports are not written yet")
-
-
-pva = types.ModuleType("pva")
-pva.openReport = _no_report  # type: ignore[attr-defined]
-pva.ProgramVisitor = object  # type: ignore[attr-defined]
-
-
-def _attribute(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return _no_report
-
-
-pva.__getattr__ = _attribute  # type: ignore[method-assign]
-sys.modules.setdefault("pva", pva)
 
 
 class _SuiteHelpers:

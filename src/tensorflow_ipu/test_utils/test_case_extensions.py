@@ -2,7 +2,7 @@
 
 from tensorflow.python.framework.test_util import TensorFlowTestCase
 
-from tremula.frontends.tensorflow.testing.reports import TestCaseExtensions, extend_test_cases
+from tremula.frontends.tensorflow.testing.report_assertions import TestCaseExtensions, extend_test_cases
 
 extend_test_cases(TensorFlowTestCase)
 

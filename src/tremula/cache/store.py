@@ -25,6 +25,7 @@ from tremula.cache.locks import Waiting
 from tremula.cache.secret import BadKey
 from tremula.private_files import Untrusted
 from tremula.settings import env
+from tremula.trace import channels, points
 
 HIT = "hit"
 MISS = "not in the cache"
@@ -78,6 +79,14 @@ class Store:
 
     def get(self, key: str) -> Lookup:
         """Look the entry up; a hit makes it the most recently used one."""
+        if not channels.poplar.on:
+            return self._get(key)
+        points.begin(channels.poplar, "cache lookup")
+        found = self._get(key)
+        points.end(channels.poplar, "cache lookup", {"result": found.reason, "key": key})
+        return found
+
+    def _get(self, key: str) -> Lookup:
         path = self._path(key)
         if not self._trusted():
             return Lookup(None, "the cache folder is not trusted")
@@ -102,6 +111,10 @@ class Store:
         It becomes visible as a whole or not at all. A full disk or a folder that cannot be written is a warning, once.
         Raises ValueError or TypeError if the metadata is not JSON data, or more than an entry can hold.
         """
+        with points.Span(channels.poplar, "cache write", {"key": key}):
+            return self._put(key, metadata, blobs)
+
+    def _put(self, key: str, metadata: Mapping[str, Any], blobs: Mapping[str, bytes]) -> bool:
         path = self._path(key)
         if not self._trusted():
             return False

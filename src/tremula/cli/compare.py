@@ -107,7 +107,7 @@ def _result(text: str) -> Result:
     from tremula.study.saved import is_saved, numbered, read_one
 
     path = Path(numbered(text)[0])
-    if path.is_dir():
+    if text and path.is_dir():
         return read_one(profile_in(path))
     if path.is_file() and (path.suffix == ".pop" or is_saved(path)):
         return read_one(text)

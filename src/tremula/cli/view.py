@@ -1,28 +1,67 @@
-"""`tremula view FILE`: a profile as text, as a page, as a trace or as JSON.
+"""`tremula view PATH...`: profiles and host traces as text, as a page, from a server, or as files for other tools.
 
-The text is printed, the others are written whole or not at all. Nothing is computed here.
+The text is printed, files are written whole or not at all. Nothing is computed here.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import getpass
 import json
+import os
+import socket
+import sys
+import webbrowser
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 from tremula.atomic_files import atomic_open, cannot_write
 from tremula.cli.command import Command, CommandError
+from tremula.formatting import counted
 from tremula.profile import Profile
+
+if TYPE_CHECKING:
+    from tremula.view.reports import Report
+
+_EPILOG = """\
+PATH is a profile.pop, a .pvti trace, or a folder that holds some. Without an option, one profile is printed as text.
+  tremula view report/ --serve                 in the browser, everything
+  tremula view before/ after/ --compare --html page.html     two profiles side by side, as one file to mail
+  tremula view report/training --csv tables/   for a spreadsheet
+"""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="a profile.pop, or a folder that holds one")
-    parser.add_argument("--html", type=Path, metavar="OUT", help="write a self-contained page")
-    parser.add_argument("--trace", type=Path, metavar="OUT", help="write a trace for ui.perfetto.dev")
-    parser.add_argument("--json", action="store_true", help="print the figures for scripts")
-    parser.add_argument("--full", action="store_true", help="memory of every IPU, what takes most, options")
-    parser.add_argument("--tile", type=int, metavar="N", help="the uses of one tile")
-    parser.add_argument("--ops", type=int, metavar="N", help="list the N ops with most cycles")
-    parser.add_argument("--op", metavar="NAME", help="one op: its plan, reasons and supersteps")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="see below")
+    pages = parser.add_argument_group("pages")
+    pages.add_argument("--html", type=Path, metavar="OUT", help="write a self-contained page")
+    pages.add_argument(
+        "--serve", action="store_true", help="show all of it in a browser, from this machine only"
+    )
+    pages.add_argument(
+        "--port", type=int, default=0, metavar="N", help="port of --serve; a free one by default"
+    )
+    pages.add_argument(
+        "--no-browser", action="store_true", help="--serve: print the address and open nothing"
+    )
+    pages.add_argument(
+        "--compare", action="store_true", help="open the page with the two profiles side by side"
+    )
+    files = parser.add_argument_group("files for other tools")
+    files.add_argument("--trace", type=Path, metavar="OUT", help="a trace for ui.perfetto.dev")
+    files.add_argument("--speedscope", type=Path, metavar="OUT", help="a file for speedscope.app")
+    files.add_argument("--csv", type=Path, metavar="FOLDER", help="every table as CSV")
+    files.add_argument("--json", action="store_true", help="print the figures for scripts")
+    text = parser.add_argument_group("text")
+    text.add_argument("--full", action="store_true", help="memory of every IPU, what takes most, options")
+    text.add_argument("--tile", type=int, metavar="N", help="the uses of one tile")
+    text.add_argument("--ops", type=int, metavar="N", help="list the N ops with most cycles")
+    text.add_argument("--op", metavar="NAME", help="one op: its plan, reasons and supersteps")
 
 
 def profile_in(path: Path) -> Path:
@@ -38,47 +77,177 @@ def profile_in(path: Path) -> Path:
 
 
 def write_files(profile: Profile, html: Path | None, trace: Path | None) -> None:
-    """Write the page and the trace that were asked for, and say so."""
+    """Write the page and the trace of one profile that were asked for, and say so."""
     if html is not None:
         from tremula.view.page import write_page
 
-        size = write_page(profile, html)
-        print(f"Page: {html} ({size / 1e6:.1f} MB; open it in a browser, it needs no network)")
+        _say_page(html, write_page(profile, html))
     if trace is not None:
-        events = _write_trace(profile, trace)
+        from tremula.view.perfetto import write_trace
+
+        events = _write(trace, lambda file: write_trace(profile, file))
         print(f"Trace: {trace} ({events:,} events; open it at ui.perfetto.dev)")
 
 
-def _write_trace(profile: Profile, path: Path) -> int:
-    from tremula.view.perfetto import write_trace
+def _say_page(path: Path, size: int) -> None:
+    print(f"Page: {path} ({size / 1e6:.1f} MB; open it in a browser, it needs no network)")
 
+
+def _write(path: Path, write: Callable[[TextIO], int]) -> int:
     try:
         with atomic_open(path) as file:
-            return write_trace(profile, file)
+            return write(file)
     except OSError as error:
-        raise CommandError(f"the trace {cannot_write(path, error)}") from error
+        raise CommandError(f"the file {cannot_write(path, error)}") from error
 
 
 def _run(args: argparse.Namespace) -> int:
+    from tremula.view.reports import PROFILE, TRACE, find_reports
+
+    if args.compare and not (args.html or args.serve):
+        raise CommandError(
+            "--compare is for a page: add --html OUT or --serve. `tremula compare A B` compares as text"
+        )
+    reports = find_reports(args.paths)
+    profiles = [each for each in reports if each.kind == PROFILE]
+    if args.compare and len(profiles) != 2:
+        raise CommandError(f"--compare takes two profiles; there are {len(profiles)}")
+    if args.serve:
+        return _serve(reports, args)
+    if args.html:
+        _write_page(reports, args)
+    wants_text = bool(
+        args.json or args.full or args.op is not None or args.ops is not None or args.tile is not None
+    )
+    exports = bool(args.trace or args.speedscope or args.csv)
+    if args.html and not (wants_text or exports):
+        return 0
+    if len(reports) != 1:
+        listed = "\n".join(f"  {each.name}: {each.paths[0]}" for each in reports[:20])
+        raise CommandError(f"several reports; choose one, or show all with --serve or --html:\n{listed}")
+    if reports[0].kind == TRACE:
+        return _show_trace(reports[0], args)
+    with Profile(reports[0].paths[0]) as profile:
+        _print_text(profile, args, wanted=wants_text or not exports)
+        _export(profile, args)
+    return 0
+
+
+def _print_text(profile: Profile, args: argparse.Namespace, *, wanted: bool) -> None:
     from tremula.view.op_text import op_text, ops_text, tile_text
     from tremula.view.summary import summary
 
-    with Profile(profile_in(args.file)) as profile:
-        texts = []
-        if args.json:
-            texts.append(json.dumps(_figures(profile), indent=2))
-        if args.tile is not None:
-            texts.append(tile_text(profile, args.tile))
-        if args.op is not None:
-            texts.append(op_text(profile, args.op))
-        if args.ops is not None:
-            texts.append(ops_text(profile, max(0, args.ops)))
-        if args.full or not (texts or args.html or args.trace):
-            texts.append(str(summary(profile, full=args.full)))
-        for text in texts:
-            print(text)
-        write_files(profile, args.html, args.trace)
+    texts = []
+    if args.json:
+        texts.append(json.dumps(_figures(profile), indent=2))
+    if args.tile is not None:
+        texts.append(tile_text(profile, args.tile))
+    if args.op is not None:
+        texts.append(op_text(profile, args.op))
+    if args.ops is not None:
+        texts.append(ops_text(profile, max(0, args.ops)))
+    if args.full or (wanted and not texts):
+        texts.append(str(summary(profile, full=args.full)))
+    for text in texts:
+        print(text)
+
+
+def _export(profile: Profile, args: argparse.Namespace) -> None:
+    write_files(profile, None, args.trace)
+    if args.speedscope is not None:
+        from tremula.view.speedscope import write_speedscope
+
+        samples = _write(args.speedscope, lambda file: write_speedscope(profile, file))
+        print(f"Speedscope: {args.speedscope} ({samples:,} samples; open it at speedscope.app)")
+    if args.csv is not None:
+        from tremula.view.csv_export import write_csv_files
+
+        written = write_csv_files(profile, args.csv)
+        print(f"Tables: {counted(len(written), 'file')} in {args.csv} ({sum(written.values()):,} rows)")
+
+
+def _show_trace(report: Report, args: argparse.Namespace) -> int:
+    from tremula.trace.several import TraceSet
+    from tremula.view import trace_export
+    from tremula.view.trace_text import trace_text
+
+    refused = [name for name in ("tile", "op", "ops") if getattr(args, name) is not None]
+    refused += [name for name in ("json", "full") if getattr(args, name)]
+    if refused:
+        raise CommandError(f"--{refused[0]} is for profiles, and {report.paths[0]} is a host trace")
+    traces = TraceSet(report.paths)
+    if args.csv is not None:
+        events = _write(args.csv / "events.csv", partial(trace_export.write_events_csv, traces))
+        print(f"Tables: 1 file in {args.csv} ({events:,} rows)")
+    for path, write, where in (
+        (args.trace, trace_export.write_chrome, "ui.perfetto.dev"),
+        (args.speedscope, trace_export.write_speedscope, "speedscope.app"),
+    ):
+        if path is not None:
+            events = _write(path, partial(write, traces))
+            print(f"Trace: {path} ({events:,} events; open it at {where})")
+    if not (args.csv or args.trace or args.speedscope):
+        print(trace_text(traces))
     return 0
+
+
+def _write_page(reports: list[Report], args: argparse.Namespace) -> None:
+    from tremula.view.reports import PROFILE
+
+    profiles = [each for each in reports if each.kind == PROFILE]
+    traces = [each for each in reports if each.kind != PROFILE]
+    if profiles and traces:
+        print(
+            "The page shows the profiles; the host traces are left out: write their page by itself, or use --serve."
+        )
+    if profiles:
+        from tremula.view.page import write_page
+
+        with contextlib.ExitStack() as stack:
+            opened = [stack.enter_context(Profile(each.paths[0])) for each in profiles]
+            names = [each.name for each in profiles]
+            _say_page(
+                args.html, write_page(opened[0], args.html, *opened[1:], names=names, compare=args.compare)
+            )
+    else:
+        from tremula.trace.several import TraceSet
+        from tremula.view.system_page import write_system_page
+
+        _say_page(args.html, write_system_page(TraceSet(traces[0].paths), args.html))
+
+
+def _serve(reports: list[Report], args: argparse.Namespace) -> int:
+    from tremula.view.reports import OpenReports
+    from tremula.view.routes import routes
+    from tremula.view.server import ViewServer
+
+    opened = OpenReports(reports)
+    server = ViewServer(routes(opened, compare=args.compare), port=args.port)
+    port = server.port
+    print(
+        f"{counted(len(reports), 'report')}, modelled where the device is concerned, at\n  {server.address}"
+    )
+    print(
+        "From another machine, forward the port and open the same address there:\n"
+        f"  ssh -N -L {port}:127.0.0.1:{port} {_user()}@{socket.gethostname()}"
+    )
+    print("Ctrl-C stops it.", flush=True)
+    if not args.no_browser and sys.stdout.isatty() and not os.environ.get("SSH_CONNECTION"):
+        webbrowser.open(server.address)
+    try:
+        server.serve()
+    except KeyboardInterrupt:
+        print()
+    finally:
+        server.close()
+    return 0
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container without an entry for this user
+        return "USER"
 
 
 def _figures(profile: Profile) -> dict[str, object]:
@@ -103,4 +272,4 @@ def _figures(profile: Profile) -> dict[str, object]:
     }
 
 
-COMMAND = Command("view", "show a profile: text, page, trace", _add_arguments, _run)
+COMMAND = Command("view", "show profiles and host traces: text, page, server, files", _add_arguments, _run)

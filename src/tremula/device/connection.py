@@ -11,6 +11,8 @@ from tremula.invariants import present
 from tremula.machine import systems
 from tremula.machine.attach import Attachment, ipus_needed
 from tremula.machine.counters import Meter
+from tremula.trace import channels
+from tremula.trace.points import Span
 
 
 class DeviceConnection:
@@ -57,7 +59,8 @@ class DeviceConnection:
         )
         weakref.finalize(self, attachment.detach)
         if settings.connection is Connection.ALWAYS:
-            attachment.attach()
+            with Span(channels.drivers, "attach"):
+                attachment.attach()
         if hardware:
             layer.info("Acquired %d IPU(s): running on device Id %d.", ipus, attachment.device.id)
         elif not settings.offline:
@@ -74,13 +77,15 @@ class DeviceConnection:
         if attachment is None or self._settings.offline:
             raise Error(self._words.offline, type=self._words.error_type)
         if not attachment.attached:
-            attachment.attach()
+            with Span(channels.drivers, "attach"):
+                attachment.attach()
             self._log_attached(attachment)
 
     def detach(self) -> None:
         """Give the device back, if it is held."""
         if self._attachment is not None:
-            self._attachment.detach()
+            with Span(channels.drivers, "detach"):
+                self._attachment.detach()
 
     def about_to_run(self) -> None:
         """Fail if a fault of the device was asked for and it is time for it."""

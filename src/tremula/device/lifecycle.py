@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, perf_counter_ns
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from tremula import log
@@ -18,10 +18,14 @@ from tremula.device.metering import Array, CallMeter
 from tremula.device.progress import CompileProgress, ProgressBar
 from tremula.device.random_words import RandomWords
 from tremula.device.settings import DeviceSettings, DeviceWords, Line
+from tremula.device.tracing import call_ran
 from tremula.device.whole_call import WholeCall
 from tremula.errors import Error
 from tremula.execute.executable import Executable, TurnTimes
 from tremula.telemetry import ledger
+from tremula.trace import channels
+from tremula.trace.names import COMPILE
+from tremula.trace.points import Span
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import ModelledRun
@@ -99,6 +103,7 @@ class DeviceProgram(Generic[Program]):
         self._progress = CompileProgress(progress_bar)
         self._connection = DeviceConnection(settings, words)
         self._meter: CallMeter | None = None
+        self._run_began = 0
 
     @property
     def compiled(self) -> Program:
@@ -119,11 +124,12 @@ class DeviceProgram(Generic[Program]):
     def compile(self, steps: CompileSteps[Program], *, ahead: bool = False) -> None:
         """Compile and, unless offline, attach and load; with `ahead`, compiled code is in the cache at the end."""
         try:
-            steps.answer()
-            self._compile(steps, ahead)
-            self._look(steps)
-            if not self.settings.offline:
-                self._attach(steps.load)
+            with Span(channels.poplar, COMPILE, {"program": self.settings.label}):
+                steps.answer()
+                self._compile(steps, ahead)
+                self._look(steps)
+                if not self.settings.offline:
+                    self._attach(steps.load)
         except BaseException as problem:
             if isinstance(problem, Exception):  # a program that is stopped has not failed
                 self.ledger.failed()
@@ -134,11 +140,15 @@ class DeviceProgram(Generic[Program]):
         started = perf_counter()
         with self._progress as advance:
             _write(self.words.begins)
-            program, micro_batch = steps.capture(advance, self._connection.acquire)
+            with Span(channels.framework, "capture"):
+                program, micro_batch = steps.capture(advance, self._connection.acquire)
             _write(self.words.captured)
             executable = program.executable
             if ahead or executable.waits:
-                with compile_lock(self.settings, steps.identity, self.words.logger):
+                with (
+                    Span(channels.poplar, "compile ahead"),
+                    compile_lock(self.settings, steps.identity, self.words.logger),
+                ):
                     executable.prepare(micro_batch, lambda share: advance(40 + int(55 * share)))
             steps.announce(program)
             advance(100)
@@ -157,7 +167,10 @@ class DeviceProgram(Generic[Program]):
         """Have the chip model look at the program, outside the lock; it may refuse one that would not fit."""
         self.modelled = None
         try:
-            self.modelled = look(self.settings, lambda: steps.model(self.compiled), steps.advise, self.ledger)
+            with Span(channels.poplar, "chip model"):
+                self.modelled = look(
+                    self.settings, lambda: steps.model(self.compiled), steps.advise, self.ledger
+                )
         except Error:
             self.program = None
             raise
@@ -173,8 +186,9 @@ class DeviceProgram(Generic[Program]):
         self._connection.attach()
         meter = self._connection.meter
         self._meter = None if meter is None else CallMeter(meter, self.settings.label)
-        load()
-        self.random.write(self.compiled.executable)
+        with Span(channels.poplar, "load"):
+            load()
+            self.random.write(self.compiled.executable)
 
     def detach(self, save: Callable[[], None] = _nothing) -> None:
         """Give the device back; `save` copies its state to the host first."""
@@ -182,7 +196,8 @@ class DeviceProgram(Generic[Program]):
         if not self.attached:
             raise self.error(self.words.detached)
         self.random_words  # noqa: B018 - read while the device is there
-        save()
+        with Span(channels.poplar, "save"):
+            save()
         self._connection.detach()
         log.layer(self.words.device_layer).debug("Detached from device")
 
@@ -206,12 +221,16 @@ class DeviceProgram(Generic[Program]):
     def about_to_run(self) -> None:
         """Fail if a fault of the device was asked for and it is time for it."""
         self._connection.about_to_run()
+        if channels.poplar.on:
+            self._run_began = perf_counter_ns()
 
     def ran(self, given: Sequence[Array], returned: Sequence[Array], started: float) -> None:
         """Count a call that took these arrays, returned those, and started then (`perf_counter`)."""
         shape = given[0].shape if given else ()
         samples = shape[0] if len(shape) else 1
         seconds = perf_counter() - started
+        if channels.poplar.on and self._run_began:
+            call_ran(self.settings.label, self._run_began, self.modelled, round(started * 1e9))
         self.ledger.executed(1, samples, seconds)
         if self._meter is not None:
             self._meter.called(seconds, samples, given, returned, self.modelled)

@@ -4,13 +4,14 @@ A profile that cannot be written is reported, and the program runs on.
 
 from __future__ import annotations
 
+import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tremula import log
+from tremula import __version__, log
 from tremula.device.settings import DeviceSettings, effective_engine_options
 from tremula.errors import Error
 
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from tremula.profile.model import Advice
 
 FILE_NAME = "profile.pop"
+#: runs that are recorded at most: they are modelled, and all alike
+_MOST_RUNS = 10
+_RUNS = 2
+#: packages whose versions go beside a profile, of those that the program uses
+_PACKAGES = ("torch", "tensorflow", "keras", "numpy")
 
 
 class ProfileFile:
@@ -27,7 +33,7 @@ class ProfileFile:
     """
 
     def __init__(self, settings: DeviceSettings) -> None:
-        self._label = settings.label
+        self._settings = settings
         self.problem = ""
         self._options = effective_engine_options(settings.engine_options)
         self.graph = self._asked("autoReport.outputGraphProfile")
@@ -46,6 +52,37 @@ class ProfileFile:
         if self.graph or self.execution:
             self.problem = "profiles are made by the chip model, which TREMULA_CHIP_MODEL=off turned off"
             log.no_effect("autoReport", self.problem)
+
+    def _runs(self) -> int:
+        text = self._options.get("autoReport.executionProfileProgramRunCount", "").strip()
+        return min(_MOST_RUNS, int(text)) if text.isdecimal() else _RUNS
+
+    def _write_framework(self) -> None:
+        """What the program was written with and asked for, beside the profile."""
+        from tremula.profile.application import write_framework
+
+        settings = self._settings
+        versions = {"tremula": __version__, "python": platform.python_version()}
+        for package in _PACKAGES:
+            module = sys.modules.get(package)
+            if module is not None:
+                versions[package] = str(getattr(module, "__version__", ""))
+        write_framework(
+            self.path.parent,
+            {
+                "frontEnd": settings.front_end,
+                "versions": versions,
+                "model": settings.label,
+                "kind": "training" if settings.training else "inference",
+                "options": {
+                    "replicas": settings.replicas,
+                    "instance": settings.instance,
+                    "instances": settings.instances,
+                    "seed": settings.seed,
+                },
+                "engineOptions": dict(self._options),
+            },
+        )
 
     def _advice(self, advise: Callable[[], Sequence[Advice]]) -> Sequence[Advice]:
         try:
@@ -67,11 +104,14 @@ class ProfileFile:
                 modelled.estimate,
                 self.path,
                 engine_options=self._options,
-                run={"model": self._label, "program": " ".join(sys.argv[:1])},
+                run={"model": self._settings.label, "program": " ".join(sys.argv[:1])},
                 advice=self._advice(advise),
                 graph=self.graph,
                 execution=self.execution,
+                layer=self._settings.front_end,
+                runs=self._runs(),
             )
+            self._write_framework()
         except Error as problem:
             self.problem = problem.message
             log.layer("tremula").warning("No profile: %s", problem.message)

@@ -35,6 +35,7 @@ class DeviceSettings:
         instance: index of this process among the `instances` that run the program together.
         engine_options: Poplar's, as the program has set them.
         seed: of the random numbers, if the program has set one.
+        front_end: what the program was written with, by the name of its package.
     """
 
     kind: str
@@ -52,6 +53,7 @@ class DeviceSettings:
     instances: int = 1
     engine_options: Mapping[str, str] = field(default_factory=dict)
     seed: int | None = None
+    front_end: str = ""
 
     @property
     def offline(self) -> bool:

@@ -18,7 +18,7 @@ from tremula.launch.options import Settings
 from tremula.launch.placement import Layout
 
 #: variables of the launcher's own environment that every instance gets, on whichever host
-HANDED_ON = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
+HANDED_ON = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "PVTI_OPTIONS")
 _OURS = re.compile(r"TREMULA_(?!RESERVATION$|STATE_DIR$|POPRUN$)[A-Z_]+")
 _AS_ROOT = "--allow-run-as-root"
 _TAGS = ("--tag-output", "-tag-output")

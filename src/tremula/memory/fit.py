@@ -156,7 +156,7 @@ def memory_report(
 ) -> MemoryReport:
     """The memory of every IPU of a replica."""
     alive = liveness(program, costs, again, deployment)
-    lasting = _lasting(program, deployment)
+    lasting = lasting_tensors(program, deployment)
     ops: dict[int, list[int]] = defaultdict(list)
     for number, op in enumerate(program.ops):
         ops[op.ipu].append(number)
@@ -174,9 +174,9 @@ def memory_report(
     )
 
 
-def _lasting(program: Program, deployment: Deployment) -> dict[int, list[tuple[int, int]]]:
-    """IPU -> (tensor, bytes) of what stays on the chip from step to step."""
-    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+def lasting_tensors(program: Program, deployment: Deployment) -> dict[int, list[tuple[int, Category, int]]]:
+    """IPU -> (tensor, use, bytes) of what stays on the chip from step to step."""
+    found: dict[int, list[tuple[int, Category, int]]] = defaultdict(list)
     locations = {
         Role.PARAMETER: deployment.weights,
         Role.STATE: deployment.optimizer_state,
@@ -189,7 +189,7 @@ def _lasting(program: Program, deployment: Deployment) -> dict[int, list[tuple[i
             tensor.bytes, tensor.elements, locations.get(tensor.role, Location()), program.loops.replicas
         )
         if size:
-            found[tensor.ipu].append((number, size))
+            found[tensor.ipu].append((number, _CATEGORIES[tensor.role], size))
     return found
 
 
@@ -206,7 +206,7 @@ def _ipu_memory(
     program: Program,
     costs: Sequence[Cost],
     alive: Liveness,
-    lasting: Sequence[tuple[int, int]],
+    lasting: Sequence[tuple[int, Category, int]],
     ops: Sequence[int],
     ipu: int,
     deployment: Deployment,
@@ -223,8 +223,8 @@ def _ipu_memory(
         scope = modules_of(known)
         shares[scope, "" if scope else known.name, category] += size
 
-    for number, size in lasting:
-        note(_CATEGORIES[program.tensors[number].role], number, size)
+    for number, category, size in lasting:
+        note(category, number, size)
     for storage, size in alive.stashes.get(ipu, {}).items():
         note(Category.STASHES, storage, size)
     live = alive.live.get(ipu, np.zeros(1, dtype=np.int64))

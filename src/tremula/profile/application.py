@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tremula.atomic_files import atomic_open, cannot_write
 from tremula.errors import Error
+from tremula.untrusted_sqlite import without_waiting
 
 #: name of a part -> its file
 FILES: Mapping[str, str] = {"framework": "framework.json", "app": "app.json"}
@@ -22,7 +25,9 @@ def read_application(folder: Path) -> dict[str, Any]:
     for part, name in FILES.items():
         path = folder / name
         try:
-            with open(path, "rb") as file:
+            with open(path, "rb", opener=without_waiting) as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise _bad(path, "it is no regular file")
                 data = file.read(_MOST_BYTES + 1)
         except FileNotFoundError:
             continue

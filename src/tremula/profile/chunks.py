@@ -1,12 +1,11 @@
 """Chunks of columns: arrays and texts as compressed bytes and back, checked.
 
-Integers are stored with as few bytes as they need, as themselves or as differences; texts as a JSON list. Whatever
-the bytes hold, unpacking takes bounded memory and gives values of the column's kind or a ValueError.
+Integers are stored with as few bytes as they need, as themselves or as differences; texts as their lengths and UTF-8.
+Whatever the bytes hold, unpacking takes bounded memory and gives values of the column's kind or a ValueError.
 """
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -53,9 +52,9 @@ def packed_floats(values: Array) -> tuple[str, bytes]:
 
 
 def packed_texts(texts: Sequence[str]) -> tuple[str, bytes]:
-    """How texts are stored, and the bytes."""
-    data = json.dumps(list(texts), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    return "json", zlib.compress(data, _LEVEL)
+    """How texts are stored, and the bytes: the number of characters of each, then all of them in UTF-8."""
+    lengths = np.fromiter(map(len, texts), dtype="<u4", count=len(texts))
+    return "text", zlib.compress(lengths.tobytes() + "".join(texts).encode("utf-8"), _LEVEL)
 
 
 def unpacked_numbers(stored: str, blob: bytes, rows: int) -> Array:
@@ -83,15 +82,18 @@ def unpacked_numbers(stored: str, blob: bytes, rows: int) -> Array:
 
 def unpacked_texts(stored: str, blob: bytes, rows: int) -> list[str]:
     """The `rows` texts of a chunk."""
-    if stored != "json":
+    if stored != "text":
         raise ValueError(f"no known way to store texts: {stored[:8]!r}")
-    texts = json.loads(_inflated(blob, None))
-    if not isinstance(texts, list) or len(texts) != rows:
+    data = _inflated(blob, None)
+    if len(data) < 4 * rows:
         raise ValueError(f"not the {rows:,} texts that it should hold")
-    if not all(type(text) is str and len(text) <= MAX_TEXT for text in texts):
-        raise ValueError("a text that is none, or too long")
-    "".join(texts).encode("utf-8")  # no lone surrogates
-    return texts
+    lengths = np.frombuffer(data, dtype="<u4", count=rows)
+    whole = data[4 * rows :].decode("utf-8")
+    ends = np.cumsum(lengths, dtype=np.int64)
+    if (rows and int(lengths.max()) > MAX_TEXT) or (int(ends[-1]) if rows else 0) != len(whole):
+        raise ValueError("a text that is too long, or more than there should be")
+    listed: list[int] = ends.tolist()
+    return [whole[begin:end] for begin, end in zip([0, *listed[:-1]], listed, strict=True)]
 
 
 def _inflated(blob: bytes, size: int | None) -> bytes:

@@ -31,7 +31,7 @@ _PROFILE = FileKind(
     error_type="profile_error",
 )
 #: a larger file has its tables of rows checked page by page; the arrays of frames have hashes
-_CHECKED_WHOLE_BYTES = 8 << 20
+CHECKED_WHOLE_BYTES = 8 << 20
 
 bad = _PROFILE.bad
 errors_translated = _PROFILE.errors_translated
@@ -42,7 +42,7 @@ def open_database(path: Path) -> tuple[sqlite3.Connection, int]:
 
     Raises Error if there is no such file, it is no profile, a damaged one, or one of a newer version.
     """
-    large = path.is_file() and path.stat().st_size > _CHECKED_WHOLE_BYTES
+    large = path.is_file() and path.stat().st_size > CHECKED_WHOLE_BYTES
     tables = ("meta", "columns", "target", "figures") if large else ()
     return untrusted_sqlite.open_untrusted(path, _PROFILE, checked_tables=tables)
 

@@ -7,6 +7,7 @@ references are checked all the same.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 from tremula.profile.chunks import Array, unpacked_numbers, unpacked_texts
 from tremula.profile.frames import DEEPEST_TREE, FRAMES, FrameColumn, FrameDefinition
 from tremula.profile.model import ColumnChunk
-from tremula.profile.schema import CHUNK_ROWS, MAX_INT
+from tremula.profile.schema import CHUNK_ROWS, MAX_COLUMN_TEXT, MAX_INT
 
 #: chunks of a frame that stay unpacked after a window was read
 _KEPT_CHUNKS = 64
@@ -69,7 +70,13 @@ class Frame:
         if name not in self._whole:
             with self._guarded():
                 definition = self._definition.by_name[name]
-                parts = [self._read(definition, number) for number in range(len(self._chunks[name]))]
+                parts, characters = [], 0
+                for number in range(len(self._chunks[name])):
+                    parts.append(self._read(definition, number))
+                    if definition.kind == "str":
+                        characters += sum(map(len, parts[-1]))
+                        if characters > 2 * MAX_COLUMN_TEXT:
+                            raise ValueError(f"{name} of the frame {self.name} has too many characters")
                 self._whole[name] = _joined(definition, parts)
                 if definition.parent:
                     _check_tree(self._whole[name], self.name)
@@ -131,7 +138,7 @@ class Frame:
 
 def _joined(column: FrameColumn, parts: Sequence[Any]) -> Any:
     if column.kind == "str":
-        return [text for part in parts for text in part]
+        return list(itertools.chain.from_iterable(parts))
     if len(parts) == 1:
         return parts[0]
     found: Array = (

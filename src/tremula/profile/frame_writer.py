@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tremula.errors import Error
 from tremula.profile.chunks import packed_floats, packed_ints, packed_texts
 from tremula.profile.frames import FrameColumn, FrameDefinition
 from tremula.profile.model import ColumnChunk
 from tremula.profile.rows import stored_text
-from tremula.profile.schema import CHUNK_CHARACTERS, CHUNK_ROWS, MAX_FLOAT, MAX_INT, MAX_TEXT
+from tremula.profile.schema import CHUNK_CHARACTERS, CHUNK_ROWS, MAX_COLUMN_TEXT, MAX_FLOAT, MAX_INT, MAX_TEXT
 
 #: a column of a piece: one value for each row (a list, an array), or one for all of them (a number, a text)
 Values = Any
@@ -35,6 +36,7 @@ class FrameSink:
         self._waiting: dict[str, list[Any]] = {column.name: [] for column in definition.columns}
         self._held = 0
         self._characters = 0
+        self._column_characters: dict[str, int] = {}
         self._written = 0
         self._number = 0
 
@@ -50,19 +52,40 @@ class FrameSink:
         if count > room:
             self.left_out += count - room
             count = room
+        ends = self._character_ends(piece)
         start = 0
         while start < count:
             taken = min(count - start, CHUNK_ROWS - self._held)
+            before = int(ends[start - 1]) if start else 0
+            room = CHUNK_CHARACTERS - self._characters + before
+            fitting = int(np.searchsorted(ends[start : start + taken], room, side="right"))
+            if not fitting and self._held:
+                self.flush()
+                continue
+            taken = max(1, fitting)
             for name, values in piece.items():
-                part = values[start : start + taken]
-                self._waiting[name].append(part)
-                if isinstance(part, list):
-                    self._characters += sum(map(len, part))
+                self._waiting[name].append(values[start : start + taken])
             start += taken
             self._held += taken
             self.rows += taken
-            if self._held == CHUNK_ROWS or self._characters > CHUNK_CHARACTERS:
+            self._characters += int(ends[start - 1]) - before
+            if self._held == CHUNK_ROWS:
                 self.flush()
+
+    def _character_ends(self, piece: Mapping[str, Any]) -> NDArray[np.int64]:
+        """Characters of all texts of a piece up to and with each row; texts beyond those of a column are cut off."""
+        total = np.zeros(_length(piece), dtype=np.int64)
+        for name, texts in piece.items():
+            if isinstance(texts, list) and texts:
+                lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+                whole = self._column_characters.get(name, 0) + int(lengths.sum())
+                if whole > MAX_COLUMN_TEXT:
+                    texts[:] = [text[:1] for text in texts]
+                    lengths = np.minimum(lengths, 1)
+                else:
+                    self._column_characters[name] = whole
+                total += lengths
+        return np.cumsum(total)
 
     def flush(self) -> None:
         """Write what waits."""

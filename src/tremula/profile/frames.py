@@ -7,9 +7,12 @@ or bytes; all figures are modelled by the writer of the file.
 from __future__ import annotations
 
 import functools
+import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from tremula.profile import model
 
 Kind = Literal["i8", "f8", "str"]
 
@@ -18,6 +21,7 @@ PYRAMID_FANOUT = 16
 #: nodes of a tree from the root down to the deepest one
 DEEPEST_TREE = 64
 
+_KINDS: Mapping[type, Kind] = {int: "i8", float: "f8", str: "str"}
 _TYPES = {"i8": "INTEGER", "f8": "REAL", "str": "TEXT"}
 
 
@@ -60,13 +64,27 @@ def _texts(**meanings: str) -> tuple[FrameColumn, ...]:
     return tuple(FrameColumn(name, "str", meaning) for name, meaning in meanings.items())
 
 
+def _of_rows(
+    name: str, row: type[Any], most_rows: int, refers: Mapping[str, str], kept_as_rows: str
+) -> FrameDefinition:
+    """The frame of a row class, one column for each of its fields."""
+    hints = typing.get_type_hints(row, include_extras=True)
+    columns = []
+    for field in fields(row):
+        kind, meaning = typing.get_args(hints[field.name])
+        columns.append(FrameColumn(field.name, _KINDS[kind], meaning, refers.get(field.name, "")))
+    return FrameDefinition(name, f"{(row.__doc__ or '').strip()} {kept_as_rows}", most_rows, tuple(columns))
+
+
 _OP = FrameColumn("op_id", "i8", "row of `ops`, -1: none", refers="ops")
 _COMPUTE_SET = FrameColumn("compute_set", "i8", "row of `compute_sets`, -1: none", refers="compute_sets")
 _PLAN = FrameColumn("plan_id", "i8", "row of `plans`, -1: none", refers="plans")
 _IPU = FrameColumn("ipu", "i8", "number within the replica", refers="ipus")
+_LANE_IPU = FrameColumn("ipu", "i8", "number within the replica", refers="replica")
 _RUN = FrameColumn("run", "i8", "row of `runs`", refers="runs")
 
 _DEFINITIONS = (
+    _of_rows("ops", model.Op, 100_000, {"plan_id": "plans"}, "`Profile.ops` gives them as rows."),
     FrameDefinition(
         "programs",
         "A node of the program tree: row 0 is the root, its first child uploads the weights and its second is a step. "
@@ -106,7 +124,7 @@ _DEFINITIONS = (
         1_000_000,
         (
             _RUN,
-            _IPU,
+            _LANE_IPU,
             *_ints(type="number of a ProgramType"),
             FrameColumn("program", "i8", "row of `programs`, -1: none", refers="programs"),
             _OP,
@@ -130,7 +148,7 @@ _DEFINITIONS = (
         65_536,
         (
             _RUN,
-            _IPU,
+            _LANE_IPU,
             FrameColumn("first_step", "i8", "row of `steps`", refers="steps"),
             *_ints(steps="how many follow", cycles="of all of them"),
         ),
@@ -218,7 +236,9 @@ _DEFINITIONS = (
         (
             FrameColumn("parent", "i8", "a row before this one, -1 for a root", parent=True),
             *_texts(
-                name="its own name", layer="poptorch, tensorflow, poplibs ...", file="the user's line: file"
+                name="its own name",
+                layer="what the program was written with; empty: not known",
+                file="the user's line: file",
             ),
             *_ints(line="line, -1 if unknown"),
             *_texts(function="function"),

@@ -1,10 +1,10 @@
 """Files of older schema versions, read as if they were written today.
 
-Version 3 had no frames: the program tree was a table, and variables were known by their lifetimes only. Version 2 had
-no advice. Version 1 named the use of memory in each row of `tile_memory` and `contributors` instead of listing them,
-did not know the module of an op, and kept no reasons. A migrated profile has the uses listed, modules that are empty
-and reasons that say that there are none; its frames hold what follows from the tables, and no execution steps. The
-user's file is only read; the new form lives in memory.
+Version 3 had no frames: ops and the program tree were tables, and variables were known by their lifetimes only.
+Version 2 had no advice. Version 1 named the use of memory in each row of `tile_memory` and `contributors` instead of
+listing them, did not know the module of an op, and kept no reasons. A migrated profile has the uses listed, modules
+that are empty and reasons that say that there are none; its frames hold what follows from the tables, and no execution
+steps. The user's file is only read; the new form lives in memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tremula.errors import Error, about_file
 from tremula.profile import model
 from tremula.profile.database import check_definitions
 from tremula.profile.migrate_frames import add_frames
-from tremula.profile.schema import META, TABLES, Table
+from tremula.profile.schema import META, OPS, TABLES, Table
 from tremula.profile.table_reader import read_meta, read_rows
 from tremula.profile.writer import RowSink
 
@@ -41,12 +41,16 @@ def _older(row: type) -> type:
     return make_dataclass(f"{row.__name__}V1", columns, frozen=True, slots=True)
 
 
-_CHANGED = {name: _older(TABLES[name].row) for name in ("tile_memory", "contributors", "ops", "plans")}
+_CHANGED = {
+    **{name: _older(TABLES[name].row) for name in ("tile_memory", "contributors", "plans")},
+    OPS.name: _older(OPS.row),
+}
 _PROGRAMS = Table("programs", model.ProgramNode, 210_000)
 
 TABLES_V3: Mapping[str, Table] = {
     **{name: table for name, table in TABLES.items() if name not in ("vertex_types", "runs")},
-    "programs": _PROGRAMS,
+    OPS.name: OPS,
+    _PROGRAMS.name: _PROGRAMS,
 }
 TABLES_V2: Mapping[str, Table] = {name: table for name, table in TABLES_V3.items() if name != "advice"}
 TABLES_V1: Mapping[str, Table] = {
@@ -98,5 +102,4 @@ def _current(name: str, values: dict[str, Any], uses: dict[str, int], version: i
     if "category" in values:
         values["category_id"] = uses.setdefault(values.pop("category"), len(uses))
     missing = {"ops": {"module": ""}, "plans": {"why": _NO_REASON}}.get(name, {}) if version == 1 else {}
-    row = _PROGRAMS.row if name == _PROGRAMS.name else TABLES[name].row
-    return row(**values, **missing)
+    return TABLES_V3[name].row(**values, **missing)

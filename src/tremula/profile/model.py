@@ -321,7 +321,7 @@ class ColumnChunk:
     low: Annotated[float, "least value; 0 for texts"]
     high: Annotated[float, "largest value"]
     stored: Annotated[
-        str, "i or d and 1, 2, 4 or 8: integers or their differences in so many bytes, f8, or json"
+        str, "i or d and 1, 2, 4 or 8: integers or their differences in so many bytes, f8, or text"
     ]
     blob: Annotated[int, "row of `blobs`: the values, little-endian, zlib-compressed"]
     hash: Annotated[str, "SHA-256 of that row"]

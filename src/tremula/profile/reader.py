@@ -10,7 +10,7 @@ import functools
 import importlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -22,11 +22,14 @@ from tremula.profile.application import read_application
 from tremula.profile.database import bad, check_definitions, errors_translated, open_database
 from tremula.profile.frames_of_file import FramesOfFile
 from tremula.profile.migrate import migrated
+from tremula.profile.program_nodes import children, step_nodes
 from tremula.profile.rows import unpacked
-from tremula.profile.schema import SCHEMA_VERSION, TABLE_OF, definitions
+from tremula.profile.schema import COLUMNAR, SCHEMA_VERSION, TABLE_OF, definitions
 from tremula.profile.table_reader import read_meta, read_rows
 from tremula.profile.variables import Variables
 from tremula.step_parts import with_host_parts
+
+__all__ = ["Profile", "children"]
 
 Bytes = NDArray[np.int64]
 _Row = TypeVar("_Row")
@@ -35,7 +38,6 @@ _Row = TypeVar("_Row")
 _DRAWS = ("tremula.view.notebook", "profile_html")
 #: columns that must name a row of another table
 _REFERENCES = {
-    "ops": (("plan_id", "plans"),),
     "supersteps": (("plan_id", "plans"),),
     "tile_memory": (("category_id", "categories"), ("ipu", "ipus")),
     "contributors": (("category_id", "categories"), ("ipu", "ipus")),
@@ -152,29 +154,16 @@ class Profile(FramesOfFile):
             raise bad(self.path, "the code of its advice is no list of lines")
         return found
 
+    def _count(self, name: str) -> int:
+        """Number of rows of a frame or table, or of the IPUs of a `replica`: files without memory do not list them."""
+        return min(4_096, self.target.ipus_per_replica) if name == "replica" else super()._count(name)
+
     # -- frames ------------------------------------------------------------------------------------------
 
     @functools.cached_property
     def programs(self) -> tuple[model.ProgramNode, ...]:
         """The program tree of a step down to its ops, parents before their children."""
-        frame = self.frame("programs")
-        kinds, parents = frame.column("kind"), frame.column("parent")
-        rows = (frame.column(name) for name in ("name", "repeats", "cycles", "op_id"))
-        numbers: dict[int, int] = {}
-        found: list[model.ProgramNode] = []
-        for row, (kind, parent, values) in enumerate(
-            zip(kinds, parents.tolist(), zip(*rows, strict=True), strict=True)
-        ):
-            if kind == "leaf" or not (parent in numbers or (kind == "step" and not found)):
-                continue
-            numbers[row] = len(found)
-            name, repeats, cycles, op = values
-            found.append(
-                model.ProgramNode(
-                    len(found), numbers.get(parent, -1), kind, name, int(repeats), float(cycles), int(op)
-                )
-            )
-        return tuple(found)
+        return step_nodes(self.frame("programs"))
 
     @functools.cached_property
     def _variables(self) -> Variables:
@@ -260,12 +249,18 @@ class Profile(FramesOfFile):
 
     def rows(self, row: type[_Row]) -> tuple[_Row, ...]:
         """All rows of the table whose rows are of class `row`, in the order of the file."""
-        table = TABLE_OF[row]
+        table = COLUMNAR.get(row) or TABLE_OF[row]
         if table.name not in self._tables:
             with self._guarded():
-                values = read_rows(self._connection, self.path, table, self.meta)
                 make: Callable[..., _Row] = row
-                rows = tuple(make(*each) for each in values)
+                if row in COLUMNAR:
+                    frame = self.frame(table.name)
+                    columns = (frame.column(name) for name in table.names)
+                    rows = tuple(map(make, *(c if isinstance(c, list) else c.tolist() for c in columns)))
+                else:
+                    rows = tuple(
+                        make(*each) for each in read_rows(self._connection, self.path, table, self.meta)
+                    )
                 self._check_relations(table.name, rows)
             self._tables[table.name] = rows
         return self._tables[table.name]
@@ -287,12 +282,3 @@ class Profile(FramesOfFile):
 
     def __repr__(self) -> str:
         return f"Profile({os.fspath(self.path)!r})"
-
-
-def children(rows: Sequence[model.ProgramNode]) -> list[list[int]]:
-    """For each node of a program tree, the numbers of its children."""
-    found: list[list[int]] = [[] for _ in rows]
-    for row in rows:
-        if row.parent_id >= 0:
-            found[row.parent_id].append(row.id)
-    return found

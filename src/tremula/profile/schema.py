@@ -27,10 +27,12 @@ MAX_JSON = 65_536
 #: bytes of a compressed array, and elements of an unpacked one
 MAX_BLOB = 64 << 20
 MAX_ELEMENTS = 4 << 20
-#: rows of a chunk of a frame; characters after which a writer begins another; bytes of its unpacked texts
+#: rows of a chunk of a frame, characters of all its texts, and bytes of the unpacked texts of a column of it
 CHUNK_ROWS = 16_384
 CHUNK_CHARACTERS = 4 << 20
-MAX_CHUNK_TEXT = 48 << 20
+MAX_CHUNK_TEXT = 20 << 20
+#: characters of all texts of a column
+MAX_COLUMN_TEXT = 256 << 20
 #: JavaScript's exact integers end here, and no count of ours comes near
 MAX_INT = 2**53
 #: largest magnitude of a modelled figure that is believed
@@ -112,7 +114,6 @@ TABLES: Mapping[str, Table] = {
         Table("program_steps", model.ProgramSteps, 1),
         Table("liveness", model.Liveness, 4_096),
         Table("lifetimes", model.Lifetime, 100_000),
-        Table("ops", model.Op, 100_000),
         Table("plans", model.Plan, 50_000),
         Table("supersteps", model.Superstep, 500_000),
         Table("breakdown", model.Part, 100),
@@ -124,6 +125,10 @@ TABLES: Mapping[str, Table] = {
         Table("runs", model.Run, 1_000),
     )
 }
+
+#: rows that are kept as a frame: writers add them one by one, and readers get them as rows all the same
+OPS = Table("ops", model.Op, frames.FRAMES["ops"].most_rows)
+COLUMNAR: Mapping[type[Any], Table] = {model.Op: OPS}
 
 #: the directory of the frames' columns: where the values of each chunk are
 COLUMNS = Table("columns", model.ColumnChunk, 200_000)

@@ -28,6 +28,7 @@ from tremula.profile.rows import Digest, Values, digest_of, to_file
 from tremula.profile.schema import (
     APPLICATION_ID,
     BATCH_ROWS,
+    COLUMNAR,
     COLUMNS,
     META,
     SCHEMA_VERSION,
@@ -52,6 +53,7 @@ class RowSink:
         self._digests = {name: Digest() for name in self._waiting}
         self._counts = dict.fromkeys(self._waiting, 0)
         self._left_out = dict.fromkeys(self._waiting, 0)
+        self._columnar: dict[str, list[Values]] = {}
         self._frames: dict[str, FrameSink] = {}
 
     def frame(self, name: str) -> FrameSink:
@@ -62,6 +64,10 @@ class RowSink:
 
     def add(self, row: Row) -> None:
         """One row; beyond what its table may hold it is counted and left out."""
+        columnar = COLUMNAR.get(type(row))
+        if columnar is not None:
+            self._add_columnar(columnar, row)
+            return
         table = TABLE_OF[type(row)]
         if self._counts[table.name] >= table.most_rows:
             self._left_out[table.name] += 1
@@ -89,8 +95,23 @@ class RowSink:
         self._insert(META, listed)
         self._connection.execute("COMMIT")
 
+    def _add_columnar(self, table: Table, row: Row) -> None:
+        waiting = self._columnar.setdefault(table.name, [])
+        waiting.append(to_file(table, row))
+        if len(waiting) == BATCH_ROWS:
+            self._flush_columnar(table)
+
+    def _flush_columnar(self, table: Table) -> None:
+        waiting = self._columnar.pop(table.name, [])
+        if waiting:
+            self.frame(table.name).add(
+                dict(zip(table.names, map(list, zip(*waiting, strict=True)), strict=True))
+            )
+
     def _finish_frames(self) -> dict[str, str]:
         """Write the directory of the frames; what `meta` says about them."""
+        for table in COLUMNAR.values():
+            self._flush_columnar(table)
         said = {}
         for name in FRAMES:
             sink = self.frame(name)

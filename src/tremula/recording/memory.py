@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tremula.estimate.estimate import Estimate
 from tremula.memory.categories import Category
+from tremula.memory.report import IpuMemory
 from tremula.profile import model
 from tremula.profile.rows import packed
 
@@ -22,8 +23,8 @@ from tremula.profile.rows import packed
 LIFETIMES_PER_IPU = 2_000
 
 
-def memory_rows(estimate: Estimate, op_rows: Sequence[int]) -> Iterator[model.Row]:
-    """Rows about memory; `op_rows` gives the row of each op of the flat program."""
+def memory_rows(estimate: Estimate, op_rows: Sequence[int], used: NDArray[np.int64]) -> Iterator[model.Row]:
+    """Rows about memory; `op_rows` gives the row of each op of the flat program, `used` is `tiles_used`."""
     numbers = {category: number for number, category in enumerate(Category)}
     for category, number in numbers.items():
         yield model.Category(number, category.value, int(category.always_live))
@@ -48,25 +49,39 @@ def memory_rows(estimate: Estimate, op_rows: Sequence[int]) -> Iterator[model.Ro
                 )
         for each in ipu.contributors:
             yield model.Contributor(ipu.ipu, numbers[each.category], each.name, each.bytes)
-    yield from _steps(estimate, op_rows)
+    yield from _steps(estimate, op_rows, used)
     yield from _lifetimes(estimate)
 
 
-def _steps(estimate: Estimate, op_rows: Sequence[int]) -> Iterator[model.Row]:
+def _steps(estimate: Estimate, op_rows: Sequence[int], used: NDArray[np.int64]) -> Iterator[model.Row]:
     alive = estimate.memory.liveness
     count = len(alive.events)
     ops = np.fromiter((op_rows[event.op] for event in alive.events), dtype=np.int64, count=count)
     again = np.fromiter((event.again for event in alive.events), dtype=np.int64, count=count)
     yield model.ProgramSteps(count, packed(ops), packed(again))
-    used = _tiles_used(estimate)
     for ipu in estimate.memory.ipus:
-        live = alive.live.get(ipu.ipu, np.zeros(0, dtype=np.int64))[:count]
-        temporary = alive.temporary.get(ipu.ipu, np.zeros(0, dtype=np.int64))[:count]
-        if len(live) == count and count:
-            yield model.Liveness(ipu.ipu, count, packed(live), packed(temporary * used))
+        both = live_and_temporary(estimate, ipu, used)
+        if both is not None:
+            yield model.Liveness(ipu.ipu, count, packed(both[0]), packed(both[1]))
 
 
-def _tiles_used(estimate: Estimate) -> NDArray[np.int64]:
+def live_and_temporary(
+    estimate: Estimate, ipu: IpuMemory, used: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Bytes of tensors and of temporaries on all tiles of an IPU in each program step; None if there are no steps."""
+    alive = estimate.memory.liveness
+    count = len(alive.events)
+    live = alive.live.get(ipu.ipu, np.zeros(0, dtype=np.int64))[:count]
+    on_tile = alive.temporary.get(ipu.ipu, np.zeros(0, dtype=np.int64))[:count]
+    if len(live) != count or not count:
+        return None
+    temporary = on_tile * used
+    # at the fullest moment, what the report says: its plans may be others than those of the times
+    temporary[ipu.peak.position] = int(ipu.tiles[Category.TEMPORARIES].sum())
+    return live, temporary
+
+
+def tiles_used(estimate: Estimate) -> NDArray[np.int64]:
     """Tiles that the op of each program step uses, at most those that compute."""
     tiles = estimate.chip.tiles - estimate.deployment.io_tiles
     known: dict[int, int] = {}

@@ -14,7 +14,8 @@ from tremula.estimate.estimate import Estimate, OpTime
 from tremula.module_paths import first_parts, shared
 from tremula.plan.cost import Cost
 from tremula.profile.model import Op, Plan, Superstep
-from tremula.profile.schema import TABLES
+from tremula.profile.schema import OPS, TABLES
+from tremula.program.work import Work
 from tremula.recording.reasons import as_json
 
 _Key = tuple[object, ...]
@@ -25,13 +26,17 @@ class Operations:
     """The rows, and where each op of the flat program went."""
 
     ops: list[Op] = field(default_factory=list)
-    costs: list[Cost] = field(default_factory=list)
+    costs: list[Cost] = field(default_factory=list)  #: distinct ones; the first of them are the plans
+    works: list[tuple[Work, ...]] = field(default_factory=list)  #: what an op of each cost does
     rows: list[int] = field(default_factory=list)  #: row of each op of the flat program; -1: it does no work
+    cost_of: list[int] = field(
+        default_factory=list
+    )  #: number of the cost of each op of the flat program, or -1
     merged: bool = False
 
     def plans(self, tiles: int) -> Iterator[Plan | Superstep]:
         """Plans, each followed by its supersteps; `tiles` of an IPU may compute."""
-        for number, cost in enumerate(self.costs):
+        for number, cost in enumerate(self.costs[: TABLES["plans"].most_rows]):
             yield Plan(
                 id=number,
                 cycles=cost.cycles,
@@ -66,27 +71,31 @@ _KEYS: tuple[Callable[[OpTime], _Key], ...] = (
 )
 
 
-def operations(estimate: Estimate, most_ops: int = TABLES["ops"].most_rows) -> Operations:
+def operations(estimate: Estimate, most_ops: int = OPS.most_rows) -> Operations:
     """All ops of `estimate`, merged if there are more than `most_ops`."""
     found = Operations(merged=len(estimate.ops) > most_ops)
     key_of = _KEYS[0]
     if found.merged:
         key_of = next((key for key in _KEYS if len({key(op) for op in estimate.ops}) <= most_ops), _KEYS[-1])
     numbers: dict[int, int] = {}
+    most_plans = TABLES["plans"].most_rows
     merged: dict[_Key, int] = {}
     times = iter(estimate.ops)
     for flat in estimate.program.ops:
         if not flat.works:
             found.rows.append(-1)
+            found.cost_of.append(-1)
             continue
         op = next(times)
         plan = numbers.get(id(op.cost))
-        if plan is None and len(found.costs) < TABLES["plans"].most_rows:
+        if plan is None:
             plan = numbers[id(op.cost)] = len(found.costs)
             found.costs.append(op.cost)
+            found.works.append(flat.works)
+        found.cost_of.append(plan)
         if not found.merged:
             found.rows.append(len(found.ops))
-            found.ops.append(_row(op, len(found.ops), -1 if plan is None else plan))
+            found.ops.append(_row(op, len(found.ops), plan if plan < most_plans else -1))
             continue
         key = key_of(op)
         row = merged.get(key)

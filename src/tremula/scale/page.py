@@ -37,8 +37,8 @@ def page_html(study: ScalingStudy) -> str:
         title=named(study.name, 80),
         styles=[(_VIEW, "page.css"), (_HERE, "scale.css")],
         scripts=[
-            (_VIEW, "elements.js"),
-            (_VIEW, "charts.js"),
+            (_HERE, "elements.js"),
+            (_HERE, "charts.js"),
             (_HERE, "sizes.js"),
             (_HERE, "scale.js"),
             (_HERE, "study.js"),

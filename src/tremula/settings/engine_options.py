@@ -18,9 +18,9 @@ _ANY_TEXT = ("text", "path")
 
 _PROFILE = "recorded: kept among the options of a profile; nothing is instrumented, as profiles are modelled"
 _IN_PROFILE = (
-    "no effect: the profile always has the ops' modules and source lines, and never single variables of tiles"
+    "no effect: the profile always has variables with their tiles, and debug contexts with source lines"
 )
-_ONE_STEP = "no effect: the profile holds one modelled step, which is the same in every run"
+_BEFORE_RUNS = "no effect: runs in the profile are modelled, and there before the first"
 _NO_GRAPH = "no effect: there is no graph of vertices that could be written"
 _CHIP = "recorded: a choice of the code generator that the chip model may use"
 _NO_CODE = "no effect: nothing is compiled for tiles, so there is no such code"
@@ -50,6 +50,8 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
         ("autoReport.outputExecutionProfile", "bool",
             "Write the execution part of the profile: the parts of a step, stages, transfers."),
         ("autoReport.outputExecutionReport", "bool", "Older name of outputExecutionProfile."),
+        ("autoReport.executionProfileProgramRunCount", "int",
+            "How many runs the profile keeps step by step, at most 10: they are modelled and alike. Default: 2."),
         ("target.hostSyncTimeout", "float",
             "Seconds after which an instance of the run that does not arrive counts as hung; 0: never. Default: 300."),
         ("debug.allowOutOfMemory", "bool",
@@ -59,8 +61,7 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
         ("autoReport.outputLoweredVars", "bool", "Put the variables as placed on tiles into the profile."),
         ("autoReport.outputDebugInfo", "bool", "Write debug contexts beside the profile."),
     ),
-    *_rows(_ONE_STEP,
-        ("autoReport.executionProfileProgramRunCount", "int", "How many runs the profile keeps."),
+    *_rows(_BEFORE_RUNS,
         ("autoReport.streamAtEachRun", "bool", "Write the execution part after each run."),
     ),
     *_rows(_NO_GRAPH,

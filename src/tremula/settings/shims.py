@@ -7,7 +7,7 @@ MAIN_SHIM = "poptorch"
 #: the one for programs of several instances
 DISTRIBUTED_SHIM = "popdist"
 #: those that Tremula ships
-SHIMS = (MAIN_SHIM, DISTRIBUTED_SHIM, "gcipuinfo", "popart")
+SHIMS = (MAIN_SHIM, DISTRIBUTED_SHIM, "gcipuinfo", "libpvti", "popart")
 #: the version of the real stack that they stand in for
 STACK_VERSION = "3.3.0"
 #: import packages of the real stack that programs name

@@ -6,6 +6,7 @@ Words and forms follow the public documentation of the vendor's variables.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -132,11 +133,14 @@ def parse_trace_options(text: str) -> TraceOptions:
     """The trace settings; a text that cannot be read still switches tracing on, as documented."""
     try:
         value = parse_object(text)
+        channels, duration = value.get("channels", []), float(value.get("duration", 0.0))
+        if not isinstance(channels, list) or not 0.0 <= duration < math.inf:
+            return TraceOptions()
         return TraceOptions(
             enable=parse_flag(str(value.get("enable", "true"))),
-            directory=str(value.get("directory", ".")),
-            channels=tuple(str(channel) for channel in value.get("channels", ())),
-            duration=float(value.get("duration", 0.0)),
+            directory=str(value.get("directory", ".")) or ".",
+            channels=tuple(str(channel) for channel in channels),
+            duration=duration,
         )
     except (ValueError, TypeError):
         return TraceOptions()

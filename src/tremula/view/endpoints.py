@@ -11,7 +11,17 @@ from typing import Any
 
 from tremula.errors import Error
 from tremula.profile import Profile
-from tremula.view import frame_answers, memory_answers, op_answers, summary_answers
+from tremula.view import (
+    execution_answers,
+    frame_answers,
+    insight_answers,
+    memory_answers,
+    op_answers,
+    program_answers,
+    search_answers,
+    summary_answers,
+    variable_answers,
+)
 from tremula.view.parameters import Parameters
 from tremula.view.text import clean
 
@@ -20,14 +30,25 @@ _Maker = Callable[[Profile, Parameters], Answer]
 
 _MAKERS: Mapping[str, _Maker] = {
     "summary": summary_answers.summary_answer,
+    "work": summary_answers.work_answer,
+    "insights": insight_answers.insights_answer,
     "pipeline": summary_answers.pipeline_answer,
     "modules": op_answers.modules_answer,
     "reason": op_answers.reason_answer,
     "tile_map": memory_answers.tile_map_answer,
     "tiles": memory_answers.tiles_answer,
-    "tile_variables": memory_answers.tile_variables_answer,
+    "tile_variables": variable_answers.tile_variables_answer,
     "liveness": memory_answers.liveness_answer,
-    "alive": memory_answers.alive_answer,
+    "alive": variable_answers.alive_answer,
+    "children": program_answers.children_answer,
+    "program_node": program_answers.program_node_answer,
+    "program_search": program_answers.program_search_answer,
+    "search": search_answers.search_answer,
+    "execution": execution_answers.execution_answer,
+    "execution_stages": execution_answers.stages_answer,
+    "execution_selection": execution_answers.selection_answer,
+    "execution_search": execution_answers.search_answer,
+    "execution_step": execution_answers.step_answer,
 }
 
 #: the questions that there are

@@ -1,4 +1,4 @@
-"""Columns of a report for a page: windows of its frames, and its ops as one more frame.
+"""Columns of a report for a page: windows of its frames, and its ops, types of vertices and runs as frames.
 
 Every frame has a column `id`, the number of a row, so that a page that keeps a selection can still name rows.
 """
@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from tremula.errors import Error
-from tremula.profile import Profile
-from tremula.profile.model import Op
+from tremula.profile import Profile, model
+from tremula.profile.frame_reader import Frame
+from tremula.profile.frames import FRAMES
 from tremula.view.packed import packed_column
+from tremula.view.program_answers import child_counts, type_names
 from tremula.view.text import clean
 
 #: rows of one answer
@@ -21,11 +23,17 @@ MOST_ROWS = 250_000
 #: columns of one answer
 _MOST_COLUMNS = 40
 
-#: columns of the ops, beside their own fields
-_OF_OPS: Mapping[str, Callable[[Profile, Op], Any]] = {
+#: tables that pages read column by column
+_TABLES: Mapping[str, type[Any]] = {"ops": model.Op, "vertex_types": model.VertexType, "runs": model.Run}
+#: columns that are computed
+_OF_OPS: Mapping[str, Callable[[Profile, model.Op], Any]] = {
     "cycles": lambda _, op: op.cycles,
     "source": lambda _, op: op.source,
     "code_bytes": lambda profile, op: _code_bytes(profile, op),
+}
+_OF_PROGRAMS: Mapping[str, Callable[[Profile], Any]] = {
+    "children": child_counts,
+    "type_name": lambda profile: type_names(profile.frame("programs").column("type")),
 }
 
 
@@ -67,8 +75,8 @@ def selected_rows(
 
 def frame_rows(profile: Profile, name: str) -> int:
     """Rows of a frame; raises Error if there is no such frame."""
-    if name == "ops":
-        return len(profile.ops)
+    if name in _TABLES:
+        return len(profile.rows(_TABLES[name]))
     return len(_frame(profile, name))
 
 
@@ -76,13 +84,14 @@ def column_values(profile: Profile, name: str, column: str, chosen: range) -> An
     """The values of a column in a range of rows; raises Error if there is no such column."""
     if column == "id":
         return np.arange(chosen.start, chosen.stop, dtype=np.int64)
-    if name == "ops":
-        ops = profile.ops[chosen.start : chosen.stop]
-        make = _OF_OPS.get(column)
-        if make is not None:
-            return [make(profile, op) for op in ops]
-        if column in Op.__dataclass_fields__:
-            return [getattr(op, column) for op in ops]
+    if name in _TABLES:
+        rows = profile.rows(_TABLES[name])[chosen.start : chosen.stop]
+        if name == "ops" and column in _OF_OPS:
+            return [_OF_OPS[column](profile, op) for op in rows]
+        if column in _TABLES[name].__dataclass_fields__:
+            return [getattr(row, column) for row in rows]
+    elif name == "programs" and column in _OF_PROGRAMS:
+        return _OF_PROGRAMS[column](profile)[chosen.start : chosen.stop]
     else:
         frame = _frame(profile, name)
         if column in frame.columns:
@@ -90,17 +99,13 @@ def column_values(profile: Profile, name: str, column: str, chosen: range) -> An
     raise Error(f"{clean(name, 40)} has no column {clean(column, 40)!r}.", type="view_error")
 
 
-def _frame(profile: Profile, name: str) -> Any:
-    frames = getattr(profile, "frame", None)
-    try:
-        if frames is not None:
-            return frames(name)
-    except (KeyError, ValueError):
-        pass
-    raise Error(f"The report has no frame {clean(name, 40)!r}.", type="view_error")
+def _frame(profile: Profile, name: str) -> Frame:
+    if name not in FRAMES:
+        raise Error(f"The report has no frame {clean(name, 40)!r}.", type="view_error")
+    return profile.frame(name)
 
 
-def _code_bytes(profile: Profile, op: Op) -> int:
+def _code_bytes(profile: Profile, op: model.Op) -> int:
     """Code of an op's plan on the fullest tile."""
     if op.plan_id < 0:
         return 0

@@ -1,20 +1,25 @@
-"""Answers about memory: bytes on tiles, what comes and goes, what lies where."""
+"""Answers about memory: bytes on tiles by use and by module, and what comes and goes over a step."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tremula.errors import Error
+from tremula.module_paths import first_parts
 from tremula.profile import Profile
+from tremula.profile.variables import on_tiles
 from tremula.view.packed import LONGEST, packed_numbers
 from tremula.view.parameters import Parameters
 
-#: points of a curve, and rows of a list, in one answer
+#: points of a curve in one answer
 MOST_POINTS = 20_000
-MOST_LISTED = 500
+#: modules that have a band of their own
+_LAYERS = 12
+_REST = "(everything else)"
 
 Bytes = NDArray[np.int64]
 
@@ -24,8 +29,7 @@ def tile_map_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
     tiles = profile.target.tiles_per_ipu
     total = np.zeros((len(profile.ipus), tiles), dtype=np.int64)
     for row in profile.ipus:
-        for values in profile.tile_bytes(row.ipu).values():
-            total[row.ipu] += values
+        total[row.ipu] = _tile_totals(profile, row.ipu)
     return {
         "ipus": len(profile.ipus),
         "tiles": tiles,
@@ -35,30 +39,53 @@ def tile_map_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
 
 
 def tiles_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
-    """Bytes on each tile of an IPU by use."""
+    """Bytes on each tile of an IPU at its fullest moment, by use; with `by=layer`, by module."""
     ipu = ipu_of(profile, params)
+    by_layer = params.text("by") == "layer"
     names = {category.name: category for category in profile.categories}
     return {
         "ipu": ipu,
         "tiles": profile.target.tiles_per_ipu,
         "room": profile.target.tile_memory_bytes,
-        "categories": [
+        "bands": [[name[:LONGEST], 0, packed_numbers(values)] for name, values in _layers(profile, ipu)]
+        if by_layer
+        else [
             [name[:LONGEST], names[name].always_live, packed_numbers(values)]
             for name, values in profile.tile_bytes(ipu).items()
         ],
-        "contributors": [
-            [c.name[:LONGEST], profile.categories[c.category_id].name[:LONGEST], c.bytes]
-            for c in profile.contributors
-            if c.ipu == ipu
-        ][:100],
     }
 
 
-def tile_variables_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
-    """The variables that have a part on a tile, largest first."""
-    ipu = ipu_of(profile, params)
-    tile = params.integer("tile", high=profile.target.tiles_per_ipu - 1)
-    return {"ipu": ipu, "tile": tile, "variables": [], "left_out": 0}
+def _layers(profile: Profile, ipu: int) -> list[tuple[str, Bytes]]:
+    """Bytes on each tile by the module that they belong to, the modules with most; then everything else."""
+    tiles = profile.target.tiles_per_ipu
+    total = _tile_totals(profile, ipu)
+    frame = profile.frame("variables")
+    alive = profile.alive_at(ipu, profile.ipus[ipu].peak_step, always=True)
+    modules = frame.column("module")
+    placed = alive[frame.column("tile_bytes")[alive] >= 0]
+    rows = [row for row in placed.tolist() if modules[row]]
+    depth = _depth({modules[row] for row in rows})
+    groups: dict[str, list[int]] = {}
+    for row in rows:
+        groups.setdefault(first_parts(modules[row][:LONGEST], depth), []).append(row)
+    sizes = frame.column("bytes")
+    ranked = sorted(groups, key=lambda name: -int(sizes[groups[name]].sum()))
+    kept = set(ranked[:_LAYERS])
+    found = []
+    rest = total
+    for name in groups:
+        if name in kept:
+            at = np.asarray(groups[name], dtype=np.int64)
+            first, count = frame.column("first_tile")[at], frame.column("tiles")[at]
+            found.append((name, on_tiles(first, count, frame.column("tile_bytes")[at], sizes[at], tiles)))
+            rest = rest - found[-1][1]
+    return [*found, (_REST, np.maximum(rest, 0))]
+
+
+def _depth(modules: Collection[str]) -> int:
+    """The names of a module path that tell layers apart: as many as give at least six of them."""
+    return next((depth for depth in range(1, 6) if len({first_parts(m, depth) for m in modules}) >= 6), 5)
 
 
 def liveness_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
@@ -79,35 +106,32 @@ def liveness_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
         "last": last,
         "group": group,
         "always": profile.ipus[ipu].always_live_bytes,
+        "room": profile.target.tile_memory_bytes * profile.target.tiles_per_ipu,
+        "peak": profile.ipus[ipu].peak_step,
         "at": packed_numbers(at),
         "live": packed_numbers(live[at]),
         "temporary": packed_numbers(temporary[at]),
         "op": packed_numbers(ops[at] if len(ops) == steps else np.full(len(at), -1)),
         "again": packed_numbers(again[at] if len(again) == steps else np.zeros(len(at))),
+        # a page that has the ops needs no names
+        "names": _op_names(profile, ops[at]) if params.text("names") and len(ops) == steps else {},
     }
 
 
-def alive_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
-    """The tensors that are alive on an IPU in a program step, largest first, with the ops of birth and death."""
-    ipu = ipu_of(profile, params)
-    step = params.integer("step")
-    found = [t for t in profile.lifetimes if t.ipu == ipu and t.first_step <= step <= t.last_step]
-    found.sort(key=lambda tensor: -tensor.bytes)
-    rows = [
-        [t.name[:LONGEST], t.module[:LONGEST], "", t.bytes, t.first_step, t.last_step,
-         op_of_step(profile, t.first_step), op_of_step(profile, t.last_step)]
-        for t in found[:MOST_LISTED]
-    ]  # fmt: skip
-    left = found[MOST_LISTED:]
-    return {"ipu": ipu, "step": step, "tensors": rows, "left_out": [len(left), sum(t.bytes for t in left)]}
+def _op_names(profile: Profile, numbers: Bytes) -> dict[str, str]:
+    """Names of ops, without the scopes around them."""
+    return {
+        str(number): profile.ops[number].name[:LONGEST]
+        for number in np.unique(numbers).tolist()
+        if number >= 0
+    }
 
 
-def op_of_step(profile: Profile, step: int) -> str:
-    """The name of the op that runs in a program step; empty if there is none."""
-    ops, _ = profile.program_steps
-    if 0 <= step < len(ops) and ops[step] >= 0:
-        return profile.ops[int(ops[step])].name[:LONGEST]
-    return ""
+def _tile_totals(profile: Profile, ipu: int) -> Bytes:
+    found = np.zeros(profile.target.tiles_per_ipu, dtype=np.int64)
+    for values in profile.tile_bytes(ipu).values():
+        found += values
+    return found
 
 
 def fullest_of_groups(values: Bytes, group: int) -> NDArray[np.int64]:

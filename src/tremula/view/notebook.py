@@ -1,11 +1,14 @@
-"""A profile in a notebook: a few figures and bars as static markup, without a script.
+"""A profile in a notebook: a few figures and bars as static markup, or the whole page in a frame of its own.
 
-What notebooks show is kept in their files and opened by others, so there is nothing in it that runs, and every
-text of the profile is escaped.
+What notebooks show is kept in their files and opened by others, so a profile that shows itself has nothing in it that
+runs, and every text of the profile is escaped. The page (`show`) is asked for; it runs in a sandbox without access to
+the notebook.
 """
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass, field
 from html import escape
 
 from tremula.formatting import counted, duration
@@ -14,6 +17,40 @@ from tremula.step_parts import BY_KEY
 from tremula.view.text import clean, count, kilobytes, share
 
 _LISTED = 8
+
+
+@dataclass(frozen=True)
+class NotebookPage:
+    """A page that notebooks show in a frame."""
+
+    html: str = field(repr=False)
+    height: int = 720
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe sandbox="allow-scripts allow-downloads" srcdoc="{escape(self.html)}" '
+            f'style="width:100%;height:{int(self.height)}px;border:1px solid #8884" title="Tremula profile"></iframe>'
+        )
+
+
+def show(
+    *profiles: str | os.PathLike[str] | Profile, compare: bool = False, height: int = 720
+) -> NotebookPage:
+    """The page of one or several profiles for a notebook; with `compare`, the second beside the first.
+
+    Raises Error if a file cannot be read.
+    """
+    from tremula.view.page import (
+        page_html,
+    )  # imports all that answers questions, and figures alone need nothing of it
+
+    opened = [each if isinstance(each, Profile) else Profile(each) for each in profiles]
+    try:
+        return NotebookPage(page_html(opened[0], *opened[1:], compare=compare), height)
+    finally:
+        for profile, given in zip(opened, profiles, strict=True):
+            if profile is not given:
+                profile.close()
 
 
 def profile_html(profile: Profile) -> str:

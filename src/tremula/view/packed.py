@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.int64] | NDArray[np.float64]
+Numbers = NDArray[np.int64] | NDArray[np.int32] | NDArray[np.float64]
 
 #: characters of a text on a page
 LONGEST = 300

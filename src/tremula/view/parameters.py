@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from tremula.errors import Error
@@ -10,6 +11,7 @@ from tremula.view.text import clean
 #: digits of a whole number that is read
 _DIGITS = 12
 _LONGEST = 200
+_LARGEST = 1e18
 
 
 class Parameters:
@@ -30,6 +32,17 @@ class Parameters:
             raise Error(f"{name} is {int(text):,}; it goes from {low:,} to {high:,}.", type="view_error")
         return int(text)
 
-    def text(self, name: str) -> str:
+    def number(self, name: str) -> float:
+        """A finite number; raises Error if it is none, or is not there."""
+        text = self._values.get(name, "")
+        try:
+            found = float(text[:_LONGEST])
+        except ValueError:
+            found = math.nan
+        if not math.isfinite(found) or abs(found) > _LARGEST:
+            raise Error(f"{name} is {clean(text, 40)!r}; it should be a number.", type="view_error")
+        return found
+
+    def text(self, name: str, longest: int = _LONGEST) -> str:
         """A text, cut to a bounded length; empty if it is not there."""
-        return self._values.get(name, "")[:_LONGEST]
+        return self._values.get(name, "")[:longest]

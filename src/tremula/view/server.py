@@ -1,9 +1,9 @@
 """Serves pages and their data to a browser of this machine: loopback only, with a token.
 
-Every request must carry the token, as a cookie or as `Authorization: Bearer`; the address that is printed holds it once and is
-redirected to one without it. Requests for another host name are refused, so that a foreign page cannot reach the
-server through a name that resolves to the loopback address. Only GET and HEAD are answered, and paths name answers,
-never files.
+Every request must carry the token, as a cookie or as `Authorization: Bearer`. The address that is printed holds the
+token; the server sets the cookie and redirects to an address without it. Requests for another host name are refused, so
+that a foreign page cannot reach the server through a name that resolves to the loopback address. Only GET and HEAD are
+answered, and paths name answers, never files.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def embedded(data: object) -> str:
 def compressed(data: object) -> dict[str, str]:
     """Data for a page in a few characters: JSON, gzip, base64; the browser has what it takes to read it."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return {"gzip": base64.b64encode(gzip.compress(text.encode("ascii"), 9, mtime=0)).decode("ascii")}
+    return {"gzip": base64.b64encode(gzip.compress(text.encode("ascii"), 6, mtime=0)).decode("ascii")}
 
 
 def save_page(text: str, path: str | os.PathLike[str], *, type: str = "profile_error") -> int:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from tremula.errors import Error
 from tremula.profile import Profile
 from tremula.step_parts import BY_KEY, part_title
 from tremula.view.op_answers import plain_reason
 from tremula.view.packed import LONGEST
 from tremula.view.parameters import Parameters
 from tremula.view.pipeline import turns
-from tremula.view.verdict import fit_probability, fit_verdict, fits, steps, verdict
+from tremula.view.text import clean
+from tremula.view.verdict import fit_probability, fit_verdict, fits, short_verdict, steps, work_by_module
 
 MOST_IPUS = 4_096
+#: files that belong to a report, and characters of the JSON beside it
+_SUFFIXES = (".pop", ".pvti", ".json", ".cbor", ".a", ".capnp")
+_MOST_APPLICATION = 50_000
 #: turns of a pipeline that are drawn after the first micro-batch has passed
 _TURNS = 12
 
 
 def summary_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
-    """Everything that is short: verdict, figures, target, options, counts, memory of each IPU."""
+    """Everything that is short: verdict, figures, target, options, counts, memory of each IPU; no table is walked."""
     target = profile.target
     return {
         "file": profile.path.name,
@@ -30,7 +36,7 @@ def summary_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
             if not key.startswith(("digest", "rows:"))
         },
         "notes": _notes(profile),
-        "verdict": verdict(profile),
+        "verdict": short_verdict(profile),
         "fits": [fits(profile), fit_verdict(profile), fit_probability(profile)],
         "advice": [[s.title, s.effect, s.cause, s.cost, list(s.code)] for s in steps(profile, 10)],
         "target": {name: _short(getattr(target, name)) for name in type(target).__dataclass_fields__},
@@ -58,9 +64,14 @@ def summary_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
             }
             for row in profile.ipus[:MOST_IPUS]
         ],
-        "phases": _phases(profile),
-        "ops": len(profile.ops),
+        "files": _files(profile),
+        "application": _application(profile),
     }  # fmt: skip
+
+
+def work_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
+    """The work of all ops: by module in a sentence, and by pass."""
+    return {"verdict": work_by_module(profile), "phases": _phases(profile), "ops": len(profile.ops)}
 
 
 def pipeline_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
@@ -85,6 +96,28 @@ def _notes(profile: Profile) -> list[str]:
     ]
     if "merged_ops" in profile.meta:
         found.append(f"ops were merged: {profile.meta['merged_ops']}"[:LONGEST])
+    return found
+
+
+def _files(profile: Profile) -> list[list[Any]]:
+    """Files of the report that are there, with their sizes."""
+    try:
+        found = sorted(
+            path for path in profile.path.parent.iterdir() if path.suffix in _SUFFIXES and path.is_file()
+        )
+        return [[path.name[:LONGEST], path.stat().st_size] for path in found[:50]]
+    except OSError:
+        return []
+
+
+def _application(profile: Profile) -> dict[str, Any]:
+    """What framework and application say; a note if their files cannot be read."""
+    try:
+        found = profile.application
+    except Error as problem:
+        return {"note": clean(problem.message, LONGEST)}
+    if len(json.dumps(found)) > _MOST_APPLICATION:
+        return {"note": "framework.json and app.json are too large for a page"}
     return found
 
 

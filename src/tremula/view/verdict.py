@@ -31,6 +31,11 @@ class Step:
 
 def verdict(profile: Profile) -> list[str]:
     """Whether it fits and what takes the room, and what takes the time."""
+    return [*short_verdict(profile), *work_by_module(profile)]
+
+
+def short_verdict(profile: Profile) -> list[str]:
+    """The same without what needs all ops: of a large profile, reading them takes a while."""
     return [*_memory(profile), *_time(profile)]
 
 
@@ -105,16 +110,19 @@ def _time(profile: Profile) -> list[str]:
     seconds, parts = profile.figures.get("seconds_per_step"), profile.breakdown
     if seconds is None or not any(parts.values()):
         return []
-    lines = [
-        f"A step takes {duration(seconds.value)}: {_largest({part_title(k): v for k, v in parts.items()})}."
-    ]
+    largest = _largest({part_title(k): v for k, v in parts.items()})
+    return [f"A step takes {duration(seconds.value)}: {largest}."]
+
+
+def work_by_module(profile: Profile) -> list[str]:
+    """The modules that the work of ops belongs to; nothing if there is one at most, or the time is not known."""
+    if not _time(profile):
+        return []
     modules: dict[str, float] = {}
     for op in profile.ops:
         name = first_parts(op.module, 1) or "outside modules"
         modules[name] = modules.get(name, 0.0) + op.cycles
-    if len(modules) > 1:
-        lines.append(f"Of the work of all ops: {_largest(modules)}.")
-    return lines
+    return [f"Of the work of all ops: {_largest(modules)}."] if len(modules) > 1 else []
 
 
 def _largest(sizes: dict[str, float]) -> str:

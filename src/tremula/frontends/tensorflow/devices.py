@@ -16,6 +16,7 @@ import tensorflow.compat.v2 as tf
 from tremula import log
 from tremula.device.connection import DeviceConnection
 from tremula.device.settings import Connection, DeviceSettings
+from tremula.device.tracing import call_ran
 from tremula.errors import Error
 from tremula.frontends.tensorflow import flags
 from tremula.frontends.tensorflow.device_errors import as_tensorflow
@@ -24,6 +25,7 @@ from tremula.machine import device_ids, systems
 from tremula.machine.occupancy import current_occupancy
 from tremula.telemetry import ledger
 from tremula.telemetry.run_record import Entry
+from tremula.trace import channels
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import ModelledRun
@@ -109,9 +111,15 @@ def attached(ordinal: int = 0) -> bool:
 
 
 def count_run(
-    ordinal: int = 0, seconds: float = 0.0, samples: int = 0, modelled: ModelledRun | None = None
+    ordinal: int = 0,
+    seconds: float = 0.0,
+    samples: int = 0,
+    modelled: ModelledRun | None = None,
+    label: str = KIND,
 ) -> None:
     """Count a run for `gc-monitor` and its like: its time on the host, samples, and modelled cycles."""
+    if channels.poplar.on:
+        call_ran(label, time.perf_counter_ns() - round(seconds * 1e9), modelled)
     meter = _held[ordinal].meter if ordinal < len(_held) else None
     if meter is None:
         return
@@ -153,7 +161,7 @@ def ran(
     """Count a run of a wrapped program in the record of this process and on its device."""
     entry.ipus = _held[ordinal].ipus_used if ordinal < len(_held) else 1
     entry.executed(1, samples, seconds)
-    count_run(ordinal, seconds, samples, modelled)
+    count_run(ordinal, seconds, samples, modelled, entry.model)
 
 
 def _listed(ipus: Any) -> list[int]:

@@ -19,6 +19,10 @@ from tremula.frontends.tensorflow import hooks
 from tremula.frontends.tensorflow.keras.registry import KerasExtensions
 from tremula.frontends.tensorflow.replicas import collectives, context, instances
 from tremula.frontends.tensorflow.replicas.program import DeviceFunction
+from tremula.trace import channels
+from tremula.trace.points import Span
+
+_channel = channels.channel("TensorFlow")
 
 
 class IPUStrategyV1(distribute_lib.StrategyV1, KerasExtensions):
@@ -63,7 +67,8 @@ class IPUStrategyV1(distribute_lib.StrategyV1, KerasExtensions):
                 f"IPUStrategyV1.run(fn, ...) does not support eager execution, and {getattr(fn, '__name__', fn)!r} is "
                 f"a plain Python function. Decorate it with @tf.function, or call strategy.run inside a tf.function."
             )
-        return super().run(fn, args, kwargs, options)
+        with Span(_channel, f"{type(self).__name__}.run"):
+            return super().run(fn, args, kwargs, options)
 
     def experimental_run_v2(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse: it is `run` now."""

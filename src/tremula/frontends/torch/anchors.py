@@ -12,8 +12,15 @@ from tremula.execute.outputs import OutputRule
 from tremula.frontends.torch.errors import compile_error
 from tremula.frontends.torch.execute.executable import Executable
 from tremula.frontends.torch.graphs.names import Names
-from tremula.frontends.torch.graphs.program import TorchProgram
+from tremula.frontends.torch.graphs.program import (
+    RECORD,
+    Annotation,
+    Record,
+    TorchProgram,
+    parameter_annotations,
+)
 from tremula.frontends.torch.optimize.loss_scale import FINAL_SCALE
+from tremula.program.op import Phase
 
 #: prefix of the name of a parameter's value after the update
 _UPDATED = "UpdatedVar___"
@@ -40,7 +47,7 @@ class Anchors:
         gradients = dict(zip((f"Gradient___{n}" for n in trained), values[first_gradient:], strict=True))
         added: list[fx.Node] = []
         for name in self._in_step:
-            node = gradients.get(name) or names.tensors.get(name)
+            node = gradients.get(name) or names.tensors.get(name) or _copied(program, name)
             if node is None:
                 raise compile_error(
                     f"There is no tensor called {name} in the compiled model to anchor. getTensorNames() on a "
@@ -62,6 +69,26 @@ class Anchors:
         return values[:count], [
             in_step[name] if name in in_step else _after_step(name, executable) for name in self._names
         ]
+
+
+def _copied(program: TorchProgram, name: str) -> fx.Node | None:
+    """A copy of a parameter, buffer or input, as the step finds it; None if there is none of that name."""
+    interface, graph = program.interface, program.step.graph
+    given = dict(
+        zip(
+            (*interface.parameters, *interface.buffers, *(each or "input" for each in interface.inputs)),
+            (node for node in graph.nodes if node.op == "placeholder"),
+            strict=False,  # in training, the loss scale follows
+        )
+    )
+    source = given.get(name)
+    if source is None:
+        return None
+    with graph.inserting_before(next(node for node in graph.nodes if node.op != "placeholder")):
+        node = graph.call_function(torch.ops.aten.clone.default, (source,))
+    annotation = parameter_annotations(program).get(name, Annotation())
+    node.meta = {"val": source.meta["val"], RECORD: Record(Phase.FORWARD, annotation, None)}
+    return node
 
 
 def _after_step(name: str, executable: Executable) -> torch.Tensor:

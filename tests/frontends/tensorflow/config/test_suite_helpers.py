@@ -1,9 +1,11 @@
-"""Helpers of the reference suites: nothing passes for a report that is not there."""
+"""Helpers of the reference suites: they find reports, and nothing passes for an event that was not traced."""
 
 from __future__ import annotations
 
+import gc
 import os
 import unittest
+from pathlib import Path
 
 import pytest
 
@@ -36,17 +38,29 @@ def test_a_test_that_is_not_for_hardware_runs_on_a_model():
     assert hardware.get_ci_num_ipus() == 16
 
 
-def test_asking_for_reports_does_nothing_and_reading_them_skips():
+def test_reading_events_skips():
+    with pytest.raises(unittest.SkipTest, match=r"not .* yet"):
+        reports.ReportJSON(Case()).parse_log()
+
+
+def test_reports_are_found_oldest_first_and_cleared():
     helper, config = reports.ReportHelper(), IPUConfig()
+    with pytest.raises(RuntimeError, match="set_autoreport_options"):
+        helper.find_reports()
     helper.set_autoreport_options(config)
-    config.configure_ipu_system()
+    folder = Path(config.compilation_poplar_options["autoReport.directory"])
+    with pytest.raises(AssertionError, match="0 reports"):
+        helper.find_report()
+    paths = [folder / name / "profile.pop" for name in ("tf_report_000_training", "tf_report_001_inference")]
+    for path in paths:
+        path.parent.mkdir()
+        path.touch()
+    assert helper.find_reports() == [str(path) for path in paths]
     helper.clear_reports()
-    for read in (helper.find_report, helper.find_reports, reports.ReportJSON(Case()).parse_log):
-        with pytest.raises(unittest.SkipTest, match=r"not .* yet"):
-            read()
-    reports.extend_test_cases(Case)
-    with pytest.raises(unittest.SkipTest):
-        Case().assert_total_tile_memory(None, 1)
+    assert helper.find_reports() == []
+    del helper
+    gc.collect()
+    assert not folder.exists()
 
 
 def test_events_are_asked_for_in_the_message():

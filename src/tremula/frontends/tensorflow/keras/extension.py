@@ -32,10 +32,13 @@ from tremula.frontends.tensorflow.keras.registry import KerasExtensions
 from tremula.frontends.tensorflow.keras.user_errors import at_line
 from tremula.frontends.tensorflow.replicas.variables import broadcast
 from tremula.frontends.tensorflow.stock_keras import internal
+from tremula.trace import channels
+from tremula.trace.points import Span
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import ModelledRun
 
+_channel = channels.channel("Keras")
 _training = internal("engine.training")
 _untracked = tf.__internal__.tracking.no_automatic_dependency_tracking
 _without_tracking = internal("saving.legacy.saved_model.utils").no_automatic_dependency_tracking_scope
@@ -178,7 +181,8 @@ class KerasExtensionBase(KerasExtension, Configured, Exported, Options):
         with _without_tracking(self):
             self._step_callbacks = given["callbacks"]
         try:
-            return stock(*bound.args, **bound.kwargs)
+            with Span(_channel, f"{self.name}.{mode.name.lower()}()"):
+                return stock(*bound.args, **bound.kwargs)
         finally:
             with _without_tracking(self):
                 self._step_callbacks = before

@@ -5,6 +5,7 @@ A fault of the chip model is reported and never stops the program.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ from tremula.frontends.tensorflow.dialect.device_words import KIND
 from tremula.frontends.tensorflow.modelling import guesses, questions
 from tremula.settings.environment import env
 from tremula.telemetry.run_record import Entry
+from tremula.trace import channels
+from tremula.trace.names import COMPILE
+from tremula.trace.points import Span
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import ModelledRun
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
     from tremula.frontends.tensorflow.modelling.subject import TensorFlowSubject
     from tremula.profile.model import Advice
 
+#: numbers of the reports of this process
+_report_numbers = itertools.count()
 #: ops of a traced graph up to which a program is read when nothing asks for it
 _READ_AT_ONCE_OPS = 6000
 
@@ -70,6 +76,10 @@ class FirstRun:
         Raises:
             Error: the program would not fit, and that was asked to be an error.
         """
+        with Span(channels.poplar, COMPILE, {"program": self._label}):
+            return self._look()
+
+    def _look(self) -> ModelledRun | None:
         questions.current().answer(self._subject)
         if not self._wanted():
             return None
@@ -84,7 +94,12 @@ class FirstRun:
             )
             return None
         settings = DeviceSettings(
-            KIND, self._label, training=captured.training, engine_options=active.engine_options()
+            KIND,
+            self._label,
+            training=captured.training,
+            name=_report_name(captured.training),
+            engine_options=active.engine_options(),
+            front_end="tensorflow",
         )
         found = look(settings, lambda: modelled, self._advise, self._entry)
         if found is not None and flags.flag("log_cycle_count") >= 0:
@@ -149,3 +164,8 @@ def _size(graph: Any) -> int:
         for function in graph._functions.values()
         if hasattr(function, "graph")
     )
+
+
+def _report_name(training: bool) -> str:
+    """The folder of a program's profile: a process may run several programs of one kind."""
+    return f"tf_report_{next(_report_numbers):03}_{'training' if training else 'inference'}"

@@ -1,19 +1,21 @@
-"""Helpers that read the reports of Poplar and the trace of device events.
+"""Helpers of tests that read profiles, and of those that read the trace of device events.
 
-Neither is written yet. Tests may ask for them (nothing happens); a test that looks into one is skipped with the reason.
+Profiles are modelled: what a test says about them is compared with modelled figures and with our names of compute
+sets. Device events are not traced; a test that looks into one is skipped with the reason.
 """
 
 from __future__ import annotations
 
 import fnmatch
+import os
 import shutil
 import tempfile
 import unittest
 import weakref
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, NoReturn
 
-NO_REPORTS = "Poplar reports are not written yet"
 NO_EVENTS = "IPU events are not traced yet"
 
 
@@ -23,10 +25,11 @@ def skip(reason: str) -> NoReturn:
 
 
 class ReportHelper:
-    """Asks for reports in a folder of its own."""
+    """Asks for profiles in a folder of its own, and finds them; the folder goes with the helper."""
 
     def __init__(self) -> None:
         self._directory = tempfile.mkdtemp(prefix="tf_")
+        self._asked = False
         weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
 
     def set_autoreport_options(
@@ -37,7 +40,7 @@ class ReportHelper:
         output_execution_profile: bool = False,
         max_execution_reports: int = 1000,
     ) -> None:
-        """Ask for reports in the options of `cfg`."""
+        """Ask for profiles in the options of `cfg`."""
         wanted = {
             "directory": self._directory,
             "outputGraphProfile": str(output_graph_profile).lower(),
@@ -45,17 +48,31 @@ class ReportHelper:
             "executionProfileProgramRunCount": str(max_execution_reports),
         }
         cfg.compilation_poplar_options = {f"autoReport.{name}": value for name, value in wanted.items()}
+        self._asked = True
 
     def find_reports(self) -> list[str]:
-        """The files of all reports: skips the test."""
-        skip(NO_REPORTS)
+        """The profiles of all programs that were compiled, oldest first."""
+        folder = Path(self._directory)
+        if not folder.is_dir():
+            raise OSError(f"The folder of the reports, {folder}, is not there any more.")
+        if not self._asked:
+            raise RuntimeError("set_autoreport_options was not called, so nobody wrote reports here.")
+        found = [str(path) for path in folder.glob("tf_report_*/*.pop")]
+        return sorted(found, key=lambda path: (os.stat(path).st_ctime_ns, path))
 
     def find_report(self) -> str:
-        """The file of the only report: skips the test."""
-        skip(NO_REPORTS)
+        """The profile of the only program that was compiled."""
+        found = self.find_reports()
+        if len(found) != 1:
+            raise AssertionError(
+                f"There are {len(found)} reports instead of one: {', '.join(found) or 'none'}."
+            )
+        return found[0]
 
     def clear_reports(self) -> None:
-        """Remove the reports, of which there are none."""
+        """Remove the profiles."""
+        for entry in Path(self._directory).iterdir():
+            shutil.rmtree(entry, ignore_errors=True)
 
 
 class ReportJSON:
@@ -93,33 +110,3 @@ def missing_whitelist_entries_in_names(names: Iterable[str], whitelist: Iterable
     known = list(names)
     patterns = [f"*{text}*" for text in whitelist]
     return [pattern for pattern in patterns if not fnmatch.filter(known, pattern)]
-
-
-_ASSERTIONS = (
-    "assert_all_compute_sets_and_list", "assert_num_reports", "assert_compute_sets_matches",
-    "assert_compute_sets_contain_list", "assert_compute_sets_not_in_blacklist", "assert_vertices_contain_list",
-    "assert_each_tile_memory_is_less_than", "assert_total_tile_memory", "assert_max_tile_memory",
-    "assert_always_live_memory", "assert_execution_report_cycles", "assert_number_of_executions",
-    "assert_compute_io_overlap_percentage", "assert_global_exchange_percentage",
-)  # fmt: skip
-
-
-def _skipping(name: str) -> Callable[..., None]:
-    def assertion(self: Any, *args: Any, **kwargs: Any) -> None:
-        skip(NO_REPORTS)
-
-    assertion.__name__ = name
-    assertion.__doc__ = "An assertion about a report: skips the test."
-    return assertion
-
-
-#: assertions about reports, for classes of tests
-TestCaseExtensions = type(
-    "TestCaseExtensions", (), {name: _skipping(name) for name in _ASSERTIONS} | {"__test__": False}
-)
-
-
-def extend_test_cases(test_case: type) -> None:
-    """Give the assertions to a class of tests."""
-    for name in _ASSERTIONS:
-        setattr(test_case, name, getattr(TestCaseExtensions, name))

@@ -21,7 +21,8 @@ from torch.utils.data.dataloader import (
 
 from tremula.frontends.torch.data.arena import Arenas, PackingCollate, Parcel, available
 from tremula.frontends.torch.data.collate import BatchCollate, WholeBatches
-from tremula.frontends.torch.data.wait_time import DataWait
+from tremula.frontends.torch.data.wait_time import CHANNEL, DataWait
+from tremula.trace.points import Span
 
 #: Batches that a program may hold, beyond those under way, before torch's way is taken for more.
 _BATCHES_IN_USE = 2
@@ -38,7 +39,8 @@ def iterate(
     if loader.num_workers == 0:
         return _InProcess(parts, wait)
     loader.check_worker_number_rationality()
-    return _WithWorkers(parts, wait)
+    with Span(CHANNEL, "start workers"):
+        return _WithWorkers(parts, wait)
 
 
 class _Parts:

@@ -6,8 +6,16 @@ process makes it wait for all of the loading.
 
 from __future__ import annotations
 
+import multiprocessing
 from dataclasses import dataclass
+from time import perf_counter_ns
 from typing import Self
+
+from tremula.trace import channels, points
+from tremula.trace.names import DATA_WAIT
+
+#: of the trace: what programs wait for
+CHANNEL = channels.channel("poptorch.DataLoader")
 
 
 @dataclass(slots=True)
@@ -23,6 +31,9 @@ class DataWait:
         self.items += 1
         _total.seconds += seconds
         _total.items += 1
+        if CHANNEL.on and multiprocessing.parent_process() is None:  # in a worker, nobody waits
+            now = perf_counter_ns()
+            points.whole(CHANNEL, DATA_WAIT, now - round(seconds * 1e9), now)
 
     def __reduce__(self) -> tuple[type[Self], tuple[()]]:
         # A loader that is sent to another process starts counting there.

@@ -26,7 +26,11 @@ from tremula.cache.store import Store
 from tremula.execute.executable import Progress
 from tremula.frontends.torch.execute.compile_request import CompileRequest
 from tremula.frontends.torch.execute.compile_worker import FOUND, NOT_KEPT, STAGES
+from tremula.trace import channels
+from tremula.trace.points import NamedRow
 
+#: of the trace: compilations run beside the program
+_row = NamedRow("compiler")
 _POLL_SECONDS = 0.05
 #: folders of processes that were killed are removed after so many seconds
 _STALE_SECONDS = 86_400.0
@@ -83,7 +87,8 @@ class Compilation:
         here = str(Path(tremula.__file__).parent.parent)
         paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {
-            **os.environ,
+            # what it does is a span of this process's trace, not a trace of its own
+            **{name: value for name, value in os.environ.items() if name != "PVTI_OPTIONS"},
             "PYTHONPATH": os.pathsep.join(paths),
             # what the compiler finds out about the host serves the next compilation, too
             "TORCHINDUCTOR_CACHE_DIR": str(self._folder.parent / "inductor"),
@@ -148,6 +153,8 @@ class Compilation:
         self.done = True
         self.seconds = time.perf_counter() - self.started
         self._share()
+        start, end = round(self.started * 1e9), round((self.started + self.seconds) * 1e9)
+        _row.add(channels.poplar, "generate code", start, end)
         code = self._process.returncode
         if code != 0:
             self.failure = (

@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 def _needs_report(name: str) -> Callable[..., NoReturn]:
     def function(*args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(
-            f"{name} takes cycles and memory of layers from report files of the device's compiler, which an emulated "
-            "device does not write yet. Give the functions that find stages a model profile from elsewhere."
+            f"{name} takes cycles and memory of layers from report files of the device's compiler, one compilation per "
+            "layer, which is not imitated. Give the functions that find stages a model profile from elsewhere; `pva` "
+            "reads figures of layers from a profile."
         )
 
     function.__name__ = function.__qualname__ = name

@@ -1,0 +1,92 @@
+"""Pictures of every view of a page, as a browser draws it: wide and narrow, light and dark.
+
+    python -m benchmarks.page_pictures PROFILE [PROFILE] -o FOLDER [--views memory,liveness] [--state "ipu=1&by=layer"]
+
+Run from the repository's root; it needs Chromium. With two profiles, the second is compared with the first. Prints the
+size of the page, and what went wrong in the browser; exits with 1 if anything did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import contextlib
+import importlib.util
+import pathlib
+import shutil
+import tempfile
+from typing import Any
+
+VIEWS = ("summary", "insights", "memory", "liveness", "program", "operations", "trace", "pipeline")
+SIZES = ((1440, 900), (390, 844))
+THEMES = ("light", "dark")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the pictures; 1 if the browser told of a fault."""
+    from tremula.profile import Profile
+    from tremula.view.page import write_page
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("profiles", nargs="+", type=pathlib.Path)
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True, help="folder of the pictures")
+    parser.add_argument("--views", default=",".join(VIEWS), help="views to draw (default: all)")
+    parser.add_argument("--state", default="", help="what follows the name of the view in the address")
+    options = parser.parse_args(arguments)
+    options.output.mkdir(parents=True, exist_ok=True)
+    page = options.output / "page.html"
+    with contextlib.ExitStack() as stack:
+        profiles = [stack.enter_context(Profile(path)) for path in options.profiles[:2]]
+        size = write_page(profiles[0], page, *profiles[1:], compare=len(profiles) > 1)
+    print(f"{page}: {size / 1e6:.2f} MB")
+    faults = []
+    module = _browser_module()
+    executable = next(found for name in module.BROWSERS if (found := shutil.which(name)))
+    with tempfile.TemporaryDirectory() as folder:
+        browser = module.Browser(executable, pathlib.Path(folder))
+        for width, height in SIZES:
+            for theme in THEMES:
+                for view in options.views.split(","):
+                    path = options.output / f"{view}-{width}-{theme}.png"
+                    path.write_bytes(
+                        _picture(browser, page, f"#{view}?{options.state}", (width, height), theme)
+                    )
+                    faults += [f"{path.name}: {fault}" for fault in browser.faults()]
+        browser.close()
+    for fault in faults:
+        print(fault)
+    return int(bool(faults))
+
+
+def _picture(browser: Any, page: pathlib.Path, fragment: str, size: tuple[int, int], theme: str) -> bytes:
+    browser.open(page, fragment)
+    width, height = size
+    browser.call(
+        "Emulation.setDeviceMetricsOverride",
+        width=width,
+        height=height,
+        deviceScaleFactor=1,
+        mobile=width < 500,
+    )
+    browser.run(f"document.documentElement.dataset.theme = '{theme}'; dispatchEvent(new Event('resize'))")
+    browser.run(
+        "new Promise(done => { const look = () => document.getElementById('view').dataset.ready === 'true'"
+        " ? setTimeout(done, 300) : setTimeout(look, 20); look(); })"
+    )
+    browser.settle()
+    return base64.b64decode(browser.call("Page.captureScreenshot", format="png")["data"])
+
+
+def _browser_module() -> Any:
+    """The driver of the tests."""
+    path = pathlib.Path(__file__).parents[1] / "tests" / "browser.py"
+    spec = importlib.util.spec_from_file_location("page_browser", path)
+    if spec is None or spec.loader is None:
+        raise FileNotFoundError(path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

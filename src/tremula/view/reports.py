@@ -1,0 +1,127 @@
+"""The reports that a viewer shows: profiles and host traces, found in what the user names, opened when first asked for.
+
+A folder may hold several: one profile for each engine below it, and the traces of all instances of a run, which are
+one report on one clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tremula.errors import Error
+from tremula.profile import Profile
+from tremula.trace.several import TraceSet
+from tremula.view import endpoints, trace_answers
+from tremula.view.page_data import report_title
+from tremula.view.text import clean
+
+PROFILE, TRACE = "profile", "trace"
+#: reports of one viewer, and files that a folder is searched for
+MOST_REPORTS = 64
+_MOST_FILES = 4_096
+
+
+@dataclass(frozen=True)
+class Report:
+    """A profile, or traces on one clock."""
+
+    number: int
+    name: str
+    kind: str
+    paths: tuple[Path, ...]
+
+
+def find_reports(named: Iterable[Path]) -> list[Report]:
+    """The reports in files and folders, in the order in which they were named; raises Error if there are none."""
+    found: list[tuple[str, str, tuple[Path, ...]]] = []
+    for path in named:
+        here = _in_folder(path) if path.is_dir() else [_of_file(path)]
+        if not here:
+            raise Error(
+                f"There is no profile.pop and no .pvti file in {path}. `tremula profile PROGRAM` writes a profile, and "
+                "a program that runs with PVTI_OPTIONS set writes a trace.",
+                type="view_error",
+            )
+        found += here
+    if len(found) > MOST_REPORTS:
+        raise Error(
+            f"There are {len(found):,} reports; name at most {MOST_REPORTS} of them.", type="view_error"
+        )
+    return [Report(number, *each) for number, each in enumerate(found)]
+
+
+def _of_file(path: Path) -> tuple[str, str, tuple[Path, ...]]:
+    if path.suffix == ".pvti":
+        return path.stem, TRACE, (path,)
+    name = path.parent.absolute().name if path.name == "profile.pop" else path.stem
+    return name or path.name, PROFILE, (path,)
+
+
+def _in_folder(folder: Path) -> list[tuple[str, str, tuple[Path, ...]]]:
+    profiles, traces = [], []
+    for seen, path in enumerate(sorted(folder.rglob("*"))):
+        if seen >= _MOST_FILES:
+            break
+        if path.name == "profile.pop":
+            inner = path.parent.relative_to(folder).as_posix()
+            profiles.append((folder.absolute().name if inner == "." else inner, PROFILE, (path,)))
+        elif path.suffix == ".pvti":
+            traces.append(path)
+    together = [(f"{folder.absolute().name}: host", TRACE, tuple(traces))] if traces else []
+    return [*profiles, *together]
+
+
+class OpenReports:
+    """Answers for reports; each is opened when it is first asked for."""
+
+    def __init__(self, reports: list[Report]) -> None:
+        self.reports = reports
+        self._opened: dict[int, Profile | TraceSet] = {}
+
+    def listed(self) -> dict[str, list[dict[str, str]]]:
+        """The reports, as pages list them; one that cannot be read says so in its title."""
+        found = []
+        for each in self.reports:
+            info = {"id": str(each.number), "name": clean(each.name, 80), "kind": each.kind}
+            try:
+                opened = self._open(each.number)
+            except Error as problem:
+                found.append({**info, "title": clean(problem.message, 300)})
+                continue
+            title = report_title(opened) if isinstance(opened, Profile) else opened.title
+            found.append({**info, "title": clean(title, 120)})
+        return {"reports": found}
+
+    def answer(self, number: int, what: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+        """The answer to a question about a report."""
+        opened = self._open(number)
+        if isinstance(opened, Profile):
+            return endpoints.answer(opened, what, parameters)
+        return trace_answers.answer(opened, what, parameters)
+
+    def frame(
+        self, number: int, name: str, columns: list[str], first: int, rows: int | None
+    ) -> dict[str, Any]:
+        """Rows of a frame of a profile."""
+        opened = self._open(number)
+        if not isinstance(opened, Profile):
+            raise Error("A trace has no frames.", type="view_error")
+        return endpoints.frame_answer(opened, name, columns, first, rows)
+
+    def _open(self, number: int) -> Profile | TraceSet:
+        if number not in self._opened:
+            report = self.reports[number]
+            self._opened[number] = (
+                Profile(report.paths[0]) if report.kind == PROFILE else TraceSet(report.paths)
+            )
+        return self._opened[number]
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for opened in self._opened.values():
+            if isinstance(opened, Profile):
+                opened.close()
+        self._opened.clear()

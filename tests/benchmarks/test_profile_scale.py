@@ -1,0 +1,46 @@
+"""The made-up profile of the scale benchmark is a profile like any other, and adds up; here a small one."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tremula.profile import Profile
+from tremula.profile.frames import FRAMES
+from tremula.view.summary import summary
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    profile_scale = importlib.import_module("benchmarks.profile_scale")
+    for name, value in {"IPUS": 4, "OPS": 2_000, "PLANS": 50, "STEPS": 8_000, "LAYERS": 16}.items():
+        monkeypatch.setattr(profile_scale, name, value)
+    path: Path = profile_scale.make(tmp_path / "profile.pop")
+    return path
+
+
+def test_every_column_can_be_read(small: Path) -> None:
+    with Profile(small) as profile:
+        for name in FRAMES:
+            frame = profile.frame(name)
+            assert len(frame) > 0
+            for column in frame.columns:
+                assert len(frame.column(column)) == len(frame)
+        assert len(profile.ops) == 2_000
+        assert "made up" in str(summary(profile))
+
+
+def test_lanes_and_variables_add_up(small: Path) -> None:
+    with Profile(small) as profile:
+        lanes, steps = profile.frame("lanes"), profile.frame("steps")
+        sums = np.add.reduceat(steps.column("cycles"), lanes.column("first_step"))
+        assert sums.tolist() == [profile.runs[run].cycles for run in lanes.column("run")]
+        for row in profile.ipus:
+            tiles = profile.tile_bytes(row.ipu)
+            for tile in (0, 900, 1_471):
+                expected = sum(int(values[tile]) for values in tiles.values())
+                assert int(profile.variables_on_tile(row.ipu, tile)[1].sum()) == expected
