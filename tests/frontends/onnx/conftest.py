@@ -1,4 +1,4 @@
-"""Tests of the ONNX front end need onnx, which `make test` installs; without it one test says so and the others wait."""
+"""Tests of the ONNX front end need onnx, which `make test` installs; without it one test says so."""
 
 from __future__ import annotations
 

@@ -150,6 +150,13 @@ def test_other_files_are_no_models(tmp_path: Path, contents: bytes) -> None:
         OnnxModel.load(path)
 
 
+@pytest.mark.parametrize("name", [b"layer", b"x", b"main", b"Relu"])
+def test_a_name_that_is_no_text_is_refused(name: bytes) -> None:
+    contents = proto([node("Relu", ["x"], ["y"], name="layer")], [value("x", [1])], ["y"]).SerializeToString()
+    with pytest.raises(Error, match="a name in it is no text"):
+        OnnxModel.load(contents.replace(name, b"\xff" * len(name)))
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(

@@ -7,7 +7,6 @@ of weights stay where they are until somebody asks for them (stored_tensors.py).
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,13 +15,12 @@ from typing import Any, TypeAlias
 from tremula.errors import Error, about_file
 from tremula.frontends.onnx.dtypes import ElementType, element_type
 from tremula.frontends.onnx.origins import scope_of, source_of
+from tremula.frontends.onnx.parsing import contents, parse
 from tremula.frontends.onnx.stored_tensors import StoredTensor, stored
 from tremula.program.op import SourceLine
 
 #: the domain of ONNX's own operators, which files write as nothing
 STANDARD = "ai.onnx"
-#: what protobuf can hold at most
-_MOST_BYTES = 2**31 - 1
 _MOST_NODES = 1_000_000
 _DEEPEST = 32
 _LONGEST_NAME = 4096
@@ -130,44 +128,12 @@ class OnnxModel:
             Error: it is no ONNX model, or says something that makes no sense.
         """
         if isinstance(model, bytes):
-            return _Reader(None, sources or {}).model(_parse(model))
+            return _Reader(None, sources or {}).model(parse(model))
         path = Path(model)
         try:
-            return _Reader(path.parent, sources or {}).model(_parse(_contents(path)))
+            return _Reader(path.parent, sources or {}).model(parse(contents(path)))
         except Error as problem:
             raise about_file(problem, str(path)) from None
-
-
-def _contents(path: Path) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise Error("this is no regular file.")
-            if status.st_size > _MOST_BYTES:
-                raise Error(
-                    "an ONNX file is smaller than 2 GiB; larger models have their weights in files beside it."
-                )
-            return file.read(_MOST_BYTES + 1)
-    except OSError as problem:
-        raise Error(f"it cannot be read: {problem.strerror}.") from problem
-
-
-def _parse(contents: bytes) -> Any:
-    if not contents:
-        raise Error("this is no ONNX model: there is nothing in it.")
-    try:
-        import onnx
-    except ImportError as problem:
-        raise Error("reading ONNX models needs the package onnx: pip install 'tremula[onnx]'.") from problem
-    message = onnx.ModelProto()
-    try:
-        message.ParseFromString(contents)
-    except Exception as problem:  # protobuf has several, by implementation
-        raise Error("this is no ONNX model, or it is damaged: it cannot be parsed.") from problem
-    if not message.HasField("graph"):
-        raise Error("this is no ONNX model, or it is damaged: it has no graph.")
-    return message
 
 
 #: the names of a graph and of those around it, outermost first
