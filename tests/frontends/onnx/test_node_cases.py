@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import onnx
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from benchmarks.conformance_onnx import cases, held, run
@@ -20,6 +22,13 @@ EXPECTED_TO_FAIL = {
     "test_training_dropout_default_mask",
     "test_training_dropout_mask",
 }
+if onnx.__version__.startswith("1.18."):  # it keeps values of bfloat16 as their bits, in files of uint16
+    EXPECTED_TO_FAIL |= {
+        "test_cast_BFLOAT16_to_FLOAT",
+        "test_cast_FLOAT_to_BFLOAT16",
+        "test_castlike_BFLOAT16_to_FLOAT_expanded",
+        "test_castlike_FLOAT_to_BFLOAT16_expanded",
+    }
 
 
 def test_the_node_tests_of_onnx_pass() -> None:
