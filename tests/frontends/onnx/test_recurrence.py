@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 import torch
 from hypothesis import given, settings
@@ -33,6 +34,10 @@ def arrays(kind: str, directions: int, steps: int, batch: int, seed: int = 0) ->
     return {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
 
 
+@pytest.mark.skipif(
+    onnx.__version__.startswith("1.18."),
+    reason="the reference evaluator of onnx 1.18 has neither both directions nor the cell state of an LSTM",
+)
 @settings(max_examples=20, deadline=None)
 @given(
     st.sampled_from(list(GATES)),
