@@ -101,3 +101,27 @@ def test_statistics_of_batch_norms_are_no_parameters() -> None:
     module = OnnxModule(model)
     assert [name for name, _ in module.named_parameters()] == ["s", "b"]
     assert [name for name, _ in module.named_buffers()] == ["m", "v"]
+
+
+def test_the_engine_trains_a_graph_to_the_same_weights_as_torch() -> None:
+    import poptorch
+    from tremula.frontends.onnx.losses import WithLoss
+
+    def trained() -> WithLoss:
+        module = WithLoss(two_layers())
+        module.loss = "mse"
+        return module
+
+    plain, wrapped = trained(), trained()
+    x, target = torch.randn(4, 3), torch.randn(4, 2)
+    optimizer = torch.optim.SGD(plain.parameters(), lr=0.1)
+    model = poptorch.trainingModel(wrapped, optimizer=poptorch.optim.SGD(wrapped.parameters(), lr=0.1))
+    for _ in range(3):
+        loss = plain(x, target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        assert torch.allclose(model(x, target), loss.detach())
+    model.copyWeightsToHost()
+    for name, weight in plain.named_parameters():
+        assert torch.allclose(dict(wrapped.named_parameters())[name], weight, atol=1e-6), name
