@@ -82,9 +82,9 @@ test-oldest: $(VENV)/.lock ## run the tests with the oldest dependencies allowed
 	@test -x $(OLDEST)/bin/python || python3.11 -m venv $(OLDEST)
 	@$(OLDEST)/bin/python -m pip install -qq --upgrade "pip>=25.1"
 	@echo "resolving the oldest versions: $(OLDEST)/oldest.txt"
-	@$(COMPILE) --resolution lowest-direct pyproject.toml --extra apps --group test --excludes $(ITSELF) \
+	@$(COMPILE) --resolution lowest-direct pyproject.toml --extra apps --extra onnx --group test --excludes $(ITSELF) \
 		-o $(OLDEST)/oldest.txt
-	@$(OLDEST)/bin/python -m pip install -qq -c $(OLDEST)/oldest.txt --editable ".[apps]" --group test
+	@$(OLDEST)/bin/python -m pip install -qq -c $(OLDEST)/oldest.txt --editable ".[apps,onnx]" --group test
 	$(TEST_ENV) $(OLDEST)/bin/python -m pytest -n $(JOBS) $(TESTS)
 
 # The hashes are those of the files on PyPI. One file for each way to install: a single one would hold everybody on
@@ -97,7 +97,7 @@ lock: $(VENV)/.lock ## write the files in locks/ anew: the newest versions allow
 	@sed -n '/^\[build-system\]/,/^$$/s/^requires = \["\(.*\)"\]$$/\1/p' pyproject.toml | $(LOCK) - -o locks/build.txt
 	@$(LOCK) pyproject.toml -o locks/base.txt
 	@for extra in apps onnx tensorflow; do $(LOCK) pyproject.toml --extra $$extra -o locks/$$extra.txt || exit 1; done
-	@$(LOCK) pyproject.toml --extra apps --group dev --group lock --excludes $(ITSELF) -o locks/dev.txt
+	@$(LOCK) pyproject.toml --extra apps --extra onnx --group dev --group lock --excludes $(ITSELF) -o locks/dev.txt
 	@wc -l locks/*.txt
 
 # Pages are tested in a real browser: Debian's, if there is none and this user may install it.

@@ -22,6 +22,7 @@ _MODULES = {
     "configurations": "configurations",
     "logs": "logs",
     "executables": "executables",
+    "onnx": "onnx_models",
     "kills": "kills",
     "interrupts": "interrupts",
 }

@@ -22,6 +22,7 @@ from tremula.advise.compile_time import CompileTime, compile_time
 from tremula.advise.operations import Looks
 from tremula.advise.operations import operations as _operations
 from tremula.advise.recompilations import Recompilations, recompilations
+from tremula.ask.onnx_files import onnx_file
 from tremula.ask.sources import factory, program, save_program, saved_program, subject
 from tremula.device.chip_model import estimate_of
 from tremula.errors import Error
@@ -43,9 +44,8 @@ from tremula.study.subject import Subject
 __all__ = [
     "Advice", "AdviceList", "Answer", "Answers", "Comparison", "CompileTime", "Estimate", "Looks", "Question",
     "Recompilations", "Result", "ScaleQuestion", "ScalingStudy", "Split", "Subject", "advice", "compare",
-    "compile_time", "estimate", "estimate_of", "factory", "operations", "program", "recompilations", "save_program",
-    "saved_program", "scale", "split",
-    "subject",
+    "compile_time", "estimate", "estimate_of", "factory", "onnx_file", "operations", "program", "recompilations",
+    "save_program", "saved_program", "scale", "split", "subject",
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Where subjects come from: a factory function, an unchanged program, a wrapped model, a file.
+"""Where subjects come from: a factory function, an unchanged program, a wrapped model, a saved program, an ONNX file.
 
 Front ends are imported when they are needed: asking about a program of one framework loads no other.
 """
@@ -13,6 +13,7 @@ from typing import Any, TextIO, TypeVar
 
 from tremula.ask.frameworks import is_keras, names_only_keras
 from tremula.ask.loading import load
+from tremula.ask.onnx_files import is_onnx_file, onnx_file
 from tremula.errors import Error
 from tremula.estimate.explain import FIGURES, unknown_figure
 from tremula.program.file import is_program_file
@@ -37,8 +38,8 @@ def each_subject(
     """What `answer` says of the model that the words of a command line name, or of each that a program compiles.
 
     Args:
-        words: `file.py:function` or `package.module:function`; a saved program; or `run` and a program with its
-            arguments.
+        words: `file.py:function` or `package.module:function`; a saved program; an ONNX file and what is said of it
+            (onnx_files.py); or `run` and a program with its arguments.
         training, optimizer, values: of a factory (see `factory`).
         go_on, prints: of a program (see `subjects_of_program`).
         watch_loader: remember the data loader that a program uses, for `Subject.loader_speed`.
@@ -47,6 +48,9 @@ def each_subject(
         if training is not None or optimizer is not None:
             raise Error(f"{words[0]} is a saved program: whether and how it is trained cannot be changed.")
         return [answer(saved_program(words[0]))]
+    if is_onnx_file(words[0]):
+        model = onnx_file(words[0], words[1:], training=training, optimizer=optimizer, values=values)
+        return [answer(model)]
     if words[0] != "run":
         return [answer(factory(words[0], training=training, optimizer=optimizer, values=values))]
     with contextlib.ExitStack() as stack:
@@ -128,10 +132,11 @@ def saved_program(path: str | PathLike[str]) -> Subject:
     Raises:
         Error: there is none, it is of another version, or it is damaged.
     """
+    from tremula.frontends.onnx.advice_code import OnnxCode
     from tremula.frontends.tensorflow.dialect.advice_code import KerasCode
     from tremula.frontends.torch.dialect.advice_code import TorchCode
 
-    return load_subject(Path(path), {each.front_end: each for each in (TorchCode(), KerasCode())})
+    return load_subject(Path(path), {each.front_end: each for each in (TorchCode(), KerasCode(), OnnxCode())})
 
 
 def save_program(model: Subject, path: str | PathLike[str]) -> None:

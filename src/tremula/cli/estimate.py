@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from tremula.cli import onnx_options
 from tremula.cli.command import Command, CommandError
 from tremula.cli.program_words import ProgramParser
 from tremula.study.options import add_options, question_of
@@ -23,6 +24,7 @@ SUBJECT is one of
   package.module:function   inputs being those of one micro-batch; no weights are allocated
   run program.py args...  an unchanged program, up to its first call of a wrapped model
   run -m module args...   the same for a module; args begin behind `--`, or at the first word that is no option above
+  model.onnx              an ONNX file: inference, or training with --loss; weights are not read
   file                    a program that --save-program wrote; no framework is loaded
 Any program answers by itself when TREMULA_ESTIMATE is set (table, advice or stop).
 """
@@ -40,6 +42,7 @@ def _add_arguments(parser: ProgramParser) -> None:
     )
     kind.add_argument("--inference", action="store_true", help="forward only")
     made.add_argument("--optimizer", metavar="NAME", help="sgd, momentum, adam, adamw, lamb or rmsprop")
+    onnx_options.add(parser)
     programs = parser.add_argument_group("programs")
     programs.add_argument(
         "--go-on",
@@ -97,6 +100,7 @@ def answers_for(words: list[str]) -> list[Result]:
 
 
 def _check_subject(options: argparse.Namespace) -> None:
+    onnx_options.check(options)
     if options.subject != "run" and options.arguments:
         raise CommandError(
             "one subject at a time; a program is asked about with: tremula estimate [options] run program.py args..."
@@ -108,7 +112,7 @@ def _each_subject(options: argparse.Namespace, answer: Callable[[Subject], Answe
     from tremula.ask.sources import each_subject
 
     return each_subject(
-        [options.subject, *options.arguments],
+        [options.subject, *options.arguments, *onnx_options.words(options)],
         answer,
         training=True if options.training else False if options.inference else None,
         optimizer=options.optimizer,

@@ -1,7 +1,8 @@
 """`tremula profile PROGRAM`: runs a program with its profile switched on, then shows what was written.
 
 The program is a process of its own and knows nothing of it: it gets the engine options that turn reports on, as
-users with hardware set them. Its output and its exit code are its own.
+users with hardware set them. Its output and its exit code are its own. The profile of an ONNX file is written without
+running anything.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from pathlib import Path
 
 from tremula.atomic_files import write_problem
+from tremula.cli import onnx_options
 from tremula.cli.command import Command, CommandError
 from tremula.cli.program_words import ProgramParser
 from tremula.cli.view import write_files
@@ -29,19 +31,30 @@ _VARIABLE = "POPLAR_ENGINE_OPTIONS"
 def _add_arguments(parser: ProgramParser) -> None:
     parser.takes_program = True
     parser.usage = (
-        "tremula profile [-h] [-o DIR] [--html] [--trace] (PROGRAM | -m MODULE) [--] [arguments of it]"
+        "tremula profile [-h] [-o DIR] [--html] [--trace] (PROGRAM | -m MODULE) [--] [arguments of it]\n"
+        "       tremula profile [options] MODEL.onnx"
     )
     parser.add_argument("-o", "--output", type=Path, default=Path("profile"), metavar="DIR",
                         help="folder for the profiles (default: ./profile)")  # fmt: skip
     parser.add_argument("--html", action="store_true", help="write a page beside each profile")
     parser.add_argument("--trace", action="store_true", help="write a trace beside each profile")
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is the name of a module")
-    parser.add_argument("program", metavar="PROGRAM", help="a Python program that runs a model on IPUs")
+    files = onnx_options.add(parser)
+    files.add_argument(
+        "--optimizer", metavar="NAME", help="train it: sgd, momentum, adam, adamw, lamb or rmsprop"
+    )
+    files.add_argument("--ipus", type=int, metavar="N", help="IPUs that it is spread over (default 1)")
+    parser.add_argument(
+        "program", metavar="PROGRAM", help="a Python program that runs a model on IPUs, or an ONNX file"
+    )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...",
                         help="its arguments: behind `--`, or from the first word that is no option above")  # fmt: skip
 
 
 def _run(args: argparse.Namespace) -> int:
+    onnx_options.check(args, args.program, "optimizer", "ipus")
+    if onnx_options.is_file(args.program):
+        return _profile_file(args)
     if not args.module and not Path(args.program).is_file():
         raise CommandError(f"there is no program {args.program}; a module is run with -m")
     folder = args.output.absolute()
@@ -64,6 +77,28 @@ def _run(args: argparse.Namespace) -> int:
     for path in sorted(written):
         _show(path, args)
     return code
+
+
+def _profile_file(args: argparse.Namespace) -> int:
+    """Write and show the profile of an ONNX file."""
+    if args.arguments:
+        raise CommandError(f"an ONNX file takes no arguments: {args.arguments[0]}")
+    # here, for they take a moment
+    from tremula.ask.onnx_files import onnx_file
+    from tremula.recording import write_profile
+    from tremula.study.answer import answer
+    from tremula.study.case import Study
+    from tremula.study.question import Question
+
+    model = onnx_file(args.program, onnx_options.words(args), optimizer=args.optimizer)
+    question = Question.of(ipus=args.ipus) if args.ipus else Question.of()
+    found = answer(Study(model), question.settings()[0])
+    if found.estimate is None:
+        raise CommandError(found.problem)
+    path = args.output.absolute() / ("training" if model.training else "inference") / "profile.pop"
+    write_profile(found.estimate, path, run={"model": model.name, "program": args.program})
+    _show(path, args)
+    return 0
 
 
 def _why(folder: Path, pid: int, started: float) -> str:

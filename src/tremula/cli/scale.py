@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from tremula.cli import onnx_options
 from tremula.cli.command import Command, CommandError
 from tremula.cli.program_output import open_program_output
 from tremula.cli.program_words import ProgramParser
@@ -31,6 +32,7 @@ _EPILOG = """\
 PROGRAM is one of
   program.py args...      an unchanged program, up to its first call of a wrapped model
   run -m module args...   the same for a module; args begin behind `--`, or at the first word that is no option above
+  model.onnx              an ONNX file: inference, or training with --loss
   file.py:function        a function without arguments that returns (model, inputs) or (model, inputs, optimizer)
 """
 #: columns where the output is no terminal
@@ -42,11 +44,13 @@ def _add_arguments(parser: ProgramParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add_options(parser)
+    onnx_options.add(parser)
     parser.add_argument("subject", metavar="PROGRAM", help="see below")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help=argparse.SUPPRESS)
 
 
 def _run(options: argparse.Namespace) -> int:
+    onnx_options.check(options)
     return scale(_subject_words(options), options)
 
 
@@ -128,7 +132,7 @@ def _subject_words(options: argparse.Namespace) -> list[str]:
             f"{first} is a function that makes a model, and takes no arguments. A module is run with: tremula scale "
             f"[options] run -m {first} args..."
         )
-    return [first]
+    return [first, *onnx_options.words(options)]
 
 
 def _answer(model: Subject, question: ScaleQuestion, request: _Request) -> int:

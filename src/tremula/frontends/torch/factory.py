@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 
 from tremula.errors import Error
 from tremula.frontends.torch.capture.placement import SingleIpu
+from tremula.frontends.torch.dialect.advice_code import TorchCode
 from tremula.frontends.torch.dtypes import device_dtype
 from tremula.frontends.torch.ops.vendor_schemas import identity_loss
 from tremula.frontends.torch.optimize.named import name_of, named_spec
@@ -89,11 +90,12 @@ def subject_of(
     optimizer: str | None = None,
     loops: Loops | None = None,
     values: bool = False,
+    dialect: type[TorchCode] = TorchCode,
 ) -> TorchSubject:
     """What a factory made, as something to ask about.
 
     By default it is trained if there is an optimizer, or forward computes a loss. `loops` are those to begin with;
-    `values` of inputs are kept to run it.
+    `values` of inputs are kept to run it; advice is written in `dialect`.
     """
     leaves, structure = pytree.tree_flatten((made.args, dict(made.kwargs)))
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -126,6 +128,7 @@ def subject_of(
                 spec=named_spec(wanted, parameters) if trains else None,
                 deployment=functools.partial(_deployment, trains),
                 rule=SingleIpu,
+                dialect=dialect,
             )
         )
 

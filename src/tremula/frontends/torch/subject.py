@@ -63,6 +63,8 @@ class Parts:
     rule: Callable[[], PlacementRule]
     #: what has to be in force around a capture
     around: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
+    #: advice in the words of the program's users
+    dialect: type[TorchCode] = TorchCode
 
 
 class TorchSubject:
@@ -82,7 +84,7 @@ class TorchSubject:
         ]
         self.optimizer = "" if parts.spec is None else repr(parts.spec)
         self.accumulator_dtype = None if parts.spec is None else dtype_name(parts.spec.accum_type)
-        self.dialect = TorchCode(parts.module)
+        self.dialect = parts.dialect(parts.module)
         self._modules = dict(parts.module.named_modules())
         self._known: dict[Variant, tuple[CapturedVariant, TorchProgram]] = {}
         self._programs: dict[tuple[object, ...], Program] = {}

@@ -12,6 +12,7 @@ import torch
 
 from tremula.frontends.torch.capture.placement import PlacementRule, SingleIpu
 from tremula.frontends.torch.graphs.program import Annotation
+from tremula.program.op import SourceLine
 
 if TYPE_CHECKING:
     from tremula.frontends.torch.capture.refusals import Refused
@@ -31,6 +32,8 @@ class Capture:
         self.losses: list[torch.Tensor] = []
         #: calls that the real compiler would refuse, in the order of the program
         self.refused: list[Refused] = []
+        #: the line that ops recorded now come from, innermost last, where it is not on the stack; None: not known
+        self.sources: list[SourceLine | None] = []
         self._attributes: list[Mapping[str, Any]] = []
         self._snapshot: Annotation | None = None
 

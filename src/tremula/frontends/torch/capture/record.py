@@ -45,7 +45,9 @@ class Recorder:
                 self._last = Annotation(self._last.placement, (), self._capture.current_attributes())
             else:
                 self._last = self._capture.annotation()
-            record = Record(self.phase, self._last, user_line(self._excludes))
+            sources = self._capture.sources
+            line = sources[-1] if sources else user_line(self._excludes)
+            record = Record(self.phase, self._last, line)
             # autograd numbers the grad_fn just before the op below it is dispatched
             self._by_sequence.setdefault(torch.autograd._get_sequence_nr() - 1, record)  # type: ignore[attr-defined]
             return record

@@ -1,0 +1,1 @@
+"""ONNX graphs on torch: read, checked, interpreted, captured like any other torch model."""
