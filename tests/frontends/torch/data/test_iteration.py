@@ -152,7 +152,8 @@ def test_worker_iterations_leave_no_descriptors() -> None:
         return len(os.listdir("/proc/self/fd"))
 
     once()
-    assert once() == once()
+    # what earlier tests left open may be closed in between; only growth is a leak
+    assert once() >= once()
 
 
 @pytest.mark.parametrize("workers", WORKERS)
