@@ -22,6 +22,7 @@ from tremula.atomic_files import atomic_open, cannot_write
 from tremula.cli.command import Command, CommandError
 from tremula.formatting import counted
 from tremula.profile import Profile
+from tremula.profile.directory import reports
 
 if TYPE_CHECKING:
     from tremula.view.reports import Report
@@ -68,7 +69,7 @@ def profile_in(path: Path) -> Path:
     """The profile at `path`, or the one in that folder."""
     if not path.is_dir():
         return path
-    found = sorted(path.rglob("profile.pop"))[:20]
+    found = [each.profile for each in reports(path) if each.profile is not None][:20]
     if len(found) == 1:
         return found[0]
     if not found:
@@ -108,26 +109,26 @@ def _run(args: argparse.Namespace) -> int:
         raise CommandError(
             "--compare is for a page: add --html OUT or --serve. `tremula compare A B` compares as text"
         )
-    reports = find_reports(args.paths)
-    profiles = [each for each in reports if each.kind == PROFILE]
+    found = find_reports(args.paths)
+    profiles = [each for each in found if each.kind == PROFILE]
     if args.compare and len(profiles) != 2:
         raise CommandError(f"--compare takes two profiles; there are {len(profiles)}")
     if args.serve:
-        return _serve(reports, args)
+        return _serve(found, args)
     if args.html:
-        _write_page(reports, args)
+        _write_page(found, args)
     wants_text = bool(
         args.json or args.full or args.op is not None or args.ops is not None or args.tile is not None
     )
     exports = bool(args.trace or args.speedscope or args.csv)
     if args.html and not (wants_text or exports):
         return 0
-    if len(reports) != 1:
-        listed = "\n".join(f"  {each.name}: {each.paths[0]}" for each in reports[:20])
+    if len(found) != 1:
+        listed = "\n".join(f"  {each.name}: {each.paths[0]}" for each in found[:20])
         raise CommandError(f"several reports; choose one, or show all with --serve or --html:\n{listed}")
-    if reports[0].kind == TRACE:
-        return _show_trace(reports[0], args)
-    with Profile(reports[0].paths[0]) as profile:
+    if found[0].kind == TRACE:
+        return _show_trace(found[0], args)
+    with Profile(found[0].paths[0]) as profile:
         _print_text(profile, args, wanted=wants_text or not exports)
         _export(profile, args)
     return 0

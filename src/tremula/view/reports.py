@@ -13,15 +13,15 @@ from typing import Any
 
 from tremula.errors import Error
 from tremula.profile import Profile
+from tremula.profile.directory import PROFILE_NAME, reports
 from tremula.trace.several import TraceSet
 from tremula.view import endpoints, trace_answers
 from tremula.view.page_data import report_title
 from tremula.view.text import clean
 
 PROFILE, TRACE = "profile", "trace"
-#: reports of one viewer, and files that a folder is searched for
+#: reports of one viewer
 MOST_REPORTS = 64
-_MOST_FILES = 4_096
 
 
 @dataclass(frozen=True)
@@ -56,22 +56,15 @@ def find_reports(named: Iterable[Path]) -> list[Report]:
 def _of_file(path: Path) -> tuple[str, str, tuple[Path, ...]]:
     if path.suffix == ".pvti":
         return path.stem, TRACE, (path,)
-    name = path.parent.absolute().name if path.name == "profile.pop" else path.stem
+    name = path.parent.absolute().name if path.name == PROFILE_NAME else path.stem
     return name or path.name, PROFILE, (path,)
 
 
 def _in_folder(folder: Path) -> list[tuple[str, str, tuple[Path, ...]]]:
-    profiles, traces = [], []
-    for seen, path in enumerate(sorted(folder.rglob("*"))):
-        if seen >= _MOST_FILES:
-            break
-        if path.name == "profile.pop":
-            inner = path.parent.relative_to(folder).as_posix()
-            profiles.append((folder.absolute().name if inner == "." else inner, PROFILE, (path,)))
-        elif path.suffix == ".pvti":
-            traces.append(path)
-    together = [(f"{folder.absolute().name}: host", TRACE, tuple(traces))] if traces else []
-    return [*profiles, *together]
+    found = reports(folder)
+    profiles = [(each.name, PROFILE, (each.profile,)) for each in found if each.profile is not None]
+    traces = tuple(path for each in found for path in each.traces)
+    return [*profiles, *([(f"{folder.resolve().name}: host", TRACE, traces)] if traces else [])]
 
 
 class OpenReports:
