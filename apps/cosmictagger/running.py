@@ -83,7 +83,7 @@ def _run(config: Config, given: list[str]) -> int:
     from cosmictagger.data.layout import BadEventFile
     from cosmictagger.training.checkpoints import BadCheckpoint
     from tremula.atomic_files import disk_problem, write_text_atomically
-    from cosmictagger.training.interruption import Interrupted
+    from cosmictagger.interruption import Interrupted
     from cosmictagger.training.logs import close_log, open_log
     from cosmictagger.training.ranks import Ranks
     from cosmictagger.training.trainer import Diverged

@@ -19,7 +19,7 @@ from cosmictagger.metrics.summary import Totals
 from cosmictagger.training import building
 from cosmictagger.training.checkpoints import Checkpoint, Checkpoints, Position
 from cosmictagger.training.evaluation import weights_of
-from cosmictagger.training.interruption import Interrupted, Interruption
+from cosmictagger.interruption import Interrupted, Interruption
 from cosmictagger.training.logs import closing_lines, validation_line, training_line
 from cosmictagger.training.on_host import HostTraining
 from cosmictagger.training.on_ipu import IpuTraining

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cosmictagger.data import EventFile, Generator
+from cosmictagger.data.generate.events import generate
 from cosmictagger.main import main
 
 SMALL = ["--wires", "64", "--ticks", "32"]
@@ -81,30 +85,63 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.C
     assert (tmp_path / "file").read_text() == "mine"
 
 
-@pytest.mark.parametrize("processes", ["1", pytest.param("2", marks=pytest.mark.slow)])
-def test_interrupted_it_leaves_nothing_and_what_was_there_stays(processes: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("processes", "number", "code"),
+    [
+        ("1", signal.SIGINT, 130),
+        ("1", signal.SIGTERM, 143),
+        pytest.param("2", signal.SIGINT, 130, marks=pytest.mark.slow),
+    ],
+)
+def test_interrupted_it_leaves_nothing_and_what_was_there_stays(
+    processes: str, number: signal.Signals, code: int, tmp_path: Path
+) -> None:
     path = tmp_path / "events.h5"
     path.write_text("an old file")
     command = [sys.executable, "-m", "cosmictagger", "generate", str(path), *SMALL, "--events", "1000000"]
-    running = subprocess.Popen(
+    with subprocess.Popen(
         [*command, "--processes", processes],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    try:
-        end = time.monotonic() + 90
-        while not list(tmp_path.glob(".events.h5.*")):
-            assert running.poll() is None, running.communicate()
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        running.send_signal(signal.SIGINT)
-        out, error = running.communicate(timeout=90)
-    finally:
-        running.kill()
-    assert running.returncode == 130
+    ) as running:
+        try:
+            end = time.monotonic() + 90
+            while not list(tmp_path.glob(".events.h5.*")):
+                assert running.poll() is None, running.communicate()
+                assert time.monotonic() < end
+                time.sleep(0.05)
+            running.send_signal(number)
+            out, error = running.communicate(timeout=90)
+        finally:
+            running.kill()
+    assert running.returncode == code
     assert out == ""
-    assert "cosmictagger: interrupted." in error.splitlines()
+    assert ("cosmictagger: interrupted." in error.splitlines()) == (number == signal.SIGINT)
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_text() == "an old file"
+
+
+def test_ctrl_c_inside_a_weak_reference_callback_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Watched:
+        pass
+
+    def interrupt(_: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def events(*_: object) -> Iterator[object]:
+        watched = Watched()
+        kept = weakref.ref(watched, interrupt)
+        del watched
+        assert kept() is None
+        while True:
+            yield Generator(0, (64, 32), 0).event(0)
+
+    module = sys.modules["cosmictagger.data.generate.events"]
+    monkeypatch.setattr(module, "_mapping", lambda _: contextlib.nullcontext(events))
+    with pytest.raises(KeyboardInterrupt):
+        generate(tmp_path / "events.h5", 50, progress=False)
+    assert list(tmp_path.iterdir()) == []

@@ -19,6 +19,7 @@ from cosmictagger.data.generate.constants import Physics
 from cosmictagger.data.generate.readout import Scale, project, read_out
 from cosmictagger.data.generate.sources import cosmics, neutrino
 from cosmictagger.data.writer import EventWriter
+from cosmictagger.interruption import Interruption
 
 FULL_SHAPE = (2048, 1280)
 #: events that processes may be ahead of the file
@@ -166,9 +167,14 @@ def generate(
         raise ValueError(f"{path} is a folder; name a file.")
     generator = Generator(seed, shape, cosmics, physics or Physics())
     numbers = range(first, first + events)
-    with EventWriter(path) as writer, _mapping(min(processes, events)) as mapping:
+    with (
+        Interruption() as interruption,
+        EventWriter(path) as writer,
+        _mapping(min(processes, events)) as mapping,
+    ):
         made = mapping(generator.event, numbers)
         for event in tqdm(made, total=events, desc="Generating events", unit="event", disable=not progress):
+            interruption.check()
             writer.write(event)
     return Path(path)
 

@@ -1,4 +1,8 @@
-"""Ctrl-C and SIGTERM, noticed between steps: the run saves itself and ends. A second one ends it at once."""
+"""Ctrl-C and SIGTERM, noticed between steps: the run saves itself and ends. A second one ends it at once.
+
+Python drops a KeyboardInterrupt that is raised inside a weak reference callback or a finalizer. Loops that call
+libraries with many of these, such as h5py, note the signal instead and check for it themselves.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +48,18 @@ class Interruption:
     ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def check(self) -> None:
+        """Raise what the noted signal stands for, if there is one.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed.
+            SystemExit: another signal asked to stop.
+        """
+        if self.signal == signal.SIGINT:
+            raise KeyboardInterrupt
+        if self.signal:
+            raise SystemExit(128 + self.signal)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.signal:
