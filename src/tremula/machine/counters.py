@@ -27,8 +27,10 @@ from tremula.machine.systems import MAX_IPUS
 from tremula.private_files import Untrusted, open_to_update
 
 _SLOT_BYTES = 512
-#: sequence number, layout version
-_HEAD = struct.Struct("<QI4x")
+#: a slot begins with two words: its sequence number and the version of the layout
+_WORD_BYTES = 8
+_HEAD_BYTES = 2 * _WORD_BYTES
+_LARGEST_SEQUENCE = 1 << 62
 _NUMBERS = struct.Struct("<qqqqqqddddddqqqq")
 _TEXT_BYTES = (48, 200, 64)
 _VERSION = 2
@@ -107,29 +109,37 @@ class Counters:
                 "other tools do not see its figures.",
             )
             self._map = mmap.mmap(-1, size)
+        # a word is stored by one instruction; `struct.pack_into` sets it to zero before it writes it
+        self._words = memoryview(self._map).cast("Q")
 
     def write(self, ipus: Iterable[int], usage: Usage) -> None:
         """Replace the slots of IPUs (counted in the system). Only who holds them may."""
         record = _packed(usage)
         for ipu in ipus:
-            start = ipu * _SLOT_BYTES
-            sequence, _ = _HEAD.unpack_from(self._map, start)
+            start, word = ipu * _SLOT_BYTES, ipu * _SLOT_BYTES // _WORD_BYTES
+            sequence = self._words[word]
             sequence += sequence & 1  # a writer that was killed in the middle left an odd one
-            _HEAD.pack_into(self._map, start, sequence + 1, _VERSION)
-            self._map[start + _HEAD.size : start + _HEAD.size + len(record)] = record
-            _HEAD.pack_into(self._map, start, sequence + 2, _VERSION)
+            if sequence > _LARGEST_SEQUENCE:  # garbage
+                sequence = 0
+            self._words[word] = sequence + 1
+            self._words[word + 1] = _VERSION
+            self._map[start + _HEAD_BYTES : start + _HEAD_BYTES + len(record)] = record
+            self._words[word] = sequence + 2
 
     def read(self, ipu: int) -> Usage | None:
         """The slot of an IPU; None if it was never written, or cannot be read."""
-        start = ipu * _SLOT_BYTES
-        deadline = time.monotonic() + _WRITER_TIMEOUT_SECONDS
+        start, word = ipu * _SLOT_BYTES, ipu * _SLOT_BYTES // _WORD_BYTES
+        last, deadline = -1, 0.0
         while True:
-            before, version = _HEAD.unpack_from(self._map, start)
-            data = self._map[start + _HEAD.size : start + _SLOT_BYTES]
-            after, _ = _HEAD.unpack_from(self._map, start)
+            before, version = self._words[word], self._words[word + 1]
+            data = self._map[start + _HEAD_BYTES : start + _SLOT_BYTES]
+            after = self._words[word]
             if before == after and not before & 1:
                 return _parsed(data) if version == _VERSION else None
-            if time.monotonic() > deadline:
+            now = time.monotonic()
+            if after != last:  # the writer is alive
+                last, deadline = after, now + _WRITER_TIMEOUT_SECONDS
+            elif now > deadline:
                 return _parsed(data)  # its writer died while writing
             time.sleep(0.0002)
 
