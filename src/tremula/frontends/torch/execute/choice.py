@@ -38,6 +38,7 @@ from tremula.frontends.torch.execute.forms import (
 from tremula.frontends.torch.execute.index_checks import IndexChecks, index_checks
 from tremula.frontends.torch.execute.kernels import pick_kernels
 from tremula.frontends.torch.execute.memory_format import allow_any_order, channels_last_parameters
+from tremula.frontends.torch.execute.products import pick_products
 from tremula.frontends.torch.execute.trial import Verdict, enough_memory, tried
 from tremula.frontends.torch.execute.whole import WholeStep, op_count, whole_step
 from tremula.frontends.torch.execute.widening import expand_roundings
@@ -234,6 +235,7 @@ class Choice:
         ops = op_count(self._target.whole.turn)
         for module in self._target.graphs().values():
             pick_kernels(module.graph, for_compiler=True)
+            pick_products(module.graph)
         request = self._request(self._target)
         metadata = {"about": f"{self._settings.label}, {kind}, {ops} ops"}
         try:

@@ -83,6 +83,7 @@ def _compile(
     import torch._inductor
 
     threads = int(options["threads"])
+    _lower_products()
     with torch.no_grad():
         torch._inductor.aot_compile(
             module,
@@ -103,6 +104,20 @@ def _compile(
                 "aot_inductor.precompile_headers": False,
             },
         )
+
+
+def _lower_products() -> None:
+    """Have the compiler take oneDNN's products (`products`) of any two tensors; by itself it wants constant weights."""
+    import torch
+    from torch._inductor import lowering, mkldnn_ir, mkldnn_lowerings  # noqa: F401 - the last one registers its own
+    from torch._inductor.ir import TensorBox
+
+    def product(*operands: Any) -> Any:
+        return TensorBox.create(mkldnn_ir.LinearUnary.create(*operands))
+
+    packet = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+    if packet is not None:
+        lowering.lowerings.update({packet: product, packet.default: product})
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from tremula.frontends.torch.execute.forms import QuickForm, RunContext
 from tremula.frontends.torch.execute.lower import lower
 from tremula.frontends.torch.execute.memory_format import channels_last_parameters
 from tremula.frontends.torch.execute.outputs import OutputCollector
+from tremula.frontends.torch.execute.packing import packed
 from tremula.frontends.torch.execute.precision import DEFAULT_PRECISION, Precision, follow
 from tremula.frontends.torch.execute.random_state import RandomState
 from tremula.frontends.torch.execute.rollback import Rollback
@@ -65,12 +66,14 @@ class Executable(protocol.Executable[torch.Tensor]):
         any_order = bool(channels_last_parameters(program))
         fold = None if traps else folded(computed)
         step = computed.step if fold is None else fold.step
+        pack = None if fold is None else packed(step, fold.held)
         around = RunContext(
             computed,
             self._state,
             random,
             draws=self._draws,
             prepare=None if fold is None else lower(fold.prepare, any_order=any_order),
+            pack=None if pack is None else pack.pack.forward,
             reduction=reduction,
         )
         self._around = around
@@ -78,7 +81,7 @@ class Executable(protocol.Executable[torch.Tensor]):
         update = None if traps else fused_update
         if update is None and computed.update is not None:
             update = lower(computed.update)
-        lowered = lower(step, traps=traps, any_order=any_order)
+        lowered = lower(step if pack is None else pack.step, traps=traps, any_order=any_order)
         end, early, copies = None, None, False
         buckets = self._state.buckets
         if training is not None and buckets is not None and update is not None:

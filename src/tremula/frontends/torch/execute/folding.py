@@ -26,6 +26,8 @@ class Folded:
 
     prepare: fx.GraphModule
     step: fx.GraphModule
+    #: how many tensors `prepare` gives
+    held: int
 
 
 def folded(program: TorchProgram) -> Folded | None:
@@ -182,7 +184,7 @@ def _split(origin: fx.GraphModule, graph: fx.Graph, early: set[fx.Node]) -> Fold
     for node in rest:
         second[node] = step.node_copy(node, second.__getitem__)
     step.output(fx.node.map_arg(output.args[0], second.__getitem__))
-    return Folded(unwritten(origin, prepare), unwritten(origin, step))
+    return Folded(unwritten(origin, prepare), unwritten(origin, step), len(taken))
 
 
 def _hoistable(node: fx.Node, early: set[fx.Node]) -> bool:

@@ -58,6 +58,7 @@ class RunContext:
         *,
         draws: bool,
         prepare: Callable[..., list[torch.Tensor]] | None = None,
+        pack: Callable[..., list[torch.Tensor]] | None = None,
         reduction: Reduction | None = None,
     ) -> None:
         self.program = program
@@ -66,9 +67,8 @@ class RunContext:
         self.draws = draws
         #: sums gradients over the instances of the run, if there are others
         self.reduction = reduction
-        self._prepare = prepare
-        self._prepared: list[list[torch.Tensor]] = []
-        self._prepared_version = -1
+        self._prepare = _Kept(prepare)
+        self._pack = _Kept(pack)
         #: factor on the loss in the last device iteration
         self.loss_scale = torch.ones(())
         #: weight updates that this call has made, and whether it is making one now
@@ -77,12 +77,12 @@ class RunContext:
 
     def held(self, replica: int) -> list[torch.Tensor]:
         """What the step takes before the inputs: parameters and buffers, or what was prepared of them."""
-        if self._prepare is None:
-            return self.state.of_replica[replica]
-        if self._prepared_version != self.state.version:
-            self._prepared = [self._prepare(*arguments) for arguments in self.state.of_replica]
-            self._prepared_version = self.state.version
-        return self._prepared[replica]
+        return self._prepare.of(self.state.of_replica, self.state.version)[replica]
+
+    def packed(self, replica: int) -> list[torch.Tensor]:
+        """What the quick form's step takes before the inputs."""
+        replicas = self._prepare.of(self.state.of_replica, self.state.version)
+        return self._pack.of(replicas, self.state.version)[replica]
 
     def micro_batch(self, chunks: Chunks, iteration: int, accumulation: int, replica: int) -> list[Any]:
         """The inputs of one turn."""
@@ -117,6 +117,24 @@ class RunContext:
         if self.draws and self.program.loops.replicas > 1:
             return self.random.replica(replica)
         return contextlib.nullcontext()
+
+
+class _Kept:
+    """What a function makes of each replica's tensors, made anew when the host has written to the state."""
+
+    def __init__(self, make: Callable[..., list[torch.Tensor]] | None) -> None:
+        self._make = make
+        self._made: list[list[torch.Tensor]] = []
+        self._version = -1
+
+    def of(self, replicas: list[list[torch.Tensor]], version: int) -> list[list[torch.Tensor]]:
+        """The results, one list for each replica; the tensors as they are where there is no function."""
+        if self._make is None:
+            return replicas
+        if self._version != version:
+            self._made = [self._make(*tensors) for tensors in replicas]
+            self._version = version
+        return self._made
 
 
 def chunk_index(loops: Loops, iteration: int, accumulation: int, replica: int) -> int:
@@ -201,7 +219,7 @@ class QuickForm:
                         step = early.run
                     sink.started()
                     with around.stream(replica):
-                        values = step(*around.held(replica), *micro_batch, *scale)
+                        values = step(*around.packed(replica), *micro_batch, *scale)
                     sink.produced(values[:returned], iteration, accumulation, replica)
                     if step is self._step:
                         gradients = self._gather(values[returned:], turn, replica)

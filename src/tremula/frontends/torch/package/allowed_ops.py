@@ -23,7 +23,7 @@ GETITEM = "getitem"
 #: ops of ours that stand for Python code of one process and mean nothing in another
 BOUND_TO_PROCESS = frozenset({"tremula::host_call"})
 
-_NAME = re.compile(r"(aten|prims|tremula|poptorch)::([A-Za-z_]\w*)\.([A-Za-z_]\w*)", re.ASCII)
+_NAME = re.compile(r"(aten|prims|mkldnn|tremula|poptorch)::([A-Za-z_]\w*)\.([A-Za-z_]\w*)", re.ASCII)
 _PLAIN_TYPE = re.compile(
     r"(Optional\[|List\[)*(Tensor|int|float|bool|number|complex|str|Device|Generator|Layout|MemoryFormat)\]*"
 )
