@@ -47,7 +47,12 @@ def _take_bias(graph: fx.Graph, product: fx.Node, order: dict[fx.Node, int]) -> 
         return
     columns = tensors_of(product)[0].shape[-1]
     last, added = _follower(product, columns)
-    if added is None or added.target is not _ATEN.add.Tensor or added.kwargs or added.args[0] is added.args[1]:
+    if (
+        added is None
+        or added.target is not _ATEN.add.Tensor
+        or added.kwargs
+        or added.args[0] is added.args[1]
+    ):
         return
     bias = added.args[1] if added.args[0] is last else added.args[0]
     if not isinstance(bias, fx.Node) or order[bias] > order[product]:
@@ -85,8 +90,10 @@ def _take_sum(graph: fx.Graph, convolution: fx.Node, order: dict[fx.Node, int]) 
         return
     activation = _only_user(added)
     ends = activation is not None and activation.target is _ATEN.relu.default
-    x, *rest = convolution.args[: _CONVOLUTION_ACTIVATION]
-    with graph.inserting_before(added):  # here the other tensor is there, even if it is made after the convolution
+    x, *rest = convolution.args[:_CONVOLUTION_ACTIVATION]
+    with graph.inserting_before(
+        added
+    ):  # here the other tensor is there, even if it is made after the convolution
         fused = graph.call_function(
             torch.ops.mkldnn._convolution_pointwise.binary,
             (x, other, *rest, "add", None, "relu" if ends else None, [], ""),

@@ -14,6 +14,7 @@ from torch import fx
 from tremula.frontends.torch.execute.epilogues import absorb_epilogues
 from tremula.frontends.torch.execute.folding import drop_detached, unwritten, written_operands
 from tremula.frontends.torch.execute.insertion import InGraph
+from tremula.frontends.torch.execute.memory import free_memory
 from tremula.frontends.torch.execute.products import pick_products, plain_or_transposed
 from tremula.frontends.torch.graphs.program import tensors_of
 
@@ -44,6 +45,8 @@ def packed(module: fx.GraphModule, held: int) -> Packed | None:
     _pick_convolutions(graph)
     absorb_epilogues(graph)
     weights = [node for node in graph.nodes if node.op == "placeholder"][:held]
+    if not _room_for(weights):
+        return None
     pack = fx.Graph()
     given = [pack.placeholder(f"held_{index}") for index in range(held)]
     for place, weight in enumerate(weights):
@@ -69,17 +72,21 @@ def packed(module: fx.GraphModule, held: int) -> Packed | None:
 
 @dataclass(frozen=True)
 class _Packing:
-    """How the weight of a node is packed: `op` of the (transposed) weight and `arguments`."""
+    """How a weight, argument `place` of a node, is packed: by `op`, after it was transposed or laid channels last."""
 
     place: int
     source: fx.Node
-    transposed: bool
     op: Any
     arguments: tuple[Any, ...]
+    transposed: bool = False
+    channels_last: bool = False
 
     def add(self, graph: fx.Graph, weight: fx.Node) -> fx.Node:
         if self.transposed:
             weight = graph.call_function(_ATEN.t.default, (weight,))
+        if self.channels_last:
+            form = {"memory_format": torch.channels_last}
+            weight = graph.call_function(_ATEN.clone.default, (weight,), form)
         return graph.call_function(self.op, (weight, *self.arguments))
 
 
@@ -89,17 +96,23 @@ def _packing(node: fx.Node) -> _Packing | None:
         return None
     if node.target is library._linear_pointwise.default:
         rows = tensors_of(node.args[0])[0].shape[0]  # type: ignore[arg-type]
-        found = plain_or_transposed(node.args[1])  # type: ignore[arg-type]
-        return _Packing(1, *found, library._reorder_linear_weight.default, (rows,))
+        source, transposed = plain_or_transposed(node.args[1])  # type: ignore[arg-type]
+        return _Packing(1, source, library._reorder_linear_weight.default, (rows,), transposed=transposed)
     if node.target in (library._convolution_pointwise.default, library._convolution_pointwise.binary):
         place = 1 if node.target is library._convolution_pointwise.default else 2
         padding, stride, dilation, groups = node.args[place + 2 : place + 6]
         size = list(tensors_of(node.args[0])[0].shape)  # type: ignore[arg-type]
         arguments = (padding, stride, dilation, groups, size)
-        return _Packing(
-            place, node.args[place], False, library._reorder_convolution_weight.default, arguments  # type: ignore[arg-type]
-        )
+        op = library._reorder_convolution_weight.default
+        return _Packing(place, node.args[place], op, arguments, channels_last=True)  # type: ignore[arg-type]
     return None
+
+
+def _room_for(weights: list[fx.Node]) -> bool:
+    """Whether the host has room for another copy of the weights, and as much again."""
+    needed = 2 * sum(t.numel() * t.element_size() for weight in weights for t in tensors_of(weight))
+    free = free_memory()
+    return free is None or needed < free
 
 
 def _pick_convolutions(graph: fx.Graph) -> None:
@@ -112,7 +125,9 @@ def _pick_convolutions(graph: fx.Graph) -> None:
         if transposed or weight.op != "placeholder" or any(t.dtype is not torch.float32 for t in tensors):  # type: ignore[union-attr]
             continue
         (result,) = tensors_of(node)
-        if result.dim() != 4 or 2 * result.numel() * tensors[1][0].numel() < _LEAST_FLOPS:
+        if (
+            result.dim() != 4 or 2 * result.numel() * tensors[1][0].numel() < _LEAST_FLOPS
+        ):  # of one output channel
             continue
         with graph.inserting_before(node):
             called = InGraph(graph, node, lambda *_, like=result: like).call(

@@ -1,5 +1,5 @@
-"""Which of the host's kernels compute large matrix products. torch gives them to MKL, which keeps its widest vectors for
-Intel's processors; oneDNN, which comes with torch as well, is about twice as fast on others that have AVX-512.
+"""Which of the host's kernels compute large matrix products. torch gives them to MKL, which keeps its widest vectors
+for Intel's processors; oneDNN, which comes with torch as well, is about twice as fast on others that have AVX-512.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ def pick_products(graph: fx.Graph) -> None:
 @functools.cache
 def prefers_onednn() -> bool:
     """Whether this host computes products faster in oneDNN than in what torch takes."""
-    if not (torch._C._has_mkldnn and torch.backends.mkl.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")):
+    if not (
+        torch._C._has_mkldnn
+        and torch.backends.mkl.is_available()
+        and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    ):
         return False
     return torch.backends.cpu.get_cpu_capability().startswith("AVX512") and _vendor() not in ("", _INTEL)
 

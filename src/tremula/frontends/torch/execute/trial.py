@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 import torch
 
 from tremula.frontends.torch.execute.forms import Chunks, Form, RunContext
+from tremula.frontends.torch.execute.memory import free_memory
 
 #: allowed difference, relative to the norm of what is compared
 _TOLERANCE = 1e-3
@@ -72,11 +72,8 @@ class _Kept:
 def enough_memory(around: RunContext) -> bool:
     """Whether the host has room for a trial, which keeps what a step writes three times over."""
     needed = 3 * sum(tensor.numel() * tensor.element_size() for _, tensor in around.state.written())
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # a system that does not tell
-        return True
-    return needed < free
+    free = free_memory()
+    return free is None or needed < free
 
 
 def tried(around: RunContext, quick: Form, compiled: Form, chunks: Chunks) -> Verdict:
