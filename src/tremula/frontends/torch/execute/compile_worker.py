@@ -112,8 +112,10 @@ def _lower_products() -> None:
     from torch._inductor import lowering, mkldnn_ir, mkldnn_lowerings  # noqa: F401 - the last one registers its own
     from torch._inductor.ir import TensorBox
 
+    linear: Any = mkldnn_ir.LinearUnary
+
     def product(*operands: Any) -> Any:
-        return TensorBox.create(mkldnn_ir.LinearUnary.create(*operands))
+        return TensorBox.create(linear.create(*operands))
 
     packet = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
     if packet is not None:

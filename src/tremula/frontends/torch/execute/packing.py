@@ -85,8 +85,8 @@ class _Packing:
         if self.transposed:
             weight = graph.call_function(_ATEN.t.default, (weight,))
         if self.channels_last:
-            form = {"memory_format": torch.channels_last}
-            weight = graph.call_function(_ATEN.clone.default, (weight,), form)
+            last: dict[str, Any] = {"memory_format": torch.channels_last}
+            weight = graph.call_function(_ATEN.clone.default, (weight,), last)
         return graph.call_function(self.op, (weight, *self.arguments))
 
 
@@ -120,14 +120,14 @@ def _pick_convolutions(graph: fx.Graph) -> None:
     for node in list(graph.nodes):
         if node.op != "call_function" or node.target is not _CONVOLUTION or node.kwargs:
             continue
-        x, weight, bias, stride, padding, dilation, transposed, _, groups = node.args
-        tensors = [t for operand in (x, weight, bias) if operand is not None for t in tensors_of(operand)]  # type: ignore[arg-type]
-        if transposed or weight.op != "placeholder" or any(t.dtype is not torch.float32 for t in tensors):  # type: ignore[union-attr]
+        arguments: tuple[Any, ...] = node.args
+        x, weight, bias, stride, padding, dilation, transposed, _, groups = arguments
+        tensors = [t for operand in (x, weight, bias) if operand is not None for t in tensors_of(operand)]
+        if transposed or weight.op != "placeholder" or any(t.dtype is not torch.float32 for t in tensors):
             continue
         (result,) = tensors_of(node)
-        if (
-            result.dim() != 4 or 2 * result.numel() * tensors[1][0].numel() < _LEAST_FLOPS
-        ):  # of one output channel
+        taps = tensors[1][0].numel()
+        if result.dim() != 4 or 2 * result.numel() * taps < _LEAST_FLOPS:
             continue
         with graph.inserting_before(node):
             called = InGraph(graph, node, lambda *_, like=result: like).call(

@@ -29,13 +29,14 @@ def pick_pooling(graph: fx.Graph) -> None:
 
 
 def _takes_maxima(user: fx.Node) -> bool:
-    return user.target is operator.getitem and (user.args[1] == 0 or not user.users)
+    return user.target is operator.getitem and (user.args[1] in (0,) or not user.users)
 
 
 def _window(node: fx.Node) -> tuple[list[int], list[int]] | None:
     """Extents and strides of the windows; None for those that reach over the edge, have gaps or are large."""
-    x, kernel, stride, padding, dilation, ceil_mode = (*node.args, *_DEFAULTS[len(node.args) :])
-    if tensors_of(x)[0].dtype is not torch.float32 or ceil_mode or any(_pair(padding)):  # type: ignore[arg-type]
+    arguments: tuple[Any, ...] = (*node.args, *_DEFAULTS[len(node.args) :])
+    x, kernel, stride, padding, dilation, ceil_mode = arguments
+    if tensors_of(x)[0].dtype is not torch.float32 or ceil_mode or any(_pair(padding)):
         return None
     if any(gap != 1 for gap in _pair(dilation)) or max(_pair(kernel)) > _LARGEST_WINDOW:
         return None

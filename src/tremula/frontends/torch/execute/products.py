@@ -36,11 +36,7 @@ def pick_products(graph: fx.Graph) -> None:
 @functools.cache
 def prefers_onednn() -> bool:
     """Whether this host computes products faster in oneDNN than in what torch takes."""
-    if not (
-        torch._C._has_mkldnn
-        and torch.backends.mkl.is_available()
-        and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-    ):
+    if not (torch._C._has_mkldnn and torch._C.has_mkl and hasattr(torch.ops.mkldnn, "_linear_pointwise")):
         return False
     return torch.backends.cpu.get_cpu_capability().startswith("AVX512") and _vendor() not in ("", _INTEL)
 
