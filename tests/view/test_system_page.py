@@ -93,7 +93,7 @@ def test_it_shows_processes_threads_counters_and_the_modelled_ipu(opened: Any) -
     # the modelled device stands below the threads of its process
     assert names.index("IPU, modelled") > names.index("weights")
     assert opened.colours() > 10
-    assert "Labels that take longest" in opened.text("#view")
+    assert "Labels that take the longest" in opened.text("#view")
     assert "call 3" in opened.text("#view")
 
 

@@ -67,7 +67,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
       second < 0
         ? null
         : button(
-            'Take the second cursor away',
+            'Remove the second cursor',
             () => {
               state.set({ and: null });
               void show();
@@ -125,7 +125,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
     const box = el(
       'details',
       { class: 'card' },
-      el('summary', {}, el('b', { text: 'Always live: there for the whole run' })),
+      el('summary', {}, el('b', { text: 'Always live: in memory for the whole run' })),
     );
     box.addEventListener('toggle', () => {
       if (!box.open || box.childElementCount > 1) return;
@@ -146,10 +146,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
 
   const open = async () => {
     const absent = panels[1] && ipu >= others;
-    if (panels[1])
-      panels[1].element.replaceChildren(
-        ...(absent ? [note(`The report that this one is compared with has no IPU ${ipu}.`)] : []),
-      );
+    if (panels[1]) panels[1].element.replaceChildren(...(absent ? [note(`The other report has no IPU ${ipu}.`)] : []));
     const curves = await Promise.all(panels.slice(0, absent ? 1 : 2).map((panel) => panel.load(ipu)));
     let most = 0;
     for (const each of curves) {
@@ -189,7 +186,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
 export const livenessView: View = {
   id: 'liveness',
   title: 'Liveness',
-  lead: 'What is in memory at which point of a step. Program steps are ops in the order in which the device runs them.',
+  lead: 'What is in memory at each point of a step. Program steps are ops in the order in which the device runs them.',
   key: 'l',
   render,
 };

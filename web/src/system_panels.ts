@@ -54,7 +54,7 @@ export function eventCard(event: EventDetail, tree: TreeNode[], overview: Overvi
   return card(event.label || '(no label)',
     el('dl', { class: 'facts' }, ...lines.flatMap(([name, value]) => (value ? [el('dt', { text: name }), el('dd', {}, value)] : []))),
     tree.length > 1 ? el('h3', { text: 'Call tree', class: 'gap' }) : null, tree.length > 1 ? callTree(tree) : null,
-    event.children_total > event.children.length ? note(`the first ${whole(event.children.length)} of ${whole(event.children_total)} events inside are listed`) : null);
+    event.children_total > event.children.length ? note(`The first ${whole(event.children.length)} of ${whole(event.children_total)} inner events are listed.`) : null);
 }
 
 export function labelTable(found: Selection, overview: Overview, find: (label: string) => void): HTMLElement {
@@ -64,8 +64,8 @@ export function labelTable(found: Selection, overview: Overview, find: (label: s
     { title: 'label', value: (row) => row.label, width: 'minmax(9rem, 3fr)' },
     { title: 'channel', value: (row) => channel(row.channel), width: 'minmax(5rem, 1fr)' },
     { title: 'count', number: true, value: (row) => row.count, text: (row) => whole(row.count) },
-    { title: 'total', number: true, value: (row) => row.total, text: (row) => microseconds(row.total), hint: 'time from begin to end, of all events of the label' },
-    { title: 'of the time', number: true, value: (row) => row.total / all, text: (row) => percent(row.total, all), hint: 'more than 100 % when several threads do it at once' },
+    { title: 'total', number: true, value: (row) => row.total, text: (row) => microseconds(row.total), hint: 'the sum of the durations of all events with this label' },
+    { title: 'of the time', number: true, value: (row) => row.total / all, text: (row) => percent(row.total, all), hint: 'more than 100% if several threads work at once' },
     { title: 'self', number: true, value: (row) => row.self, text: (row) => microseconds(row.self), hint: 'without the events inside' },
     { title: 'mean', number: true, value: (row) => row.total / Math.max(1, row.count), text: (row) => microseconds(row.total / Math.max(1, row.count)) },
     { title: 'longest', number: true, value: (row) => row.most, text: (row) => microseconds(row.most) },
