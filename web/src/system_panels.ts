@@ -42,13 +42,14 @@ export function eventCard(event: EventDetail, tree: TreeNode[], overview: Overvi
   const around = el('span', { class: 'controls around' }, button('‹ before', () => open(event.previous), { class: 'small', disabled: event.previous < 0 }),
     button('next ›', () => open(event.next), { class: 'small', disabled: event.next < 0 }));
   const lines: [string, string | Node | null][] = [
-    ['duration', event.kind === 'instant' ? 'instant event' : `${microseconds(event.duration)}${event.unfinished ? ', not finished when the file was written' : ''}${event.modelled ? ', modelled' : ''}`],
-    ['of it, itself', event.kind === 'instant' ? null : `${microseconds(event.self)}, ${percent(event.self, event.duration)}`],
+    ['events', event.together ? `${plural(event.together, 'event')} as one block; the label is that of the longest` : null],
+    [event.together ? 'from first to last' : 'duration', event.kind === 'instant' ? 'instant event' : `${microseconds(event.duration)}${event.unfinished ? ', not finished when the file was written' : ''}${event.modelled ? ', modelled' : ''}`],
+    ['own time', event.kind === 'instant' || event.together ? null : `${microseconds(event.self)}, ${percent(event.self, event.duration)}`],
     ['at', moment(event.start)],
     ['thread', row ? (row.kind === 'device' ? 'IPU, modelled' : row.name || `thread ${row.tid}`) : null],
     ['channel', channel?.name ?? null],
     ['inside', event.stack.length ? stack : null],
-    ['same label', same.count > 1 ? el('span', {}, `${plural(same.count, 'event')}, ${microseconds(same.total)} together; ${microseconds(same.least)} to ${microseconds(same.most)}, ${microseconds(same.mean)} on average  `, around) : null],
+    ['same label', same.count > 1 ? el('span', {}, `${plural(same.count, 'event')}, ${microseconds(same.total)} in total; ${Number.isNaN(same.least) ? 'up to' : `${microseconds(same.least)} to`} ${microseconds(same.most)}, ${microseconds(same.mean)} on average  `, around) : null],
     ['metadata', event.metadata === null || event.metadata === undefined ? null : metadataNode(event.metadata)],
   ];
   return card(event.label || '(no label)',
@@ -72,5 +73,6 @@ export function labelTable(found: Selection, overview: Overview, find: (label: s
   ], { name: 'labels', sort: 3, height: 420, filter: (row) => row.label.toLowerCase(), pick: (row) => find(row.label),
     ...(found.total > found.labels.length ? { note: `the longest of ${whole(found.total)}` } : {}) });
   table.setRows(found.labels);
-  return table.element;
+  if (!found.rough) return table.element;
+  return el('div', {}, note('Approximate: this page holds part of the area as blocks of several events, which count as events of their longest label. “tremula view --serve” gives exact figures.'), table.element);
 }

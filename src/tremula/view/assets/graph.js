@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:8c734cbb02366eeefec78252b552d4de101747bd3dc7e5736c9957fc83604613
+// made from web/src by "make web"; sources sha256:413e41a2c37373815ab8d8d6efb30c2fbbb092c7ed90906dd29eef172af05900
 "use strict";
 (() => {
   // src/elements.ts

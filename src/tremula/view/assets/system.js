@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:8c734cbb02366eeefec78252b552d4de101747bd3dc7e5736c9957fc83604613
+// made from web/src by "make web"; sources sha256:413e41a2c37373815ab8d8d6efb30c2fbbb092c7ed90906dd29eef172af05900
 "use strict";
 (() => {
   // src/elements.ts
@@ -358,6 +358,10 @@
       this.whole ??= this.source.json(this.report, "trace_events").then(unpackedWindow);
       return this.whole;
     }
+    // the labels of the whole trace, of a page that does not hold every event
+    labels() {
+      return this.source.json(this.report, "trace_selection").catch(() => null);
+    }
     metadata() {
       this.texts ??= this.source.json(this.report, "trace_metadata").catch(() => ({}));
       return this.texts;
@@ -409,7 +413,10 @@
       same.sort((one, other) => rects.start[one] - rects.start[other]);
       const lengths = same.map((at) => rects.end[at] - rects.start[at]), total = lengths.reduce((sum, value) => sum + value, 0);
       const mine = same.indexOf(place), children = this.inside(all, place);
+      const together = rects.events[place];
+      const whole2 = (await this.labels())?.labels.find((row) => row.label === labels[rects.label[place]] && row.channel === rects.channel[place]);
       return {
+        ...together > 1 ? { together } : {},
         ...none,
         id,
         kind: "event",
@@ -427,14 +434,17 @@
         children: children.slice(0, 500).map((at) => ({ id: rects.event[at], label: labels[rects.label[at]] ?? "", start: rects.start[at], end: rects.end[at] })),
         children_total: children.length,
         self: end - start2 - children.reduce((sum, at) => sum + rects.end[at] - rects.start[at], 0),
-        same_label: { count: same.length, total, least: Math.min(...lengths.slice(0, 1e5)), most: Math.max(...lengths.slice(0, 1e5)), mean: total / Math.max(1, same.length) },
+        same_label: whole2 ? { count: whole2.count, total: whole2.total, least: NaN, most: whole2.most, mean: whole2.total / Math.max(1, whole2.count) } : { count: same.length, total, least: Math.min(...lengths.slice(0, 1e5)), most: Math.max(...lengths.slice(0, 1e5)), mean: total / Math.max(1, same.length) },
         previous: mine > 0 ? rects.event[same[mine - 1]] : -1,
         next: mine + 1 < same.length ? rects.event[same[mine + 1]] : -1
       };
     }
     async selection(start2, end, rows) {
+      const exact = await this.labels();
+      if (exact && !rows && start2 <= exact.start && end >= exact.end) return exact;
       const { rects, labels } = await this.all();
       const found = /* @__PURE__ */ new Map();
+      let rough = false;
       const open = [];
       const entry = (at) => {
         const key = `${rects.label[at]} ${rects.channel[at]}`;
@@ -450,6 +460,7 @@
         if (rects.end[at] < start2 || rects.start[at] > end || inside < 0) continue;
         while (open.length && (open.at(-1).row !== rects.row[at] || open.at(-1).depth >= rects.depth[at])) open.pop();
         const mine = entry(at), outer = open.at(-1);
+        rough ||= rects.events[at] > 1;
         mine.count += rects.events[at];
         mine.total += inside;
         mine.self += inside;
@@ -458,7 +469,7 @@
         open.push({ place: at, end: rects.end[at], depth: rects.depth[at], row: rects.row[at] });
       }
       const ranked = [...found.values()].sort((one, other) => other.total - one.total);
-      return { start: start2, end, labels: ranked.slice(0, 500), total: ranked.length };
+      return { start: start2, end, labels: ranked.slice(0, 500), total: ranked.length, rough };
     }
     async callTree(id) {
       const all = await this.all(), { rects, labels } = all;
@@ -804,13 +815,14 @@
       button("next \u203A", () => open(event.next), { class: "small", disabled: event.next < 0 })
     );
     const lines = [
-      ["duration", event.kind === "instant" ? "instant event" : `${microseconds(event.duration)}${event.unfinished ? ", not finished when the file was written" : ""}${event.modelled ? ", modelled" : ""}`],
-      ["of it, itself", event.kind === "instant" ? null : `${microseconds(event.self)}, ${percent(event.self, event.duration)}`],
+      ["events", event.together ? `${plural(event.together, "event")} as one block; the label is that of the longest` : null],
+      [event.together ? "from first to last" : "duration", event.kind === "instant" ? "instant event" : `${microseconds(event.duration)}${event.unfinished ? ", not finished when the file was written" : ""}${event.modelled ? ", modelled" : ""}`],
+      ["own time", event.kind === "instant" || event.together ? null : `${microseconds(event.self)}, ${percent(event.self, event.duration)}`],
       ["at", moment2(event.start)],
       ["thread", row ? row.kind === "device" ? "IPU, modelled" : row.name || `thread ${row.tid}` : null],
       ["channel", channel?.name ?? null],
       ["inside", event.stack.length ? stack : null],
-      ["same label", same.count > 1 ? el("span", {}, `${plural(same.count, "event")}, ${microseconds(same.total)} together; ${microseconds(same.least)} to ${microseconds(same.most)}, ${microseconds(same.mean)} on average  `, around) : null],
+      ["same label", same.count > 1 ? el("span", {}, `${plural(same.count, "event")}, ${microseconds(same.total)} in total; ${Number.isNaN(same.least) ? "up to" : `${microseconds(same.least)} to`} ${microseconds(same.most)}, ${microseconds(same.mean)} on average  `, around) : null],
       ["metadata", event.metadata === null || event.metadata === void 0 ? null : metadataNode(event.metadata)]
     ];
     return card(
@@ -842,7 +854,8 @@
       ...found.total > found.labels.length ? { note: `the longest of ${whole(found.total)}` } : {}
     });
     table.setRows(found.labels);
-    return table.element;
+    if (!found.rough) return table.element;
+    return el("div", {}, note("Approximate: this page holds part of the area as blocks of several events, which count as events of their longest label. \u201Ctremula view --serve\u201D gives exact figures."), table.element);
   }
 
   // src/timeline/model.ts
