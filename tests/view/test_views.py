@@ -277,3 +277,23 @@ def test_a_group_opens_its_own_ops_and_no_others(profile_page: Any, profile_file
     assert len(profile.ops) > len(rows) - 1 == len(wanted) > 0
     assert {row[1] for row in rows[1:]} == {kind}
     assert "of=" in profile_page.fragment
+
+
+def test_frozen_cursors_follow_the_theme(profile_page: Any) -> None:
+    count = (
+        "(colour => { const canvas = document.querySelector('#view .chart canvas');"
+        " const [r, g, b] = [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16));"
+        " const copy = document.createElement('canvas').getContext('2d', {willReadFrequently: true});"
+        " [copy.canvas.width, copy.canvas.height] = [canvas.width, canvas.height]; copy.drawImage(canvas, 0, 0);"
+        " const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);"
+        " let found = 0; for (let at = 0; at < data.length; at += 4)"
+        " found += data[at] === r && data[at + 1] === g && data[at + 2] === b; return found; })"
+    )
+    profile_page.run("location.hash = '#liveness?at=3'")
+    profile_page.wait("document.querySelector('#view h3')?.textContent.startsWith('Memory of IPU')")
+    accent = profile_page.run(
+        "getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()"
+    )
+    assert profile_page.run(f"{count}('{accent}')") > 0
+    profile_page.click("#theme")
+    assert profile_page.run(f"{count}('{accent}')") == 0

@@ -93,7 +93,7 @@ export class LivenessPanel {
     const from = this.curve;
     if (!from) return;
     const { data } = from;
-    const title = `${this.label}Memory of IPU ${ipu} over the program steps of a step`;
+    const title = `${this.label}Memory of IPU ${ipu} over the program steps`;
     const chart = new StackedChart({
       label: `${title}: bytes`,
       height,

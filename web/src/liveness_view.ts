@@ -1,5 +1,4 @@
 // Liveness: what is in memory at which program step; two cursors give the difference.
-import { themed } from './colours';
 import { button, card, choice, el, note } from './elements';
 import { bytes, delta, plural, whole } from './format';
 import type { Curve, Liveness } from './liveness_panel';
@@ -47,8 +46,8 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
     panels.forEach((each, index) =>
       each.marks([
         ...(index ? [] : [{ at: peak, name: `fullest: ${map.ipus[ipu]?.peakOp ?? ''}`, dashed: true }]),
-        ...(first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: themed('--accent') }]),
-        ...(second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: themed('--bad') }]),
+        ...(first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: '--accent' }]),
+        ...(second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: '--bad' }]),
       ]),
     );
     const list = await alive(source, context.report.id, ipu, at);

@@ -18,7 +18,7 @@ export interface StackedData {
 export interface Mark {
   at: number;
   name: string;
-  colour?: string;
+  colour?: string; // a name of the theme: it changes with light and dark
   dashed?: boolean;
 }
 
@@ -168,7 +168,7 @@ class Painter {
       this.upright(x);
       pen.lineWidth = 2;
     }
-    pen.strokeStyle = mark.colour ?? themed('--accent');
+    pen.strokeStyle = themed(mark.colour ?? '--accent');
     this.upright(x);
     pen.setLineDash([]);
     pen.lineWidth = 1;

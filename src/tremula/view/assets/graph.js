@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:413e41a2c37373815ab8d8d6efb30c2fbbb092c7ed90906dd29eef172af05900
+// made from web/src by "make web"; sources sha256:99f005ebce7a71a7ac65ff1fc4dd7c06f2c882c365e8de7352214f5fa4c73c58
 "use strict";
 (() => {
   // src/elements.ts
@@ -1466,7 +1466,7 @@
         this.upright(x);
         pen.lineWidth = 2;
       }
-      pen.strokeStyle = mark.colour ?? themed("--accent");
+      pen.strokeStyle = themed(mark.colour ?? "--accent");
       this.upright(x);
       pen.setLineDash([]);
       pen.lineWidth = 1;
@@ -1894,7 +1894,7 @@
       const from = this.curve;
       if (!from) return;
       const { data } = from;
-      const title = `${this.label}Memory of IPU ${ipu} over the program steps of a step`;
+      const title = `${this.label}Memory of IPU ${ipu} over the program steps`;
       const chart = new StackedChart({
         label: `${title}: bytes`,
         height,
@@ -2140,8 +2140,8 @@
       panels.forEach(
         (each, index) => each.marks([
           ...index ? [] : [{ at: peak, name: `fullest: ${map.ipus[ipu]?.peakOp ?? ""}`, dashed: true }],
-          ...first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: themed("--accent") }],
-          ...second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: themed("--bad") }]
+          ...first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: "--accent" }],
+          ...second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: "--bad" }]
         ])
       );
       const list = await alive(source, context.report.id, ipu, at);

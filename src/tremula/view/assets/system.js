@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:413e41a2c37373815ab8d8d6efb30c2fbbb092c7ed90906dd29eef172af05900
+// made from web/src by "make web"; sources sha256:99f005ebce7a71a7ac65ff1fc4dd7c06f2c882c365e8de7352214f5fa4c73c58
 "use strict";
 (() => {
   // src/elements.ts
