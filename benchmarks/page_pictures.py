@@ -69,7 +69,8 @@ def _write(paths: Sequence[pathlib.Path], page: pathlib.Path) -> tuple[int, tupl
         return write_system_page(TraceSet(found[0].paths), page), ("system",)
     with contextlib.ExitStack() as stack:
         profiles = [stack.enter_context(Profile(each.paths[0])) for each in found[:2]]
-        return write_page(profiles[0], page, *profiles[1:], compare=len(profiles) > 1), VIEWS
+        names = [each.name for each in found]
+        return write_page(profiles[0], page, *profiles[1:], names=names, compare=len(profiles) > 1), VIEWS
 
 
 def _picture(browser: Any, page: pathlib.Path, fragment: str, size: tuple[int, int], theme: str) -> bytes:

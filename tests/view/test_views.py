@@ -297,3 +297,19 @@ def test_frozen_cursors_follow_the_theme(profile_page: Any) -> None:
     assert profile_page.run(f"{count}('{accent}')") > 0
     profile_page.click("#theme")
     assert profile_page.run(f"{count}('{accent}')") == 0
+
+
+@pytest.mark.parametrize("view", ["memory", "liveness"])
+def test_charts_of_a_small_program_are_no_thin_line(profile_page: Any, view: str) -> None:
+    profile_page.view(view)
+    profile_page.wait("document.querySelector('#view .chart:not(.tilemap) canvas')?.height > 100")
+    filled = profile_page.run(
+        "(() => { const canvas = document.querySelector('#view .chart:not(.tilemap) canvas');"
+        " const copy = document.createElement('canvas').getContext('2d', {willReadFrequently: true});"
+        " [copy.canvas.width, copy.canvas.height] = [canvas.width, canvas.height]; copy.drawImage(canvas, 0, 0);"
+        " const { data } = copy.getImageData(Math.floor(0.6 * canvas.width), 0, 1, canvas.height);"
+        " let found = 0; for (let at = 0; at < data.length; at += 4) { const pixel = data.slice(at, at + 3);"
+        " found += Math.max(...pixel) - Math.min(...pixel) > 30; }"  # a colour, no grey
+        " return found / canvas.height; })()"
+    )
+    assert filled > 0.1

@@ -3,6 +3,7 @@ import { button, card, choice, el, note } from './elements';
 import { bytes, delta, plural, whole } from './format';
 import type { Curve, Liveness } from './liveness_panel';
 import { asked, LivenessPanel } from './liveness_panel';
+import { axisTop } from './stacked';
 import { plainTable } from './table';
 import { leftOut, variableDifference, variableTable } from './variable_table';
 import { alive, always } from './variables';
@@ -147,13 +148,16 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
     const absent = panels[1] && ipu >= others;
     if (panels[1]) panels[1].element.replaceChildren(...(absent ? [note(`The other report has no IPU ${ipu}.`)] : []));
     const curves = await Promise.all(panels.slice(0, absent ? 1 : 2).map((panel) => panel.load(ipu)));
-    let most = 0;
+    let most = 0,
+      room = 0;
     for (const each of curves) {
-      most = Math.max(most, each.data.room);
+      room = Math.max(room, each.data.room);
       for (let i = 0; i < each.live.length; i++)
         most = Math.max(most, each.data.always + (each.live[i] as number) + (each.temporary[i] as number));
     }
-    panels.slice(0, curves.length).forEach((panel) => panel.draw(ipu, most * 1.06, curves.length > 1 ? 230 : 320));
+    panels
+      .slice(0, curves.length)
+      .forEach((panel) => panel.draw(ipu, axisTop(most, room), curves.length > 1 ? 230 : 320));
     const steps = (curves[0] as Curve).data.steps;
     const from = state.number('from', 0, 0, steps),
       to = state.number('to', steps, 0, steps);

@@ -2,7 +2,7 @@
 import { button, card, choice, el, legend, note, toggles } from './elements';
 import { bytes, whole } from './format';
 import { saveButton } from './picture';
-import { StackedChart } from './stacked';
+import { axisTop, StackedChart } from './stacked';
 import type { Series } from './stacked_paint';
 import type { Summary } from './summary_data';
 import type { Tiles } from './tile_bands';
@@ -145,7 +145,7 @@ class Memory {
     const [a, b] = await bothTiles(this.context, this.ipu, this.by);
     if (mine !== this.turn) return;
     const made = [a, ...(b ? [b] : [])].map((answer): [Tiles, Series[]] => [answer, bands(answer, this.by)]);
-    let most = a.room;
+    let most = 0;
     for (const [, series] of made) {
       for (let i = 0; i < a.tiles; i++)
         most = Math.max(
@@ -154,7 +154,9 @@ class Memory {
         );
     }
     this.charts.replaceChildren(
-      ...made.map(([answer, series], index) => this.chart(answer, series, index > 0, b !== null, most * 1.06)),
+      ...made.map(([answer, series], index) =>
+        this.chart(answer, series, index > 0, b !== null, axisTop(most, a.room)),
+      ),
     );
     this.markCharts();
   }

@@ -148,6 +148,16 @@ class Painter {
 
   private limit({ value, name }: { value: number; name: string }): void {
     const { pen } = this;
+    if (value > this.of.most) {
+      this.label(
+        `${name}, far above`,
+        this.width - RIGHT - 4,
+        TOP + 8 + 16 * this.of.marks.length,
+        'right',
+        themed('--bad'),
+      );
+      return;
+    }
     const y = Math.round(this.y(value)) + 0.5;
     pen.strokeStyle = themed('--bad');
     pen.setLineDash([5, 4]);

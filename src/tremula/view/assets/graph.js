@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:99f005ebce7a71a7ac65ff1fc4dd7c06f2c882c365e8de7352214f5fa4c73c58
+// made from web/src by "make web"; sources sha256:6be1cf29518ff5f62c8c7e7a933e74a352314db977b70df809c8fb6edc247dc4
 "use strict";
 (() => {
   // src/elements.ts
@@ -1448,6 +1448,16 @@
     }
     limit({ value, name }) {
       const { pen } = this;
+      if (value > this.of.most) {
+        this.label(
+          `${name}, far above`,
+          this.width - RIGHT - 4,
+          TOP + 8 + 16 * this.of.marks.length,
+          "right",
+          themed("--bad")
+        );
+        return;
+      }
       const y = Math.round(this.y(value)) + 0.5;
       pen.strokeStyle = themed("--bad");
       pen.setLineDash([5, 4]);
@@ -1533,6 +1543,10 @@
 
   // src/stacked.ts
   var TIP_LINES = 12;
+  var LEAST_OF_LIMIT = 0.2;
+  function axisTop(most, limit) {
+    return most < LEAST_OF_LIMIT * limit ? most * 1.2 || 1 : Math.max(most, limit) * 1.06 || 1;
+  }
   var StackedChart = class {
     constructor(options2) {
       this.options = options2;
@@ -1628,7 +1642,7 @@
         totals: this.totals,
         low: this.low,
         high: this.high,
-        most: (this.options.most ?? Math.max(limit?.value ?? 0, this.most) * 1.06) || 1,
+        most: this.options.most ?? axisTop(this.most, limit?.value ?? 0),
         axis,
         format,
         ...limit ? { limit } : {},
@@ -2233,13 +2247,13 @@
       const absent = panels[1] && ipu >= others;
       if (panels[1]) panels[1].element.replaceChildren(...absent ? [note(`The other report has no IPU ${ipu}.`)] : []);
       const curves = await Promise.all(panels.slice(0, absent ? 1 : 2).map((panel) => panel.load(ipu)));
-      let most = 0;
+      let most = 0, room = 0;
       for (const each of curves) {
-        most = Math.max(most, each.data.room);
+        room = Math.max(room, each.data.room);
         for (let i = 0; i < each.live.length; i++)
           most = Math.max(most, each.data.always + each.live[i] + each.temporary[i]);
       }
-      panels.slice(0, curves.length).forEach((panel) => panel.draw(ipu, most * 1.06, curves.length > 1 ? 230 : 320));
+      panels.slice(0, curves.length).forEach((panel) => panel.draw(ipu, axisTop(most, room), curves.length > 1 ? 230 : 320));
       const steps = curves[0].data.steps;
       const from = state.number("from", 0, 0, steps), to = state.number("to", steps, 0, steps);
       if (from > 0 || to < steps) panels.forEach((panel) => panel.window(from, to));
@@ -2820,7 +2834,7 @@
       const [a, b] = await bothTiles(this.context, this.ipu, this.by);
       if (mine !== this.turn) return;
       const made3 = [a, ...b ? [b] : []].map((answer) => [answer, bands(answer, this.by)]);
-      let most = a.room;
+      let most = 0;
       for (const [, series] of made3) {
         for (let i = 0; i < a.tiles; i++)
           most = Math.max(
@@ -2829,7 +2843,9 @@
           );
       }
       this.charts.replaceChildren(
-        ...made3.map(([answer, series], index) => this.chart(answer, series, index > 0, b !== null, most * 1.06))
+        ...made3.map(
+          ([answer, series], index) => this.chart(answer, series, index > 0, b !== null, axisTop(most, a.room))
+        )
       );
       this.markCharts();
     }

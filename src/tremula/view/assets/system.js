@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:99f005ebce7a71a7ac65ff1fc4dd7c06f2c882c365e8de7352214f5fa4c73c58
+// made from web/src by "make web"; sources sha256:6be1cf29518ff5f62c8c7e7a933e74a352314db977b70df809c8fb6edc247dc4
 "use strict";
 (() => {
   // src/elements.ts
