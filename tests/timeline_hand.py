@@ -111,7 +111,7 @@ class Hand:
     def zoom(self) -> float:
         """Per cent, as the box says."""
         self.browser.settle()
-        return float(self.browser.run("document.querySelector('.tl-zoom').value").split()[0])
+        return float(self.browser.run("document.querySelector('.tl-zoom').value").rstrip("%"))
 
     def state(self, name: str) -> str:
         """A value in the address of the page, which follows a little later."""

@@ -67,6 +67,18 @@ def test_narrow_screens_need_no_scrolling_sideways(profile_page: Any, browser: A
         assert profile_page.run("document.documentElement.scrollWidth") <= 390, view
 
 
+def test_the_menu_of_a_narrow_screen_shows_the_open_view(profile_page: Any, browser: Any) -> None:
+    profile_page.view("pipeline")
+    browser.call(
+        "Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True
+    )
+    inside = "{left} >= 0 && {right} <= 390".format(
+        left="document.getElementById('tab-pipeline').getBoundingClientRect().left",
+        right="document.getElementById('tab-pipeline').getBoundingClientRect().right",
+    )
+    profile_page.wait(inside)
+
+
 def test_names_are_shown_as_text(driver: Any, tmp_path: Path, hostile_file: Path) -> None:
     with Profile(hostile_file) as profile:
         write_page(profile, tmp_path / "page.html")

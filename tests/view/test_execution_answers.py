@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tremula.errors import Error
+from tremula.estimate import estimate
+from tremula.hardware.catalogue import system
 from tremula.profile import Profile
+from tremula.program.loops import Loops
+from tremula.recording import write_profile
+from tremula.schedule.deployment import Deployment
 from tremula.view.endpoints import answer
 from tremula.view.execution_data import execution_data
 
@@ -63,6 +70,28 @@ def test_stages_are_in_order_and_bubbles_lie_between_them(executed_file: Path) -
         # the second stage waits for the first
         assert columns["start"][columns["lane"] == 1][0] > columns["end"][columns["lane"] == 0][0] / 2
         assert (columns["busy"] <= columns["end"] - columns["start"]).all()
+
+
+def test_turns_that_were_added_up_are_no_bubble(layered: Callable[..., Any], tmp_path: Path) -> None:
+    program = layered(4, stages=2, loops=Loops(gradient_accumulation=20))
+    deployment = Deployment(execution="pipelined", ipus_per_replica=2)
+    found = estimate(program, deployment, system("pod16"))
+    with Profile(write_profile(found, tmp_path / "profile.pop", most_steps=400, runs=1)) as profile:
+        assert "are added up" in profile.runs[1].note
+        columns = {
+            name: np.frombuffer(base64.b64decode(packed["i4"]), "<i4")
+            for name, packed in answer(profile, "execution_stages", {})["columns"].items()
+        }
+    for lane in np.unique(columns["lane"]).tolist():
+        mine = columns["lane"] == lane
+        summed = mine & (columns["stage"] < 0)
+        assert summed.sum() == 1
+        assert (
+            columns["start"][summed] >= columns["end"][mine & ~summed & (columns["micro_batch"] >= 0)].max()
+        )
+        assert 0 < columns["busy"][summed] <= columns["end"][summed] - columns["start"][summed]
+    # waiting included, the sums of all IPUs end together
+    assert np.ptp(columns["end"][columns["stage"] < 0]) <= 2
 
 
 def test_steps_are_found_by_the_name_of_their_compute_set(executed_file: Path) -> None:

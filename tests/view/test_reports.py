@@ -18,8 +18,9 @@ def test_a_folder_holds_one_report_for_each_engine(profile_file: Path, tmp_path:
     found = find_reports([tmp_path / "run", profile_file])
     assert [(each.number, each.name, each.kind) for each in found] == [
         (0, "inference", "profile"),
-        (1, "training", "profile"),
-        (2, "training", "profile"),
+        # two have the same name, so they get that of the folder around it
+        (1, "run/training", "profile"),
+        (2, f"{profile_file.parent.parent.name}/training", "profile"),
     ]
     opened = OpenReports(found)
     assert all("8 IPUs, modelled" in each["title"] for each in opened.listed()["reports"])

@@ -13,7 +13,7 @@ from tremula.settings.values import TraceOptions
 from tremula.trace import channels, measures, points, writer
 from tremula.trace.names import DATA_WAIT, MODELLED, RUN
 from tremula.trace.several import TraceSet
-from tremula.view import system_page
+from tremula.view import system_page, trace_answers
 from tremula.view.reports import OpenReports, find_reports
 from tremula.view.routes import routes
 from tremula.view.server import ViewServer
@@ -93,7 +93,7 @@ def test_it_shows_processes_threads_counters_and_the_modelled_ipu(opened: Any) -
     # the modelled device stands below the threads of its process
     assert names.index("IPU, modelled") > names.index("weights")
     assert opened.colours() > 10
-    assert "Labels that take longest" in opened.text("#view")
+    assert "Labels that take the longest" in opened.text("#view")
     assert "call 3" in opened.text("#view")
 
 
@@ -282,4 +282,17 @@ def test_a_large_trace_is_cut_and_says_so(
     browser.open(page)
     hand.ready()
     assert "tremula view --serve" in hand.text("#view")
+    # the labels of the whole trace are counted before events are put into blocks
+    window = {"start": "0", "end": repr(traces.end_us)}
+    exact = trace_answers.answer(traces, "trace_selection", window)["labels"]
+    shown = browser.run(
+        "[...document.querySelectorAll('.grid-row')].map(row => [0, 2].map(at => row.children[at].textContent))"
+    )
+    assert len(shown) > 5
+    assert {(label, int(count)) for label, count in shown} <= {(row["label"], row["count"]) for row in exact}
+    assert "Approximate" not in hand.text("#view")
+    row = _main(hand)
+    hand.drag(hand.place(row, 0.1), hand.place(row, 0.6), shift=True)
+    hand.wait("document.getElementById('selected').textContent.startsWith('Selected')")
+    assert "Approximate" in hand.text("#view")
     assert browser.faults() == []

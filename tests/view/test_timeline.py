@@ -50,7 +50,7 @@ def test_it_shows_a_lane_for_each_ipu_and_the_pipeline(opened: Any) -> None:
     assert opened.colours() > 8
     shown = opened.text("#view")
     for words in (
-        "of all tile cycles compute, modelled",
+        "parallel efficiency, modelled",
         "tile balance, modelled",
         "sync and waiting",
         "stream copies",
@@ -166,7 +166,7 @@ def test_two_reports_share_one_scale(browser: Any, hand: Any, executed_file: Pat
         _visit(browser, hand, server.address)
         names = browser.run("[...document.querySelectorAll('.tl-name')].map(n => n.firstChild.textContent)")
         assert [name for name in names if name.endswith("IPUs")] == ["First: IPUs", "Second: IPUs"]
-        assert "Difference of the two runs, modelled" in hand.text("#view")
+        assert "Difference between the two runs, modelled" in hand.text("#view")
         with Profile(executed_file) as one, Profile(hostile_run) as other:
             longest = max(one.runs[0].cycles, other.runs[0].cycles)
         hand.key("w", "0")

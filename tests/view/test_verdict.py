@@ -45,7 +45,9 @@ def test_it_names_what_does_not_fit(
     with Profile(rewrite_profile(profile_file, tmp_path / "profile.pop", fuller)) as profile:
         first = verdict(profile)[0]
         peak = max(profile.ipus, key=lambda ipu: ipu.max_tile_bytes)
-    assert first.startswith(f"It does not fit (1 %): the fullest tile of IPU {peak.ipu} needs ")
+    assert first.startswith(
+        f"It does not fit (probability of fitting: 1 %): the fullest tile of IPU {peak.ipu} needs "
+    )
     assert f"at {peak.peak_op} of the {peak.peak_phase} pass" in first
     assert "Most bytes there: " in first
 

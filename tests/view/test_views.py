@@ -28,7 +28,7 @@ def _rows(text: str) -> list[list[str]]:
 def test_the_summary_says_whether_it_fits_and_what_to_do(profile_page: Any) -> None:
     text = profile_page.text()
     assert text.index("Does it fit?") < text.index("Modelled throughput") < text.index("Why, and what to do")
-    assert "It fits with a probability of " in text
+    assert "Probability that it fits: " in text
     assert [f"Change number {n}" in text for n in (1, 2, 3, 4)] == [True, True, True, False]
     assert "x1.50 throughput (x1.20 to x1.50), modelled" in text
     assert "options.change(1)" in text
@@ -38,7 +38,7 @@ def test_the_summary_says_whether_it_fits_and_what_to_do(profile_page: Any) -> N
 def test_a_tile_is_chosen_by_number_by_click_and_by_dragging(profile_page: Any, profile_file: Path) -> None:
     profile_page.view("memory")
     profile_page.type("input.tiles", "1, 5")
-    profile_page.wait("document.querySelector('#view').innerText.includes('What lies on tiles 1 and 5')")
+    profile_page.wait("document.querySelector('#view').innerText.includes('What tiles 1 and 5 of IPU')")
     assert "tiles=1%2C5" in profile_page.fragment
     with Profile(profile_file) as profile:
         sizes = profile.tile_bytes(int(profile_page.run("document.querySelector('select').value")) - 1)
@@ -46,7 +46,7 @@ def test_a_tile_is_chosen_by_number_by_click_and_by_dragging(profile_page: Any, 
     assert table[0] == ["use", "tile 1", "tile 5", "difference"]
     assert len(table) - 1 == sum(1 for values in sizes.values() if values[1] + values[5] > 0)
     profile_page.mouse(".tilemap canvas", (0.001, 0.01))
-    profile_page.wait("document.querySelector('#view').innerText.includes('What lies on tile 0 ')")
+    profile_page.wait("document.querySelector('#view').innerText.includes('What tile 0 of IPU')")
     profile_page.mouse(".chart:not(.tilemap)", (0.3, 0.5), (0.4, 0.5), (0.5, 0.5))
     chosen = profile_page.run("document.querySelector('input.tiles').value")
     first, last = map(int, chosen.split("-"))
@@ -130,7 +130,7 @@ def test_ops_are_filtered_sorted_opened_and_copied(profile_page: Any, profile_fi
     assert "sort=0" in profile_page.fragment
     profile_page.press("ArrowDown", ".grid")
     profile_page.press("Enter", ".grid")
-    profile_page.wait("document.querySelector('.opdetails').innerText.includes('Why it costs that')")
+    profile_page.wait("document.querySelector('.opdetails').innerText.includes('Why it costs this much')")
     detail = profile_page.text(".opdetails")
     assert "not taken" in detail
     assert "source:" in detail
@@ -187,7 +187,7 @@ def test_two_reports_are_compared_with_the_largest_difference_first(
     with Profile(profile_file) as before, Profile(other) as after:
         write_page(before, tmp_path / "page.html", after, names=["before.pop", "after.pop"], compare=True)
     driver.open(tmp_path / "page.html")
-    assert "+100.0 %" in driver.text(".cards")
+    assert "+100.0%" in driver.text(".cards")
     driver.view("operations")
     rows = _rows(driver.csv("#view .table:not(.plain) .copy"))
     differences = [float(row[-1]) for row in rows[1:]]
@@ -198,13 +198,13 @@ def test_two_reports_are_compared_with_the_largest_difference_first(
     assert "difference" in driver.text(".treehead")
     driver.click("#swap")
     driver.view("summary")
-    assert "−50.0 %" in driver.text(".cards")
+    assert "−50.0%" in driver.text(".cards")
     driver.run(
         "{const box = document.getElementById('compare'); box.value = '';"
         " box.dispatchEvent(new Event('change', {bubbles: true}))}"
     )
     driver.wait()
-    assert "probability" in driver.text(".cards")
+    assert "Probability that it fits" in driver.text(".cards")
 
 
 def test_charts_are_saved_as_pictures(profile_page: Any) -> None:
@@ -251,9 +251,12 @@ def test_reports_of_different_programs_are_compared_as_far_as_they_go(
 ) -> None:
     with Profile(profile_file) as before, Profile(one_ipu_file) as after:
         write_page(before, tmp_path / "page.html", after, compare=True)
-    for view in ("memory", "liveness"):
+    for view, said in (
+        ("memory", "The two reports differ in IPUs or tiles"),
+        ("liveness", "The other report has no IPU 1"),
+    ):
         driver.open(tmp_path / "page.html", f"#{view}?ipu=1")
-        assert "The report that this one is compared with has " in driver.text()
+        assert said in driver.text()
         driver.open(tmp_path / "page.html", f"#{view}?ipu=0")
         assert "After: " in driver.text()
     for view in ("summary", "insights", "program", "operations", "pipeline"):
@@ -274,3 +277,39 @@ def test_a_group_opens_its_own_ops_and_no_others(profile_page: Any, profile_file
     assert len(profile.ops) > len(rows) - 1 == len(wanted) > 0
     assert {row[1] for row in rows[1:]} == {kind}
     assert "of=" in profile_page.fragment
+
+
+def test_frozen_cursors_follow_the_theme(profile_page: Any) -> None:
+    count = (
+        "(colour => { const canvas = document.querySelector('#view .chart canvas');"
+        " const [r, g, b] = [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16));"
+        " const copy = document.createElement('canvas').getContext('2d', {willReadFrequently: true});"
+        " [copy.canvas.width, copy.canvas.height] = [canvas.width, canvas.height]; copy.drawImage(canvas, 0, 0);"
+        " const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);"
+        " let found = 0; for (let at = 0; at < data.length; at += 4)"
+        " found += data[at] === r && data[at + 1] === g && data[at + 2] === b; return found; })"
+    )
+    profile_page.run("location.hash = '#liveness?at=3'")
+    profile_page.wait("document.querySelector('#view h3')?.textContent.startsWith('Memory of IPU')")
+    accent = profile_page.run(
+        "getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()"
+    )
+    assert profile_page.run(f"{count}('{accent}')") > 0
+    profile_page.click("#theme")
+    assert profile_page.run(f"{count}('{accent}')") == 0
+
+
+@pytest.mark.parametrize("view", ["memory", "liveness"])
+def test_charts_of_a_small_program_are_no_thin_line(profile_page: Any, view: str) -> None:
+    profile_page.view(view)
+    profile_page.wait("document.querySelector('#view .chart:not(.tilemap) canvas')?.height > 100")
+    filled = profile_page.run(
+        "(() => { const canvas = document.querySelector('#view .chart:not(.tilemap) canvas');"
+        " const copy = document.createElement('canvas').getContext('2d', {willReadFrequently: true});"
+        " [copy.canvas.width, copy.canvas.height] = [canvas.width, canvas.height]; copy.drawImage(canvas, 0, 0);"
+        " const { data } = copy.getImageData(Math.floor(0.6 * canvas.width), 0, 1, canvas.height);"
+        " let found = 0; for (let at = 0; at < data.length; at += 4) { const pixel = data.slice(at, at + 3);"
+        " found += Math.max(...pixel) - Math.min(...pixel) > 30; }"  # a colour, no grey
+        " return found / canvas.height; })()"
+    )
+    assert filled > 0.1

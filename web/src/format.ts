@@ -4,7 +4,7 @@ export function whole(value: number): string {
 }
 
 export function percent(part: number, all: number): string {
-  return `${(all ? (100 * part) / all : 0).toFixed(1)} %`;
+  return `${(all ? (100 * part) / all : 0).toFixed(1)}%`;
 }
 
 export function bytes(value: number): string {
@@ -21,6 +21,7 @@ export function bytes(value: number): string {
 
 export function time(seconds: number): string {
   const size = Math.abs(seconds);
+  if (size === 0) return '0 s';
   for (const [unit, one] of [
     ['s', 1],
     ['ms', 1e-3],
@@ -56,7 +57,7 @@ export function quantity(value: number, unit: string): string {
 export function delta(before: number, after: number, format: (value: number) => string): string {
   const by = after - before;
   if (by === 0) return '±0';
-  const share = before ? ` (${by > 0 ? '+' : '−'}${Math.abs((100 * by) / before).toFixed(1)} %)` : '';
+  const share = before ? ` (${by > 0 ? '+' : '−'}${Math.abs((100 * by) / before).toFixed(1)}%)` : '';
   return `${by > 0 ? '+' : '−'}${format(Math.abs(by))}${share}`;
 }
 

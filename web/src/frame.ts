@@ -33,7 +33,10 @@ export class Frame {
     let waiting = 0;
     const again = () => {
       clearTimeout(waiting);
-      waiting = window.setTimeout(() => this.redraws.forEach((draw) => draw()), 60);
+      waiting = window.setTimeout(() => {
+        this.showTab();
+        this.redraws.forEach((draw) => draw());
+      }, 60);
     };
     addEventListener('resize', again);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', again);
@@ -144,7 +147,7 @@ export class Frame {
       each.setAttribute('aria-selected', String(id === view.id));
       each.tabIndex = id === view.id ? 0 : -1;
     }
-    this.buttons.get(view.id)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    this.showTab();
     this.readHeader();
     const report = this.report(),
       other = this.other();
@@ -167,6 +170,11 @@ export class Frame {
       .finally(() => {
         if (turn === this.opened) main.dataset.ready = 'true';
       });
+  }
+
+  // the tab of the view, on narrow screens too, where not all of them have room
+  private showTab(): void {
+    this.buttons.get(this.state.view)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }
 
   private context(report: ReportInfo, other: ReportInfo | null): Context {
@@ -241,9 +249,9 @@ export class Frame {
       ]),
       ['/', 'search ops, variables, program and modules'],
       ['f', 'filter or search inside the view'],
-      ['arrows', 'move the cursor of a chart, or the chosen row of a table or tree'],
-      ['+ and −', 'zoom a chart; 0 shows all of it; the wheel zooms, a drag with Shift moves'],
-      ['Enter', 'open what is chosen'],
+      ['arrows', 'move the cursor of a chart, or the selected row of a table or tree'],
+      ['+ and −', 'zoom a chart; 0 shows all of it; the wheel zooms too, and Shift and drag moves'],
+      ['Enter', 'open what is selected'],
       ['Escape', 'close, or leave a box'],
       ['d', 'light or dark'],
       ['?', 'this list'],
@@ -254,9 +262,9 @@ export class Frame {
       el('h2', { text: 'Help and keys' }),
       el('p', {
         text:
-          'Every figure is modelled: no chip was involved. A step is one weight update when training, one ' +
-          'micro-batch for inference. Likely ranges come from published measurements that the model was compared with. ' +
-          'The address of this page holds what you look at: send it as a link, or reload it.',
+          'Every figure is modelled; no chip was involved. In training, a step is one weight update; in inference, one ' +
+          'micro-batch. Likely ranges come from published measurements that the model was compared with. ' +
+          'The address of this page keeps what you are looking at: reload it, or send it as a link.',
       }),
       el(
         'dl',

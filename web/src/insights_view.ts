@@ -20,6 +20,9 @@ const use = (name: string, index: number) => el('span', { class: 'use' }, swatch
 
 type Heads = [string, boolean?][];
 
+// a use of memory above this share of a tile gets advice
+const ADVISED = 0.05;
+
 const SHOWN = 15,
   SHOWN_PAIRS = 25;
 
@@ -54,7 +57,7 @@ function compared<T>(
 function uses(a: Insights, b: Insights | null): HTMLElement {
   if (b)
     return card(
-      'What the fullest tile is filled with',
+      'What fills the fullest tile',
       compared(
         'use',
         'uses',
@@ -64,27 +67,30 @@ function uses(a: Insights, b: Insights | null): HTMLElement {
         (row) => row[2],
       ),
     );
+  const advised = a.uses.some((row) => row[2] > ADVISED * a.room && row[3]);
   const heads: Heads = [
     ['use'],
     ['on the fullest tile', true],
-    ['of its memory', true],
+    ['share of the tile', true],
     ['on all IPUs', true],
-    ['what to do about it'],
   ];
   return card(
-    'What the fullest tile is filled with',
+    'What fills the fullest tile',
     plainTable(
       'uses',
       heads,
       a.uses.map(([name, total, tile, remedy], index) => [
-        use(name, index),
+        el('div', {}, use(name, index), tile > ADVISED * a.room && remedy ? note(remedy) : null),
         bytes(tile),
         percent(tile, a.room),
         bytes(total),
-        tile > 0.05 * a.room ? remedy : '',
       ]),
     ),
-    note('Advice is general where the use is above 5 % of a tile; the Summary has changes whose effect was modelled.'),
+    note(
+      advised
+        ? 'Uses above 5% of the tile have general advice. The Summary lists changes with their modelled effect.'
+        : 'No use takes more than 5% of the tile, so there is little to save. The Summary lists changes with their modelled effect.',
+    ),
   );
 }
 
@@ -105,7 +111,7 @@ function tiles(a: Insights, b: Insights | null, context: Context): HTMLElement {
     'Fullest tiles',
     plainTable(
       'tiles',
-      [['tile'], ['bytes', true], ['of its memory', true], ['mostly']],
+      [['tile'], ['bytes', true], ['share of the tile', true], ['mostly']],
       a.tiles
         .slice(0, SHOWN)
         .map(([ipu, tile, size, most]) => [
@@ -118,7 +124,7 @@ function tiles(a: Insights, b: Insights | null, context: Context): HTMLElement {
         ]),
     ),
     note(
-      'A program fits when its fullest tile does. If few tiles are much fuller than the others, spread what lies there; if all are full, use more IPUs or keep less.',
+      'A program fits if its fullest tile does. If a few tiles are much fuller than the rest, spread what they hold. If all tiles are full, use more IPUs or keep less in memory.',
     ),
   );
 }
@@ -127,7 +133,7 @@ function vertices(a: Insights, b: Insights | null): HTMLElement | null {
   if (!a.vertices.length) return null;
   if (b)
     return card(
-      'Vertices with most code and state',
+      'Vertices with the most code and state',
       compared(
         'type',
         'vertices',
@@ -138,14 +144,14 @@ function vertices(a: Insights, b: Insights | null): HTMLElement | null {
       ),
     );
   return card(
-    'Vertices with most code and state',
+    'Vertices with the most code and state',
     plainTable(
       'vertices',
       [['type'], ['code', true], ['state', true], ['vertices', true]],
       a.vertices.slice(0, SHOWN).map(([name, code, state, count]) => [name, bytes(code), bytes(state), whole(count)]),
     ),
     note(
-      'Code is there once for each type and tile that uses it: fewer different shapes and types share more. State grows with the number of vertices: larger pieces of work per vertex need less.',
+      'Each tile holds one copy of the code of every vertex type that it uses, so fewer different shapes and types need less code. State grows with the number of vertices: more work per vertex needs less state.',
     ),
   );
 }
@@ -154,7 +160,7 @@ function exchanges(a: Insights, b: Insights | null, context: Context): HTMLEleme
   if (!a.exchanges.length) return null;
   if (b)
     return card(
-      'Exchanges with most code',
+      'Exchanges with the most code',
       compared(
         'exchange',
         'exchanges',
@@ -165,7 +171,7 @@ function exchanges(a: Insights, b: Insights | null, context: Context): HTMLEleme
       ),
     );
   return card(
-    'Exchanges with most code',
+    'Exchanges with the most code',
     plainTable(
       'exchanges',
       [['exchange'], ['code on all tiles', true], ['cycles per run', true]],
@@ -178,7 +184,7 @@ function exchanges(a: Insights, b: Insights | null, context: Context): HTMLEleme
         ]),
     ),
     note(
-      'Exchange code tells each tile when to send and receive. Blocks that repeat as one function share it; rearranged data and many small pieces need more.',
+      'Exchange code tells each tile when to send and when to receive. Blocks that repeat as one function share it. Rearranging data and moving it in many small pieces need more of it.',
     ),
   );
 }
@@ -207,7 +213,7 @@ function variables(a: Insights, b: Insights | null): HTMLElement | null {
         .map(([name, module, kind, ipu, size], index) => [name, module, use(kind, index), whole(ipu), bytes(size)]),
     ),
     note(
-      'Weights and their state lie there for the whole run; activations only between the op that makes them and the last one that reads them (see Liveness).',
+      'Weights and optimizer state stay in memory for the whole run. Activations stay from the op that makes them to the last one that reads them: see Liveness.',
     ),
   );
 }
@@ -215,7 +221,7 @@ function variables(a: Insights, b: Insights | null): HTMLElement | null {
 export const insightsView: View = {
   id: 'insights',
   title: 'Insights',
-  lead: 'What takes most memory, and what to do about it.',
+  lead: 'What takes the most memory, and what you can do about it.',
   key: 'i',
   async render(host, context) {
     const [a, b] = (await context.both('insights')) as [Insights, Insights | null];

@@ -93,7 +93,7 @@ export class LivenessPanel {
     const from = this.curve;
     if (!from) return;
     const { data } = from;
-    const title = `${this.label}Memory of IPU ${ipu} over the program steps of a step`;
+    const title = `${this.label}Memory of IPU ${ipu} over the program steps`;
     const chart = new StackedChart({
       label: `${title}: bytes`,
       height,
@@ -138,8 +138,8 @@ export class LivenessPanel {
           ),
         ),
         note(
-          `All tiles together; gaps are not counted. A tile may be full long before the IPU reaches the line.${data.group > 1 ? ` Each column is the fullest of ${data.group} program steps.` : ''} ` +
-            'Click freezes a cursor, Shift and click sets the second one; drag to zoom.',
+          `The sum of all tiles, without gaps. A tile may be full long before the IPU reaches the line.${data.group > 1 ? ` Each column is the fullest of ${data.group} program steps.` : ''} ` +
+            'Click to freeze the cursor, Shift and click to set a second one. Drag to zoom.',
         ),
       ),
     );

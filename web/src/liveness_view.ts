@@ -1,9 +1,9 @@
 // Liveness: what is in memory at which program step; two cursors give the difference.
-import { themed } from './colours';
 import { button, card, choice, el, note } from './elements';
 import { bytes, delta, plural, whole } from './format';
 import type { Curve, Liveness } from './liveness_panel';
 import { asked, LivenessPanel } from './liveness_panel';
+import { axisTop } from './stacked';
 import { plainTable } from './table';
 import { leftOut, variableDifference, variableTable } from './variable_table';
 import { alive, always } from './variables';
@@ -47,8 +47,8 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
     panels.forEach((each, index) =>
       each.marks([
         ...(index ? [] : [{ at: peak, name: `fullest: ${map.ipus[ipu]?.peakOp ?? ''}`, dashed: true }]),
-        ...(first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: themed('--accent') }]),
-        ...(second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: themed('--bad') }]),
+        ...(first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: '--accent' }]),
+        ...(second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: '--bad' }]),
       ]),
     );
     const list = await alive(source, context.report.id, ipu, at);
@@ -67,7 +67,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
       second < 0
         ? null
         : button(
-            'Take the second cursor away',
+            'Remove the second cursor',
             () => {
               state.set({ and: null });
               void show();
@@ -125,7 +125,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
     const box = el(
       'details',
       { class: 'card' },
-      el('summary', {}, el('b', { text: 'Always live: there for the whole run' })),
+      el('summary', {}, el('b', { text: 'Always live: in memory for the whole run' })),
     );
     box.addEventListener('toggle', () => {
       if (!box.open || box.childElementCount > 1) return;
@@ -146,18 +146,18 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
 
   const open = async () => {
     const absent = panels[1] && ipu >= others;
-    if (panels[1])
-      panels[1].element.replaceChildren(
-        ...(absent ? [note(`The report that this one is compared with has no IPU ${ipu}.`)] : []),
-      );
+    if (panels[1]) panels[1].element.replaceChildren(...(absent ? [note(`The other report has no IPU ${ipu}.`)] : []));
     const curves = await Promise.all(panels.slice(0, absent ? 1 : 2).map((panel) => panel.load(ipu)));
-    let most = 0;
+    let most = 0,
+      room = 0;
     for (const each of curves) {
-      most = Math.max(most, each.data.room);
+      room = Math.max(room, each.data.room);
       for (let i = 0; i < each.live.length; i++)
         most = Math.max(most, each.data.always + (each.live[i] as number) + (each.temporary[i] as number));
     }
-    panels.slice(0, curves.length).forEach((panel) => panel.draw(ipu, most * 1.06, curves.length > 1 ? 230 : 320));
+    panels
+      .slice(0, curves.length)
+      .forEach((panel) => panel.draw(ipu, axisTop(most, room), curves.length > 1 ? 230 : 320));
     const steps = (curves[0] as Curve).data.steps;
     const from = state.number('from', 0, 0, steps),
       to = state.number('to', steps, 0, steps);
@@ -189,7 +189,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
 export const livenessView: View = {
   id: 'liveness',
   title: 'Liveness',
-  lead: 'What is in memory at which point of a step. Program steps are ops in the order in which the device runs them.',
+  lead: 'What is in memory at each point of a step. Program steps are ops in the order in which the device runs them.',
   key: 'l',
   render,
 };

@@ -2,7 +2,7 @@
 import { button, card, choice, el, legend, note, toggles } from './elements';
 import { bytes, whole } from './format';
 import { saveButton } from './picture';
-import { StackedChart } from './stacked';
+import { axisTop, StackedChart } from './stacked';
 import type { Series } from './stacked_paint';
 import type { Summary } from './summary_data';
 import type { Tiles } from './tile_bands';
@@ -24,7 +24,7 @@ class Memory {
   private readonly input = el('input', {
     type: 'text',
     class: 'tiles',
-    placeholder: 'such as 1,5 or 10-20',
+    placeholder: 'for example 1,5 or 10-20',
     'aria-label': 'Tiles',
   });
   private map: TileMap | null = null;
@@ -139,13 +139,13 @@ class Memory {
     const mine = ++this.turn;
     this.drawn = [];
     if (this.ipu < 0) {
-      this.charts.replaceChildren(note('Choose one IPU to see its tiles one by one.'));
+      this.charts.replaceChildren(note('Select one IPU to see its tiles.'));
       return;
     }
     const [a, b] = await bothTiles(this.context, this.ipu, this.by);
     if (mine !== this.turn) return;
     const made = [a, ...(b ? [b] : [])].map((answer): [Tiles, Series[]] => [answer, bands(answer, this.by)]);
-    let most = a.room;
+    let most = 0;
     for (const [, series] of made) {
       for (let i = 0; i < a.tiles; i++)
         most = Math.max(
@@ -154,7 +154,9 @@ class Memory {
         );
     }
     this.charts.replaceChildren(
-      ...made.map(([answer, series], index) => this.chart(answer, series, index > 0, b !== null, most * 1.06)),
+      ...made.map(([answer, series], index) =>
+        this.chart(answer, series, index > 0, b !== null, axisTop(most, a.room)),
+      ),
     );
     this.markCharts();
   }
@@ -216,7 +218,7 @@ class Memory {
       later
         ? null
         : note(
-            `Fullest at ${full?.peakOp ?? '?'} (${full?.peakPhase ?? '?'}): ${whole(Number(full?.max ?? 0))} of ${whole(answer.room)} bytes. Click or drag to choose tiles; + and − zoom.`,
+            `Fullest at ${full?.peakOp ?? '?'} (${full?.peakPhase ?? '?'}): ${whole(Number(full?.max ?? 0))} of ${whole(answer.room)} bytes. Click or drag to select tiles; + and − zoom.`,
           ),
     );
   }
@@ -258,7 +260,7 @@ class Memory {
       tiles = this.chosen;
     if (this.ipu < 0 || !tiles.length) {
       this.details.replaceChildren(
-        ...(this.ipu < 0 ? [] : [note('Please choose a tile: click on the map or the chart, or type its number.')]),
+        ...(this.ipu < 0 ? [] : [note('Please select a tile: click the map or the chart, or type its number.')]),
       );
       return;
     }
@@ -273,12 +275,12 @@ class Memory {
 export const memoryView: View = {
   id: 'memory',
   title: 'Memory',
-  lead: 'What lies on each tile when its IPU is fullest. The fullest tile decides whether a program fits.',
+  lead: 'What each tile holds when its IPU is fullest. The fullest tile decides whether the program fits.',
   key: 'm',
   async render(host, context) {
     const [map, other] = (await context.both('tile_map')) as [AllTiles, AllTiles | null];
     if (!map.ipus) {
-      host.append(note('This report has no memory part.'));
+      host.append(note('This report has no memory data.'));
       return;
     }
     const summary = (await context.json('summary')) as Summary;

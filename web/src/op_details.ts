@@ -65,8 +65,8 @@ export async function opDetails(context: Context, report: string, op: Op): Promi
       el(
         'div',
         {},
-        el('h4', { text: 'Why it costs that' }),
-        op.unknown ? el('p', { class: 'bad', text: 'No planner knows this op; a fallback costed it.' }) : null,
+        el('h4', { text: 'Why it costs this much' }),
+        op.unknown ? el('p', { class: 'bad', text: 'No planner knows this op. A fallback estimated its cost.' }) : null,
         plan
           ? whyBlock(plan.why)
           : note(

@@ -50,7 +50,7 @@ class Operations {
   private flame(host: HTMLElement, modules: ModuleRow[]): void {
     if (modules.length < 2) return;
     const flame = new Flame(modules);
-    const title = el('b', { text: 'Cycles of work by module, and of the host' });
+    const title = el('b', { text: 'Cycles by module' });
     host.append(el('details', { class: 'card', open: true }, el('summary', {}, title), flame.element));
     this.context.redraw(() => flame.draw());
   }
@@ -73,7 +73,7 @@ class Operations {
         state.set({ of: name, sort: null, up: null }, true);
         this.fill();
       });
-      this.table.replaceChildren(table, note('Click a row for its ops.'));
+      this.table.replaceChildren(table, note('Click a row to list its ops.'));
       return;
     }
     const chosen = (ops: Op[]) => (of ? ops.filter((op) => groupOf(op, by) === of) : ops);
@@ -111,7 +111,7 @@ class Operations {
 export const operationsView: View = {
   id: 'operations',
   title: 'Operations',
-  lead: 'Every op with its cycles, its plan, the reasons and your line of code.',
+  lead: 'Every op with its cycles, its plan, the reasons for its cost and your line of code.',
   key: 'o',
   async render(host, context) {
     const [[ops, total], others, summary, tree] = await Promise.all([
@@ -129,7 +129,7 @@ export const operationsView: View = {
     if (total > ops.length)
       host.append(
         note(
-          `This page holds the ${plural(ops.length, 'op')} with most cycles; \`tremula view --serve\` shows all ${whole(total)}.`,
+          `This page holds the ${plural(ops.length, 'op')} with the most cycles. “tremula view --serve” shows all ${whole(total)}.`,
         ),
       );
   },

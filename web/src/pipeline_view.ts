@@ -1,6 +1,6 @@
 // Pipeline: how micro-batches pass through the stages, and traffic beyond the chip.
 import { card, el, hideTip, legend, note, showTip, svg } from './elements';
-import { bytes, percent, time, whole } from './format';
+import { bytes, percent, plural, time, whole } from './format';
 import { plainTable } from './table';
 import type { Context, View } from './view';
 import { whyBlock } from './why';
@@ -83,19 +83,21 @@ async function part(host: HTMLElement, context: Context, report: string, label: 
   if (data.turns.length) {
     host.append(
       card(
-        `${of}The first ${data.turns.length} turns`,
+        `${of}First ${plural(data.turns.length, 'turn')}`,
         turnsChart(data, span, context),
         legend([
           ['mostly forward', FORWARD],
           ['mostly backward', BACKWARD],
         ]),
         note(
-          'Numbers in boxes are micro-batches. A turn lasts as long as its busiest IPU, then copies; white is a bubble. Drawn from the rule of the schedule, not recorded.',
+          'The numbers are micro-batches. A turn lasts until its busiest IPU has finished; then the IPUs exchange data. Gaps are bubbles: an IPU waits. The chart follows the schedule; it is not a recording.',
         ),
       ),
     );
   } else
-    host.append(note(`${of}This program is not a pipeline: its IPUs do not work on several micro-batches at once.`));
+    host.append(
+      note(`${of}This program is not a pipeline: its IPUs do not work on different micro-batches at the same time.`),
+    );
   if (data.stages.length) {
     host.append(
       card(
@@ -127,7 +129,7 @@ async function part(host: HTMLElement, context: Context, report: string, label: 
   if (data.phases.length) {
     host.append(
       card(
-        `${of}Filling, full, draining`,
+        `${of}Fill, steady state and drain`,
         plainTable(
           'phases of the pipeline',
           [
@@ -155,7 +157,7 @@ async function part(host: HTMLElement, context: Context, report: string, label: 
   if (data.transfers.length) {
     host.append(
       card(
-        `${of}Beyond the chip`,
+        `${of}Traffic beyond the chip`,
         plainTable(
           'transfers',
           [['what'], ['kind'], ['cycles per step', true], ['time', true], ['bytes', true], ['reason']],
@@ -176,7 +178,7 @@ async function part(host: HTMLElement, context: Context, report: string, label: 
 export const pipelineView: View = {
   id: 'pipeline',
   title: 'Pipeline',
-  lead: 'How micro-batches pass through the stages, and what goes beyond the chip.',
+  lead: 'How micro-batches move through the stages, and the traffic between the IPUs and beyond.',
   key: 'g',
   async render(host, context) {
     await part(host, context, context.report.id, context.other ? 'Before' : '');

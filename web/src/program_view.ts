@@ -325,7 +325,7 @@ class Tree {
 export const programView: View = {
   id: 'program',
   title: 'Program Tree',
-  lead: 'What the device runs, in order. Cycles are work in one run of the parent, added up over IPUs; the line below is the share in the parent.',
+  lead: 'What the device runs, in order. Cycles count one run of the parent, summed over IPUs. The bar below a number is its share of the parent.',
   key: 'p',
   async render(host, context) {
     const tree = await programTree(context.source, context.report.id);

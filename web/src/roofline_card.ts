@@ -59,7 +59,7 @@ export function rooflineCard(
   const element = el(
     'details',
     { class: 'card', open: true },
-    el('summary', {}, el('b', { text: 'Roofline: how near ops come to the peak of the chip' })),
+    el('summary', {}, el('b', { text: 'Roofline: how close ops come to the peak of the chip' })),
     roof.element,
     el(
       'div',

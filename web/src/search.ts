@@ -114,7 +114,7 @@ export function globalSearch(source: Source, report: () => string, go: Go): HTML
         );
         return each;
       }),
-      ...(found.length ? [] : [el('p', { class: 'note', text: 'Nothing has this in its name.' })]),
+      ...(found.length ? [] : [el('p', { class: 'note', text: 'No name contains this text.' })]),
     );
     list.hidden = false;
     input.setAttribute('aria-expanded', 'true');

@@ -22,6 +22,14 @@ export interface StackedOptions {
 
 const TIP_LINES = 12;
 
+// of a chart that needs less than this share of its limit, the axis ends at what it needs
+const LEAST_OF_LIMIT = 0.2;
+
+// top of the axis: the limit, or what is beyond it; a small program would be a thin line below a far limit
+export function axisTop(most: number, limit: number): number {
+  return most < LEAST_OF_LIMIT * limit ? most * 1.2 || 1 : Math.max(most, limit) * 1.06 || 1;
+}
+
 export class StackedChart {
   readonly canvas: HTMLCanvasElement = el('canvas', { 'aria-hidden': 'true' });
   readonly element: HTMLElement;
@@ -125,7 +133,7 @@ export class StackedChart {
       totals: this.totals,
       low: this.low,
       high: this.high,
-      most: (this.options.most ?? Math.max(limit?.value ?? 0, this.most) * 1.06) || 1,
+      most: this.options.most ?? axisTop(this.most, limit?.value ?? 0),
       axis,
       format,
       ...(limit ? { limit } : {}),

@@ -18,7 +18,7 @@ export interface StackedData {
 export interface Mark {
   at: number;
   name: string;
-  colour?: string;
+  colour?: string; // a name of the theme: it changes with light and dark
   dashed?: boolean;
 }
 
@@ -148,6 +148,16 @@ class Painter {
 
   private limit({ value, name }: { value: number; name: string }): void {
     const { pen } = this;
+    if (value > this.of.most) {
+      this.label(
+        `${name}, far above`,
+        this.width - RIGHT - 4,
+        TOP + 8 + 16 * this.of.marks.length,
+        'right',
+        themed('--bad'),
+      );
+      return;
+    }
     const y = Math.round(this.y(value)) + 0.5;
     pen.strokeStyle = themed('--bad');
     pen.setLineDash([5, 4]);
@@ -168,7 +178,7 @@ class Painter {
       this.upright(x);
       pen.lineWidth = 2;
     }
-    pen.strokeStyle = mark.colour ?? themed('--accent');
+    pen.strokeStyle = themed(mark.colour ?? '--accent');
     this.upright(x);
     pen.setLineDash([]);
     pen.lineWidth = 1;

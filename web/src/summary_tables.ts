@@ -35,7 +35,7 @@ export function target(a: Summary, b: Summary | null): HTMLElement {
 export function counts(a: Summary, b: Summary | null): HTMLElement {
   const after = new Map(b?.graph);
   return card(
-    'Graph of a replica',
+    'Graph of one replica',
     b
       ? plainTable(
           'counts',
@@ -125,7 +125,7 @@ export function jsonTree(value: unknown, name: string, depth: number): HTMLEleme
 export function phases(work: Work): HTMLElement | null {
   if (!work.phases.length) return null;
   return card(
-    'Work of ops by pass, all IPUs',
+    'Work by pass, all IPUs',
     plainTable(
       'passes',
       [['pass'], ['ops', true], ['cycles per step', true], ['compute', true], ['exchange', true], ['sync', true]],

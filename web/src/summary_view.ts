@@ -1,4 +1,4 @@
-// Summary: whether it fits, how fast it is, what binds, what to do; then what it was modelled with.
+// Summary: whether it fits, how fast it is, what limits it, what to change; then what it was modelled with.
 import { pick } from './colours';
 import type { Child } from './elements';
 import { card, el, note } from './elements';
@@ -23,7 +23,7 @@ function big(label: string, value: string, below: string, tone = '', extra: Chil
 }
 
 function likely(entry: Figure, format: (value: number) => string): string {
-  return entry[4] ? `likely ${format(entry[2])} to ${format(entry[3])}` : 'no error band is known';
+  return entry[4] ? `likely ${format(entry[2])} to ${format(entry[3])}` : 'error band not known';
 }
 
 const FITS: Record<string, string> = {
@@ -52,8 +52,7 @@ function tiles(a: Summary, b: Summary | null): HTMLElement {
     tile = figure(a, 'max_tile_bytes');
   const room = Number(a.target.tile_memory_bytes);
   if (tile) {
-    const sure =
-      probability === null ? 'Probability not known' : `It fits with a probability of ${percent(probability, 1)}`;
+    const sure = probability === null ? '' : ` Probability that it fits: ${percent(probability, 1)}.`;
     const chance = (value: number | null) => (value === null ? 'not known' : percent(value, 1));
     const other = b ? `probability that it fits: ${chance(probability)} → ${chance(b.fits[2])}` : '';
     const share = el(
@@ -69,7 +68,7 @@ function tiles(a: Summary, b: Summary | null): HTMLElement {
         'Does it fit?',
         later === answer ? answer : `${answer} → ${later.toLowerCase()}`,
         other ||
-          `${sure}: the fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of what it has (${likely(tile, bytes)})`,
+          `The fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of its memory (${likely(tile, bytes)}).${sure}`,
         fits ? 'good' : 'bad',
         share,
       ),
@@ -79,7 +78,8 @@ function tiles(a: Summary, b: Summary | null): HTMLElement {
     const entry = figure(a, each.name),
       after = b ? figure(b, each.name) : null;
     if (!entry || (each.name === 'max_tile_bytes' && !b)) continue;
-    const below = each.name === 'tile_balance' ? 'mean tile over slowest, in compute' : likely(entry, each.format);
+    const below =
+      each.name === 'tile_balance' ? 'mean tile divided by slowest tile, in compute' : likely(entry, each.format);
     if (!after) found.append(big(each.label, each.format(entry[0]), below));
     else {
       const better = after[0] === entry[0] ? '' : after[0] < entry[0] === each.less ? 'good' : 'bad';
@@ -98,9 +98,9 @@ function tiles(a: Summary, b: Summary | null): HTMLElement {
   if (most)
     found.append(
       big(
-        'What binds',
+        'Bottleneck',
         most[0],
-        later ? `${most[1]} of a step → ${later[0]}, ${later[1]}` : `${most[1]} of a step goes there`,
+        later ? `${most[1]} of a step → ${later[0]}, ${later[1]}` : `takes ${most[1]} of a step`,
       ),
     );
   return found;
@@ -133,7 +133,7 @@ function advice(summary: Summary, title: string): HTMLElement {
     el('p', { class: 'work' }),
     list.length
       ? el('ol', { class: 'advice' }, ...list)
-      : note('This profile holds no advice. `tremula estimate run PROGRAM` gives some.'),
+      : note('This profile holds no advice. Run “tremula estimate run PROGRAM” to get some.'),
   );
 }
 
@@ -172,13 +172,13 @@ function breakdown(a: Summary, b: Summary | null): HTMLElement | null {
 export const summaryView: View = {
   id: 'summary',
   title: 'Summary',
-  lead: 'Does it fit, how fast is it, what binds, what to do.',
+  lead: 'Does the program fit, how fast is it, what limits it, and what can you change?',
   key: 's',
   async render(host, context: Context) {
     const [a, b] = (await context.both('summary')) as [Summary, Summary | null];
     const about = [
       `File ${a.folder}/${a.file}, schema version ${a.version}, written by ${a.meta.written_by ?? 'unknown'} at ${a.meta.written_at ?? 'unknown'}.`,
-      ...(context.source.served ? [] : ['This page is one file that asks nobody for anything.']),
+      ...(context.source.served ? [] : ['This page is one file. It makes no network requests.']),
       ...a.notes.map((each) => `Left out: ${each}.`),
     ];
     const apps = (s: Summary) => Object.entries(s.application ?? {}).map(([name, value]) => jsonTree(value, name, 0));

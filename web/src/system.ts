@@ -26,7 +26,7 @@ function help(): void {
     ['f', 'find; Enter or n goes to the next match, N to the one before'], ['m, or Shift and a drag', 'select an area: the table below is of it'],
     ['z', 'zoom to what is picked'], ['p', 'pin the row to the top, or unpin it'], ['Escape', 'forget the selection'], ['t', 'light or dark']];
   const dialog = el('dialog', { 'aria-label': 'Help and keys' }, el('h2', { text: 'Help and keys' }),
-    el('p', { text: 'Each process is a heading, each thread a row with nested events, flags are instant events. The row of the IPU is modelled: no chip was involved. The address of this page holds what you look at.' }),
+    el('p', { text: 'Each process is a heading and each thread a row with nested events. Flags are instant events. The row of the IPU is modelled; no chip was involved. The address of this page keeps what you are looking at.' }),
     el('dl', { class: 'keys' }, ...keys.flatMap(([name, text]) => [el('dt', {}, el('kbd', { text: name })), el('dd', { text })])));
   dialog.append(button('Close', () => dialog.close()));
   dialog.addEventListener('close', () => dialog.remove());
@@ -70,7 +70,7 @@ class SystemPage {
     });
     this.options();
     main.replaceChildren(this.verdict(), el('section', { class: 'card trace-card' }, this.timeline.node), this.event,
-      card('Labels that take longest', this.table), this.about());
+      card('Labels that take the longest', this.table), this.about());
     await this.load();
     this.restored = true;
     this.timeline.setState(readState(this.state));
@@ -101,10 +101,10 @@ class SystemPage {
 
   private verdict(): HTMLElement {
     const { device, notes, left_out: left } = this.overview;
-    const said = device ? device.text : 'This trace has no modelled IPU activity: whether the host keeps an IPU busy cannot be said.';
+    const said = device ? device.text : 'This trace has no modelled IPU activity, so it cannot show whether the host keeps an IPU busy.';
     const tone = device?.verdict === 'host' ? 'bad' : device?.verdict === 'device' ? 'good' : '';
     return el('div', {}, el('p', { class: `verdict ${tone}`, id: 'verdict', text: said }), ...notes.map(note),
-      left ? note(`${whole(left)} events are on this page only as blocks of several, or not at all: \`tremula view --serve\` shows each.`) : null);
+      left ? note(`${whole(left)} events are merged into blocks or left out on this page. “tremula view --serve” shows each of them.`) : null);
   }
 
   private about(): HTMLElement {
@@ -112,7 +112,7 @@ class SystemPage {
     const lost = [cut.rows && plural(cut.rows, 'thread'), cut.counters && plural(cut.counters, 'counter'), cut.heatmaps && plural(cut.heatmaps, 'heat map')].filter(Boolean).join(', ');
     return card('Files', el('ul', { class: 'plain' }, ...files.map((file) => el('li', {}, el('code', { text: file.name }),
       [file.complete ? '' : ', not complete', file.lost ? `, ${plural(file.lost, 'event')} lost` : '', file.note ? `: ${file.note}` : ''].join('')))),
-      note(clock === 'one host' ? 'All files are of one host and share its clock.' : 'The files are put on one clock by the time of day of their hosts.'),
+      note(clock === 'one host' ? 'All files come from one host and share its clock.' : 'The files come from several hosts; their times of day align them.'),
       lost ? note(`not shown: ${lost}`) : null);
   }
 
@@ -225,7 +225,7 @@ class SystemPage {
     const found = await this.answers.selection(area ? area.from + shift : start, area ? area.to + shift : end, ids?.length ? ids : null);
     if (turn !== this.turns.area) return;
     this.table.replaceChildren(
-      el('p', { class: 'lead', id: 'selected', text: area ? `Selected: ${microseconds(area.to - area.from)} of ${plural(ids?.length ?? 0, 'row')}. Escape shows the whole trace again.` : 'The whole trace. Select an area of the timeline to see only its part; choose a label to find its events.' }),
+      el('p', { class: 'lead', id: 'selected', text: area ? `Selected: ${microseconds(area.to - area.from)} in ${plural(ids?.length ?? 0, 'row')}. Press Escape to see the whole trace again.` : 'The whole trace. Select an area of the timeline to see only that part. Click a label to find its events.' }),
       labelTable(found, this.overview, (label) => {
         this.timeline.bar.search.value = label;
         this.timeline.bar.search.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }));

@@ -38,9 +38,12 @@ export interface EventDetail {
   unfinished: boolean; modelled: boolean; metadata: unknown; parent: number; stack: { id: number; label: string }[];
   children: { id: number; label: string; start: number; end: number }[]; children_total: number; self: number;
   same_label: { count: number; total: number; least: number; most: number; mean: number }; previous: number; next: number;
+  // a block that the page holds instead of this many events
+  together?: number;
 }
 export interface LabelRow { label: string; channel: number; count: number; total: number; self: number; most: number }
-export interface Selection { start: number; end: number; labels: LabelRow[]; total: number }
+// rough: blocks of several events count as their longest one
+export interface Selection { start: number; end: number; labels: LabelRow[]; total: number; rough?: boolean }
 export interface TreeNode { parent: number; label: string; count: number; total: number; self: number }
 export interface Hits { total: number; rows: { event: number; row: number; start: number; end: number; depth: number; label: string }[] }
 

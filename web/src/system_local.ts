@@ -18,6 +18,11 @@ export class HeldTrace implements TraceAnswers {
     return this.whole;
   }
 
+  // the labels of the whole trace, of a page that does not hold every event
+  private labels(): Promise<Selection | null> {
+    return (this.source.json(this.report, 'trace_selection') as Promise<Selection>).catch(() => null);
+  }
+
   private metadata(): Promise<Record<string, unknown>> {
     this.texts ??= (this.source.json(this.report, 'trace_metadata') as Promise<Record<string, unknown>>).catch(() => ({}));
     return this.texts;
@@ -75,19 +80,27 @@ export class HeldTrace implements TraceAnswers {
     same.sort((one, other) => rects.start[one]! - rects.start[other]!);
     const lengths = same.map((at) => rects.end[at]! - rects.start[at]!), total = lengths.reduce((sum, value) => sum + value, 0);
     const mine = same.indexOf(place), children = this.inside(all, place);
+    const together = rects.events[place]!;
+    const whole = (await this.labels())?.labels.find((row) => row.label === labels[rects.label[place]!] && row.channel === rects.channel[place]);
     return {
+      ...(together > 1 ? { together } : {}),
       ...none, id, kind: 'event', label: labels[rects.label[place]!] ?? '', channel: rects.channel[place]!, row: rects.row[place]!, start, end, duration: end - start, depth,
       unfinished: all.unfinished.has(id), metadata, stack, parent: stack.at(-1)?.id ?? -1,
       children: children.slice(0, 500).map((at) => ({ id: rects.event[at]!, label: labels[rects.label[at]!] ?? '', start: rects.start[at]!, end: rects.end[at]! })),
       children_total: children.length, self: end - start - children.reduce((sum, at) => sum + rects.end[at]! - rects.start[at]!, 0),
-      same_label: { count: same.length, total, least: Math.min(...lengths.slice(0, 100_000)), most: Math.max(...lengths.slice(0, 100_000)), mean: total / Math.max(1, same.length) },
+      same_label: whole
+        ? { count: whole.count, total: whole.total, least: NaN, most: whole.most, mean: whole.total / Math.max(1, whole.count) }
+        : { count: same.length, total, least: Math.min(...lengths.slice(0, 100_000)), most: Math.max(...lengths.slice(0, 100_000)), mean: total / Math.max(1, same.length) },
       previous: mine > 0 ? rects.event[same[mine - 1]!]! : -1, next: mine + 1 < same.length ? rects.event[same[mine + 1]!]! : -1,
     };
   }
 
   async selection(start: number, end: number, rows: number[] | null): Promise<Selection> {
+    const exact = await this.labels();
+    if (exact && !rows && start <= exact.start && end >= exact.end) return exact;
     const { rects, labels } = await this.all();
     const found = new Map<string, LabelRow>();
+    let rough = false;
     const open: { place: number; end: number; depth: number; row: number }[] = [];
     const entry = (at: number): LabelRow => {
       const key = `${rects.label[at]} ${rects.channel[at]}`;
@@ -104,6 +117,7 @@ export class HeldTrace implements TraceAnswers {
       if (rects.end[at]! < start || rects.start[at]! > end || inside < 0) continue;
       while (open.length && (open.at(-1)!.row !== rects.row[at] || open.at(-1)!.depth >= rects.depth[at]!)) open.pop();
       const mine = entry(at), outer = open.at(-1);
+      rough ||= rects.events[at]! > 1;
       mine.count += rects.events[at]!;
       mine.total += inside;
       mine.self += inside;
@@ -112,7 +126,7 @@ export class HeldTrace implements TraceAnswers {
       open.push({ place: at, end: rects.end[at]!, depth: rects.depth[at]!, row: rects.row[at]! });
     }
     const ranked = [...found.values()].sort((one, other) => other.total - one.total);
-    return { start, end, labels: ranked.slice(0, 500), total: ranked.length };
+    return { start, end, labels: ranked.slice(0, 500), total: ranked.length, rough };
   }
 
   async callTree(id: number): Promise<TreeNode[]> {

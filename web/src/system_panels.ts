@@ -42,19 +42,20 @@ export function eventCard(event: EventDetail, tree: TreeNode[], overview: Overvi
   const around = el('span', { class: 'controls around' }, button('‹ before', () => open(event.previous), { class: 'small', disabled: event.previous < 0 }),
     button('next ›', () => open(event.next), { class: 'small', disabled: event.next < 0 }));
   const lines: [string, string | Node | null][] = [
-    ['duration', event.kind === 'instant' ? 'instant event' : `${microseconds(event.duration)}${event.unfinished ? ', not finished when the file was written' : ''}${event.modelled ? ', modelled' : ''}`],
-    ['of it, itself', event.kind === 'instant' ? null : `${microseconds(event.self)}, ${percent(event.self, event.duration)}`],
+    ['events', event.together ? `${plural(event.together, 'event')} as one block; the label is that of the longest` : null],
+    [event.together ? 'from first to last' : 'duration', event.kind === 'instant' ? 'instant event' : `${microseconds(event.duration)}${event.unfinished ? ', not finished when the file was written' : ''}${event.modelled ? ', modelled' : ''}`],
+    ['own time', event.kind === 'instant' || event.together ? null : `${microseconds(event.self)}, ${percent(event.self, event.duration)}`],
     ['at', moment(event.start)],
     ['thread', row ? (row.kind === 'device' ? 'IPU, modelled' : row.name || `thread ${row.tid}`) : null],
     ['channel', channel?.name ?? null],
     ['inside', event.stack.length ? stack : null],
-    ['same label', same.count > 1 ? el('span', {}, `${plural(same.count, 'event')}, ${microseconds(same.total)} together; ${microseconds(same.least)} to ${microseconds(same.most)}, ${microseconds(same.mean)} on average  `, around) : null],
+    ['same label', same.count > 1 ? el('span', {}, `${plural(same.count, 'event')}, ${microseconds(same.total)} in total; ${Number.isNaN(same.least) ? 'up to' : `${microseconds(same.least)} to`} ${microseconds(same.most)}, ${microseconds(same.mean)} on average  `, around) : null],
     ['metadata', event.metadata === null || event.metadata === undefined ? null : metadataNode(event.metadata)],
   ];
   return card(event.label || '(no label)',
     el('dl', { class: 'facts' }, ...lines.flatMap(([name, value]) => (value ? [el('dt', { text: name }), el('dd', {}, value)] : []))),
     tree.length > 1 ? el('h3', { text: 'Call tree', class: 'gap' }) : null, tree.length > 1 ? callTree(tree) : null,
-    event.children_total > event.children.length ? note(`the first ${whole(event.children.length)} of ${whole(event.children_total)} events inside are listed`) : null);
+    event.children_total > event.children.length ? note(`The first ${whole(event.children.length)} of ${whole(event.children_total)} inner events are listed.`) : null);
 }
 
 export function labelTable(found: Selection, overview: Overview, find: (label: string) => void): HTMLElement {
@@ -64,13 +65,14 @@ export function labelTable(found: Selection, overview: Overview, find: (label: s
     { title: 'label', value: (row) => row.label, width: 'minmax(9rem, 3fr)' },
     { title: 'channel', value: (row) => channel(row.channel), width: 'minmax(5rem, 1fr)' },
     { title: 'count', number: true, value: (row) => row.count, text: (row) => whole(row.count) },
-    { title: 'total', number: true, value: (row) => row.total, text: (row) => microseconds(row.total), hint: 'time from begin to end, of all events of the label' },
-    { title: 'of the time', number: true, value: (row) => row.total / all, text: (row) => percent(row.total, all), hint: 'more than 100 % when several threads do it at once' },
+    { title: 'total', number: true, value: (row) => row.total, text: (row) => microseconds(row.total), hint: 'the sum of the durations of all events with this label' },
+    { title: 'of the time', number: true, value: (row) => row.total / all, text: (row) => percent(row.total, all), hint: 'more than 100% if several threads work at once' },
     { title: 'self', number: true, value: (row) => row.self, text: (row) => microseconds(row.self), hint: 'without the events inside' },
     { title: 'mean', number: true, value: (row) => row.total / Math.max(1, row.count), text: (row) => microseconds(row.total / Math.max(1, row.count)) },
     { title: 'longest', number: true, value: (row) => row.most, text: (row) => microseconds(row.most) },
   ], { name: 'labels', sort: 3, height: 420, filter: (row) => row.label.toLowerCase(), pick: (row) => find(row.label),
     ...(found.total > found.labels.length ? { note: `the longest of ${whole(found.total)}` } : {}) });
   table.setRows(found.labels);
-  return table.element;
+  if (!found.rough) return table.element;
+  return el('div', {}, note('Approximate: this page holds part of the area as blocks of several events, which count as events of their longest label. “tremula view --serve” gives exact figures.'), table.element);
 }

@@ -39,7 +39,7 @@ export async function usageCard(context: Context, ipu: number, by: string, tiles
       : [[by], ['bytes', true], ['of its memory', true]];
   const have = tiles.length === 1 ? 'it has' : 'they have';
   return card(
-    `What lies on ${named(tiles)} of IPU ${ipu}`,
+    `What ${named(tiles)} of IPU ${ipu} hold${tiles.length > 1 ? '' : 's'}`,
     note(`${bytes(all)} in total, ${percent(all, a.room * tiles.length)} of what ${have}.`),
     plainTable(
       `memory of ${named(tiles)}`,
@@ -56,7 +56,7 @@ export async function variablesCard(context: Context, ipu: number, tiles: number
   if (!list.known) {
     return card(
       `Variables of ${named(tiles)}`,
-      note('This report holds no variables of single tiles: it was written by an earlier version.'),
+      note('This report has no variables for single tiles: an earlier version wrote it.'),
     );
   }
   const after = other ? await onTile(source, other.id, ipu, first).catch(() => null) : null;
@@ -73,7 +73,7 @@ export async function variablesCard(context: Context, ipu: number, tiles: number
     );
   }
   return card(
-    `Variables of tile ${first}${tiles.length > 1 ? ', the first of those chosen' : ''}`,
+    `Variables of tile ${first}${tiles.length > 1 ? ', the first one selected' : ''}`,
     variableTable(list.variables, 0, -1).element,
     leftOut(list) ? note(leftOut(list)) : null,
   );

@@ -27,7 +27,7 @@ interface MapSettings {
 }
 
 const HOW =
-  'Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact ' +
+  'Click a tile to select it, drag over several, hold Shift to add more. The map follows the columns of the chip; the exact ' +
   'place of each number is not published.';
 
 // colours of bytes, and what the ends of the scale mean
@@ -133,9 +133,7 @@ export function tileMapCard(settings: MapSettings): { map: TileMap; element: HTM
         () => 'Memory of tiles',
       ),
     ),
-    b && !same
-      ? note('The report that this one is compared with has other IPUs or tiles: its bytes are not subtracted here.')
-      : null,
+    b && !same ? note('The two reports differ in IPUs or tiles, so the map shows no difference.') : null,
     note(room_ + HOW),
   );
   return { map, element };

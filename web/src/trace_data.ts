@@ -162,19 +162,23 @@ export class Trace {
       const part = (values: Float64Array) => values.subarray(at, last);
       const labels = new Map<string, number>();
       const label = Array.from(part(batch), (number, place) => {
-        const text = (number >= 0 ? `micro-batch ${number}` : 'once') + (stage[at + place]! >= 0 ? `, stage ${stage[at + place]}` : '');
+        const of = stage[at + place]!;
+        const text = number < 0 && of < 0 ? SUMMED : (number >= 0 ? `micro-batch ${number}` : 'once') + (of >= 0 ? `, stage ${of}` : '');
         return labels.get(text) ?? (labels.set(text, labels.size), labels.size - 1);
       });
       const spans: Spans = {
         start: part(start).slice(), end: part(end).slice(), label, labels: [...labels.keys()], colours: HUES,
         colour: Int32Array.from(part(batch), (number) => (number < 0 ? HUES.length - 2 : number % HUES.length)),
       };
-      found.set(lane[at]!, { spans, stage: part(stage), batch: part(batch), busy: part(busy), stages: new Set(part(stage)).size });
+      found.set(lane[at]!, { spans, stage: part(stage), batch: part(batch), busy: part(busy), stages: new Set(part(stage).filter((each) => each >= 0)).size });
       at = last;
     }
     return found;
   }
 }
+
+// what the profile keeps only in sum
+export const SUMMED = 'more micro-batches, summed up';
 
 export interface StageSpans { spans: Spans; stage: Float64Array; batch: Float64Array; busy: Float64Array; stages: number }
 

@@ -78,7 +78,7 @@ export function keptSelection(trace: Trace, start: number, end: number, wanted: 
   return {
     start, end, lanes, ops_total: ranked.length, by: 'compute set',
     ops: ranked.slice(0, 200).map(([name, [cycles, compute, mean, steps]]) => [-1, name, '', cycles, compute, mean, steps]),
-    ...(rough ? { note: 'Part of the area is on this page only as sums of 16 steps: they have no names, tile balance or bytes. `tremula view --serve` has them.' } : {}),
+    ...(rough ? { note: 'For part of this area the page holds only sums of 16 steps, without names, tile balance and bytes. “tremula view --serve” shows every step.' } : {}),
   };
 }
 

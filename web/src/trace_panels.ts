@@ -41,13 +41,13 @@ function figure(value: string, label: string, hint: string, more = ''): HTMLElem
 export function summaryCards(info: Execution, other: Execution | null): HTMLElement {
   const a = figures(info), b = other ? figures(other) : null;
   const compared = (before: number, after: number | undefined, format: (value: number) => string) => (after === undefined ? '' : `second: ${format(after)}` + (format(before) === format(after) ? ', the same' : `, ${delta(before, after, format)}`));
-  const part = (value: number) => `${(100 * value).toFixed(1)} %`;
+  const part = (value: number) => `${(100 * value).toFixed(1)}%`;
   return el('div', { class: 'cards trace-cards' },
-    figure(time(a.run / info.clock_hz), `for the run, modelled: ${whole(a.run)} cycles`, 'From the first to the last cycle of the run', compared(a.run, b?.run, whole)),
-    figure(part(a.efficiency), 'of all tile cycles compute, modelled', 'Parallel efficiency: cycles in which tiles compute, of all tiles times all cycles', compared(a.efficiency, b?.efficiency, part)),
-    figure(part(a.balance), 'tile balance, modelled', 'While computing: the mean tile that works over the slowest', compared(a.balance, b?.balance, part)),
-    figure(bytes(a.streamed), 'copied from and to the host, modelled', 'Bytes of stream copies of all IPUs', compared(a.streamed, b?.streamed, bytes)),
-    figure(bytes(a.crossed), 'exchanged between IPUs, modelled', 'Bytes that IPUs give to others', compared(a.crossed, b?.crossed, bytes)));
+    figure(time(a.run / info.clock_hz), `for the run: ${whole(a.run)} cycles, modelled`, 'From the first to the last cycle of the run', compared(a.run, b?.run, whole)),
+    figure(part(a.efficiency), 'parallel efficiency, modelled', 'The share of all tile cycles in which a tile computes', compared(a.efficiency, b?.efficiency, part)),
+    figure(part(a.balance), 'tile balance, modelled', 'The mean active tile divided by the slowest one, while they compute', compared(a.balance, b?.balance, part)),
+    figure(bytes(a.streamed), 'copied to and from the host, modelled', 'Bytes of the stream copies of all IPUs', compared(a.streamed, b?.streamed, bytes)),
+    figure(bytes(a.crossed), 'exchanged between IPUs, modelled', 'Bytes that IPUs send to other IPUs', compared(a.crossed, b?.crossed, bytes)));
 }
 
 export function proportions(info: Execution): HTMLElement {

@@ -11,7 +11,7 @@ import type { Area, Found, Item, Row } from './timeline/model';
 import { KIND_COLOURS, KINDS } from './timeline/theme';
 import { Timeline } from './timeline/timeline';
 import { readState, writeState } from './timeline_state';
-import { openTrace, type Execution, type StageSpans, type Trace } from './trace_data';
+import { openTrace, SUMMED, type Execution, type StageSpans, type Trace } from './trace_data';
 import { keptSearch, keptSelection, keptStep } from './trace_local';
 import { KIND_WORDS, laneLegend, laneTable, proportions, selectionCard, stepCard, summaryCards, type Selected, type StepDetail } from './trace_panels';
 import type { Context, View } from './view';
@@ -25,7 +25,7 @@ function laneRows(side: Side): LaneRow[] {
   const shares = (sums: number[], total: number): [string, string, string][] =>
     sums.flatMap((value, kind) => (value > 0 ? [[KINDS[kind] ?? '', `${whole(value)} cycles, ${percent(value, total)}`, KIND_COLOURS[kind] ?? ''] as [string, string, string]] : []));
   return trace.info.lanes.map((info, at) => new LaneRow(trace.lanes[at]!, trace.store, {
-    id: `${letter}${info.lane}`, name: `IPU ${info.ipu}`, note: `${percent(info.compute, info.cycles)} compute, modelled`, parent: `${letter}-lanes`, offset: 0, factor, tall,
+    id: `${letter}${info.lane}`, name: `IPU ${info.ipu}`, note: `${percent(info.compute, info.cycles)} compute`, parent: `${letter}-lanes`, offset: 0, factor, tall,
     label: (steps, step) => trace.name(steps, step) || ['compute', 'exchange', 'waiting', 'stream copy', 'between IPUs'][steps.kind[step]!] || '',
     stepTip: (steps, step, label) => ({ title: label, lines: [
       [KINDS[steps.kind[step]!] ?? '', `${whole(steps.cycles[step]!)} cycles, ${time(steps.cycles[step]! / clock)}`, KIND_COLOURS[steps.kind[step]!] ?? ''],
@@ -43,7 +43,7 @@ function stageRows(side: Side): FlameRow[] {
     const scaled = { ...found.spans, start: found.spans.start.map((value) => value * side.factor), end: found.spans.end.map((value) => value * side.factor) };
     return [new FlameRow(scaled, {
       id: `${side.letter}g${info.lane}`, name: `IPU ${info.ipu}`, note: found.stages > 1 ? plural(found.stages, 'stage') : `stage ${stage[0]}`, parent: `${side.letter}-stages`, sketched: false,
-      words: (_, span) => (batch[span]! < 0 ? `stage ${stage[span]}` : found.stages > 1 ? `${batch[span]} · s${stage[span]}` : String(batch[span])),
+      words: (_, span) => (batch[span]! < 0 && stage[span]! < 0 ? SUMMED : batch[span]! < 0 ? `stage ${stage[span]}` : found.stages > 1 ? `${batch[span]} · s${stage[span]}` : String(batch[span])),
       tip: (set, span) => {
         const length = found.spans.end[span]! - found.spans.start[span]!;
         return { title: set.label(span), lines: [['cycles', `${whole(length)}, ${time(length / side.trace.info.clock_hz)}`], ['working', percent(busy[span]!, length)], ['on', `IPU ${info.ipu}, modelled`]] };
@@ -55,8 +55,8 @@ function stageRows(side: Side): FlameRow[] {
 function rowsOf(side: Side, compared: boolean): Row[] {
   const stages = stageRows(side), name = compared ? (side.letter === 'a' ? 'First: ' : 'Second: ') : '', of = compared ? `${side.title}: ` : '';
   return [
-    ...(stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, `${of}numbers are micro-batches, s is the stage, gaps are bubbles; modelled`), ...stages] : []),
-    new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, `${of}in each pixel: compute from below, then exchange, then waiting; modelled`), ...laneRows(side),
+    ...(stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, `${of}the number is the micro-batch, s the stage; gaps are bubbles`), ...stages] : []),
+    new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, `${of}from the bottom up: compute, exchange, stream copies, waiting`), ...laneRows(side),
   ];
 }
 
@@ -71,6 +71,9 @@ function differences(a: Execution, b: Execution): HTMLElement {
       [words, bytes(moved(a, key)), bytes(moved(b, key)), delta(moved(a, key), moved(b, key), bytes)]),
   ]);
 }
+
+// parts of a note with semicolons between, as sentences
+const sentences = (text: string) => text.split('; ').map((part) => part.charAt(0).toUpperCase() + part.slice(1) + '.').join(' ');
 
 async function search(sides: Side[], needle: string, most: number): Promise<Found> {
   const all: Found = { matches: [], total: 0 };
@@ -100,7 +103,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
   const second = context.other ? await openTrace(context.source, context.other.id, null, redraw).catch(() => null) : null;
   const { info } = first;
   if (!info.lanes.length) {
-    host.append(note('No run was recorded in this profile: it holds the program and its costs, not the steps of a run.'));
+    host.append(note('This profile has no recorded run. It holds the program and its costs, but no execution steps.'));
     return;
   }
   const sides: Side[] = [{ letter: 'a', title: context.report.name, trace: first, factor: 1, stages: new Map() }];
@@ -159,9 +162,9 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
   const run = info.runs.find((each) => each.id === info.run);
   host.append(summaryCards(info, sides[1]?.trace.info ?? null), said,
     el('section', { class: 'card trace-card' }, shown.node, laneLegend()), detail, area,
-    ...(sides[1] ? [card('Difference of the two runs, modelled', differences(info, sides[1].trace.info))] : []),
+    ...(sides[1] ? [card('Difference between the two runs, modelled', differences(info, sides[1].trace.info))] : []),
     card('Where the cycles go, modelled', proportions(info), laneTable(info)));
-  if (run?.note && run.note !== 'modelled, not measured') said.append(note(run.note));
+  if (run?.note && run.note !== 'modelled, not measured') said.append(note(sentences(run.note)));
   fill();
   split(isSplit());
   await Promise.all(sides.map(async (side) => {
@@ -175,7 +178,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
     if (trace.info.lanes.length < trace.info.lanes_total) said.append(note(`The first ${whole(trace.info.lanes.length)} of ${whole(trace.info.lanes_total)} IPUs are shown.`));
     const steps = trace.info.lanes.reduce((sum, lane) => sum + lane.steps, 0);
     if (trace.stepsHere < trace.info.steps_total)
-      said.append(note(`This page holds single steps for the first ${whole(trace.stepsHere)} of ${whole(Math.max(steps, trace.info.steps_total))}, and sums of 16 for the rest; \`tremula view --serve\` shows them all.`));
+      said.append(note(`This page holds the first ${whole(trace.stepsHere)} of ${whole(Math.max(steps, trace.info.steps_total))} steps one by one, and sums of 16 steps for the rest. “tremula view --serve” shows every step.`));
   }
   fill();
   split(isSplit());
@@ -189,7 +192,7 @@ async function render(host: HTMLElement, context: Context): Promise<void> {
 export const traceView: View = {
   id: 'trace',
   title: 'Execution Trace',
-  lead: 'What each IPU does when, modelled. The wheel zooms, a drag moves, Shift and a drag selects an area; click a step for its details.',
+  lead: 'What each IPU does, and when. Use the wheel to zoom and drag to move. Hold Shift and drag to select an area. Click a step for its details.',
   key: 't',
   render,
 };

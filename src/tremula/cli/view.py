@@ -199,7 +199,7 @@ def _write_page(reports: list[Report], args: argparse.Namespace) -> None:
     traces = [each for each in reports if each.kind != PROFILE]
     if profiles and traces:
         print(
-            "The page shows the profiles; the host traces are left out: write their page by itself, or use --serve."
+            "The page shows the profiles only. Write a page of the host traces by itself, or use --serve for both."
         )
     if profiles:
         from tremula.view.page import write_page
@@ -225,11 +225,9 @@ def _serve(reports: list[Report], args: argparse.Namespace) -> int:
     opened = OpenReports(reports)
     server = ViewServer(routes(opened, compare=args.compare), port=args.port)
     port = server.port
+    print(f"{counted(len(reports), 'report')} (figures of the device are modelled):\n  {server.address}")
     print(
-        f"{counted(len(reports), 'report')}, modelled where the device is concerned, at\n  {server.address}"
-    )
-    print(
-        "From another machine, forward the port and open the same address there:\n"
+        "To open it on another machine, forward the port there and use the same address:\n"
         f"  ssh -N -L {port}:127.0.0.1:{port} {_user()}@{socket.gethostname()}"
     )
     print("Ctrl-C stops it.", flush=True)

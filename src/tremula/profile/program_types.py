@@ -34,3 +34,10 @@ COMPUTE = frozenset({ProgramType.OnTileExecute})
 EXCHANGE = frozenset({ProgramType.DoExchange, ProgramType.GlobalExchange})
 STREAM = frozenset({ProgramType.StreamCopyBegin, ProgramType.StreamCopyMid, ProgramType.StreamCopyEnd})
 #: all others: waiting
+#: types that only run other programs: a step of one stands for many
+CONTROL = frozenset(
+    {
+        ProgramType.Sequence, ProgramType.Repeat, ProgramType.RepeatWhile, ProgramType.If, ProgramType.Switch,
+        ProgramType.OnEveryTileSwitch, ProgramType.Call,
+    }
+)  # fmt: skip

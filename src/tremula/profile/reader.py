@@ -230,7 +230,7 @@ class Profile(FramesOfFile):
         """The row of `ops` that each program step runs (-1: no work), and whether it runs again."""
         for row in self.rows(model.ProgramSteps):
             ops = self._array(row.op_ids, row.steps, "the program steps", least=-1)
-            if row.steps and int(ops.max()) >= len(self.ops):
+            if row.steps and int(ops.max()) >= self._count("ops"):
                 raise bad(self.path, "its program steps name ops that are not there")
             return ops, self._array(row.again, row.steps, "the program steps")
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)

@@ -1,7 +1,7 @@
 """The execution steps of one run: a call from the host, laid out IPU by IPU as the schedule has it.
 
-Turns beyond a bound are one step of each kind on every IPU, so that the cycles of a lane still sum to those of the
-run; the run says so.
+Turns beyond a bound are added up, one step of each kind for each IPU, so that the cycles of a lane still sum to those
+of the run; the run says so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tremula.recording.turns import Turn, Turns
 
 #: how much longer than the modelled time a lane may be before its steps are scaled: rounding
 _TOLERANCE = 1e-6
-_SCALED = "ops that overlap, or of which a replica does its share, are scaled to the modelled time"
+_SCALED = "ops that overlap or are shared by replicas are shortened to fit the modelled time"
 
 #: IPU -> type -> cycles, and those of the mean tile
 _Sums = dict[int, dict[int, list[float]]]
@@ -81,7 +81,9 @@ class RunLayout:
         for number, turn in enumerate(turns):
             if number and self.steps + turn.steps + 2 * len(self.lanes) + reserve > self._most:
                 self._rest_of_turns(turn, turns, end)
-                self._note(f"turns {number + 1:,} to {count:,} are one step of each kind on every IPU")
+                self._note(
+                    f"turns {number + 1:,} to {count:,} are added up, one step of each kind for each IPU"
+                )
                 break
             self._add_turn(turn)
         self._meet(end)
@@ -192,7 +194,7 @@ class RunLayout:
             sums[ipu][ProgramType.GlobalExchange][0] += bodies * (step.inter_ipu + step.collectives)
             sums[ipu][ProgramType.StreamCopyMid][0] += bodies * (step.streaming + step.host_transfer)
         self._add_sums(sums, self._estimate.cycles_per_call, self._programs.main)
-        self._note(f"the last {bodies:,} device iterations are one step of each kind on every IPU")
+        self._note(f"the last {bodies:,} device iterations are added up, one step of each kind for each IPU")
 
     def _no_sums(self) -> _Sums:
         return {ipu: defaultdict(lambda: [0.0, 0.0]) for ipu in self.lanes}

@@ -51,8 +51,8 @@ class HostShare:
         for_data = f", {data:.0%} for data" if data >= 0.005 else ""
         verdict = "The host starves it" if self.verdict == "host" else "The host keeps it busy"
         return (
-            f"Modelled: the IPU would wait {share:.0%} of the time for the host{for_data}. {verdict}. The times of "
-            "the IPU are modelled, those of the host were measured on this machine, and the first run is left out."
+            f"Modelled: the IPU would wait {share:.0%} of the time for the host{for_data}. {verdict}. Times of "
+            "the IPU are modelled, times of the host were measured on this machine; the first run is left out."
         )
 
 

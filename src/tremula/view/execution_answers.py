@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tremula.errors import Error
 from tremula.profile import Profile
-from tremula.profile.program_types import COMPUTE, EXCHANGE, STREAM, ProgramType
+from tremula.profile.program_types import COMPUTE, CONTROL, EXCHANGE, STREAM, ProgramType
 from tremula.view.packed import LONGEST, packed_numbers
 from tremula.view.parameters import Parameters
 
@@ -140,7 +140,8 @@ def _is_staged(profile: Profile, lane: Lane) -> bool:
 def stages_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
     """The work of each IPU by pipeline stage and micro-batch: one span for steps of the same that follow each other.
 
-    Waiting between the spans is the bubble; `busy` is what a span does besides waiting.
+    Waiting between the spans is the bubble; `busy` is what a span does besides waiting. Turns that the profile adds up
+    are one span without stage and micro-batch.
     """
     run = params.integer("run", default_run(profile))
     parts: list[Ints] = []
@@ -163,21 +164,35 @@ def _spans(profile: Profile, lane: Lane) -> Ints:
     read = _reader(profile, lane)
     stage, batch, start, cycles = read("stage"), read("micro_batch"), read("start"), read("cycles")
     waits = kind_masks(read("type"))["sync"]
-    staged = np.flatnonzero(((stage >= 0) | (batch >= 0)) & (cycles > 0))
+    summed = _summed(profile, read("program"))
+    staged = np.flatnonzero(((stage >= 0) | (batch >= 0) | summed) & (cycles > 0))
     # waiting at either end of a span is no work of it
     working = staged[~waits[staged]]
     if not len(working):
         return np.zeros((0, 6), dtype=np.int64)
     key = np.stack([stage[working], batch[working]])
     # another stage or micro-batch, or something without either between: a new span
-    others = np.cumsum((stage < 0) & (batch < 0) & ~waits & (cycles > 0))
+    others = np.cumsum((stage < 0) & (batch < 0) & ~summed & ~waits & (cycles > 0))
     new = (key[:, 1:] != key[:, :-1]).any(axis=0) | (np.diff(others[working]) > 0)
     first = np.concatenate([[0], np.flatnonzero(new) + 1])
     last = np.concatenate([first[1:], [len(working)]]) - 1
     begin, end = start[working[first]], start[working[last]] + cycles[working[last]]
+    # a sum has its waiting at its end
+    after = np.append(start[np.flatnonzero(~waits & (cycles > 0))], start[-1] + cycles[-1])
+    next_work = after[np.searchsorted(after, end)]
+    end = np.where(summed[working[last]], next_work, end)
     busy = np.add.reduceat(cycles[working], first)
     number = np.full(len(first), lane.number)
     return np.stack([number, key[0][first], key[1][first], begin, end, busy], axis=1).astype(np.int64)
+
+
+def _summed(profile: Profile, program: Ints) -> Mask:
+    """Which steps stand for many: those of a program that only runs others."""
+    kinds = np.asarray(profile.frame("programs").column("type"))
+    known = (program >= 0) & (program < len(kinds))
+    found: Mask = np.zeros(len(program), dtype=np.bool_)
+    found[known] = np.isin(kinds[program[known]], [int(each) for each in CONTROL])
+    return found
 
 
 def selection_answer(profile: Profile, params: Parameters) -> dict[str, Any]:

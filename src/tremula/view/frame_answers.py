@@ -1,10 +1,11 @@
-"""Columns of a report for a page: windows of its frames, and its ops, types of vertices and runs as frames.
+"""Columns of a report for a page: windows of its frames, and its types of vertices and runs as frames.
 
 Every frame has a column `id`, the number of a row, so that a page that keeps a selection can still name rows.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,12 +25,12 @@ MOST_ROWS = 250_000
 _MOST_COLUMNS = 40
 
 #: tables that pages read column by column
-_TABLES: Mapping[str, type[Any]] = {"ops": model.Op, "vertex_types": model.VertexType, "runs": model.Run}
+_TABLES: Mapping[str, type[Any]] = {"vertex_types": model.VertexType, "runs": model.Run}
 #: columns that are computed
-_OF_OPS: Mapping[str, Callable[[Profile, model.Op], Any]] = {
-    "cycles": lambda _, op: op.cycles,
-    "source": lambda _, op: op.source,
-    "code_bytes": lambda profile, op: _code_bytes(profile, op),
+_OF_OPS: Mapping[str, Callable[[Profile, range], Any]] = {
+    "cycles": lambda profile, chosen: _op_cycles(profile, chosen),
+    "source": lambda profile, chosen: _op_sources(profile, chosen),
+    "code_bytes": lambda profile, chosen: _code_bytes(profile, chosen),
 }
 _OF_PROGRAMS: Mapping[str, Callable[[Profile], Any]] = {
     "children": child_counts,
@@ -86,10 +87,10 @@ def column_values(profile: Profile, name: str, column: str, chosen: range) -> An
         return np.arange(chosen.start, chosen.stop, dtype=np.int64)
     if name in _TABLES:
         rows = profile.rows(_TABLES[name])[chosen.start : chosen.stop]
-        if name == "ops" and column in _OF_OPS:
-            return [_OF_OPS[column](profile, op) for op in rows]
         if column in _TABLES[name].__dataclass_fields__:
             return [getattr(row, column) for row in rows]
+    elif name == "ops" and column in _OF_OPS:
+        return _OF_OPS[column](profile, chosen)
     elif name == "programs" and column in _OF_PROGRAMS:
         return _OF_PROGRAMS[column](profile)[chosen.start : chosen.stop]
     else:
@@ -105,9 +106,25 @@ def _frame(profile: Profile, name: str) -> Frame:
     return profile.frame(name)
 
 
-def _code_bytes(profile: Profile, op: model.Op) -> int:
-    """Code of an op's plan on the fullest tile."""
-    if op.plan_id < 0:
-        return 0
-    plan = profile.plans[op.plan_id]
-    return plan.vertex_code_bytes + plan.exchange_code_bytes + plan.control_code_bytes
+def _op_cycles(profile: Profile, chosen: range) -> Any:
+    """All cycles of ops in a step."""
+    window = functools.partial(profile.frame("ops").window, first=chosen.start, rows=len(chosen))
+    return window("compute_cycles") + window("exchange_cycles") + window("sync_cycles")
+
+
+def _op_sources(profile: Profile, chosen: range) -> list[str]:
+    """The user's lines as texts, empty where they are not known."""
+    window = functools.partial(profile.frame("ops").window, first=chosen.start, rows=len(chosen))
+    lines = zip(window("source_file"), window("source_line").tolist(), strict=True)
+    return [f"{file}:{line}" if file else "" for file, line in lines]
+
+
+def _code_bytes(profile: Profile, chosen: range) -> Any:
+    """Code of the plans of ops on the fullest tile; 0 without a plan."""
+    sizes = [
+        plan.vertex_code_bytes + plan.exchange_code_bytes + plan.control_code_bytes for plan in profile.plans
+    ]
+    # the last entry is that of plan -1
+    return np.array([*sizes, 0], dtype=np.int64)[
+        profile.frame("ops").window("plan_id", chosen.start, len(chosen))
+    ]

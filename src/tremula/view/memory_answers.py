@@ -120,11 +120,8 @@ def liveness_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
 
 def _op_names(profile: Profile, numbers: Bytes) -> dict[str, str]:
     """Names of ops, without the scopes around them."""
-    return {
-        str(number): profile.ops[number].name[:LONGEST]
-        for number in np.unique(numbers).tolist()
-        if number >= 0
-    }
+    names = profile.frame("ops").column("name")
+    return {str(number): names[number][:LONGEST] for number in np.unique(numbers).tolist() if number >= 0}
 
 
 def _tile_totals(profile: Profile, ipu: int) -> Bytes:

@@ -9,6 +9,7 @@ from tremula.module_paths import parts
 from tremula.profile import Profile
 from tremula.profile.reasons import Reason
 from tremula.step_parts import HOST_PARTS, part_title
+from tremula.view.op_sums import op_sums
 from tremula.view.packed import LONGEST
 from tremula.view.parameters import Parameters
 
@@ -22,13 +23,14 @@ def modules_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
     What the host takes of a step stands beside the modules.
     """
     totals: dict[tuple[str, ...], list[float]] = {}
-    for op in profile.ops:
-        path = tuple(parts(op.module[:LONGEST])[:_DEEPEST]) if op.module else ("(outside modules)",)
-        column = {"forward": 0, "backward": 1}.get(op.phase, 2)
+    for each in op_sums(profile, "module", "phase"):
+        module, phase = each.texts
+        path = tuple(parts(module[:LONGEST])[:_DEEPEST]) if module else ("(outside modules)",)
+        column = {"forward": 0, "backward": 1}.get(phase, 2)
         for depth in range(len(path) + 1):
             total = totals.setdefault(path[:depth], [0.0, 0.0, 0.0, 0])
-            total[column] += op.cycles
-            total[3] += op.merged
+            total[column] += each.cycles
+            total[3] += each.ops
     for key in HOST_PARTS if totals else ():
         cycles = profile.breakdown.get(key, 0.0)
         if cycles:

@@ -58,15 +58,13 @@ def program_node_answer(profile: Profile, params: Parameters) -> dict[str, Any]:
         found["compute_set"] = [take["name"][:LONGEST], int(take["vertices"]), float(take["cycles"])]
         found["vertices"] = _vertices(profile, int(take["plan_id"]), int(take["superstep"]))
     if op >= 0:
-        row = profile.ops[op]
-        found["op"] = [
-            op,
-            row.name[:LONGEST],
-            row.target[:LONGEST],
-            row.module[:LONGEST],
-            row.source[:LONGEST],
-            row.plan_id,
-        ]
+        ops = profile.frame("ops")
+        name, target, module, file, line, plan = (
+            ops.window(column, op, 1)[0]
+            for column in ("name", "target", "module", "source_file", "source_line", "plan_id")
+        )
+        source = f"{file}:{line}" if file else ""
+        found["op"] = [op, *(each[:LONGEST] for each in (name, target, module, source)), int(plan)]
     return found
 
 

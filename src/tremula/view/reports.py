@@ -6,6 +6,7 @@ one report on one clock.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +51,21 @@ def find_reports(named: Iterable[Path]) -> list[Report]:
         raise Error(
             f"There are {len(found):,} reports; name at most {MOST_REPORTS} of them.", type="view_error"
         )
-    return [Report(number, *each) for number, each in enumerate(found)]
+    return [
+        Report(number, name, kind, paths)
+        for number, (name, (_, kind, paths)) in enumerate(zip(_told_apart(found), found, strict=True))
+    ]
+
+
+def _told_apart(found: list[tuple[str, str, tuple[Path, ...]]]) -> list[str]:
+    """The names of reports, with the folder around where several have the same."""
+    counts = Counter(name for name, _, _ in found)
+    names = []
+    for name, kind, paths in found:
+        place = paths[0].absolute().parent
+        around = place.parent.name if kind == PROFILE and paths[0].name == PROFILE_NAME else place.name
+        names.append(f"{around}/{name}" if counts[name] > 1 and around else name)
+    return names
 
 
 def _of_file(path: Path) -> tuple[str, str, tuple[Path, ...]]:

@@ -9,6 +9,7 @@ from tremula.errors import Error
 from tremula.profile import Profile
 from tremula.step_parts import BY_KEY, part_title
 from tremula.view.op_answers import plain_reason
+from tremula.view.op_sums import op_sums
 from tremula.view.packed import LONGEST
 from tremula.view.parameters import Parameters
 from tremula.view.pipeline import turns
@@ -71,7 +72,7 @@ def summary_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
 
 def work_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
     """The work of all ops: by module in a sentence, and by pass."""
-    return {"verdict": work_by_module(profile), "phases": _phases(profile), "ops": len(profile.ops)}
+    return {"verdict": work_by_module(profile), "phases": _phases(profile), "ops": len(profile.frame("ops"))}
 
 
 def pipeline_answer(profile: Profile, _: Parameters) -> dict[str, Any]:
@@ -123,13 +124,10 @@ def _application(profile: Profile) -> dict[str, Any]:
 
 def _phases(profile: Profile) -> list[list[Any]]:
     """Work by pass: compute, exchange, sync, ops."""
-    found: dict[str, list[Any]] = {}
-    for op in profile.ops:
-        row = found.setdefault(op.phase[:40], [op.phase[:40], 0.0, 0.0, 0.0, 0])
-        for column, value in enumerate((op.compute_cycles, op.exchange_cycles, op.sync_cycles), 1):
-            row[column] += value
-        row[4] += op.merged
-    return list(found.values())[:20]
+    return [
+        [each.texts[0][:40], each.compute, each.exchange, each.sync, each.ops]
+        for each in op_sums(profile, "phase")[:20]
+    ]
 
 
 def _short(value: Any) -> Any:

@@ -109,5 +109,6 @@ def op_of_step(profile: Profile, step: int) -> str:
     """The name of the op that runs in a program step; empty if there is none."""
     ops, _ = profile.program_steps
     if 0 <= step < len(ops) and ops[step] >= 0:
-        return profile.ops[int(ops[step])].name[:LONGEST]
+        name: str = profile.frame("ops").window("name", int(ops[step]), 1)[0]
+        return name[:LONGEST]
     return ""

@@ -9,6 +9,7 @@ from tremula.module_paths import first_parts
 from tremula.profile import Profile
 from tremula.profile.model import Advice
 from tremula.step_parts import part_title
+from tremula.view.op_sums import op_sums
 from tremula.view.text import clean, share
 
 #: pieces of advice, and parts of a whole, that are named
@@ -68,6 +69,7 @@ def _memory(profile: Profile) -> list[str]:
     if fits(profile):
         return [f"{said}{sure}: the fullest tile needs {share(tile.value, room)} of its memory.{evidence}"]
     sizes = {name: float(values.sum()) for name, values in profile.tile_bytes(full.ipu).items()}
+    sure = sure.replace("(", "(probability of fitting: ")
     return [
         f"{said}{sure}: the fullest tile of IPU {full.ipu} needs {share(tile.value, room)} of its memory, at "
         f"{clean(full.peak_op, 80)} of the {clean(full.peak_phase, 40)} pass. Most bytes there: {_largest(sizes)}."
@@ -96,7 +98,7 @@ def fit_probability(profile: Profile) -> float | None:
 
 
 def sureness(profile: Profile) -> str:
-    """The probability in words for brackets; empty where it is not known."""
+    """The probability that it fits, in brackets; empty where it is not known."""
     known = fit_probability(profile)
     return "" if known is None else f" ({100 * min(1.0, max(0.0, known)):.0f} %)"
 
@@ -119,9 +121,9 @@ def work_by_module(profile: Profile) -> list[str]:
     if not _time(profile):
         return []
     modules: dict[str, float] = {}
-    for op in profile.ops:
-        name = first_parts(op.module, 1) or "outside modules"
-        modules[name] = modules.get(name, 0.0) + op.cycles
+    for each in op_sums(profile, "module"):
+        name = first_parts(each.texts[0], 1) or "outside modules"
+        modules[name] = modules.get(name, 0.0) + each.cycles
     return [f"Of the work of all ops: {_largest(modules)}."] if len(modules) > 1 else []
 
 

@@ -77,6 +77,7 @@ export function cycleClock(hertz: number): Clock {
   const whole = (value: number) => Math.round(value).toLocaleString('en-US');
   return {
     moment: (time: number, step: number) => {
+      if (Math.abs(time) >= 1e9 && step >= 1e6) return (time / 1e9).toFixed(decimals(step / 1e9)) + ' G';
       if (Math.abs(time) >= 1e6 && step >= 1e3) return (time / 1e6).toFixed(decimals(step / 1e6)) + ' M';
       return whole(time);
     },

@@ -37,8 +37,8 @@ export class Toolbar {
       return node;
     };
     this.zoomBox = made('input', {
-      class: 'tl-zoom', 'aria-label': 'Zoom: 100 % is everything; or a length of time',
-      title: 'Type a zoom (400 %), a length (3 ms) or a range (1 ms - 3 ms), then Enter',
+      class: 'tl-zoom', 'aria-label': 'Zoom: 100% shows everything; or a length of time',
+      title: 'Type a zoom (400%), a length (3 ms) or a range (1 ms - 3 ms), then Enter',
     });
     this.zoomBox.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter') return;
@@ -92,7 +92,7 @@ export class Toolbar {
       group(this.search, ...this.steps, this.found),
       this.select,
       this.extra,
-      button('Save image', 'Save what is shown as a PNG', () => actions.image(), 'tl-image'),
+      button('Save image', 'Save what is shown as a PNG file', () => actions.image(), 'tl-image'),
     );
     this.showFound(-1, 0, 0);
   }
@@ -111,7 +111,7 @@ export class Toolbar {
     if (document.activeElement === this.zoomBox) return;
     this.zoomBox.classList.remove('tl-wrong');
     const percent = 100 / clamp(share, 1e-15, 1);
-    this.zoomBox.value = percent >= 1e6 ? `${percent.toExponential(1)} %` : `${percent >= 1000 ? Math.round(percent) : Number(percent.toPrecision(3))} %`;
+    this.zoomBox.value = percent >= 1e6 ? `${percent.toExponential(1)}%` : `${percent >= 1000 ? Math.round(percent) : Number(percent.toPrecision(3))}%`;
   }
 
   showFound(at: number, known: number, total: number): void {

@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:cd574fbd24fcedaa0a5da4baf62406860abc7e681718d721b2116aa702201f65
+// made from web/src by "make web"; sources sha256:6be1cf29518ff5f62c8c7e7a933e74a352314db977b70df809c8fb6edc247dc4
 "use strict";
 (() => {
   // src/elements.ts
@@ -108,7 +108,7 @@
     return Math.round(value).toLocaleString("en-US");
   }
   function percent(part2, all) {
-    return `${(all ? 100 * part2 / all : 0).toFixed(1)} %`;
+    return `${(all ? 100 * part2 / all : 0).toFixed(1)}%`;
   }
   function bytes(value) {
     const size = Math.abs(value);
@@ -123,6 +123,7 @@
   }
   function time(seconds) {
     const size = Math.abs(seconds);
+    if (size === 0) return "0 s";
     for (const [unit, one] of [
       ["s", 1],
       ["ms", 1e-3],
@@ -153,7 +154,7 @@
   function delta(before, after, format) {
     const by = after - before;
     if (by === 0) return "\xB10";
-    const share2 = before ? ` (${by > 0 ? "+" : "\u2212"}${Math.abs(100 * by / before).toFixed(1)} %)` : "";
+    const share2 = before ? ` (${by > 0 ? "+" : "\u2212"}${Math.abs(100 * by / before).toFixed(1)}%)` : "";
     return `${by > 0 ? "+" : "\u2212"}${format(Math.abs(by))}${share2}`;
   }
   function words(name) {
@@ -375,7 +376,7 @@
           );
           return each;
         }),
-        ...found.length ? [] : [el("p", { class: "note", text: "Nothing has this in its name." })]
+        ...found.length ? [] : [el("p", { class: "note", text: "No name contains this text." })]
       );
       list.hidden = false;
       input.setAttribute("aria-expanded", "true");
@@ -485,7 +486,10 @@
       let waiting = 0;
       const again = () => {
         clearTimeout(waiting);
-        waiting = window.setTimeout(() => this.redraws.forEach((draw) => draw()), 60);
+        waiting = window.setTimeout(() => {
+          this.showTab();
+          this.redraws.forEach((draw) => draw());
+        }, 60);
       };
       addEventListener("resize", again);
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
@@ -597,7 +601,7 @@
         each.setAttribute("aria-selected", String(id === view.id));
         each.tabIndex = id === view.id ? 0 : -1;
       }
-      this.buttons.get(view.id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+      this.showTab();
       this.readHeader();
       const report = this.report(), other = this.other();
       byId("title").textContent = report.name;
@@ -616,6 +620,10 @@
       Promise.resolve().then(() => view.render(host, this.context(report, other))).catch(fail).finally(() => {
         if (turn === this.opened) main.dataset.ready = "true";
       });
+    }
+    // the tab of the view, on narrow screens too, where not all of them have room
+    showTab() {
+      this.buttons.get(this.state.view)?.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
     context(report, other) {
       const source = this.source;
@@ -679,9 +687,9 @@
         ]),
         ["/", "search ops, variables, program and modules"],
         ["f", "filter or search inside the view"],
-        ["arrows", "move the cursor of a chart, or the chosen row of a table or tree"],
-        ["+ and \u2212", "zoom a chart; 0 shows all of it; the wheel zooms, a drag with Shift moves"],
-        ["Enter", "open what is chosen"],
+        ["arrows", "move the cursor of a chart, or the selected row of a table or tree"],
+        ["+ and \u2212", "zoom a chart; 0 shows all of it; the wheel zooms too, and Shift and drag moves"],
+        ["Enter", "open what is selected"],
         ["Escape", "close, or leave a box"],
         ["d", "light or dark"],
         ["?", "this list"]
@@ -691,7 +699,7 @@
         { "aria-label": "Help and keys" },
         el("h2", { text: "Help and keys" }),
         el("p", {
-          text: "Every figure is modelled: no chip was involved. A step is one weight update when training, one micro-batch for inference. Likely ranges come from published measurements that the model was compared with. The address of this page holds what you look at: send it as a link, or reload it."
+          text: "Every figure is modelled; no chip was involved. In training, a step is one weight update; in inference, one micro-batch. Likely ranges come from published measurements that the model was compared with. The address of this page keeps what you are looking at: reload it, or send it as a link."
         }),
         el(
           "dl",
@@ -1066,6 +1074,7 @@
 
   // src/insights_view.ts
   var use = (name, index) => el("span", { class: "use" }, swatch(pick(USES, name, index)), ` ${name}`);
+  var ADVISED = 0.05;
   var SHOWN = 15;
   var SHOWN_PAIRS = 25;
   function compared(name, what, before, after, key, size) {
@@ -1089,7 +1098,7 @@
   function uses(a, b) {
     if (b)
       return card(
-        "What the fullest tile is filled with",
+        "What fills the fullest tile",
         compared(
           "use",
           "uses",
@@ -1099,27 +1108,28 @@
           (row2) => row2[2]
         )
       );
+    const advised = a.uses.some((row2) => row2[2] > ADVISED * a.room && row2[3]);
     const heads = [
       ["use"],
       ["on the fullest tile", true],
-      ["of its memory", true],
-      ["on all IPUs", true],
-      ["what to do about it"]
+      ["share of the tile", true],
+      ["on all IPUs", true]
     ];
     return card(
-      "What the fullest tile is filled with",
+      "What fills the fullest tile",
       plainTable(
         "uses",
         heads,
         a.uses.map(([name, total, tile, remedy], index) => [
-          use(name, index),
+          el("div", {}, use(name, index), tile > ADVISED * a.room && remedy ? note(remedy) : null),
           bytes(tile),
           percent(tile, a.room),
-          bytes(total),
-          tile > 0.05 * a.room ? remedy : ""
+          bytes(total)
         ])
       ),
-      note("Advice is general where the use is above 5 % of a tile; the Summary has changes whose effect was modelled.")
+      note(
+        advised ? "Uses above 5% of the tile have general advice. The Summary lists changes with their modelled effect." : "No use takes more than 5% of the tile, so there is little to save. The Summary lists changes with their modelled effect."
+      )
     );
   }
   function tiles(a, b, context) {
@@ -1139,7 +1149,7 @@
       "Fullest tiles",
       plainTable(
         "tiles",
-        [["tile"], ["bytes", true], ["of its memory", true], ["mostly"]],
+        [["tile"], ["bytes", true], ["share of the tile", true], ["mostly"]],
         a.tiles.slice(0, SHOWN).map(([ipu, tile, size, most]) => [
           button(`tile ${whole(tile)} of IPU ${ipu}`, () => context.go("memory", { ipu, tiles: tile }), {
             class: "link short"
@@ -1150,7 +1160,7 @@
         ])
       ),
       note(
-        "A program fits when its fullest tile does. If few tiles are much fuller than the others, spread what lies there; if all are full, use more IPUs or keep less."
+        "A program fits if its fullest tile does. If a few tiles are much fuller than the rest, spread what they hold. If all tiles are full, use more IPUs or keep less in memory."
       )
     );
   }
@@ -1158,7 +1168,7 @@
     if (!a.vertices.length) return null;
     if (b)
       return card(
-        "Vertices with most code and state",
+        "Vertices with the most code and state",
         compared(
           "type",
           "vertices",
@@ -1169,14 +1179,14 @@
         )
       );
     return card(
-      "Vertices with most code and state",
+      "Vertices with the most code and state",
       plainTable(
         "vertices",
         [["type"], ["code", true], ["state", true], ["vertices", true]],
         a.vertices.slice(0, SHOWN).map(([name, code, state, count]) => [name, bytes(code), bytes(state), whole(count)])
       ),
       note(
-        "Code is there once for each type and tile that uses it: fewer different shapes and types share more. State grows with the number of vertices: larger pieces of work per vertex need less."
+        "Each tile holds one copy of the code of every vertex type that it uses, so fewer different shapes and types need less code. State grows with the number of vertices: more work per vertex needs less state."
       )
     );
   }
@@ -1184,7 +1194,7 @@
     if (!a.exchanges.length) return null;
     if (b)
       return card(
-        "Exchanges with most code",
+        "Exchanges with the most code",
         compared(
           "exchange",
           "exchanges",
@@ -1195,7 +1205,7 @@
         )
       );
     return card(
-      "Exchanges with most code",
+      "Exchanges with the most code",
       plainTable(
         "exchanges",
         [["exchange"], ["code on all tiles", true], ["cycles per run", true]],
@@ -1206,7 +1216,7 @@
         ])
       ),
       note(
-        "Exchange code tells each tile when to send and receive. Blocks that repeat as one function share it; rearranged data and many small pieces need more."
+        "Exchange code tells each tile when to send and when to receive. Blocks that repeat as one function share it. Rearranging data and moving it in many small pieces need more of it."
       )
     );
   }
@@ -1232,14 +1242,14 @@
         a.variables.slice(0, SHOWN).map(([name, module, kind, ipu, size], index) => [name, module, use(kind, index), whole(ipu), bytes(size)])
       ),
       note(
-        "Weights and their state lie there for the whole run; activations only between the op that makes them and the last one that reads them (see Liveness)."
+        "Weights and optimizer state stay in memory for the whole run. Activations stay from the op that makes them to the last one that reads them: see Liveness."
       )
     );
   }
   var insightsView = {
     id: "insights",
     title: "Insights",
-    lead: "What takes most memory, and what to do about it.",
+    lead: "What takes the most memory, and what you can do about it.",
     key: "i",
     async render(host, context) {
       const [a, b] = await context.both("insights");
@@ -1438,6 +1448,16 @@
     }
     limit({ value, name }) {
       const { pen } = this;
+      if (value > this.of.most) {
+        this.label(
+          `${name}, far above`,
+          this.width - RIGHT - 4,
+          TOP + 8 + 16 * this.of.marks.length,
+          "right",
+          themed("--bad")
+        );
+        return;
+      }
       const y = Math.round(this.y(value)) + 0.5;
       pen.strokeStyle = themed("--bad");
       pen.setLineDash([5, 4]);
@@ -1456,7 +1476,7 @@
         this.upright(x);
         pen.lineWidth = 2;
       }
-      pen.strokeStyle = mark.colour ?? themed("--accent");
+      pen.strokeStyle = themed(mark.colour ?? "--accent");
       this.upright(x);
       pen.setLineDash([]);
       pen.lineWidth = 1;
@@ -1523,6 +1543,10 @@
 
   // src/stacked.ts
   var TIP_LINES = 12;
+  var LEAST_OF_LIMIT = 0.2;
+  function axisTop(most, limit) {
+    return most < LEAST_OF_LIMIT * limit ? most * 1.2 || 1 : Math.max(most, limit) * 1.06 || 1;
+  }
   var StackedChart = class {
     constructor(options2) {
       this.options = options2;
@@ -1618,7 +1642,7 @@
         totals: this.totals,
         low: this.low,
         high: this.high,
-        most: (this.options.most ?? Math.max(limit?.value ?? 0, this.most) * 1.06) || 1,
+        most: this.options.most ?? axisTop(this.most, limit?.value ?? 0),
         axis,
         format,
         ...limit ? { limit } : {},
@@ -1884,7 +1908,7 @@
       const from = this.curve;
       if (!from) return;
       const { data } = from;
-      const title = `${this.label}Memory of IPU ${ipu} over the program steps of a step`;
+      const title = `${this.label}Memory of IPU ${ipu} over the program steps`;
       const chart = new StackedChart({
         label: `${title}: bytes`,
         height,
@@ -1928,7 +1952,7 @@
             )
           ),
           note(
-            `All tiles together; gaps are not counted. A tile may be full long before the IPU reaches the line.${data.group > 1 ? ` Each column is the fullest of ${data.group} program steps.` : ""} Click freezes a cursor, Shift and click sets the second one; drag to zoom.`
+            `The sum of all tiles, without gaps. A tile may be full long before the IPU reaches the line.${data.group > 1 ? ` Each column is the fullest of ${data.group} program steps.` : ""} Click to freeze the cursor, Shift and click to set a second one. Drag to zoom.`
           )
         )
       );
@@ -2130,8 +2154,8 @@
       panels.forEach(
         (each, index) => each.marks([
           ...index ? [] : [{ at: peak, name: `fullest: ${map.ipus[ipu]?.peakOp ?? ""}`, dashed: true }],
-          ...first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: themed("--accent") }],
-          ...second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: themed("--bad") }]
+          ...first < 0 ? [] : [{ at: first, name: `1: step ${whole(first)}`, colour: "--accent" }],
+          ...second < 0 ? [] : [{ at: second, name: `2: step ${whole(second)}`, colour: "--bad" }]
         ])
       );
       const list = await alive(source, context.report.id, ipu, at);
@@ -2148,7 +2172,7 @@
           { class: "small" }
         ),
         second < 0 ? null : button(
-          "Take the second cursor away",
+          "Remove the second cursor",
           () => {
             state.set({ and: null });
             void show();
@@ -2203,7 +2227,7 @@
       const box = el(
         "details",
         { class: "card" },
-        el("summary", {}, el("b", { text: "Always live: there for the whole run" }))
+        el("summary", {}, el("b", { text: "Always live: in memory for the whole run" }))
       );
       box.addEventListener("toggle", () => {
         if (!box.open || box.childElementCount > 1) return;
@@ -2221,18 +2245,15 @@
     };
     const open = async () => {
       const absent = panels[1] && ipu >= others;
-      if (panels[1])
-        panels[1].element.replaceChildren(
-          ...absent ? [note(`The report that this one is compared with has no IPU ${ipu}.`)] : []
-        );
+      if (panels[1]) panels[1].element.replaceChildren(...absent ? [note(`The other report has no IPU ${ipu}.`)] : []);
       const curves = await Promise.all(panels.slice(0, absent ? 1 : 2).map((panel) => panel.load(ipu)));
-      let most = 0;
+      let most = 0, room = 0;
       for (const each of curves) {
-        most = Math.max(most, each.data.room);
+        room = Math.max(room, each.data.room);
         for (let i = 0; i < each.live.length; i++)
           most = Math.max(most, each.data.always + each.live[i] + each.temporary[i]);
       }
-      panels.slice(0, curves.length).forEach((panel) => panel.draw(ipu, most * 1.06, curves.length > 1 ? 230 : 320));
+      panels.slice(0, curves.length).forEach((panel) => panel.draw(ipu, axisTop(most, room), curves.length > 1 ? 230 : 320));
       const steps = curves[0].data.steps;
       const from = state.number("from", 0, 0, steps), to = state.number("to", steps, 0, steps);
       if (from > 0 || to < steps) panels.forEach((panel) => panel.window(from, to));
@@ -2262,7 +2283,7 @@
   var livenessView = {
     id: "liveness",
     title: "Liveness",
-    lead: "What is in memory at which point of a step. Program steps are ops in the order in which the device runs them.",
+    lead: "What is in memory at each point of a step. Program steps are ops in the order in which the device runs them.",
     key: "l",
     render
   };
@@ -2338,7 +2359,7 @@
     const heads = two || after ? [[by], [pair[0], true], [pair[1], true], ["difference", true]] : [[by], ["bytes", true], ["of its memory", true]];
     const have = tiles3.length === 1 ? "it has" : "they have";
     return card(
-      `What lies on ${named(tiles3)} of IPU ${ipu}`,
+      `What ${named(tiles3)} of IPU ${ipu} hold${tiles3.length > 1 ? "" : "s"}`,
       note(`${bytes(all)} in total, ${percent(all, a.room * tiles3.length)} of what ${have}.`),
       plainTable(
         `memory of ${named(tiles3)}`,
@@ -2354,7 +2375,7 @@
     if (!list.known) {
       return card(
         `Variables of ${named(tiles3)}`,
-        note("This report holds no variables of single tiles: it was written by an earlier version.")
+        note("This report has no variables for single tiles: an earlier version wrote it.")
       );
     }
     const after = other ? await onTile(source, other.id, ipu, first).catch(() => null) : null;
@@ -2371,7 +2392,7 @@
       );
     }
     return card(
-      `Variables of tile ${first}${tiles3.length > 1 ? ", the first of those chosen" : ""}`,
+      `Variables of tile ${first}${tiles3.length > 1 ? ", the first one selected" : ""}`,
       variableTable(list.variables, 0, -1).element,
       leftOut(list) ? note(leftOut(list)) : null
     );
@@ -2585,7 +2606,7 @@
   };
 
   // src/tile_map_card.ts
-  var HOW = "Click a tile, drag over several, hold Shift to add. Drawn by columns of the chip in groups of four tiles; the exact place of each number is not published.";
+  var HOW = "Click a tile to select it, drag over several, hold Shift to add more. The map follows the columns of the chip; the exact place of each number is not published.";
   var Shades = class {
     constructor(values, room, relative) {
       this.room = room;
@@ -2677,7 +2698,7 @@
           () => "Memory of tiles"
         )
       ),
-      b && !same ? note("The report that this one is compared with has other IPUs or tiles: its bytes are not subtracted here.") : null,
+      b && !same ? note("The two reports differ in IPUs or tiles, so the map shows no difference.") : null,
       note(room_ + HOW)
     );
     return { map, element };
@@ -2718,7 +2739,7 @@
     input = el("input", {
       type: "text",
       class: "tiles",
-      placeholder: "such as 1,5 or 10-20",
+      placeholder: "for example 1,5 or 10-20",
       "aria-label": "Tiles"
     });
     map = null;
@@ -2807,13 +2828,13 @@
       const mine = ++this.turn;
       this.drawn = [];
       if (this.ipu < 0) {
-        this.charts.replaceChildren(note("Choose one IPU to see its tiles one by one."));
+        this.charts.replaceChildren(note("Select one IPU to see its tiles."));
         return;
       }
       const [a, b] = await bothTiles(this.context, this.ipu, this.by);
       if (mine !== this.turn) return;
       const made3 = [a, ...b ? [b] : []].map((answer) => [answer, bands(answer, this.by)]);
-      let most = a.room;
+      let most = 0;
       for (const [, series] of made3) {
         for (let i = 0; i < a.tiles; i++)
           most = Math.max(
@@ -2822,7 +2843,9 @@
           );
       }
       this.charts.replaceChildren(
-        ...made3.map(([answer, series], index) => this.chart(answer, series, index > 0, b !== null, most * 1.06))
+        ...made3.map(
+          ([answer, series], index) => this.chart(answer, series, index > 0, b !== null, axisTop(most, a.room))
+        )
       );
       this.markCharts();
     }
@@ -2880,7 +2903,7 @@
           )
         ),
         later ? null : note(
-          `Fullest at ${full?.peakOp ?? "?"} (${full?.peakPhase ?? "?"}): ${whole(Number(full?.max ?? 0))} of ${whole(answer.room)} bytes. Click or drag to choose tiles; + and \u2212 zoom.`
+          `Fullest at ${full?.peakOp ?? "?"} (${full?.peakPhase ?? "?"}): ${whole(Number(full?.max ?? 0))} of ${whole(answer.room)} bytes. Click or drag to select tiles; + and \u2212 zoom.`
         )
       );
     }
@@ -2917,7 +2940,7 @@
       const mine = this.turn, tiles3 = this.chosen;
       if (this.ipu < 0 || !tiles3.length) {
         this.details.replaceChildren(
-          ...this.ipu < 0 ? [] : [note("Please choose a tile: click on the map or the chart, or type its number.")]
+          ...this.ipu < 0 ? [] : [note("Please select a tile: click the map or the chart, or type its number.")]
         );
         return;
       }
@@ -2931,12 +2954,12 @@
   var memoryView = {
     id: "memory",
     title: "Memory",
-    lead: "What lies on each tile when its IPU is fullest. The fullest tile decides whether a program fits.",
+    lead: "What each tile holds when its IPU is fullest. The fullest tile decides whether the program fits.",
     key: "m",
     async render(host, context) {
       const [map, other] = await context.both("tile_map");
       if (!map.ipus) {
-        host.append(note("This report has no memory part."));
+        host.append(note("This report has no memory data."));
         return;
       }
       const summary = await context.json("summary");
@@ -3178,8 +3201,8 @@
         el(
           "div",
           {},
-          el("h4", { text: "Why it costs that" }),
-          op.unknown ? el("p", { class: "bad", text: "No planner knows this op; a fallback costed it." }) : null,
+          el("h4", { text: "Why it costs this much" }),
+          op.unknown ? el("p", { class: "bad", text: "No planner knows this op. A fallback estimated its cost." }) : null,
           plan ? whyBlock(plan.why) : note(
             op.plan < 0 ? "This op has no plan of its own." : "Its plan is in the file, not on this page: tremula view FILE --op NAME"
           )
@@ -3639,7 +3662,7 @@
     const element = el(
       "details",
       { class: "card", open: true },
-      el("summary", {}, el("b", { text: "Roofline: how near ops come to the peak of the chip" })),
+      el("summary", {}, el("b", { text: "Roofline: how close ops come to the peak of the chip" })),
       roof.element,
       el(
         "div",
@@ -3699,7 +3722,7 @@
     flame(host, modules) {
       if (modules.length < 2) return;
       const flame = new Flame(modules);
-      const title = el("b", { text: "Cycles of work by module, and of the host" });
+      const title = el("b", { text: "Cycles by module" });
       host.append(el("details", { class: "card", open: true }, el("summary", {}, title), flame.element));
       this.context.redraw(() => flame.draw());
     }
@@ -3720,7 +3743,7 @@
           state.set({ of: name, sort: null, up: null }, true);
           this.fill();
         });
-        this.table.replaceChildren(table, note("Click a row for its ops."));
+        this.table.replaceChildren(table, note("Click a row to list its ops."));
         return;
       }
       const chosen = (ops) => of ? ops.filter((op) => groupOf(op, by) === of) : ops;
@@ -3754,7 +3777,7 @@
   var operationsView = {
     id: "operations",
     title: "Operations",
-    lead: "Every op with its cycles, its plan, the reasons and your line of code.",
+    lead: "Every op with its cycles, its plan, the reasons for its cost and your line of code.",
     key: "o",
     async render(host, context) {
       const [[ops, total], others, summary, tree] = await Promise.all([
@@ -3772,7 +3795,7 @@
       if (total > ops.length)
         host.append(
           note(
-            `This page holds the ${plural(ops.length, "op")} with most cycles; \`tremula view --serve\` shows all ${whole(total)}.`
+            `This page holds the ${plural(ops.length, "op")} with the most cycles. \u201Ctremula view --serve\u201D shows all ${whole(total)}.`
           )
         );
     }
@@ -3842,19 +3865,21 @@
     if (data.turns.length) {
       host.append(
         card(
-          `${of}The first ${data.turns.length} turns`,
+          `${of}First ${plural(data.turns.length, "turn")}`,
           turnsChart(data, span, context),
           legend([
             ["mostly forward", FORWARD],
             ["mostly backward", BACKWARD]
           ]),
           note(
-            "Numbers in boxes are micro-batches. A turn lasts as long as its busiest IPU, then copies; white is a bubble. Drawn from the rule of the schedule, not recorded."
+            "The numbers are micro-batches. A turn lasts until its busiest IPU has finished; then the IPUs exchange data. Gaps are bubbles: an IPU waits. The chart follows the schedule; it is not a recording."
           )
         )
       );
     } else
-      host.append(note(`${of}This program is not a pipeline: its IPUs do not work on several micro-batches at once.`));
+      host.append(
+        note(`${of}This program is not a pipeline: its IPUs do not work on different micro-batches at the same time.`)
+      );
     if (data.stages.length) {
       host.append(
         card(
@@ -3886,7 +3911,7 @@
     if (data.phases.length) {
       host.append(
         card(
-          `${of}Filling, full, draining`,
+          `${of}Fill, steady state and drain`,
           plainTable(
             "phases of the pipeline",
             [
@@ -3914,7 +3939,7 @@
     if (data.transfers.length) {
       host.append(
         card(
-          `${of}Beyond the chip`,
+          `${of}Traffic beyond the chip`,
           plainTable(
             "transfers",
             [["what"], ["kind"], ["cycles per step", true], ["time", true], ["bytes", true], ["reason"]],
@@ -3934,7 +3959,7 @@
   var pipelineView = {
     id: "pipeline",
     title: "Pipeline",
-    lead: "How micro-batches pass through the stages, and what goes beyond the chip.",
+    lead: "How micro-batches move through the stages, and the traffic between the IPUs and beyond.",
     key: "g",
     async render(host, context) {
       await part(host, context, context.report.id, context.other ? "Before" : "");
@@ -4430,7 +4455,7 @@
   var programView = {
     id: "program",
     title: "Program Tree",
-    lead: "What the device runs, in order. Cycles are work in one run of the parent, added up over IPUs; the line below is the share in the parent.",
+    lead: "What the device runs, in order. Cycles count one run of the parent, summed over IPUs. The bar below a number is its share of the parent.",
     key: "p",
     async render(host, context) {
       const tree = await programTree(context.source, context.report.id);
@@ -4470,7 +4495,7 @@
   function counts(a, b) {
     const after = new Map(b?.graph);
     return card(
-      "Graph of a replica",
+      "Graph of one replica",
       b ? plainTable(
         "counts",
         [["what"], ["before", true], ["after", true], ["difference", true]],
@@ -4550,7 +4575,7 @@
   function phases(work2) {
     if (!work2.phases.length) return null;
     return card(
-      "Work of ops by pass, all IPUs",
+      "Work by pass, all IPUs",
       plainTable(
         "passes",
         [["pass"], ["ops", true], ["cycles per step", true], ["compute", true], ["exchange", true], ["sync", true]],
@@ -4574,7 +4599,7 @@
     );
   }
   function likely(entry, format) {
-    return entry[4] ? `likely ${format(entry[2])} to ${format(entry[3])}` : "no error band is known";
+    return entry[4] ? `likely ${format(entry[2])} to ${format(entry[3])}` : "error band not known";
   }
   var FITS = {
     yes: "Fits",
@@ -4593,7 +4618,7 @@
     const [fits, verdict, probability] = a.fits, tile = figure(a, "max_tile_bytes");
     const room = Number(a.target.tile_memory_bytes);
     if (tile) {
-      const sure = probability === null ? "Probability not known" : `It fits with a probability of ${percent(probability, 1)}`;
+      const sure = probability === null ? "" : ` Probability that it fits: ${percent(probability, 1)}.`;
       const chance = (value) => value === null ? "not known" : percent(value, 1);
       const other = b ? `probability that it fits: ${chance(probability)} \u2192 ${chance(b.fits[2])}` : "";
       const share2 = el(
@@ -4607,7 +4632,7 @@
         big(
           "Does it fit?",
           later2 === answer ? answer : `${answer} \u2192 ${later2.toLowerCase()}`,
-          other || `${sure}: the fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of what it has (${likely(tile, bytes)})`,
+          other || `The fullest tile needs ${bytes(tile[0])}, ${percent(tile[0], room)} of its memory (${likely(tile, bytes)}).${sure}`,
           fits ? "good" : "bad",
           share2
         )
@@ -4616,7 +4641,7 @@
     for (const each of BIG) {
       const entry = figure(a, each.name), after = b ? figure(b, each.name) : null;
       if (!entry || each.name === "max_tile_bytes" && !b) continue;
-      const below = each.name === "tile_balance" ? "mean tile over slowest, in compute" : likely(entry, each.format);
+      const below = each.name === "tile_balance" ? "mean tile divided by slowest tile, in compute" : likely(entry, each.format);
       if (!after) found.append(big(each.label, each.format(entry[0]), below));
       else {
         const better = after[0] === entry[0] ? "" : after[0] < entry[0] === each.less ? "good" : "bad";
@@ -4634,9 +4659,9 @@
     if (most)
       found.append(
         big(
-          "What binds",
+          "Bottleneck",
           most[0],
-          later ? `${most[1]} of a step \u2192 ${later[0]}, ${later[1]}` : `${most[1]} of a step goes there`
+          later ? `${most[1]} of a step \u2192 ${later[0]}, ${later[1]}` : `takes ${most[1]} of a step`
         )
       );
     return found;
@@ -4662,7 +4687,7 @@
       title,
       ...summary.verdict.map((text3) => el("p", { text: text3 })),
       el("p", { class: "work" }),
-      list.length ? el("ol", { class: "advice" }, ...list) : note("This profile holds no advice. `tremula estimate run PROGRAM` gives some.")
+      list.length ? el("ol", { class: "advice" }, ...list) : note("This profile holds no advice. Run \u201Ctremula estimate run PROGRAM\u201D to get some.")
     );
   }
   function breakdown(a, b) {
@@ -4696,13 +4721,13 @@
   var summaryView = {
     id: "summary",
     title: "Summary",
-    lead: "Does it fit, how fast is it, what binds, what to do.",
+    lead: "Does the program fit, how fast is it, what limits it, and what can you change?",
     key: "s",
     async render(host, context) {
       const [a, b] = await context.both("summary");
       const about = [
         `File ${a.folder}/${a.file}, schema version ${a.version}, written by ${a.meta.written_by ?? "unknown"} at ${a.meta.written_at ?? "unknown"}.`,
-        ...context.source.served ? [] : ["This page is one file that asks nobody for anything."],
+        ...context.source.served ? [] : ["This page is one file. It makes no network requests."],
         ...a.notes.map((each) => `Left out: ${each}.`)
       ];
       const apps = (s) => Object.entries(s.application ?? {}).map(([name, value]) => jsonTree(value, name, 0));
@@ -4777,6 +4802,7 @@
     const whole2 = (value) => Math.round(value).toLocaleString("en-US");
     return {
       moment: (time2, step) => {
+        if (Math.abs(time2) >= 1e9 && step >= 1e6) return (time2 / 1e9).toFixed(decimals(step / 1e9)) + " G";
         if (Math.abs(time2) >= 1e6 && step >= 1e3) return (time2 / 1e6).toFixed(decimals(step / 1e6)) + " M";
         return whole2(time2);
       },
@@ -6308,8 +6334,8 @@
       };
       this.zoomBox = made("input", {
         class: "tl-zoom",
-        "aria-label": "Zoom: 100 % is everything; or a length of time",
-        title: "Type a zoom (400 %), a length (3 ms) or a range (1 ms - 3 ms), then Enter"
+        "aria-label": "Zoom: 100% shows everything; or a length of time",
+        title: "Type a zoom (400%), a length (3 ms) or a range (1 ms - 3 ms), then Enter"
       });
       this.zoomBox.addEventListener("keydown", (event) => {
         if (event.key !== "Enter") return;
@@ -6363,7 +6389,7 @@
         group(this.search, ...this.steps, this.found),
         this.select,
         this.extra,
-        button2("Save image", "Save what is shown as a PNG", () => actions.image(), "tl-image")
+        button2("Save image", "Save what is shown as a PNG file", () => actions.image(), "tl-image")
       );
       this.showFound(-1, 0, 0);
     }
@@ -6389,7 +6415,7 @@
       if (document.activeElement === this.zoomBox) return;
       this.zoomBox.classList.remove("tl-wrong");
       const percent2 = 100 / clamp(share2, 1e-15, 1);
-      this.zoomBox.value = percent2 >= 1e6 ? `${percent2.toExponential(1)} %` : `${percent2 >= 1e3 ? Math.round(percent2) : Number(percent2.toPrecision(3))} %`;
+      this.zoomBox.value = percent2 >= 1e6 ? `${percent2.toExponential(1)}%` : `${percent2 >= 1e3 ? Math.round(percent2) : Number(percent2.toPrecision(3))}%`;
     }
     showFound(at, known2, total) {
       this.steps.forEach((step) => step.disabled = known2 === 0);
@@ -6970,7 +6996,8 @@
         const part2 = (values) => values.subarray(at, last);
         const labels = /* @__PURE__ */ new Map();
         const label = Array.from(part2(batch), (number, place2) => {
-          const text3 = (number >= 0 ? `micro-batch ${number}` : "once") + (stage[at + place2] >= 0 ? `, stage ${stage[at + place2]}` : "");
+          const of = stage[at + place2];
+          const text3 = number < 0 && of < 0 ? SUMMED : (number >= 0 ? `micro-batch ${number}` : "once") + (of >= 0 ? `, stage ${of}` : "");
           return labels.get(text3) ?? (labels.set(text3, labels.size), labels.size - 1);
         });
         const spans = {
@@ -6981,12 +7008,13 @@
           colours: HUES2,
           colour: Int32Array.from(part2(batch), (number) => number < 0 ? HUES2.length - 2 : number % HUES2.length)
         };
-        found.set(lane[at], { spans, stage: part2(stage), batch: part2(batch), busy: part2(busy), stages: new Set(part2(stage)).size });
+        found.set(lane[at], { spans, stage: part2(stage), batch: part2(batch), busy: part2(busy), stages: new Set(part2(stage).filter((each) => each >= 0)).size });
         at = last;
       }
       return found;
     }
   };
+  var SUMMED = "more micro-batches, summed up";
   function joined2(one, other) {
     const both = (a, b) => {
       const made3 = new Float64Array(a.length + b.length);
@@ -7080,7 +7108,7 @@
       ops_total: ranked.length,
       by: "compute set",
       ops: ranked.slice(0, 200).map(([name, [cycles, compute, mean, steps]]) => [-1, name, "", cycles, compute, mean, steps]),
-      ...rough ? { note: "Part of the area is on this page only as sums of 16 steps: they have no names, tile balance or bytes. `tremula view --serve` has them." } : {}
+      ...rough ? { note: "For part of this area the page holds only sums of 16 steps, without names, tile balance and bytes. \u201Ctremula view --serve\u201D shows every step." } : {}
     };
   }
   async function keptStep(trace, step) {
@@ -7156,15 +7184,15 @@
   function summaryCards(info, other) {
     const a = figures2(info), b = other ? figures2(other) : null;
     const compared2 = (before, after, format) => after === void 0 ? "" : `second: ${format(after)}` + (format(before) === format(after) ? ", the same" : `, ${delta(before, after, format)}`);
-    const part2 = (value) => `${(100 * value).toFixed(1)} %`;
+    const part2 = (value) => `${(100 * value).toFixed(1)}%`;
     return el(
       "div",
       { class: "cards trace-cards" },
-      figure2(time(a.run / info.clock_hz), `for the run, modelled: ${whole(a.run)} cycles`, "From the first to the last cycle of the run", compared2(a.run, b?.run, whole)),
-      figure2(part2(a.efficiency), "of all tile cycles compute, modelled", "Parallel efficiency: cycles in which tiles compute, of all tiles times all cycles", compared2(a.efficiency, b?.efficiency, part2)),
-      figure2(part2(a.balance), "tile balance, modelled", "While computing: the mean tile that works over the slowest", compared2(a.balance, b?.balance, part2)),
-      figure2(bytes(a.streamed), "copied from and to the host, modelled", "Bytes of stream copies of all IPUs", compared2(a.streamed, b?.streamed, bytes)),
-      figure2(bytes(a.crossed), "exchanged between IPUs, modelled", "Bytes that IPUs give to others", compared2(a.crossed, b?.crossed, bytes))
+      figure2(time(a.run / info.clock_hz), `for the run: ${whole(a.run)} cycles, modelled`, "From the first to the last cycle of the run", compared2(a.run, b?.run, whole)),
+      figure2(part2(a.efficiency), "parallel efficiency, modelled", "The share of all tile cycles in which a tile computes", compared2(a.efficiency, b?.efficiency, part2)),
+      figure2(part2(a.balance), "tile balance, modelled", "The mean active tile divided by the slowest one, while they compute", compared2(a.balance, b?.balance, part2)),
+      figure2(bytes(a.streamed), "copied to and from the host, modelled", "Bytes of the stream copies of all IPUs", compared2(a.streamed, b?.streamed, bytes)),
+      figure2(bytes(a.crossed), "exchanged between IPUs, modelled", "Bytes that IPUs send to other IPUs", compared2(a.crossed, b?.crossed, bytes))
     );
   }
   function proportions(info) {
@@ -7282,7 +7310,7 @@
     return trace.info.lanes.map((info, at) => new LaneRow(trace.lanes[at], trace.store, {
       id: `${letter2}${info.lane}`,
       name: `IPU ${info.ipu}`,
-      note: `${percent(info.compute, info.cycles)} compute, modelled`,
+      note: `${percent(info.compute, info.cycles)} compute`,
       parent: `${letter2}-lanes`,
       offset: 0,
       factor,
@@ -7312,7 +7340,7 @@
         note: found.stages > 1 ? plural(found.stages, "stage") : `stage ${stage[0]}`,
         parent: `${side.letter}-stages`,
         sketched: false,
-        words: (_, span) => batch[span] < 0 ? `stage ${stage[span]}` : found.stages > 1 ? `${batch[span]} \xB7 s${stage[span]}` : String(batch[span]),
+        words: (_, span) => batch[span] < 0 && stage[span] < 0 ? SUMMED : batch[span] < 0 ? `stage ${stage[span]}` : found.stages > 1 ? `${batch[span]} \xB7 s${stage[span]}` : String(batch[span]),
         tip: (set, span) => {
           const length = found.spans.end[span] - found.spans.start[span];
           return { title: set.label(span), lines: [["cycles", `${whole(length)}, ${time(length / side.trace.info.clock_hz)}`], ["working", percent(busy[span], length)], ["on", `IPU ${info.ipu}, modelled`]] };
@@ -7323,8 +7351,8 @@
   function rowsOf(side, compared2) {
     const stages = stageRows(side), name = compared2 ? side.letter === "a" ? "First: " : "Second: " : "", of = compared2 ? `${side.title}: ` : "";
     return [
-      ...stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, `${of}numbers are micro-batches, s is the stage, gaps are bubbles; modelled`), ...stages] : [],
-      new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, `${of}in each pixel: compute from below, then exchange, then waiting; modelled`),
+      ...stages.length ? [new HeadingRow(`${side.letter}-stages`, `${name}Pipeline`, `${of}the number is the micro-batch, s the stage; gaps are bubbles`), ...stages] : [],
+      new HeadingRow(`${side.letter}-lanes`, `${name}IPUs`, `${of}from the bottom up: compute, exchange, stream copies, waiting`),
       ...laneRows(side)
     ];
   }
@@ -7338,6 +7366,7 @@
       ...[["stream_in", "bytes from the host"], ["stream_out", "bytes to the host"], ["ipus_in", "bytes between IPUs"]].map(([key, words2]) => [words2, bytes(moved(a, key)), bytes(moved(b, key)), delta(moved(a, key), moved(b, key), bytes)])
     ]);
   }
+  var sentences = (text3) => text3.split("; ").map((part2) => part2.charAt(0).toUpperCase() + part2.slice(1) + ".").join(" ");
   async function search(sides, needle, most) {
     const all = { matches: [], total: 0 };
     for (const { trace, letter: letter2, factor } of sides) {
@@ -7364,7 +7393,7 @@
     const second = context.other ? await openTrace(context.source, context.other.id, null, redraw).catch(() => null) : null;
     const { info } = first;
     if (!info.lanes.length) {
-      host.append(note("No run was recorded in this profile: it holds the program and its costs, not the steps of a run."));
+      host.append(note("This profile has no recorded run. It holds the program and its costs, but no execution steps."));
       return;
     }
     const sides = [{ letter: "a", title: context.report.name, trace: first, factor: 1, stages: /* @__PURE__ */ new Map() }];
@@ -7438,10 +7467,10 @@
       el("section", { class: "card trace-card" }, shown.node, laneLegend()),
       detail,
       area,
-      ...sides[1] ? [card("Difference of the two runs, modelled", differences(info, sides[1].trace.info))] : [],
+      ...sides[1] ? [card("Difference between the two runs, modelled", differences(info, sides[1].trace.info))] : [],
       card("Where the cycles go, modelled", proportions(info), laneTable(info))
     );
-    if (run?.note && run.note !== "modelled, not measured") said.append(note(run.note));
+    if (run?.note && run.note !== "modelled, not measured") said.append(note(sentences(run.note)));
     fill();
     split(isSplit());
     await Promise.all(sides.map(async (side) => {
@@ -7455,7 +7484,7 @@
       if (trace.info.lanes.length < trace.info.lanes_total) said.append(note(`The first ${whole(trace.info.lanes.length)} of ${whole(trace.info.lanes_total)} IPUs are shown.`));
       const steps = trace.info.lanes.reduce((sum2, lane) => sum2 + lane.steps, 0);
       if (trace.stepsHere < trace.info.steps_total)
-        said.append(note(`This page holds single steps for the first ${whole(trace.stepsHere)} of ${whole(Math.max(steps, trace.info.steps_total))}, and sums of 16 for the rest; \`tremula view --serve\` shows them all.`));
+        said.append(note(`This page holds the first ${whole(trace.stepsHere)} of ${whole(Math.max(steps, trace.info.steps_total))} steps one by one, and sums of 16 steps for the rest. \u201Ctremula view --serve\u201D shows every step.`));
     }
     fill();
     split(isSplit());
@@ -7467,7 +7496,7 @@
   var traceView = {
     id: "trace",
     title: "Execution Trace",
-    lead: "What each IPU does when, modelled. The wheel zooms, a drag moves, Shift and a drag selects an area; click a step for its details.",
+    lead: "What each IPU does, and when. Use the wheel to zoom and drag to move. Hold Shift and drag to select an area. Click a step for its details.",
     key: "t",
     render: render2
   };

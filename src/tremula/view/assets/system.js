@@ -1,4 +1,4 @@
-// made from web/src by "make web"; sources sha256:cd574fbd24fcedaa0a5da4baf62406860abc7e681718d721b2116aa702201f65
+// made from web/src by "make web"; sources sha256:6be1cf29518ff5f62c8c7e7a933e74a352314db977b70df809c8fb6edc247dc4
 "use strict";
 (() => {
   // src/elements.ts
@@ -86,7 +86,7 @@
     return Math.round(value).toLocaleString("en-US");
   }
   function percent(part, all) {
-    return `${(all ? 100 * part / all : 0).toFixed(1)} %`;
+    return `${(all ? 100 * part / all : 0).toFixed(1)}%`;
   }
   function plural(count, one, many = one + "s") {
     return `${whole(count)} ${count === 1 ? one : many}`;
@@ -358,6 +358,10 @@
       this.whole ??= this.source.json(this.report, "trace_events").then(unpackedWindow);
       return this.whole;
     }
+    // the labels of the whole trace, of a page that does not hold every event
+    labels() {
+      return this.source.json(this.report, "trace_selection").catch(() => null);
+    }
     metadata() {
       this.texts ??= this.source.json(this.report, "trace_metadata").catch(() => ({}));
       return this.texts;
@@ -409,7 +413,10 @@
       same.sort((one, other) => rects.start[one] - rects.start[other]);
       const lengths = same.map((at) => rects.end[at] - rects.start[at]), total = lengths.reduce((sum, value) => sum + value, 0);
       const mine = same.indexOf(place), children = this.inside(all, place);
+      const together = rects.events[place];
+      const whole2 = (await this.labels())?.labels.find((row) => row.label === labels[rects.label[place]] && row.channel === rects.channel[place]);
       return {
+        ...together > 1 ? { together } : {},
         ...none,
         id,
         kind: "event",
@@ -427,14 +434,17 @@
         children: children.slice(0, 500).map((at) => ({ id: rects.event[at], label: labels[rects.label[at]] ?? "", start: rects.start[at], end: rects.end[at] })),
         children_total: children.length,
         self: end - start2 - children.reduce((sum, at) => sum + rects.end[at] - rects.start[at], 0),
-        same_label: { count: same.length, total, least: Math.min(...lengths.slice(0, 1e5)), most: Math.max(...lengths.slice(0, 1e5)), mean: total / Math.max(1, same.length) },
+        same_label: whole2 ? { count: whole2.count, total: whole2.total, least: NaN, most: whole2.most, mean: whole2.total / Math.max(1, whole2.count) } : { count: same.length, total, least: Math.min(...lengths.slice(0, 1e5)), most: Math.max(...lengths.slice(0, 1e5)), mean: total / Math.max(1, same.length) },
         previous: mine > 0 ? rects.event[same[mine - 1]] : -1,
         next: mine + 1 < same.length ? rects.event[same[mine + 1]] : -1
       };
     }
     async selection(start2, end, rows) {
+      const exact = await this.labels();
+      if (exact && !rows && start2 <= exact.start && end >= exact.end) return exact;
       const { rects, labels } = await this.all();
       const found = /* @__PURE__ */ new Map();
+      let rough = false;
       const open = [];
       const entry = (at) => {
         const key = `${rects.label[at]} ${rects.channel[at]}`;
@@ -450,6 +460,7 @@
         if (rects.end[at] < start2 || rects.start[at] > end || inside < 0) continue;
         while (open.length && (open.at(-1).row !== rects.row[at] || open.at(-1).depth >= rects.depth[at])) open.pop();
         const mine = entry(at), outer = open.at(-1);
+        rough ||= rects.events[at] > 1;
         mine.count += rects.events[at];
         mine.total += inside;
         mine.self += inside;
@@ -458,7 +469,7 @@
         open.push({ place: at, end: rects.end[at], depth: rects.depth[at], row: rects.row[at] });
       }
       const ranked = [...found.values()].sort((one, other) => other.total - one.total);
-      return { start: start2, end, labels: ranked.slice(0, 500), total: ranked.length };
+      return { start: start2, end, labels: ranked.slice(0, 500), total: ranked.length, rough };
     }
     async callTree(id) {
       const all = await this.all(), { rects, labels } = all;
@@ -804,13 +815,14 @@
       button("next \u203A", () => open(event.next), { class: "small", disabled: event.next < 0 })
     );
     const lines = [
-      ["duration", event.kind === "instant" ? "instant event" : `${microseconds(event.duration)}${event.unfinished ? ", not finished when the file was written" : ""}${event.modelled ? ", modelled" : ""}`],
-      ["of it, itself", event.kind === "instant" ? null : `${microseconds(event.self)}, ${percent(event.self, event.duration)}`],
+      ["events", event.together ? `${plural(event.together, "event")} as one block; the label is that of the longest` : null],
+      [event.together ? "from first to last" : "duration", event.kind === "instant" ? "instant event" : `${microseconds(event.duration)}${event.unfinished ? ", not finished when the file was written" : ""}${event.modelled ? ", modelled" : ""}`],
+      ["own time", event.kind === "instant" || event.together ? null : `${microseconds(event.self)}, ${percent(event.self, event.duration)}`],
       ["at", moment2(event.start)],
       ["thread", row ? row.kind === "device" ? "IPU, modelled" : row.name || `thread ${row.tid}` : null],
       ["channel", channel?.name ?? null],
       ["inside", event.stack.length ? stack : null],
-      ["same label", same.count > 1 ? el("span", {}, `${plural(same.count, "event")}, ${microseconds(same.total)} together; ${microseconds(same.least)} to ${microseconds(same.most)}, ${microseconds(same.mean)} on average  `, around) : null],
+      ["same label", same.count > 1 ? el("span", {}, `${plural(same.count, "event")}, ${microseconds(same.total)} in total; ${Number.isNaN(same.least) ? "up to" : `${microseconds(same.least)} to`} ${microseconds(same.most)}, ${microseconds(same.mean)} on average  `, around) : null],
       ["metadata", event.metadata === null || event.metadata === void 0 ? null : metadataNode(event.metadata)]
     ];
     return card(
@@ -818,7 +830,7 @@
       el("dl", { class: "facts" }, ...lines.flatMap(([name, value]) => value ? [el("dt", { text: name }), el("dd", {}, value)] : [])),
       tree.length > 1 ? el("h3", { text: "Call tree", class: "gap" }) : null,
       tree.length > 1 ? callTree(tree) : null,
-      event.children_total > event.children.length ? note(`the first ${whole(event.children.length)} of ${whole(event.children_total)} events inside are listed`) : null
+      event.children_total > event.children.length ? note(`The first ${whole(event.children.length)} of ${whole(event.children_total)} inner events are listed.`) : null
     );
   }
   function labelTable(found, overview, find) {
@@ -828,8 +840,8 @@
       { title: "label", value: (row) => row.label, width: "minmax(9rem, 3fr)" },
       { title: "channel", value: (row) => channel(row.channel), width: "minmax(5rem, 1fr)" },
       { title: "count", number: true, value: (row) => row.count, text: (row) => whole(row.count) },
-      { title: "total", number: true, value: (row) => row.total, text: (row) => microseconds(row.total), hint: "time from begin to end, of all events of the label" },
-      { title: "of the time", number: true, value: (row) => row.total / all, text: (row) => percent(row.total, all), hint: "more than 100 % when several threads do it at once" },
+      { title: "total", number: true, value: (row) => row.total, text: (row) => microseconds(row.total), hint: "the sum of the durations of all events with this label" },
+      { title: "of the time", number: true, value: (row) => row.total / all, text: (row) => percent(row.total, all), hint: "more than 100% if several threads work at once" },
       { title: "self", number: true, value: (row) => row.self, text: (row) => microseconds(row.self), hint: "without the events inside" },
       { title: "mean", number: true, value: (row) => row.total / Math.max(1, row.count), text: (row) => microseconds(row.total / Math.max(1, row.count)) },
       { title: "longest", number: true, value: (row) => row.most, text: (row) => microseconds(row.most) }
@@ -842,7 +854,8 @@
       ...found.total > found.labels.length ? { note: `the longest of ${whole(found.total)}` } : {}
     });
     table.setRows(found.labels);
-    return table.element;
+    if (!found.rough) return table.element;
+    return el("div", {}, note("Approximate: this page holds part of the area as blocks of several events, which count as events of their longest label. \u201Ctremula view --serve\u201D gives exact figures."), table.element);
   }
 
   // src/timeline/model.ts
@@ -2658,8 +2671,8 @@
       };
       this.zoomBox = made("input", {
         class: "tl-zoom",
-        "aria-label": "Zoom: 100 % is everything; or a length of time",
-        title: "Type a zoom (400 %), a length (3 ms) or a range (1 ms - 3 ms), then Enter"
+        "aria-label": "Zoom: 100% shows everything; or a length of time",
+        title: "Type a zoom (400%), a length (3 ms) or a range (1 ms - 3 ms), then Enter"
       });
       this.zoomBox.addEventListener("keydown", (event) => {
         if (event.key !== "Enter") return;
@@ -2713,7 +2726,7 @@
         group(this.search, ...this.steps, this.found),
         this.select,
         this.extra,
-        button2("Save image", "Save what is shown as a PNG", () => actions.image(), "tl-image")
+        button2("Save image", "Save what is shown as a PNG file", () => actions.image(), "tl-image")
       );
       this.showFound(-1, 0, 0);
     }
@@ -2739,7 +2752,7 @@
       if (document.activeElement === this.zoomBox) return;
       this.zoomBox.classList.remove("tl-wrong");
       const percent2 = 100 / clamp(share, 1e-15, 1);
-      this.zoomBox.value = percent2 >= 1e6 ? `${percent2.toExponential(1)} %` : `${percent2 >= 1e3 ? Math.round(percent2) : Number(percent2.toPrecision(3))} %`;
+      this.zoomBox.value = percent2 >= 1e6 ? `${percent2.toExponential(1)}%` : `${percent2 >= 1e3 ? Math.round(percent2) : Number(percent2.toPrecision(3))}%`;
     }
     showFound(at, known, total) {
       this.steps.forEach((step) => step.disabled = known === 0);
@@ -3167,7 +3180,7 @@
       "dialog",
       { "aria-label": "Help and keys" },
       el("h2", { text: "Help and keys" }),
-      el("p", { text: "Each process is a heading, each thread a row with nested events, flags are instant events. The row of the IPU is modelled: no chip was involved. The address of this page holds what you look at." }),
+      el("p", { text: "Each process is a heading and each thread a row with nested events. Flags are instant events. The row of the IPU is modelled; no chip was involved. The address of this page keeps what you are looking at." }),
       el("dl", { class: "keys" }, ...keys.flatMap(([name, text]) => [el("dt", {}, el("kbd", { text: name })), el("dd", { text })]))
     );
     dialog.append(button("Close", () => dialog.close()));
@@ -3224,7 +3237,7 @@
         this.verdict(),
         el("section", { class: "card trace-card" }, this.timeline.node),
         this.event,
-        card("Labels that take longest", this.table),
+        card("Labels that take the longest", this.table),
         this.about()
       );
       await this.load();
@@ -3254,14 +3267,14 @@
     }
     verdict() {
       const { device, notes, left_out: left } = this.overview;
-      const said = device ? device.text : "This trace has no modelled IPU activity: whether the host keeps an IPU busy cannot be said.";
+      const said = device ? device.text : "This trace has no modelled IPU activity, so it cannot show whether the host keeps an IPU busy.";
       const tone = device?.verdict === "host" ? "bad" : device?.verdict === "device" ? "good" : "";
       return el(
         "div",
         {},
         el("p", { class: `verdict ${tone}`, id: "verdict", text: said }),
         ...notes.map(note),
-        left ? note(`${whole(left)} events are on this page only as blocks of several, or not at all: \`tremula view --serve\` shows each.`) : null
+        left ? note(`${whole(left)} events are merged into blocks or left out on this page. \u201Ctremula view --serve\u201D shows each of them.`) : null
       );
     }
     about() {
@@ -3275,7 +3288,7 @@
           el("code", { text: file.name }),
           [file.complete ? "" : ", not complete", file.lost ? `, ${plural(file.lost, "event")} lost` : "", file.note ? `: ${file.note}` : ""].join("")
         ))),
-        note(clock === "one host" ? "All files are of one host and share its clock." : "The files are put on one clock by the time of day of their hosts."),
+        note(clock === "one host" ? "All files come from one host and share its clock." : "The files come from several hosts; their times of day align them."),
         lost ? note(`not shown: ${lost}`) : null
       );
     }
@@ -3396,7 +3409,7 @@
       const found = await this.answers.selection(area ? area.from + shift : start2, area ? area.to + shift : end, ids?.length ? ids : null);
       if (turn !== this.turns.area) return;
       this.table.replaceChildren(
-        el("p", { class: "lead", id: "selected", text: area ? `Selected: ${microseconds(area.to - area.from)} of ${plural(ids?.length ?? 0, "row")}. Escape shows the whole trace again.` : "The whole trace. Select an area of the timeline to see only its part; choose a label to find its events." }),
+        el("p", { class: "lead", id: "selected", text: area ? `Selected: ${microseconds(area.to - area.from)} in ${plural(ids?.length ?? 0, "row")}. Press Escape to see the whole trace again.` : "The whole trace. Select an area of the timeline to see only that part. Click a label to find its events." }),
         labelTable(found, this.overview, (label) => {
           this.timeline.bar.search.value = label;
           this.timeline.bar.search.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));

@@ -127,11 +127,11 @@ def wide_inputs() -> Written:
     """A perceptron whose inputs are most of the work."""
 
     def build() -> Any:
-        inputs = tf.keras.Input((4096,))
+        inputs = tf.keras.Input((1024,))
         hidden = tf.keras.layers.Dense(64, activation="relu")(inputs)
         return tf.keras.Model(inputs, tf.keras.layers.Dense(10)(hidden))
 
-    return Written(build, (4096,), 16, steps=4, optimizer="Adam")
+    return Written(build, (1024,), 16, steps=4, optimizer="Adam")
 
 
 def pipelined() -> Written:
