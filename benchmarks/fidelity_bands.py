@@ -31,6 +31,8 @@ TAIL = 0.1
 #: share of rows that should lie in the band of the other families, and what is reported as good
 COVERAGE = 0.8
 GOOD = (0.75, 0.9)
+#: differences of logarithms that are rounding
+_ROUNDING = 1e-12
 #: factors on the distance of an end from the median
 _FACTORS = tuple(0.3 + 0.05 * step for step in range(95))
 #: bytes share no band with times: with too few rows the cautious default stays
@@ -88,7 +90,7 @@ def coverage(rows: Sequence[Ratio], factor: float) -> float | None:
             return None
         low, high = ends(others, factor)
         own = [row.log for row in rows if row.family == family]
-        inside += sum(low <= log <= high for log in own)
+        inside += sum(low - _ROUNDING <= log <= high + _ROUNDING for log in own)
         tried += len(own)
     return inside / tried if tried else None
 

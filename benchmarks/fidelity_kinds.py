@@ -156,6 +156,12 @@ def work_parameters(description: type, without: tuple[str, ...] = ()) -> dict[st
     }
 
 
+def _loop(value: Any) -> bool:
+    return (
+        isinstance(value, dict) and set(value) == {"read", "handed_on"} and all(map(_whole, value.values()))
+    )
+
+
 _OP_METRICS: dict[str, tuple[str, ...]] = {
     "cycles": ("cycles",),
     "compute_cycles": ("cycles",),
@@ -175,6 +181,7 @@ _OP_EXTRAS = {
     "resident_bytes": number(),
     "phase": word(),
     "ipus": whole(),
+    "loop": Parameter("a table of the whole numbers read and handed_on", _loop),
 }
 
 
@@ -288,7 +295,7 @@ KINDS: dict[str, Kind] = {
         _op("norm", "elementwise", work.Norm, ("dtype",)),
         _op("pool", "elementwise", work.Pool, ("dtype",)),
         _op("gather", "elementwise", work.Gather, ("dtype",)),
-        _op("scatter", "elementwise", work.Scatter, ("dtype",)),
+        _op("scatter", "elementwise", work.Scatter, ("dtype",), zeroed=truth()),
         _op("recurrent", "gemm", work.Recurrent, ("dtype", "partials")),
         _op("random", "elementwise", work.Random, ("dtype",)),
         _op("copy", "exchange", work.Copy, ("dtype",)),

@@ -17,6 +17,7 @@ from tremula.schedule.links import exchange
 
 from .fidelity_cases import Case
 from .fidelity_kinds import KINDS, work_parameters
+from .fidelity_loops import turn
 from .fidelity_transfers import system_of
 from .fidelity_units import UNITS
 
@@ -35,6 +36,10 @@ def predict_op(case: Case, evaluator: Evaluator) -> float:
     steps = _chosen(cost, parameters.get("phase"))
     if parameters.get("copied_back"):
         steps += planner.plan(_copy_back(planned)).supersteps
+    if parameters.get("zeroed"):
+        steps += planner.plan(work.Fill(planned.entries * planned.width, planned.dtype)).supersteps
+    if "loop" in parameters:
+        steps += turn(parameters["loop"], case.dtype, planner)
     cycles = repeats * (sum(step.cycles for step in steps) + _between_chips(case, steps, evaluator))
     metric = case.metric
     if metric == "cycles":

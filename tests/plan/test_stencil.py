@@ -243,3 +243,28 @@ def test_more_dimensions_are_cut_by_factors() -> None:
         Stencil((358, 358, 358), 1, 7, partition="factors")
     )
     assert MK2.plan(Stencil((800, 900), 1, 5)) == MK2.plan(Stencil((800, 900), 1, 5, partition="blocks"))
+
+
+def test_rows_as_vectors_of_their_own_lie_on_a_tile_once_and_take_pointers() -> None:
+    blocks = Stencil((246, 246, 246), 2, 13, partition="factors")
+    rows = replace(blocks, row_edges=True)
+    whole, apart = MK2.plan(blocks), MK2.plan(rows)
+    # blocks of 11 x 31 x 31 points with two around them
+    assert apart.bytes.temporary == 15 * 35 * 35 * 4 < whole.bytes.temporary
+    # six contexts read ten or nine by fifteen or fourteen rows, and write theirs
+    read, written = (10 + 9) * (15 + 14 + 14), 11 * 31
+    assert apart.bytes.vertex_state - whole.bytes.vertex_state == 8 * (read + written)
+
+
+def test_what_lies_beside_the_block_of_its_vertices_is_copied() -> None:
+    lying_right = Stencil((246, 246, 246), 2, 13, partition="factors", row_edges=True)
+    shifted = replace(lying_right, shifted=True, own_fields=3, compute_sets=3)
+    right, beside = MK2.plan(lying_right), MK2.plan(shifted)
+    assert beside.bytes.temporary - right.bytes.temporary == 4 * 11 * 31 * 31 * 4
+    assert beside.bytes.exchange_code > 3 * right.bytes.exchange_code
+    assert beside.cycles > right.cycles
+    # TszwangKo/FYP_IPU_DEVITO: 732,960 bytes on the fullest tile, which also holds points of the grid's border
+    used = (
+        5 * 11 * 31 * 31 * 4 + beside.bytes.temporary + beside.bytes.vertex_state + beside.bytes.exchange_code
+    )
+    assert used == pytest.approx(732_960, rel=0.2)

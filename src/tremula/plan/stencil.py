@@ -20,6 +20,7 @@ from tremula.plan.exchange import exchange_code_bytes
 from tremula.plan.stencil_halo import (
     copies,
     crossing_bytes,
+    edge_bytes,
     exchange_phase_cycles,
     global_exchange_cycles,
     global_sync_cycles,
@@ -51,6 +52,7 @@ class _Phases:
     compute: float
     mean_compute: float
     copied_bytes: int
+    edge_bytes: int
     received_bytes: int
     fragments: int
 
@@ -119,9 +121,10 @@ def _cost(
         bytes=Bytes(
             temporary=phases.copied_bytes,
             vertex_code=chip.instruction_bytes * (work.points * 4 + 64),
-            vertex_state=6 * 4 * chip.worker_contexts,
-            exchange_code=exchange_code_bytes(phases.received_bytes, chip, phases.fragments),
-            control_code=16 * chip.instruction_bytes,
+            vertex_state=work.compute_sets * (6 * 4 * chip.worker_contexts + phases.edge_bytes),
+            exchange_code=work.compute_sets
+            * exchange_code_bytes(phases.received_bytes, chip, phases.fragments),
+            control_code=work.compute_sets * 16 * chip.instruction_bytes,
         ),
         why=Why(
             plan=_name(cut, work),
@@ -167,6 +170,7 @@ def _phases(work: Stencil, cut: Partition, chip: Chip) -> _Phases:
         post=max(tile.post for tile in tiles),
         mean_compute=slowest.compute * min(1.0, mean_points / most_points),
         copied_bytes=max(tile.copied_bytes for tile in tiles),
+        edge_bytes=max(tile.edge_bytes for tile in tiles),
         received_bytes=max(tile.received_bytes for tile in tiles),
         fragments=fragments,
     )
@@ -182,11 +186,16 @@ def _tile(work: Stencil, cut: Partition, block: Shape, chip: Chip) -> _Phases:
     fragments = (
         math.prod(with_halo[:-1]) - inner_rows + inner_rows * min(2, cut.chips[-1] * cut.tiles[-1] - 1)
     )
+    if work.shifted:
+        # of each row of results and of what is read with them, one end comes from the next tile or goes to it
+        moved = inner_rows * (work.own_fields + 1)
+        fragments += moved
+        received += moved * point_bytes(work)
     ways = (
-        (sweep_cycles(work, pieces, chip), *copies(work, block, pieces, received, chip))
+        (sweep_cycles(work, pieces, chip), *copies(work, block, pieces, received, chip), pieces)
         for pieces in cut.pieces(block, chip.worker_contexts)
     )
-    compute, pre, post, copied = min(ways, key=lambda way: sum(way[:3]))
+    compute, pre, post, copied, pieces = min(ways, key=lambda way: sum(way[:3]))
     return _Phases(
         pre=pre,
         exchange=0.0,
@@ -194,6 +203,7 @@ def _tile(work: Stencil, cut: Partition, block: Shape, chip: Chip) -> _Phases:
         compute=compute,
         mean_compute=0.0,
         copied_bytes=copied,
+        edge_bytes=edge_bytes(work, pieces),
         received_bytes=received,
         fragments=fragments,
     )

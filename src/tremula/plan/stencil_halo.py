@@ -20,6 +20,9 @@ CYCLES_PER_COPIED_ROW = 10
 GATHER_CYCLES = 587
 GATHER_CYCLES_PER_BYTE = 3.125
 
+#: bytes of a vertex's state for one vector that it is given: a pointer and a length (poplar VectorLayout::SPAN)
+EDGE_BYTES = 8
+
 #: seconds until the first byte between chips arrives (data/machines), cycles of a tile for each separate piece that it
 #: sends to another chip (schedule/constants.py)
 LINK_LATENCY_SECONDS = 1e-6
@@ -73,19 +76,44 @@ def copies(
 
     With halos apart, a context reads its part of the block where it lies if that is whole rows of the block, and from a
     copy, as its results go into one, if rows are cut. With halos in the same rows all rows are copied once, results
-    are not.
+    are not, unless they are shifted against the blocks on the tiles.
     """
     gather = GATHER_CYCLES + received / chip.exchange_bytes_per_cycle if received else 0.0
     around = 0 if work.halos_apart else 2 * work.radius
-    rows = sum(count * math.prod(extent + around for extent in piece[:-1]) for piece, count in pieces)
-    points = sum(count * math.prod(extent + around for extent in piece) for piece, count in pieces)
-    size = points * point_bytes(work)
-    bulk = rows * CYCLES_PER_COPIED_ROW + size / chip.memcpy_bytes_per_cycle
+    # a row that is a vector of its own lies there once, however many contexts read it; blocks are each context's own
+    given = [(block, 1)] if work.row_edges else pieces
+    rows, size = _rows_and_bytes(work, given, around)
+    bulk = _copy_cycles(rows, size, chip)
     if not work.halos_apart:
-        return gather, bulk, size
+        if not work.shifted:
+            return gather, bulk, size
+        # what is read at the point itself is copied before, results after
+        own = _rows_and_bytes(work, [(block, 1)], 0)
+        fields = work.own_fields + 1
+        return gather, bulk + fields * _copy_cycles(*own, chip), size + fields * own[1]
     if all(piece[1:] == block[1:] for piece, _ in pieces):
         return gather, 0.0, 0
     return gather + bulk, bulk, size
+
+
+def _rows_and_bytes(work: Stencil, pieces: Pieces, around: int) -> tuple[int, int]:
+    """Rows of some pieces, each with so many points around it, and the bytes in them."""
+    rows = sum(count * math.prod(extent + around for extent in piece[:-1]) for piece, count in pieces)
+    points = sum(count * math.prod(extent + around for extent in piece) for piece, count in pieces)
+    return rows, points * point_bytes(work)
+
+
+def _copy_cycles(rows: int, size: int, chip: Chip) -> float:
+    return rows * CYCLES_PER_COPIED_ROW + size / chip.memcpy_bytes_per_cycle
+
+
+def edge_bytes(work: Stencil, pieces: Pieces) -> int:
+    """Bytes of the vertices' state on a tile for the rows that they are given and write."""
+    if not work.row_edges:
+        return 0
+    read, _ = _rows_and_bytes(work, pieces, 2 * work.radius)
+    own, _ = _rows_and_bytes(work, pieces, 0)
+    return EDGE_BYTES * (read + (work.own_fields + 1) * own)
 
 
 def crossing_bytes(work: Stencil, cut: Partition) -> int:

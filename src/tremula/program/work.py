@@ -264,6 +264,15 @@ class Stencil:
     address_loads: int = 0
     #: the vertex is given the halo as vectors of their own, not in the same rows as its part of the block
     halos_apart: bool = False
+    #: each vertex is given every row as a vector of its own: a pointer and a length for each
+    row_edges: bool = False
+    #: further values of a point that the vertex reads at that point alone: earlier steps, coefficients
+    own_fields: int = 0
+    #: blocks of the vertices begin beside the blocks that lie on the tiles, by less than the radius: no row that a
+    #: vertex reads or writes lies on its tile as a whole
+    shifted: bool = False
+    #: sets of vertices between which the program alternates: two meshes take two, three time levels three
+    compute_sets: int = 1
 
 
 @dataclass(frozen=True)
