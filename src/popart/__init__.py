@@ -10,10 +10,22 @@ from typing import NoReturn
 from tremula import __version__ as _tremula
 from tremula.settings.shims import STACK_VERSION as __version__
 
-from . import _enums
+from . import _enums, _exceptions, _optimizers, _patterns, _session_options
 from ._enums import *
+from ._exceptions import *
+from ._optimizers import *
+from ._patterns import *
+from ._session_options import *
 
-__all__ = [*_enums.__all__, "versionNumber", "versionString"]
+__all__ = [
+    *_enums.__all__,
+    *_exceptions.__all__,
+    *_optimizers.__all__,
+    *_patterns.__all__,
+    *_session_options.__all__,
+    "versionNumber",
+    "versionString",
+]
 
 
 def versionString() -> str:
