@@ -13,60 +13,24 @@ from typing import Any
 from ._enums import PatternsLevel
 from ._exceptions import popart_exception
 
-_MANDATORY = [
-    "AllReduceToIdentity",
-    "Atan2Arg0GradOp",
-    "Atan2Arg1GradOp",
-    "ConvDataGrad",
-    "ConvFlipWeightsGradOp",
-    "ConvTranspose",
-    "CosGradOp",
-    "CoshOp",
-    "DivArg0GradOp",
-    "DivArg1GradOp",
-    "AbsGradOp",
-    "SinGradOp",
-    "ExpGradOp",
-    "Expm1GradOp",
-    "FmodArg0GradOp",
-    "RandomNormalLikeOpPattern",
-    "RandomUniformLikeOpPattern",
-    "ZerosLikeOpPattern",
-    "Log1pGradOp",
-    "LogGradOp",
-    "LoopScanOut",
-    "MatMulOp",
-    "MatMulLhsGradOp",
-    "MatMulRhsGradOp",
-    "MulArgGradOp",
-    "PowArg0GradOp",
-    "PowArg1GradOp",
-    "ReciprocalGradOp",
-    "ScanToLoop",
-    "SqrtGradOp",
-    "SubtractArg1GradOp",
-]
-_DEFAULT = [
-    "ConvFlipWeightsDoubleFlip",
-    "DecomposeBinaryConstScalar",
-    "ExpandCast",
-    "InitAccumulate",
-    "LambSerialisedWeight",
-    "NegativeOneScale",
-    "NlllWithSoftmaxGradDirect",
-    "OpToIdentity",
-    "PackedDataBlock",
-    "PadSum",
-    "PostNRepl",
-    "PreUniRepl",
-    "RemoveUnnecessaryLossGradCast",
-    "SoftmaxGradDirect",
-    "SplitGradOpToConcat",
-    "SplitOp",
-    "SumToAdd",
-    "TransposeToIdentityOrReshapePattern",
-    "UpsampleToResize",
-]
+# fmt: off
+_MANDATORY = (
+    "AllReduceToIdentity", "Atan2Arg0GradOp", "Atan2Arg1GradOp", "ConvDataGrad", "ConvFlipWeightsGradOp",
+    "ConvTranspose", "CosGradOp", "CoshOp", "DivArg0GradOp", "DivArg1GradOp", "AbsGradOp", "SinGradOp", "ExpGradOp",
+    "Expm1GradOp", "FmodArg0GradOp", "RandomNormalLikeOpPattern", "RandomUniformLikeOpPattern",
+    "ZerosLikeOpPattern", "Log1pGradOp", "LogGradOp", "LoopScanOut", "MatMulOp", "MatMulLhsGradOp",
+    "MatMulRhsGradOp", "MulArgGradOp", "PowArg0GradOp", "PowArg1GradOp", "ReciprocalGradOp", "ScanToLoop",
+    "SqrtGradOp", "SubtractArg1GradOp",
+)
+# fmt: on
+# fmt: off
+_DEFAULT = (
+    "ConvFlipWeightsDoubleFlip", "DecomposeBinaryConstScalar", "ExpandCast", "InitAccumulate",
+    "LambSerialisedWeight", "NegativeOneScale", "NlllWithSoftmaxGradDirect", "OpToIdentity", "PackedDataBlock",
+    "PadSum", "PostNRepl", "PreUniRepl", "RemoveUnnecessaryLossGradCast", "SoftmaxGradDirect",
+    "SplitGradOpToConcat", "SplitOp", "SumToAdd", "TransposeToIdentityOrReshapePattern", "UpsampleToResize",
+)
+# fmt: on
 _OPTIONAL = ("LSTMOp", "Slice2SliceSubsample", "SplitGather", "TiedGather", "TiedGatherAccumulate")
 #: patterns that are steps of their own and not among those that levels choose from
 _BESIDES = ("InPlace", "UpdateInplacePrioritiesForIpu")

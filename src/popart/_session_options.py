@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from tremula import log
 from tremula.settings.environment import env
-from tremula.settings.session_options import OPTIONS, SETTINGS
+from tremula.settings.session_options import BY_NAME, OPTIONS, SETTINGS
 
 from ._tensor_locations import CommGroup, TensorLocation, TensorLocationSettings
 from ._typed_fields import TypedFields
@@ -114,6 +115,15 @@ class SessionOptions(TypedFields):
         if self.enableDistributedReplicatedGraphs:
             return int(self.globalReplicationFactor)
         return int(self.replicatedGraphCount) if self.enableReplicatedGraphs else 1
+
+    def report(self) -> None:
+        """Say once of each option that was set and is not honoured what becomes of it."""
+        for name in self.changed():
+            option = BY_NAME[name]
+            if option.effect.startswith("recorded"):
+                log.recorded(f"SessionOptions.{name}")
+            elif not option.honoured:
+                log.no_effect(f"SessionOptions.{name}", option.reason)
 
     def changed(self) -> list[str]:
         """The options that differ from their defaults."""

@@ -6,11 +6,9 @@ group of settings is named by its class. `python -m tremula.settings.session_pag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from tremula import log
 
 HONOURED = "honoured"
 _CHIP = "recorded: for the chip model; it does not change results"
@@ -243,13 +241,3 @@ SETTINGS: Mapping[str, tuple[SessionOption, ...]] = {
 # fmt: on
 
 BY_NAME: Mapping[str, SessionOption] = {option.name: option for option in OPTIONS}
-
-
-def report(changed: Iterable[str]) -> None:
-    """Say once of each option that was set and is not honoured what becomes of it."""
-    for name in changed:
-        option = BY_NAME[name]
-        if option.effect.startswith("recorded"):
-            log.recorded(f"SessionOptions.{name}")
-        elif not option.honoured:
-            log.no_effect(f"SessionOptions.{name}", option.reason)
