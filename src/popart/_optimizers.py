@@ -10,6 +10,9 @@ from ._exceptions import popart_exception
 
 if TYPE_CHECKING:
     from tremula.frontends.onnx.optimize.description import Description
+    from tremula.frontends.onnx.optimize.updater import Updater
+
+    from ._session_options import SessionOptions
 
 
 class OptimizerValue:
@@ -171,6 +174,21 @@ class Optimizer:
 
     def _refuse(self, what: str, value: OptimizerValue) -> None:
         raise popart_exception(f"{what} ({value.val():g}) in {self._family}: use a value of at least 0.")
+
+    def updater(self, options: SessionOptions | None = None) -> Updater:
+        """The engine's rule, with a state of its own."""
+        from tremula.frontends.onnx.optimize.updater import Updater
+        from tremula.frontends.torch.optimize.spec import LossScaleSettings
+
+        automatic = None if options is None else options.automaticLossScalingSettings
+        scaling = None
+        if automatic is not None and automatic.enabled:
+            if getattr(self, "scaledOptimizerState", False):
+                raise popart_exception("scaledOptimizerState and automaticLossScaling are not compatible.")
+            scaling = LossScaleSettings(
+                automatic.binEdgeLocation, automatic.thresholdUpperCountProportion, automatic.updatePeriod
+            )
+        return Updater(self._description(), scaling)
 
     def _common(self) -> dict[str, Any]:
         """The part of the description that all optimizers have."""

@@ -8,7 +8,7 @@ from tremula import log
 from tremula.settings.environment import env
 from tremula.settings.session_options import BY_NAME, OPTIONS, SETTINGS
 
-from ._tensor_locations import CommGroup, TensorLocation, TensorLocationSettings
+from ._tensor_locations import TensorLocationSettings
 from ._typed_fields import TypedFields
 
 
@@ -136,12 +136,9 @@ __all__ = [
     "AutodiffSettings",
     "AutomaticLossScalingSettings",
     "BatchSerializationSettings",
-    "CommGroup",
     "ExecutionPhaseSettings",
     "ExperimentalSettings",
     "NumIOTiles",
     "ReplicatedCollectivesSettings",
     "SessionOptions",
-    "TensorLocation",
-    "TensorLocationSettings",
 ]

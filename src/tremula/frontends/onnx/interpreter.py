@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -62,14 +62,21 @@ class Interpreter:
             raise unknown_operators(missing)
 
     def run(
-        self, values: Mapping[str, Tensor], wanted: Iterable[str] | None = None, watch: Watch | None = None
+        self,
+        values: Mapping[str, Tensor],
+        wanted: Iterable[str] | None = None,
+        watch: Watch | None = None,
+        *,
+        fresh: Collection[str] = (),
     ) -> dict[str, Tensor]:
         """The tensors `wanted` (by default the graph's outputs), computed from `values`.
 
         `values` holds the inputs, and the weights by the names of their initializers; initializers that are not in it
-        are constants.
+        are constants. Tensors in `fresh` are never the same objects as what they are made from, so that they have
+        gradients of their own.
         """
         running = self.begin(values, wanted, watch)
+        running.fresh = fresh
         for node in running.nodes:
             running.execute(node)
         return running.results()
@@ -160,6 +167,8 @@ class Running:
         self._watch = watch
         self._wanted = wanted
         self._executed = 0
+        #: tensors that must not be the same objects as what they are made from
+        self.fresh: Collection[str] = ()
         self.recording = any(isinstance(value, FakeTensor) for value in values.values())
         self.nodes = interpreter.needed(wanted)
         self._uses = Counter(name for node in self.nodes for name in set(reads(node)))
@@ -209,6 +218,8 @@ class Running:
                 node,
                 inputs,
             )
+        if self.fresh and any(name in self.fresh for name in node.outputs):
+            outputs = [_fresh(each, inputs) for each in outputs]
         for name, tensor in zip(node.outputs, outputs, strict=False):
             if name and tensor is not None:
                 scope.tensors[name] = tensor
@@ -315,6 +326,13 @@ def _free_names(graph: Graph) -> set[str]:
         found |= set(reads(node)) - own
         own.update(node.outputs)
     return found | ({each.name for each in graph.outputs} - own)
+
+
+def _fresh(tensor: Tensor | None, inputs: Sequence[Tensor | None]) -> Tensor | None:
+    """`tensor`, or an alias of it if it is one of the inputs."""
+    if tensor is None or all(tensor is not each for each in inputs):
+        return tensor
+    return tensor.view_as(tensor)
 
 
 def _listed(outputs: Any) -> list[Tensor | None]:

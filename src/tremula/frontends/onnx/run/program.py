@@ -1,0 +1,141 @@
+"""A graph that is to be run, checked: its inputs, weights, anchored tensors and loss, with their types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tremula.errors import Error
+from tremula.frontends.onnx.interpreter import Interpreter, reads
+from tremula.frontends.onnx.model import Node, OnnxModel
+from tremula.frontends.onnx.run.anchors import AnchorRule
+from tremula.frontends.onnx.run.device_types import RETYPED, device_type
+from tremula.frontends.onnx.settings import Settings
+from tremula.frontends.onnx.shapes import TensorType, constant_initializers, input_types, shapes_of
+
+GRADIENT = "Gradient___"
+#: stored in their first input at the end of a turn
+_STORES = "CopyVarUpdate"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be run of a model."""
+
+    anchors: Mapping[str, AnchorRule]
+    #: the tensor that is made smaller; None: nothing is trained
+    loss: str | None = None
+    #: shapes of inputs that the model leaves open
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    settings: Settings = Settings(retyped=RETYPED)
+
+
+class GraphProgram:
+    """A checked graph.
+
+    Attributes:
+        inputs: those that are read, with the types in the graph.
+        weights: initializers that are kept on the device.
+        trained: those of them that the loss depends on.
+        types: of all tensors, as the device has them.
+    """
+
+    def __init__(self, model: OnnxModel, request: Request) -> None:
+        """Raises Error: the graph cannot be run, or what is asked for is not in it."""
+        self.model = model
+        self.request = request
+        graph = model.graph
+        self.interpreter = Interpreter(graph, model.opsets, request.settings, functions=model.functions)
+        given = input_types(model, _shapes(model, request.shapes))
+        self._found = shapes_of(graph, given, functions=model.functions, interpreter=self.interpreter)
+        self.types = {
+            name: TensorType(kind.shape, device_type(kind.dtype)) for name, kind in self._found.items()
+        }
+        self.stores = _stores(graph.nodes)
+        self.weights = self._weights()
+        self.gradients = tuple(
+            name.removeprefix(GRADIENT) for name in request.anchors if name.startswith(GRADIENT)
+        )
+        self.values = tuple(
+            name for name in request.anchors if not name.startswith(GRADIENT) and name not in self.stores
+        )
+        self._check()
+        wanted = [*self.values, *self.stores.values()]
+        wanted += [] if request.loss is None else [request.loss]
+        self.wanted = tuple(dict.fromkeys(wanted))
+        read = {name for node in self.interpreter.needed(self.wanted) for name in reads(node)}
+        read |= set(self.wanted)
+        self.inputs = {name: kind for name, kind in given.items() if name in read}
+        self.trained = self._trained()
+
+    def graph_type(self, name: str) -> TensorType:
+        """The type of a tensor as the graph has it."""
+        return self._found[name]
+
+    def info(self, name: str) -> TensorType:
+        """Shape and type of a tensor, or of a gradient, on the device."""
+        found = self.types.get(name.removeprefix(GRADIENT))
+        if found is None:
+            raise Error(f"no tensor with id {name} is in the graph.")
+        return found
+
+    def _weights(self) -> tuple[str, ...]:
+        """Initializers that live on the device: all but those that shapes depend on, and small integers."""
+        shaping = self.interpreter.value_inputs()
+        constants = constant_initializers(self.interpreter)
+        return tuple(
+            name
+            for name, stored in self.model.graph.initializers.items()
+            if name in self.stores
+            or name not in constants
+            or (stored.type.torch.is_floating_point and name not in shaping)
+        )
+
+    def _check(self) -> None:
+        loss = self.request.loss
+        for name in self.request.anchors:
+            own = name.removeprefix(GRADIENT)
+            if own not in self.types:
+                raise Error(f"the anchor tensor {name} is not in the graph: it has no such tensor.")
+        if self.gradients and loss is None:
+            names = ", ".join(GRADIENT + name for name in self.gradients)
+            raise Error(f"only a graph that is trained has gradients; {names} cannot be anchored.")
+        if loss is None:
+            return
+        if loss not in self.types:
+            raise Error(f"the loss {loss} is not in the graph.")
+        if self.types[loss].shape not in ((), (1,)):
+            raise Error(
+                f"the loss {loss} must be a scalar tensor; its shape is {list(self.types[loss].shape)}."
+            )
+        reached = self.reaching(loss)
+        unreached = [name for name in self.gradients if name not in reached]
+        if unreached:
+            raise Error(
+                f"the loss does not depend on {unreached[0]}: there is no tensor {GRADIENT}{unreached[0]}."
+            )
+
+    def reaching(self, name: str) -> set[str]:
+        """The tensors that a tensor depends on, itself included."""
+        return {name}.union(*(reads(node) for node in self.interpreter.needed([name])))
+
+    def _trained(self) -> tuple[str, ...]:
+        if self.request.loss is None:
+            return ()
+        reached = self.reaching(self.request.loss)
+        stored = set(self.stores)
+        return tuple(
+            name
+            for name in self.weights
+            if name in reached and name not in stored and self.types[name].dtype.is_floating_point
+        )
+
+
+def _stores(nodes: Iterable[Node]) -> dict[str, str]:
+    """Weights that the graph itself changes: weight -> the tensor that holds its new value."""
+    return {node.inputs[0]: node.outputs[0] for node in nodes if node.type == _STORES}
+
+
+def _shapes(model: OnnxModel, given: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
+    names = {each.name for each in model.graph.inputs}
+    return {name: shape for name, shape in given.items() if name in names}
