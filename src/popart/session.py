@@ -15,14 +15,15 @@ from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
 from tremula.frontends.onnx.run.export import write_model
 from tremula.frontends.onnx.run.program import GraphProgram, Request
-from tremula.frontends.onnx.run.session import GraphSession
+from tremula.frontends.onnx.run.session import GraphSession, Reduction
 from tremula.frontends.onnx.run.updating import Updater
 
 from ._data_flow import DataFlow, InputShapeInfo
 from ._devices import DeviceInfo
-from ._enums import DeviceConnectionType
+from ._enums import DeviceConnectionType, MeanReductionStrategy, ReductionType
 from ._exceptions import OutOfMemoryException, popart_errors, popart_exception
 from ._patterns import Patterns
+from ._session_checks import check_options, check_pipeline_depth, check_placement
 from ._session_options import SessionOptions
 from ._step_io import IStepIO, PyWeightsIO
 from ._tensor_info import TensorInfo
@@ -56,12 +57,25 @@ class _Session:
         self._model_source = fnModel
         shapes = (inputShapeInfo or InputShapeInfo()).shapes()
         with popart_errors():
+            check_options(self._options, training=loss is not None)
             sources = lines_of(fnModel) if isinstance(fnModel, bytes) else {}
             model = OnnxModel.load(fnModel, sources)
             program = GraphProgram(model, Request(dataFlow.rules(), loss, shapes))
+            check_placement(self._options, model.graph.nodes, self._device.numIpus)
+            check_pipeline_depth(
+                self._options, model.graph.nodes, dataFlow.batchesPerStep(), training=loss is not None
+            )
             turns = Turns(dataFlow.batchesPerStep(), self.accumulationFactor, self.replicationFactor)
-            self._session = GraphSession(program, turns, updater)
+            self._options.report()
+            self._session = GraphSession(program, turns, updater, self._reduction())
         self._weights_sent = False
+
+    def _reduction(self) -> Reduction:
+        options = self._options
+        return Reduction(
+            options.accumulationAndReplicationReductionType is ReductionType.Mean,
+            options.meanAccumulationAndReplicationReductionStrategy is MeanReductionStrategy.Running,
+        )
 
     # -- looking at it --------------------------------------------------------------------------------------
 
@@ -83,7 +97,7 @@ class _Session:
     def getInfo(self, id: str) -> TensorInfo:
         """Type and shape of a tensor."""
         with popart_errors():
-            kind = self._session.program.info(id)
+            kind = self._session.info(id)
             return TensorInfo(type_of(kind.dtype).name, kind.shape)
 
     def getAllTensorIds(self) -> set[str]:

@@ -15,11 +15,11 @@ def write_model(
     model: bytes | str | os.PathLike[str], weights: Mapping[str, Tensor], path: str | os.PathLike[str]
 ) -> None:
     """Write a model with these weights in the place of its own: valid, and as a whole or not at all."""
-    from onnx import numpy_helper
-
     message = storing.read(model)
     kept = {each.name: each for each in message.graph.initializer}
     for name, tensor in weights.items():
-        if name in kept:
-            kept[name].CopyFrom(numpy_helper.from_array(array_of(tensor), name))
+        own = kept.get(name)
+        if own is None:
+            own = message.graph.initializer.add()
+        own.CopyFrom(storing.stored(array_of(tensor), name))
     storing.write(message, path)

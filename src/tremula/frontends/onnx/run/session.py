@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -13,7 +14,18 @@ from tremula.frontends.onnx.run.device_types import device_type
 from tremula.frontends.onnx.run.feeds import StepData
 from tremula.frontends.onnx.run.program import GraphProgram
 from tremula.frontends.onnx.run.step import EagerStep
-from tremula.frontends.onnx.run.updating import Updater
+from tremula.frontends.onnx.run.updating import UPDATED, Updater
+from tremula.frontends.onnx.shapes import TensorType
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What becomes of the gradients of all micro-batches and replicas: their sum, or their mean, which may be kept as
+    a running mean.
+    """
+
+    mean: bool = False
+    running: bool = False
 
 
 class GraphSession:
@@ -26,19 +38,46 @@ class GraphSession:
         host: the host's copies of the weights.
     """
 
-    def __init__(self, program: GraphProgram, turns: Turns, updater: Updater | None = None) -> None:
+    def __init__(
+        self,
+        program: GraphProgram,
+        turns: Turns,
+        updater: Updater | None = None,
+        reduction: Reduction | None = None,
+    ) -> None:
         for rule in program.request.anchors.values():
             if rule.period < 1:
                 raise Error("an anchor is returned every 1 or more batches.")
         self.program = program
         self.turns = turns
         self.updater = updater
+        self.reduction = reduction or Reduction()
         self.host = {
             name: _on_device(stored.tensor()) for name, stored in program.model.graph.initializers.items()
         }
         self._generator = torch.Generator().manual_seed(0)
         self._step: EagerStep | None = None
-        self._device: dict[str, Tensor] = {}
+        self._device: list[dict[str, Tensor]] = []
+        if updater is not None:
+            updater.begin({name: self.host[name] for name in program.trained})
+            for name, stored in program.model.graph.initializers.items():
+                if name in updater.tensors():
+                    updater.write(name, stored.tensor())
+        self._check_anchors()
+
+    def _check_anchors(self) -> None:
+        known = self._beside()
+        for name in self.program.beside:
+            if name not in known:
+                raise Error(f"the anchor tensor {name} is not in the graph: it has no such tensor.")
+
+    def _beside(self) -> dict[str, Tensor]:
+        """Tensors of the update: the optimizer's, and the new values of weights."""
+        if self.updater is None:
+            return {}
+        weights = self._device[0] if self._device else self.host
+        updated = {f"{UPDATED}{name}": weights[name] for name in self.program.trained}
+        return {**self.updater.present(), **updated}
 
     # -- preparing ------------------------------------------------------------------------------------------
 
@@ -58,18 +97,22 @@ class GraphSession:
 
     @property
     def device(self) -> Mapping[str, Tensor]:
-        """The weights on the device."""
-        return self._device
+        """The weights on the device, those of the first replica."""
+        return self._device[0] if self._device else {}
 
     def weights_from_host(self) -> None:
-        """Copy the host's weights to the device."""
-        self._device = {name: self.host[name].clone() for name in self.program.weights}
+        """Copy the host's weights to the device: one for all replicas, but what the graph itself changes."""
+        shared = {name: self.host[name].clone() for name in self.program.weights}
+        own = [name for name in self.program.stores if name in shared]
+        self._device = [shared]
+        for _ in range(1, self.turns.replicas):
+            self._device.append({**shared, **{name: shared[name].clone() for name in own}})
         if self.updater is not None:
-            self.updater.begin({name: self._device[name] for name in self.program.trained})
+            self.updater.begin({name: shared[name] for name in self.program.trained})
 
     def weights_to_host(self) -> None:
         """Copy the device's weights to the host."""
-        for name, tensor in self._device.items():
+        for name, tensor in self.device.items():
             self.host[name] = tensor.detach().clone()
         if self.updater is not None:
             self.updater.to_host()
@@ -80,6 +123,9 @@ class GraphSession:
 
     def write(self, name: str, value: Tensor) -> None:
         """Give the host's copy of a weight another value."""
+        if self.updater is not None and name in self.updater.tensors():
+            self.updater.write(name, value)
+            return
         own = self.host.get(name)
         if own is None:
             raise Error(f"there is no weight {name} in the graph.")
@@ -89,18 +135,26 @@ class GraphSession:
 
     def reset(self, values: Mapping[str, Tensor], *, ignore_unknown: bool) -> None:
         """Take over the weights of another model."""
-        unknown = [name for name in values if name not in self.host]
+        known = self.held()
+        unknown = [name for name in values if name not in known]
         if unknown and not ignore_unknown:
             raise Error(f"resetHostWeights, no tensor {unknown[0]} in the graph.")
         for name, value in values.items():
-            if name in self.host:
+            if name in known:
                 self.write(name, value)
 
     # -- running --------------------------------------------------------------------------------------------
 
     def anchor_shape(self, name: str) -> tuple[int, ...]:
         """The shape of the host's array of an anchored tensor."""
-        return returned_shape(self.program.request.anchors[name], self.turns, self.program.info(name).shape)
+        return returned_shape(self.program.request.anchors[name], self.turns, self.info(name).shape)
+
+    def info(self, name: str) -> TensorType:
+        """Shape and type of a tensor on the device, those of the update included."""
+        beside = self._beside().get(name)
+        if beside is not None:
+            return TensorType(tuple(beside.shape), beside.dtype)
+        return self.program.info(name)
 
     def run(self, data: StepData) -> None:
         """One step."""
@@ -114,7 +168,8 @@ class GraphSession:
             for turn in self._turns_of(batch):
                 self._turn(self._step, data, turn, gradients)
             if self.updater is not None and gradients:
-                self.updater.update(self._device, gradients)
+                self.updater.update(self._device[0], self._reduced(gradients))
+            self._return_beside(data, batch)
 
     def _turns_of(self, batch: int) -> Iterator[Turn]:
         for accumulation in range(self.turns.accumulation):
@@ -127,18 +182,52 @@ class GraphSession:
             for name, kind in self.program.inputs.items()
         }
         scale = 1.0 if self.updater is None else self.updater.loss_scale
-        found = step(self._device, inputs, scale)
-        for name, gradient in found.gradients.items():
-            gradients[name] = gradients[name] + gradient if name in gradients else gradient
+        weights = self._device[turn.replica]
+        found = step(weights, inputs, scale)
+        self._gather(gradients, found.gradients, turn)
         with torch.no_grad():
             for name, value in found.stored.items():
-                self._device[name].copy_(value)
+                weights[name].copy_(value)
         for name, rule in self.program.request.anchors.items():
-            place = place_of(rule, self.turns, turn)
+            place = None if name in self.program.beside else place_of(rule, self.turns, turn)
             if place is not None:
-                value = _on_device(found.anchors[name] if name in found.anchors else self._device[name])
+                value = _on_device(found.anchors[name] if name in found.anchors else weights[name])
                 first = turn.batch == 0 and turn.accumulation == 0
                 data.output(name, turn, place, value, add=rule.mode == SUM and not first)
+
+    def _gather(self, sums: dict[str, Tensor], gradients: Mapping[str, Tensor], turn: Turn) -> None:
+        """Add the gradients of a turn to those of the turns before, in the types of their accumulators."""
+        if self.updater is None:
+            return
+        number = turn.accumulation * self.turns.replicas + turn.replica
+        for name, gradient in gradients.items():
+            if self.turns.accumulation * self.turns.replicas == 1:
+                sums[name] = gradient
+                continue
+            gradient = gradient.to(self.updater.accumulator(self.device[name]))
+            if name not in sums:
+                sums[name] = gradient.clone()
+            elif self.reduction.mean and self.reduction.running:
+                sums[name].mul_(number / (number + 1)).add_(gradient, alpha=1 / (number + 1))
+            else:
+                sums[name].add_(gradient)
+
+    def _reduced(self, gradients: dict[str, Tensor]) -> dict[str, Tensor]:
+        count = self.turns.accumulation * self.turns.replicas
+        if count > 1 and self.reduction.mean and not self.reduction.running:
+            torch._foreach_div_(list(gradients.values()), count)
+        return gradients
+
+    def _return_beside(self, data: StepData, batch: int) -> None:
+        """Tensors of the update come back as they are after it, once for each value that comes back."""
+        beside = self._beside() if self.program.beside else {}
+        for name in self.program.beside:
+            rule = self.program.request.anchors[name]
+            for turn in self._turns_of(batch):
+                place = place_of(rule, self.turns, turn)
+                if place is not None:
+                    first = turn.batch == 0 and turn.accumulation == 0
+                    data.output(name, turn, place, beside[name], add=rule.mode == SUM and not first)
 
     def _computed(self, dtype: torch.dtype) -> torch.dtype:
         return self.program.request.settings.retyped.get(dtype, dtype)
