@@ -19,6 +19,7 @@ from ._identifiers import *
 #: module -> what it gives
 _PLACES = {
     "_builder_core": ("DebugContext", "DebugInfo"),
+    "_custom_ops": ("register_custom_op",),
     "_data_flow": ("AnchorReturnType", "DataFlow", "InputSettings", "InputShapeInfo"),
     "_devices": ("DeviceInfo", "DeviceManager"),
     "_exceptions": (
@@ -35,6 +36,7 @@ _PLACES = {
         "popart_internal_exception",
         "popart_runtime_error",
     ),
+    "_logger": ("Logger", "getLogger"),
     "_opsets": ("defaultAiGraphcoreOpset", "defaultAiOnnxMlOpset", "defaultAiOnnxOpset"),
     "_optimizers": (
         "SGD",

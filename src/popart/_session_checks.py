@@ -56,6 +56,12 @@ def _check_distributed(options: SessionOptions) -> None:
     if not options.enableDistributedReplicatedGraphs:
         return
     local = options.replicatedGraphCount if options.enableReplicatedGraphs else 1
+    if options.globalReplicationFactor > local:
+        raise Error(
+            f"globalReplicationFactor is {options.globalReplicationFactor}, and this process has {local} replicas: "
+            "PopART sessions of several instances are not there yet. Run all replicas in one process "
+            "(replicatedGraphCount)."
+        )
     if options.globalReplicationFactor < 1:
         raise Error(
             f"Invalid globalReplicationFactor value: {options.globalReplicationFactor}, must be greater or equal than 1"

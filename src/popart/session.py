@@ -13,25 +13,31 @@ from tremula.frontends.onnx.build.sources import lines_of
 from tremula.frontends.onnx.dtypes import type_of
 from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
+from tremula.frontends.onnx.run.device_types import RETYPED
 from tremula.frontends.onnx.run.export import write_model
 from tremula.frontends.onnx.run.program import GraphProgram, Request
 from tremula.frontends.onnx.run.session import GraphSession, Reduction
+from tremula.frontends.onnx.run.synthetic import Synthetic
 from tremula.frontends.onnx.run.updating import Updater
+from tremula.frontends.onnx.settings import Settings
+from tremula.settings import engine_options
 
 from ._data_flow import DataFlow, InputShapeInfo
 from ._devices import DeviceInfo
 from ._enums import DeviceConnectionType, MeanReductionStrategy, ReductionType
-from ._exceptions import OutOfMemoryException, popart_errors, popart_exception
+from ._exceptions import OutOfMemoryException, popart_errors, popart_exception, poplar_exception
 from ._patterns import Patterns
 from ._session_checks import check_options, check_pipeline_depth, check_placement
 from ._session_options import SessionOptions
+from ._session_random import SessionRandomState
+from ._session_reports import SessionReports
 from ._step_io import IStepIO, PyWeightsIO
 from ._tensor_info import TensorInfo
 
 Model = bytes | str | os.PathLike[str]
 
 
-class _Session:
+class _Session(SessionReports, SessionRandomState):
     """What both kinds of sessions do."""
 
     def __init__(
@@ -60,14 +66,21 @@ class _Session:
             check_options(self._options, training=loss is not None)
             sources = lines_of(fnModel) if isinstance(fnModel, bytes) else {}
             model = OnnxModel.load(fnModel, sources)
-            program = GraphProgram(model, Request(dataFlow.rules(), loss, shapes))
+            settings = Settings(
+                retyped=RETYPED,
+                strided_groups=self._options.groupNormStridedChannelGrouping,
+                replicas=self.replicationFactor,
+            )
+            program = GraphProgram(model, Request(dataFlow.rules(), loss, shapes, settings))
             check_placement(self._options, model.graph.nodes, self._device.numIpus)
             check_pipeline_depth(
                 self._options, model.graph.nodes, dataFlow.batchesPerStep(), training=loss is not None
             )
             turns = Turns(dataFlow.batchesPerStep(), self.accumulationFactor, self.replicationFactor)
             self._options.report()
-            self._session = GraphSession(program, turns, updater, self._reduction())
+            self._session = GraphSession(
+                program, turns, updater, self._reduction(), Synthetic[self._options.syntheticDataMode.name]
+            )
         self._weights_sent = False
 
     def _reduction(self) -> Reduction:
@@ -122,7 +135,15 @@ class _Session:
         with popart_errors():
             if loadEngine and self._device.connectionType is not DeviceConnectionType.Never:
                 self._attach()
+            self._check_engine_options()
             self._session.prepare()
+
+    def _check_engine_options(self) -> None:
+        options = self._options.engineOptions
+        for name in options:
+            if engine_options.known(name) is None:
+                raise poplar_exception(f"Unrecognised option '{name}'")
+        engine_options.validate(options, "SessionOptions.engineOptions")
 
     def _attach(self) -> None:
         if self._device.isAttached:
@@ -142,6 +163,7 @@ class _Session:
 
     def setRandomSeed(self, seedValue: int) -> None:
         """Begin the random numbers anew."""
+        self._random_seed = int(seedValue)
         self._prepared("setRandomSeed").set_seed(int(seedValue))
 
     # -- weights --------------------------------------------------------------------------------------------
@@ -188,6 +210,11 @@ class _Session:
         ignoreWeightsInModelWithoutCorrespondingHostWeight: bool = False,
     ) -> None:
         """Take over the weights of another model."""
+        if self._session.updater is None and self._options.constantWeights:
+            raise popart_exception(
+                "resetHostWeights of an inference session needs weights that are not constant, but the session option "
+                "`constantWeights` is set. Set `constantWeights` to False"
+            )
         with popart_errors():
             other = OnnxModel.load(modelProtoOrFilename)
             self._session.reset(
@@ -214,6 +241,7 @@ class _Session:
             if self._device.connectionType is DeviceConnectionType.Never:
                 raise Error("Offline devices cannot run programs: the device's connection type is Never.")
             session.run(stepio)
+        self._has_run = True
 
     def _before_run(self) -> None:
         pass

@@ -17,8 +17,8 @@ GRADIENT = "Gradient___"
 #: how the names of tensors of weight updates begin
 _OF_UPDATES = (
     "Accl", "Accum___", "Step___", "UpdatedVar___", "lossScaling", "scaledLearningRate", "weightDecay",
-    "scaledWeightDecay", "dampeningScaleFactor", "scaledMomentum", "learningRate___", "adam", "adaptive", "maxWeightNorm",
-    "finalLossScale", "lossScaleUpdateFactor",
+    "scaledWeightDecay", "dampeningScaleFactor", "scaledMomentum", "learningRate___", "adam", "adaptive",
+    "maxWeightNorm", "finalLossScale", "lossScaleUpdateFactor",
 )  # fmt: skip
 #: stored in their first input at the end of a turn
 _STORES = "CopyVarUpdate"

@@ -14,6 +14,7 @@ from tremula.frontends.onnx.run.device_types import device_type
 from tremula.frontends.onnx.run.feeds import StepData
 from tremula.frontends.onnx.run.program import GraphProgram
 from tremula.frontends.onnx.run.step import EagerStep
+from tremula.frontends.onnx.run.synthetic import Synthetic
 from tremula.frontends.onnx.run.updating import UPDATED, Updater
 from tremula.frontends.onnx.shapes import TensorType
 
@@ -44,6 +45,7 @@ class GraphSession:
         turns: Turns,
         updater: Updater | None = None,
         reduction: Reduction | None = None,
+        synthetic: Synthetic = Synthetic.Off,
     ) -> None:
         for rule in program.request.anchors.values():
             if rule.period < 1:
@@ -55,6 +57,8 @@ class GraphSession:
         self.host = {
             name: _on_device(stored.tensor()) for name, stored in program.model.graph.initializers.items()
         }
+        self._synthetic = synthetic
+        self._made: dict[str, Tensor] = {}
         self._generator = torch.Generator().manual_seed(0)
         self._step: EagerStep | None = None
         self._device: list[dict[str, Tensor]] = []
@@ -88,6 +92,11 @@ class GraphSession:
     def prepare(self) -> None:
         """Compile."""
         self._step = EagerStep(self.program, self._generator)
+
+    @property
+    def generator(self) -> torch.Generator:
+        """Where random numbers come from."""
+        return self._generator
 
     def set_seed(self, seed: int) -> None:
         """Begin the random numbers anew."""
@@ -162,7 +171,13 @@ class GraphSession:
             raise Error("the session is not prepared.")
         if not self._device:
             self.weights_from_host()
-        data.begin(self.program.inputs, self.turns)
+        if self._synthetic is Synthetic.Off:
+            data.begin(self.program.inputs, self.turns)
+        elif not self._made:
+            self._made = {
+                name: self._synthetic.make(kind, self._generator)
+                for name, kind in self.program.inputs.items()
+            }
         for batch in range(self.turns.batches):
             gradients: dict[str, Tensor] = {}
             for turn in self._turns_of(batch):
@@ -178,7 +193,9 @@ class GraphSession:
 
     def _turn(self, step: EagerStep, data: StepData, turn: Turn, gradients: dict[str, Tensor]) -> None:
         inputs = {
-            name: data.input(name, turn).to(self._computed(kind.dtype))
+            name: (self._made[name] if name in self._made else data.input(name, turn)).to(
+                self._computed(kind.dtype)
+            )
             for name, kind in self.program.inputs.items()
         }
         scale = 1.0 if self.updater is None else self.updater.loss_scale
