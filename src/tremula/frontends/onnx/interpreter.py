@@ -33,6 +33,8 @@ _MOST_NODES = 1_000_000
 _DEEPEST = 32
 #: told of each node that has run and of its outputs
 Watch = Callable[[Node, Sequence["Tensor | None"]], None]
+#: shown each node and its inputs before it runs
+Before = Callable[[Node, Sequence["Tensor | None"]], None]
 Functions = Mapping[tuple[str, str], Function]
 
 
@@ -68,15 +70,16 @@ class Interpreter:
         watch: Watch | None = None,
         *,
         fresh: Collection[str] = (),
+        before: Before | None = None,
     ) -> dict[str, Tensor]:
         """The tensors `wanted` (by default the graph's outputs), computed from `values`.
 
         `values` holds the inputs, and the weights by the names of their initializers; initializers that are not in it
         are constants. Tensors in `fresh` are never the same objects as what they are made from, so that they have
-        gradients of their own.
+        gradients of their own. `before` sees each node and its inputs, and may refuse it.
         """
         running = self.begin(values, wanted, watch)
-        running.fresh = fresh
+        running.fresh, running.before = fresh, before
         for node in running.nodes:
             running.execute(node)
         return running.results()
@@ -169,6 +172,7 @@ class Running:
         self._executed = 0
         #: tensors that must not be the same objects as what they are made from
         self.fresh: Collection[str] = ()
+        self.before: Before | None = None
         self.recording = any(isinstance(value, FakeTensor) for value in values.values())
         self.nodes = interpreter.needed(wanted)
         self._uses = Counter(name for node in self.nodes for name in set(reads(node)))
@@ -209,6 +213,8 @@ class Running:
             raise Error(f"the graph has more than {_MOST_NODES:,} nodes when its loops are unrolled.")
         inputs = [scope.get(name) if name else None for name in node.inputs]
         try:
+            if self.before is not None:
+                self.before(node, inputs)
             outputs = self._compute(node, inputs, scope)
         except Exception as problem:
             raise explained(problem, node, inputs) from problem

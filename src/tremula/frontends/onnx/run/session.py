@@ -134,7 +134,8 @@ class GraphSession:
         for name, rule in self.program.request.anchors.items():
             place = place_of(rule, self.turns, turn)
             if place is not None:
-                value = _on_device(found.anchors[name] if name in found.anchors else self._device[name])
+                value = found.anchors[name] if name in found.anchors else self._device[name]
+                value = value.to(self.program.info(name).dtype)
                 first = turn.batch == 0 and turn.accumulation == 0
                 data.output(name, turn, place, value, add=rule.mode == SUM and not first)
 
