@@ -47,7 +47,9 @@ def name_of(method: str, context: Any) -> str:
         return context
     if isinstance(context, DebugContext | DebugInfo):
         return context.name
-    raise WrongArguments(method, f"debugContext must be a text or a DebugContext, not {type(context).__name__}.")
+    raise WrongArguments(
+        method, f"debugContext must be a text or a DebugContext, not {type(context).__name__}."
+    )
 
 
 def outputs_of(method: str, names: Any) -> list[str]:

@@ -48,7 +48,9 @@ class Placement:
             outputs = left.pop(0)
         value = left.pop(0) if left else named.pop("value", 0)
         if left or named or isinstance(value, str) or not hasattr(value, "__index__"):
-            raise WrongArguments(method, "it takes outputs of a node and a whole number, or the number alone.")
+            raise WrongArguments(
+                method, "it takes outputs of a node and a whole number, or the number alone."
+            )
         if outputs is None:
             return self._maker.attribute(name, int(value))
         self._put(name, method, outputs, int(value))
@@ -153,7 +155,12 @@ class Placement:
     def setInplacePreferences(self, nodeOutputName: Any, prefs: Mapping[str, float]) -> None:
         """Which in-place forms of an operator are wanted how much."""
         self._put("__inplace_op_names", "setInplacePreferences", nodeOutputName, list(prefs))
-        self._put("__inplace_op_priorities", "setInplacePreferences", nodeOutputName, [float(each) for each in prefs.values()])
+        self._put(
+            "__inplace_op_priorities",
+            "setInplacePreferences",
+            nodeOutputName,
+            [float(each) for each in prefs.values()],
+        )
 
     def hasVirtualGraph(self) -> bool:
         """Whether nodes added now get an IPU."""
@@ -233,7 +240,9 @@ class Placement:
         with popart_errors():
             kind = self._maker.node_of(names).op_type
             if kind != "MatMul":
-                raise Error(f"Builder::setSerializeMatMul should only be called on MatMul but was given: {kind}")
+                raise Error(
+                    f"Builder::setSerializeMatMul should only be called on MatMul but was given: {kind}"
+                )
             if mode not in _SERIAL_MODES:
                 raise Error(
                     f"Unsupported mat mul serialization mode '{mode}'. Supported modes are {', '.join(_SERIAL_MODES)}"

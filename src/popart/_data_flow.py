@@ -89,7 +89,9 @@ class DataFlow:
         anchorIds: Sequence[str] | None = None,
     ) -> None:
         if isinstance(batchesPerStep, bool | float):
-            raise TypeError("__init__(): incompatible constructor arguments: batchesPerStep is a whole number.")
+            raise TypeError(
+                "__init__(): incompatible constructor arguments: batchesPerStep is a whole number."
+            )
         if anchorIds is not None:
             anchorTensors = anchorIds
         if isinstance(anchorTensors, str) or anchorTensors is None:

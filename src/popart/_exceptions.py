@@ -94,6 +94,9 @@ def popart_errors() -> Iterator[None]:
 
 __all__ = [
     "OutOfMemoryException",
+    "popart_exception",
+    "popart_internal_exception",
+    "popart_runtime_error",
     "poplar_application_runtime_error",
     "poplar_exception",
     "poplar_recoverable_runtime_error",
@@ -102,7 +105,4 @@ __all__ = [
     "poplar_unknown_runtime_error",
     "poplar_unrecoverable_runtime_error",
     "poplibs_exception",
-    "popart_exception",
-    "popart_internal_exception",
-    "popart_runtime_error",
 ]

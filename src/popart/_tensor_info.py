@@ -51,7 +51,9 @@ class TensorInfo:
         elif len(args) == 2:
             dtype, shape = args
         else:
-            raise TypeError(f"Can not create TensorInfo with args {args}: give an array, or a type and a shape.")
+            raise TypeError(
+                f"Can not create TensorInfo with args {args}: give an array, or a type and a shape."
+            )
         self._name = _type_name(dtype)
         self._shape = [operator.index(extent) for extent in shape]
 
@@ -100,9 +102,7 @@ class TensorInfo:
         return [count * size for count in counts][::-1] if self._shape else []
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, TensorInfo) and self._name == other._name and self._shape == other._shape
-        )
+        return isinstance(other, TensorInfo) and self._name == other._name and self._shape == other._shape
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -174,7 +174,6 @@ class Builder(Placement):
         """Operators of ONNX for classical machine learning."""
         return AiOnnxMl(self, "ai.onnx.ml", 1)
 
-
     def __getattr__(self, name: str) -> Any:
         if name == "aiOnnx":
             return self._onnx(self._chosen or defaultAiOnnxOpset)
@@ -229,9 +228,7 @@ class Builder(Placement):
         """An input: of a TensorInfo, or of a type and a shape."""
         info, settings, context = _input_arguments(args, kwargs)
         with popart_errors():
-            found = self._maker.add_input(
-                info.data_type(), info.shape(), name_of("addInputTensor", context)
-            )
+            found = self._maker.add_input(info.data_type(), info.shape(), name_of("addInputTensor", context))
             if settings is not None:
                 self._maker.note(f"__tile_set/{found}", int(settings.tileSet()))
                 self._maker.note(f"__exchange_strategy/{found}", int(settings.exchangeStrategy()))

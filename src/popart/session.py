@@ -191,7 +191,9 @@ class _Session:
         if stepio is None and given:
             stepio = given.pop(0)
         if not isinstance(stepio, IStepIO):
-            raise TypeError("run(): incompatible function arguments: stepio is a PyStepIO or PyStepIOCallback.")
+            raise TypeError(
+                "run(): incompatible function arguments: stepio is a PyStepIO or PyStepIOCallback."
+            )
         self._before_run()
         with popart_errors():
             session = self._prepared("run")
@@ -234,7 +236,7 @@ class TrainingSession(_Session):
         userOptions: SessionOptions | None = None,
         name: str = "training",
     ) -> None:
-        updater = optimizer.updater()
+        updater = optimizer.updater(userOptions)
         super().__init__(
             fnModel,
             dataFlow,
@@ -253,7 +255,7 @@ class TrainingSession(_Session):
             updater = self._session.updater
             if updater is None:
                 raise Error("nothing is trained here.")
-            updater.replace(optimizer.updater())
+            updater.replace(optimizer.updater(self._options))
 
     def _before_run(self) -> None:
         if self._session.prepared and self._session.host and not self._weights_sent:

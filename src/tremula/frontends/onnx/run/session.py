@@ -71,6 +71,8 @@ class GraphSession:
         """Copy the device's weights to the host."""
         for name, tensor in self._device.items():
             self.host[name] = tensor.detach().clone()
+        if self.updater is not None:
+            self.updater.to_host()
 
     def held(self) -> dict[str, Tensor]:
         """The host's copies of the weights, and of the state of what trains them."""

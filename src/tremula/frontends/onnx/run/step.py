@@ -46,9 +46,7 @@ class EagerStep:
                         held[name] = tensor
 
             asked = {name for name in program.gradients if name not in held}
-            results = self._interpreter.run(
-                values, program.wanted, watch if asked else None, fresh=asked
-            )
+            results = self._interpreter.run(values, program.wanted, watch if asked else None, fresh=asked)
             gradients = self._gradients(results, held, loss_scale)
         anchors = {name: results[name].detach() for name in program.values}
         anchors |= {GRADIENT + name: gradients[name] for name in program.gradients}

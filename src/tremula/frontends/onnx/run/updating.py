@@ -1,10 +1,9 @@
-"""What trains the weights of a session: the protocol of update rules, and plain gradient descent."""
+"""What a session asks of the rule that trains its weights."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 
@@ -19,42 +18,22 @@ class Updater(Protocol):
         """The factor on the loss, which gradients have too."""
 
     def begin(self, weights: Tensors) -> None:
-        """Make the state for these weights."""
+        """Make the state for these weights, or go back to the one that was kept."""
+
+    def to_host(self) -> None:
+        """Keep the state as it is now."""
+
+    def accumulator(self, weight: torch.Tensor) -> torch.dtype:
+        """The type in which the gradients of a weight are summed up."""
 
     def update(self, weights: Tensors, gradients: Tensors) -> None:
         """Change the weights in place."""
 
     def tensors(self) -> dict[str, torch.Tensor]:
-        """The state, under the names that users know."""
+        """The state that was kept, under the names that users know."""
 
-    def replace(self, other: Updater) -> None:
+    def write(self, name: str, value: torch.Tensor) -> None:
+        """Give a kept tensor of the state another value."""
+
+    def replace(self, other: Any) -> None:
         """Take over the values of another rule of the same kind."""
-
-
-@dataclass
-class GradientDescent:
-    """Weights go down their gradients; decay pulls them to zero."""
-
-    learning_rate: float
-    weight_decay: float = 0.0
-    loss_scale: float = 1.0
-    _none: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
-
-    def begin(self, weights: Tensors) -> None:
-        pass
-
-    def update(self, weights: Tensors, gradients: Tensors) -> None:
-        with torch.no_grad():
-            for name, gradient in gradients.items():
-                weight = weights[name]
-                step = gradient.to(weight.dtype) / self.loss_scale + weight * self.weight_decay
-                weight.sub_(step * self.learning_rate)
-
-    def tensors(self) -> dict[str, torch.Tensor]:
-        return dict(self._none)
-
-    def replace(self, other: Updater) -> None:
-        if not isinstance(other, GradientDescent):
-            raise TypeError("another kind of update rule")
-        self.learning_rate, self.weight_decay = other.learning_rate, other.weight_decay
-        self.loss_scale = other.loss_scale
