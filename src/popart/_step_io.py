@@ -65,7 +65,9 @@ class PyStepIO(IStepIO):
                     f"{list(kind.shape)}, {turns.count} times), and the array of shape {list(array.shape)} has "
                     f"{array.size}."
                 )
-            self._sent[name] = _checked(name, array, kind.dtype).reshape(-1, *kind.shape)
+            self._sent[name] = _checked(name, array, kind.dtype)
+            count = turns.count if array.size == elements else turns.count // turns.replicas
+            self._sent[name] = self._sent[name].reshape(count, *kind.shape)
 
     def input(self, name: str, turn: Turn) -> torch.Tensor:
         """One value of an input."""

@@ -80,6 +80,22 @@ class AiGraphcore(Opset):
         found: str = self._add(self._methods["reshape"], args, shape, debugContext=debugContext)
         return found
 
+    def init(
+        self,
+        shape: Sequence[int],
+        data_type: Any,
+        init_type: Any,
+        batch_axis: Any = -1,
+        debugContext: Any = "",
+    ) -> str:
+        """A new tensor, with or without values."""
+        if not hasattr(batch_axis, "__index__"):
+            batch_axis, debugContext = -1, batch_axis
+        found: str = self._add(
+            self._methods["init"], shape, data_type, init_type, batch_axis, debugContext=debugContext
+        )
+        return found
+
     def multiconv(
         self,
         args: Sequence[Sequence[str]],

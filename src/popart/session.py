@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from tremula.frontends.onnx.dtypes import type_of
 from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
 from tremula.frontends.onnx.run.export import write_model
-from tremula.frontends.onnx.run.program import GraphProgram, Request
+from tremula.frontends.onnx.run.program import DEVICE_SETTINGS, GraphProgram, Request
+from tremula.frontends.onnx.run.patterns import refuse_missing_patterns
 from tremula.frontends.onnx.run.session import GraphSession
 from tremula.frontends.onnx.run.updating import Updater
 
@@ -58,8 +60,13 @@ class _Session:
         with popart_errors():
             sources = lines_of(fnModel) if isinstance(fnModel, bytes) else {}
             model = OnnxModel.load(fnModel, sources)
-            program = GraphProgram(model, Request(dataFlow.rules(), loss, shapes))
+            settings = replace(
+                DEVICE_SETTINGS, strided_groups=bool(self._options.groupNormStridedChannelGrouping)
+            )
+            program = GraphProgram(model, Request(dataFlow.rules(), loss, shapes, settings))
             turns = Turns(dataFlow.batchesPerStep(), self.accumulationFactor, self.replicationFactor)
+            if loss is not None:
+                refuse_missing_patterns(program, self._patterns.isPatternEnabled)
             self._session = GraphSession(program, turns, updater)
         self._weights_sent = False
 

@@ -139,7 +139,7 @@ def scan(call: Call, *tensors: Tensor) -> list[Tensor]:
     collected: list[list[Tensor]] = [[] for _ in range(len(body.outputs) - len(states))]
     if max(lengths) > _MOST_STEPS:
         raise Error(f"a scan of {max(lengths):,} steps is too long to be unrolled.")
-    joined = call.settings.joined_scans
+    joined = call.settings.as_device
     for step in range(lengths.pop()):
         slices = [each[step : step + 1] if joined and each.dim() == 1 else each[step] for each in moved]
         results = call.run_graph(body, [*states, *slices])

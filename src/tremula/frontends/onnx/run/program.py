@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tremula.errors import Error
 from tremula.frontends.onnx.failing import KnownError
 from tremula.frontends.onnx.interpreter import Interpreter, reads
-from tremula.frontends.onnx.model import Node, OnnxModel
+from tremula.frontends.onnx.model import Graph, Node, OnnxModel
 from tremula.frontends.onnx.run.anchors import AnchorRule
 from tremula.frontends.onnx.run.device_limits import check, described
 from tremula.frontends.onnx.run.differentiable import differentiable
@@ -22,6 +22,10 @@ GRADIENT = "Gradient___"
 _STORES = "CopyVarUpdate"
 
 
+#: how the device reads graphs
+DEVICE_SETTINGS = Settings(retyped=RETYPED, as_device=True)
+
+
 @dataclass(frozen=True)
 class Request:
     """What is to be run of a model."""
@@ -31,7 +35,7 @@ class Request:
     loss: str | None = None
     #: shapes of inputs that the model leaves open
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    settings: Settings = Settings(retyped=RETYPED, joined_scans=True)
+    settings: Settings = DEVICE_SETTINGS
 
 
 class GraphProgram:
@@ -62,6 +66,8 @@ class GraphProgram:
             name: TensorType(kind.shape, device_type(kind.dtype)) for name, kind in self._found.items()
         }
         self.stores = _stores(graph.nodes)
+        if request.loss is not None:
+            self.stores |= _statistics(graph)
         self.weights = self._weights()
         self.gradients = tuple(
             name.removeprefix(GRADIENT) for name in request.anchors if name.startswith(GRADIENT)
@@ -91,6 +97,14 @@ class GraphProgram:
         if found is None:
             raise Error(f"no tensor with id {name} is in the graph.")
         return found
+
+    def trained_tensors(self) -> frozenset[str]:
+        """The tensors whose gradients are computed: made from trained weights, or anchored."""
+        found = {*self.trained, *self.gradients}
+        for node in self.model.graph.nodes:
+            if found.intersection(reads(node)):
+                found.update(name for name in node.outputs if name in self.differentiable)
+        return frozenset(found)
 
     def _weights(self) -> tuple[str, ...]:
         """Initializers that live on the device: all but those that shapes depend on, and small integers."""
@@ -133,8 +147,8 @@ class GraphProgram:
                 behind = set(node.outputs) & self.differentiable
                 if behind and any(name in self.differentiable for name in node.inputs):
                     raise KnownError(
-                        f"{described(node)} has 1 output, so it is in inference mode, but its gradient is needed. To "
-                        "use it so during training, it has to be detached first."
+                        f"{described(node)} has 1 output, so it uses kept statistics, but its gradient is needed. To use "
+                        "the BatchNorm Op in inference mode during training, it has to be detached first."
                     )
 
     def _trained(self) -> tuple[str, ...]:
@@ -155,6 +169,18 @@ def _not_there(name: str) -> str:
 def _stores(nodes: Iterable[Node]) -> dict[str, str]:
     """Weights that the graph itself changes: weight -> the tensor that holds its new value."""
     return {node.inputs[0]: node.outputs[0] for node in nodes if node.type == _STORES}
+
+
+def _statistics(graph: Graph) -> dict[str, str]:
+    """Running statistics that batch norms keep in weights: weight -> the tensor that holds its new value."""
+    found = {}
+    for node in graph.nodes:
+        if node.type == "BatchNormalization":
+            for place, output in ((3, 1), (4, 2)):
+                name = node.inputs[place] if place < len(node.inputs) else ""
+                if name in graph.initializers and output < len(node.outputs) and node.outputs[output]:
+                    found[name] = node.outputs[output]
+    return found
 
 
 def _shapes(model: OnnxModel, given: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:

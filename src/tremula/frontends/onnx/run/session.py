@@ -115,6 +115,7 @@ class GraphSession:
                 self._turn(self._step, data, turn, gradients)
             if self.updater is not None and gradients:
                 self.updater.update(self._device, gradients)
+            self._return_weights(data, batch)
 
     def _turns_of(self, batch: int) -> Iterator[Turn]:
         for accumulation in range(self.turns.accumulation):
@@ -133,13 +134,24 @@ class GraphSession:
         with torch.no_grad():
             for name, value in found.stored.items():
                 self._device[name].copy_(value)
-        for name, rule in self.program.request.anchors.items():
-            place = place_of(rule, self.turns, turn)
-            if place is not None:
-                value = found.anchors[name] if name in found.anchors else self._device[name]
-                value = value.to(self.program.info(name).dtype)
-                first = turn.batch == 0 and turn.accumulation == 0
-                data.output(name, turn, place, value, add=rule.mode == SUM and not first)
+        for name, value in found.anchors.items():
+            if name not in self._device:
+                self._return(data, name, turn, value)
+
+    def _return_weights(self, data: StepData, batch: int) -> None:
+        """Anchored weights come back as they are after the update."""
+        for turn in self._turns_of(batch):
+            for name in self.program.request.anchors:
+                if name in self._device:
+                    self._return(data, name, turn, self._device[name])
+
+    def _return(self, data: StepData, name: str, turn: Turn, value: Tensor) -> None:
+        rule = self.program.request.anchors[name]
+        place = place_of(rule, self.turns, turn)
+        if place is not None:
+            first = turn.batch == 0 and turn.accumulation == 0
+            value = value.to(self.program.info(name).dtype)
+            data.output(name, turn, place, value, add=rule.mode == SUM and not first)
 
     def _computed(self, dtype: torch.dtype) -> torch.dtype:
         return self.program.request.settings.retyped.get(dtype, dtype)
