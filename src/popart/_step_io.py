@@ -25,6 +25,16 @@ class IStepIO:
     _turns: Turns
     _asserts = True
 
+    @property
+    def given(self) -> list[Array]:
+        """The arrays that a step takes."""
+        return []
+
+    @property
+    def returned(self) -> list[Array]:
+        """The arrays that a step fills."""
+        return []
+
     def enableRuntimeAsserts(self, enable: bool) -> None:
         """Check (or do not check) that arrays fit."""
         self._asserts = bool(enable)
@@ -47,6 +57,16 @@ class PyStepIO(IStepIO):
         self._arrays = {name: np.asarray(array) for name, array in inputs.items()}
         self._returned = dict(outputs)
         self._sent: dict[str, torch.Tensor] = {}
+
+    @property
+    def given(self) -> list[Array]:
+        """The arrays of the inputs."""
+        return list(self._arrays.values())
+
+    @property
+    def returned(self) -> list[Array]:
+        """The arrays of the anchored tensors."""
+        return list(self._returned.values())
 
     def begin(self, inputs: dict[str, TensorType], turns: Turns) -> None:
         """A step begins: all inputs must be there, and have as many elements as it takes."""

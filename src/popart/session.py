@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tremula.device.settings import Connection, DeviceSettings
 from tremula.errors import Error
 from tremula.frontends.onnx.arrays import array_of, tensor_of
 from tremula.frontends.onnx.build.sources import lines_of
@@ -16,18 +17,22 @@ from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
 from tremula.frontends.onnx.run.export import write_model
 from tremula.frontends.onnx.run.program import DEVICE_SETTINGS, GraphProgram, Request
+from tremula.frontends.onnx.run.on_device import OnDevice
 from tremula.frontends.onnx.run.patterns import refuse_missing_patterns
 from tremula.frontends.onnx.run.session import GraphSession
 from tremula.frontends.onnx.run.updating import Updater
 
 from ._data_flow import DataFlow, InputShapeInfo
 from ._devices import DeviceInfo
-from ._enums import DeviceConnectionType
+from ._enums import DeviceConnectionType, DeviceType
 from ._exceptions import OutOfMemoryException, popart_errors, popart_exception
 from ._patterns import Patterns
 from ._session_options import SessionOptions
 from ._step_io import IStepIO, PyWeightsIO
 from ._tensor_info import TensorInfo
+
+if TYPE_CHECKING:
+    from tremula.device.chip_model import ModelledRun
 
 Model = bytes | str | os.PathLike[str]
 
@@ -69,6 +74,7 @@ class _Session:
                 refuse_missing_patterns(program, self._patterns.isPatternEnabled)
             self._session = GraphSession(program, turns, updater)
         self._weights_sent = False
+        self._on_device: OnDevice | None = None
 
     # -- looking at it --------------------------------------------------------------------------------------
 
@@ -115,7 +121,39 @@ class _Session:
         with popart_errors():
             if loadEngine and self._device.connectionType is not DeviceConnectionType.Never:
                 self._attach()
-            self._session.prepare()
+            if self._device.type is DeviceType.Cpu:
+                self._session.prepare()  # no IPU has a part in it
+                return
+            self._on_device = OnDevice(self._device_settings(), lambda: self._device.attachment)
+            self._on_device.compile(
+                self._session,
+                max(1, self._device.numIpus // self.replicationFactor),
+                self._chip,
+            )
+
+    def _device_settings(self) -> DeviceSettings:
+        training = self._session.program.request.loss is not None
+        never = self._device.connectionType is DeviceConnectionType.Never
+        return DeviceSettings(
+            kind=type(self).__name__,
+            label=self._name,
+            training=training,
+            name=self._name,
+            replicas=self.replicationFactor,
+            connection=Connection.NEVER if never else Connection.ALWAYS,
+            use_model=self._device.type is not DeviceType.Ipu,
+            engine_options=self._options.engineOptions,
+            front_end="popart",
+        )
+
+    def _chip(self) -> ModelledRun:
+        """The program as the chip model sees it."""
+        from tremula.frontends.onnx.run.modelled import modelled_run
+        from tremula.schedule.deployment import Deployment
+
+        session = self._session
+        description = None if session.updater is None else session.updater.description
+        return modelled_run(session.program, session.turns, description, Deployment())
 
     def _attach(self) -> None:
         if self._device.isAttached:
@@ -206,7 +244,10 @@ class _Session:
             session = self._prepared("run")
             if self._device.connectionType is DeviceConnectionType.Never:
                 raise Error("Offline devices cannot run programs: the device's connection type is Never.")
-            session.run(stepio)
+            if self._on_device is None:
+                session.run(stepio)
+            else:
+                self._on_device.run(session, stepio)
 
     def _before_run(self) -> None:
         pass

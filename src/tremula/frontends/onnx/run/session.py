@@ -22,6 +22,7 @@ class GraphSession:
     Attributes:
         program: what is run.
         turns: the loops of a step.
+        seed: that the random numbers began with.
         updater: trains the weights; None where nothing is trained.
         host: the host's copies of the weights.
     """
@@ -36,7 +37,8 @@ class GraphSession:
         self.host = {
             name: _on_device(stored.tensor()) for name, stored in program.model.graph.initializers.items()
         }
-        self._generator = torch.Generator().manual_seed(0)
+        self.seed = 0
+        self._generator = torch.Generator().manual_seed(self.seed)
         self._step: EagerStep | None = None
         self._device: dict[str, Tensor] = {}
 
@@ -52,6 +54,7 @@ class GraphSession:
 
     def set_seed(self, seed: int) -> None:
         """Begin the random numbers anew."""
+        self.seed = seed
         self._generator.manual_seed(seed)
 
     # -- weights --------------------------------------------------------------------------------------------
