@@ -36,7 +36,13 @@ _PLACES = {
         "popart_internal_exception",
         "popart_runtime_error",
     ),
-    "_logger": ("Logger", "getLogger"),
+    "_logging": ("Logger", "getLogger"),
+    "_operations": (
+        "OpDefinition",
+        "getSupportedOperations",
+        "getSupportedOperationsDefinition",
+        "getUnsupportedOperations",
+    ),
     "_opsets": ("defaultAiGraphcoreOpset", "defaultAiOnnxMlOpset", "defaultAiOnnxOpset"),
     "_optimizers": (
         "SGD",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -101,7 +102,14 @@ class Placement:
             for each in nodeOutputNames:
                 opset = self._maker.opsets.get(STANDARD, defaultAiOnnxOpset)
                 (output,) = self._maker.add_node(
-                    STANDARD, opset, "Identity", [each], 1, {}, name="Checkpoint", source=user_line()
+                    STANDARD,
+                    opset,
+                    "Identity",
+                    [each],
+                    1,
+                    {},
+                    name="Checkpoint",
+                    source=user_line((os.path.dirname(__file__),)),
                 )
                 node_attributes.put(self._maker, _RECOMPUTE, int(RecomputeType.Checkpoint), [output])
                 node_attributes.put(self._maker, _EXCLUDED, ["PreUniRepl", "PostNRepl"], [output])

@@ -85,7 +85,11 @@ def popart_errors() -> Iterator[None]:
     try:
         yield
     except Error as problem:
-        raise popart_exception(problem.message) from problem
+        found = popart_exception(problem.message)
+        note = getattr(problem, "note", "")
+        if note:
+            found.add_note(note)
+        raise found from problem
 
 
 __all__ = [

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ._exceptions import popart_exception
-
 #: function (without `reserved` and `Prefix`) -> prefix
 _PREFIXES = {
     "Gradient": "Gradient___",
@@ -74,32 +72,5 @@ class OperatorIdentifier:
     numOutputs: int = 0
 
 
-def getSupportedOperations(includeInternal: bool = False) -> list[OperatorIdentifier]:
-    """The operators that graphs may have; there are no internal ones besides."""
-    from tremula.frontends.onnx.ops.table import known_operators
-
-    return [
-        OperatorIdentifier(domain, kind, version)
-        for domain, kind, versions in known_operators()
-        for version in versions
-    ]
-
-
-def getUnsupportedOperations(opsetVersion: int) -> list[OperatorIdentifier]:
-    """The operators of a version of ONNX that graphs may not have."""
-    from tremula.frontends.onnx.build.signatures import signatures
-    from tremula.frontends.onnx.ops.table import find
-
-    offered = signatures("ai.onnx", opsetVersion)
-    if not offered:
-        raise popart_exception(f"there is no builder for opset {opsetVersion}; they are 6 to 11.")
-    kinds = sorted({each.type for each in offered.values()})
-    return [
-        OperatorIdentifier("ai.onnx", kind, opsetVersion)
-        for kind in kinds
-        if find("ai.onnx", kind, opsetVersion) is None
-    ]
-
-
 globals().update(RESERVED)
-__all__ = ["OperatorIdentifier", "getSupportedOperations", "getUnsupportedOperations", *RESERVED]
+__all__ = ["OperatorIdentifier", *RESERVED]

@@ -122,7 +122,7 @@ def check_placement(options: SessionOptions, nodes: Sequence[Node], ipus: int) -
     mode = options.virtualGraphMode
     placed = [node for node in nodes if _IPU in node.attributes]
     if mode is VirtualGraphMode.Manual:
-        _check_virtual_graphs(nodes, placed, _ipus_of_replica(options, ipus))
+        _check_annotated(nodes, placed)
     explicit = [node for node in nodes if node.attributes.get(_RECOMPUTE) is not None]
     if explicit and options.autoRecomputation in (RecomputationType.RecomputeAll, RecomputationType.NormOnly):
         raise Error("A mixture of auto and manual recomputation is not supported")
@@ -135,19 +135,32 @@ def _ipus_of_replica(options: SessionOptions, ipus: int) -> int:
     return max(1, ipus // int(replicas))
 
 
-def _check_virtual_graphs(nodes: Sequence[Node], placed: Sequence[Node], ipus: int) -> None:
+def check_virtual_graphs(options: SessionOptions, nodes: Sequence[Node], ipus: int) -> None:
+    """Raise Error if an op is on an IPU that the device does not have."""
+    if options.virtualGraphMode is not VirtualGraphMode.Manual:
+        return
+    ipus = _ipus_of_replica(options, ipus)
+    for node in nodes:
+        number = int(node.attributes.get(_IPU, 0))
+        if not 0 <= number < ipus:
+            raise Error(
+                f"inputs: {_name(node)} has been assigned to an invalid virtual graph {number}. numIPUs = {ipus}."
+            )
+
+
+def _check_annotated(nodes: Sequence[Node], placed: Sequence[Node]) -> None:
     computing = [node for node in nodes if node.type != "Constant"]
     if computing and not placed:
         raise Error(
             "SessionOptions flag virtualGraphMode is VirtualGraphMode::Manual, but no Ops have been annotated with "
             "virtual graph information. Place ops with builder.virtualGraph, or leave the mode off."
         )
-    for node in placed:
-        number = int(node.attributes[_IPU])
-        if not 0 <= number < ipus:
-            raise Error(
-                f"inputs: {_name(node)} has been assigned to an invalid virtual graph {number}. numIPUs = {ipus}."
-            )
+    without = [node for node in computing if node not in placed]
+    if without:
+        raise Error(
+            "Either all ops must have their virtual graph set, or none. Those without: "
+            f"{', '.join(map(_name, without[:5]))}. Place them with builder.virtualGraph."
+        )
 
 
 def _check_pipeline(options: SessionOptions, nodes: Sequence[Node], ipus: int) -> None:
@@ -158,6 +171,8 @@ def _check_pipeline(options: SessionOptions, nodes: Sequence[Node], ipus: int) -
         )
     staged = {node: int(node.attributes[_STAGE]) for node in nodes if _STAGE in node.attributes}
     if not staged:
+        # stages follow from the virtual graphs
+        _check_order({node: int(node.attributes[_IPU]) for node in nodes if _IPU in node.attributes})
         return
     if any(node not in staged for node in nodes if node.type not in ("Constant", "Shape")):
         raise Error(

@@ -93,7 +93,7 @@ class SessionReports:
             raise popart_exception("Session must have been prepared before a report can be fetched")
         if not self._options.compileEngine:
             raise popart_exception(
-                "Unable to get reports: the session option compileEngine is off, no compiled engine"
+                "The session option compileEngine is off. Session must have been prepared before a report can be fetched"
             )
         if self._device.type is DeviceType.Cpu:
             raise poplar_exception("Profiling is disabled for current device type.")
@@ -121,16 +121,14 @@ class SessionReports:
         return path
 
     def _chip(self) -> ModelledRun:
+        """The program as the chip model sees it."""
         if self._modelled is None:
             from tremula.frontends.onnx.run.modelled import modelled_run
 
             session = self._session
-            updater = session.updater
+            description = None if session.updater is None else session.updater.description
             self._modelled = modelled_run(
-                session.program,
-                session.turns,
-                None if updater is None else getattr(updater, "spec", None),
-                _deployment(self._options),
+                session.program, session.turns, description, _deployment(self._options)
             )
         return self._modelled
 

@@ -29,6 +29,8 @@ from ._tensor_info import TensorInfo
 from ._variable_settings import VariableSettings
 
 _GRAPHCORE = "ai.graphcore"
+#: never the user's line
+_OWN_FILES = (os.path.dirname(__file__),)
 _FIRST, _LAST = 6, 11
 
 
@@ -59,7 +61,7 @@ class Opset:
         bound = Bound(signature, *_plain(signature, args, kwargs))
         name = name_of(signature.method, bound.name)
         with popart_errors():
-            outputs = add(self.builder._maker, signature, self.version, bound, name, user_line())
+            outputs = add(self.builder._maker, signature, self.version, bound, name, user_line(_OWN_FILES))
         if signature.outputs == 0:
             return None
         return outputs[0] if signature.outputs == 1 else outputs
@@ -76,6 +78,22 @@ class AiGraphcore(Opset):
         """The same elements in another shape."""
         args = [arg] if isinstance(arg, str) else arg
         found: str = self._add(self._methods["reshape"], args, shape, debugContext=debugContext)
+        return found
+
+    def init(
+        self,
+        shape: Sequence[int],
+        data_type: Any,
+        init_type: Any,
+        batch_axis: Any = -1,
+        debugContext: Any = "",
+    ) -> str:
+        """A new tensor, with or without values."""
+        if not hasattr(batch_axis, "__index__"):
+            batch_axis, debugContext = -1, batch_axis
+        found: str = self._add(
+            self._methods["init"], shape, data_type, init_type, batch_axis, debugContext=debugContext
+        )
         return found
 
     def multiconv(
@@ -115,7 +133,14 @@ class AiGraphcore(Opset):
         name = name_of("multiconv", debugContext)
         with popart_errors():
             return add_multiconv(
-                self.builder._maker, self.version, args, per_convolution, flat, others, name, user_line()
+                self.builder._maker,
+                self.version,
+                args,
+                per_convolution,
+                flat,
+                others,
+                name,
+                user_line(_OWN_FILES),
             )
 
 
@@ -209,7 +234,14 @@ class Builder(Placement):
         """An operator that is not in the table."""
         with popart_errors():
             return self._maker.add_node(
-                domain, opVersion, opName, list(inputs), numOutputs, attributes, name=name, source=user_line()
+                domain,
+                opVersion,
+                opName,
+                list(inputs),
+                numOutputs,
+                attributes,
+                name=name,
+                source=user_line(_OWN_FILES),
             )
 
     def reshape_const(

@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tremula.device.settings import Connection, DeviceSettings
 from tremula.errors import Error
 from tremula.frontends.onnx.arrays import array_of, tensor_of
 from tremula.frontends.onnx.build.sources import lines_of
 from tremula.frontends.onnx.dtypes import type_of
 from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
-from tremula.frontends.onnx.run.device_types import RETYPED
 from tremula.frontends.onnx.run.export import write_model
-from tremula.frontends.onnx.run.program import GraphProgram, Request
+from tremula.frontends.onnx.run.on_device import OnDevice
+from tremula.frontends.onnx.run.patterns import refuse_missing_patterns
+from tremula.frontends.onnx.run.program import DEVICE_SETTINGS, GraphProgram, Request
 from tremula.frontends.onnx.run.session import GraphSession, Reduction
 from tremula.frontends.onnx.run.synthetic import Synthetic
 from tremula.frontends.onnx.run.updating import Updater
-from tremula.frontends.onnx.settings import Settings
 from tremula.settings import engine_options
 
 from ._data_flow import DataFlow, InputShapeInfo
 from ._devices import DeviceInfo
-from ._enums import DeviceConnectionType, MeanReductionStrategy, ReductionType
+from ._enums import DeviceConnectionType, DeviceType, MeanReductionStrategy, ReductionType
 from ._exceptions import OutOfMemoryException, popart_errors, popart_exception, poplar_exception
 from ._patterns import Patterns
-from ._session_checks import check_options, check_pipeline_depth, check_placement
+from ._session_checks import check_options, check_pipeline_depth, check_placement, check_virtual_graphs
 from ._session_options import SessionOptions
 from ._session_random import SessionRandomState
 from ._session_reports import SessionReports
 from ._step_io import IStepIO, PyWeightsIO
 from ._tensor_info import TensorInfo
+
+if TYPE_CHECKING:
+    pass
 
 Model = bytes | str | os.PathLike[str]
 
@@ -66,22 +71,25 @@ class _Session(SessionReports, SessionRandomState):
             check_options(self._options, training=loss is not None)
             sources = lines_of(fnModel) if isinstance(fnModel, bytes) else {}
             model = OnnxModel.load(fnModel, sources)
-            settings = Settings(
-                retyped=RETYPED,
-                strided_groups=self._options.groupNormStridedChannelGrouping,
+            check_placement(self._options, model.graph.nodes, self._device.numIpus)
+            settings = replace(
+                DEVICE_SETTINGS,
+                strided_groups=bool(self._options.groupNormStridedChannelGrouping),
                 replicas=self.replicationFactor,
             )
             program = GraphProgram(model, Request(dataFlow.rules(), loss, shapes, settings))
-            check_placement(self._options, model.graph.nodes, self._device.numIpus)
             check_pipeline_depth(
                 self._options, model.graph.nodes, dataFlow.batchesPerStep(), training=loss is not None
             )
             turns = Turns(dataFlow.batchesPerStep(), self.accumulationFactor, self.replicationFactor)
+            if loss is not None:
+                refuse_missing_patterns(program, self._patterns.isPatternEnabled)
             self._options.report()
             self._session = GraphSession(
                 program, turns, updater, self._reduction(), Synthetic[self._options.syntheticDataMode.name]
             )
         self._weights_sent = False
+        self._on_device: OnDevice | None = None
 
     def _reduction(self) -> Reduction:
         options = self._options
@@ -136,7 +144,31 @@ class _Session(SessionReports, SessionRandomState):
             if loadEngine and self._device.connectionType is not DeviceConnectionType.Never:
                 self._attach()
             self._check_engine_options()
-            self._session.prepare()
+            check_virtual_graphs(self._options, self._session.program.model.graph.nodes, self._device.numIpus)
+            if self._device.type is DeviceType.Cpu:
+                self._session.prepare()  # no IPU has a part in it
+                return
+            self._on_device = OnDevice(self._device_settings(), lambda: self._device.attachment)
+            self._on_device.compile(
+                self._session,
+                max(1, self._device.numIpus // self.replicationFactor),
+                self._chip,
+            )
+
+    def _device_settings(self) -> DeviceSettings:
+        training = self._session.program.request.loss is not None
+        never = self._device.connectionType is DeviceConnectionType.Never
+        return DeviceSettings(
+            kind=type(self).__name__,
+            label=self._name,
+            training=training,
+            name=self._name,
+            replicas=self.replicationFactor,
+            connection=Connection.NEVER if never else Connection.ALWAYS,
+            use_model=self._device.type is not DeviceType.Ipu,
+            engine_options=self._options.engineOptions,
+            front_end="popart",
+        )
 
     def _check_engine_options(self) -> None:
         options = self._options.engineOptions
@@ -212,8 +244,7 @@ class _Session(SessionReports, SessionRandomState):
         """Take over the weights of another model."""
         if self._session.updater is None and self._options.constantWeights:
             raise popart_exception(
-                "resetHostWeights of an inference session needs weights that are not constant, but the session option "
-                "`constantWeights` is set. Set `constantWeights` to False"
+                "Cannot call resetHostWeights when constantWeights is set. Set `constantWeights` to False"
             )
         with popart_errors():
             other = OnnxModel.load(modelProtoOrFilename)
@@ -240,7 +271,10 @@ class _Session(SessionReports, SessionRandomState):
             session = self._prepared("run")
             if self._device.connectionType is DeviceConnectionType.Never:
                 raise Error("Offline devices cannot run programs: the device's connection type is Never.")
-            session.run(stepio)
+            if self._on_device is None:
+                session.run(stepio)
+            else:
+                self._on_device.run(session, stepio)
         self._has_run = True
 
     def _before_run(self) -> None:

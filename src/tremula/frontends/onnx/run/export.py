@@ -9,6 +9,7 @@ from torch import Tensor
 
 from tremula.frontends.onnx.arrays import array_of
 from tremula.frontends.onnx.build import storing
+from tremula.frontends.onnx.build.graph import typed_tensor
 
 
 def write_model(
@@ -21,5 +22,5 @@ def write_model(
         own = kept.get(name)
         if own is None:
             own = message.graph.initializer.add()
-        own.CopyFrom(storing.stored(array_of(tensor), name))
+        own.CopyFrom(typed_tensor(array_of(tensor), name))
     storing.write(message, path)

@@ -10,6 +10,7 @@ import torch
 from tremula.device.chip_model import ModelledRun
 from tremula.errors import Error
 from tremula.frontends.onnx.module import OnnxModule
+from tremula.frontends.onnx.optimize.description import Description
 from tremula.frontends.onnx.run.anchors import Turns
 from tremula.frontends.onnx.run.device_types import device_type
 from tremula.frontends.onnx.run.program import GraphProgram
@@ -27,26 +28,32 @@ _REDUCTION_NONE = 2
 
 
 def modelled_run(
-    program: GraphProgram, turns: Turns, spec: OptimizerSpec | None, deployment: Deployment
+    program: GraphProgram, turns: Turns, description: Description | None, deployment: Deployment
 ) -> ModelledRun:
-    """What an IPU would do with one step.
+    """What an IPU would do with one step; the program is captured when somebody asks for figures.
 
-    Raises:
-        Error: the program is placed on several IPUs; the model has no such placement of these graphs.
+    `description` is the optimizer; the figures are refused (Error) for a program on several IPUs, of which the model
+    has no such placement.
     """
+    spec = None if description is None else description.spec(program.trained)
+    # forward, backward and update
+    share = 1 if spec is None else 3
+    return ModelledRun(
+        lambda: program_of(_captured(program, turns, spec), deployment.lowering),
+        deployment,
+        replicas=turns.replicas,
+        ops=share * len(program.model.graph.nodes),
+        at_once=False,
+    )
+
+
+def _refuse_several_ipus(program: GraphProgram) -> None:
     numbers = {node.attributes["__ipu_number"] for node in program.model.graph.nodes if _is_placed(node)}
     if len(numbers) > 1:
         raise Error(
             f"the graph is placed on {len(numbers)} IPUs by hand (virtualGraph), which the chip model does not follow "
             "for PopART sessions yet: leave the virtual graphs out to have the figures of one IPU."
         )
-    captured = _captured(program, turns, spec)
-    return ModelledRun(
-        lambda: program_of(captured, deployment.lowering),
-        deployment,
-        replicas=turns.replicas,
-        ops=sum(1 for _ in captured.nodes()),
-    )
 
 
 def _is_placed(node: Any) -> bool:
@@ -54,6 +61,7 @@ def _is_placed(node: Any) -> bool:
 
 
 def _captured(program: GraphProgram, turns: Turns, spec: OptimizerSpec | None) -> TorchProgram:
+    _refuse_several_ipus(program)
     loss = program.request.loss
     outputs = [name for name in program.wanted if name != loss]
     module = OnnxModule(

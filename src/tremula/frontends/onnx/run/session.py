@@ -35,6 +35,7 @@ class GraphSession:
     Attributes:
         program: what is run.
         turns: the loops of a step.
+        seed: that the random numbers began with.
         updater: trains the weights; None where nothing is trained.
         host: the host's copies of the weights.
     """
@@ -59,7 +60,8 @@ class GraphSession:
         }
         self._synthetic = synthetic
         self._made: dict[str, Tensor] = {}
-        self._generator = torch.Generator().manual_seed(0)
+        self.seed = 0
+        self._generator = torch.Generator().manual_seed(self.seed)
         self._step: EagerStep | None = None
         self._device: list[dict[str, Tensor]] = []
         if updater is not None:
@@ -100,6 +102,7 @@ class GraphSession:
 
     def set_seed(self, seed: int) -> None:
         """Begin the random numbers anew."""
+        self.seed = seed
         self._generator.manual_seed(seed)
 
     # -- weights --------------------------------------------------------------------------------------------
@@ -184,7 +187,7 @@ class GraphSession:
                 self._turn(self._step, data, turn, gradients)
             if self.updater is not None and gradients:
                 self.updater.update(self._device[0], self._reduced(gradients))
-            self._return_beside(data, batch)
+            self._return_after(data, batch)
 
     def _turns_of(self, batch: int) -> Iterator[Turn]:
         for accumulation in range(self.turns.accumulation):
@@ -205,12 +208,28 @@ class GraphSession:
         with torch.no_grad():
             for name, value in found.stored.items():
                 weights[name].copy_(value)
-        for name, rule in self.program.request.anchors.items():
-            place = None if name in self.program.beside else place_of(rule, self.turns, turn)
-            if place is not None:
-                value = _on_device(found.anchors[name] if name in found.anchors else weights[name])
-                first = turn.batch == 0 and turn.accumulation == 0
-                data.output(name, turn, place, value, add=rule.mode == SUM and not first)
+        for name, value in found.anchors.items():
+            if name not in weights:
+                self._return(data, name, turn, value)
+
+    def _return_after(self, data: StepData, batch: int) -> None:
+        """Anchored weights and tensors of the update come back as they are after it."""
+        anchors = self.program.request.anchors
+        weights = [name for name in anchors if name in self.device]
+        beside = self._beside() if self.program.beside else {}
+        for turn in self._turns_of(batch):
+            for name in weights:
+                self._return(data, name, turn, self._device[turn.replica][name])
+            for name in self.program.beside:
+                self._return(data, name, turn, beside[name])
+
+    def _return(self, data: StepData, name: str, turn: Turn, value: Tensor) -> None:
+        rule = self.program.request.anchors[name]
+        place = place_of(rule, self.turns, turn)
+        if place is not None:
+            first = turn.batch == 0 and turn.accumulation == 0
+            value = value.to(self.info(name).dtype)
+            data.output(name, turn, place, value, add=rule.mode == SUM and not first)
 
     def _gather(self, sums: dict[str, Tensor], gradients: Mapping[str, Tensor], turn: Turn) -> None:
         """Add the gradients of a turn to those of the turns before, in the types of their accumulators."""
@@ -234,17 +253,6 @@ class GraphSession:
         if count > 1 and self.reduction.mean and not self.reduction.running:
             torch._foreach_div_(list(gradients.values()), count)
         return gradients
-
-    def _return_beside(self, data: StepData, batch: int) -> None:
-        """Tensors of the update come back as they are after it, once for each value that comes back."""
-        beside = self._beside() if self.program.beside else {}
-        for name in self.program.beside:
-            rule = self.program.request.anchors[name]
-            for turn in self._turns_of(batch):
-                place = place_of(rule, self.turns, turn)
-                if place is not None:
-                    first = turn.batch == 0 and turn.accumulation == 0
-                    data.output(name, turn, place, beside[name], add=rule.mode == SUM and not first)
 
     def _computed(self, dtype: torch.dtype) -> torch.dtype:
         return self.program.request.settings.retyped.get(dtype, dtype)

@@ -55,9 +55,11 @@ class EagerStep:
         return TurnResult(anchors, trained, stored)
 
     def _leaf(self, name: str, tensor: Tensor) -> Tensor:
-        if self._training and name in self._differentiated and tensor.is_floating_point():
-            return tensor.detach().requires_grad_(True)
-        return tensor
+        if not self._training or name not in self._differentiated:
+            return tensor
+        # integers have gradients on the device: they are computed as floats that hold them exactly
+        whole = tensor if tensor.is_floating_point() else tensor.double()
+        return whole.detach().requires_grad_(True)
 
     def _gradients(
         self, results: Mapping[str, Tensor], held: Mapping[str, Tensor], scale: float
