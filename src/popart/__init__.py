@@ -68,7 +68,7 @@ _PLACES = {
     ),
     "_step_io": ("IStepIO", "PyStepIO", "PyStepIOCallback", "PyWeightsIO"),
     "_tensor_info": ("TensorInfo", "_TensorInfoCore", "getTensorInfo"),
-    "_tensor_locations": ("CommGroup", "TensorLocation", "TensorLocationSettings"),
+    "_tensor_locations": ("CommGroup", "ReplicaGrouping", "TensorLocation", "TensorLocationSettings"),
     "_variable_settings": ("VariableSettings",),
     "builder": (
         "AiGraphcore",

@@ -16,6 +16,7 @@ from tremula.frontends.onnx.dtypes import type_of
 from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
 from tremula.frontends.onnx.run.export import write_model
+from tremula.frontends.onnx.run.groups import on_replicas
 from tremula.frontends.onnx.run.on_device import OnDevice
 from tremula.frontends.onnx.run.patterns import refuse_missing_patterns
 from tremula.frontends.onnx.run.program import DEVICE_SETTINGS, GraphProgram, Request
@@ -35,6 +36,7 @@ from ._session_random import SessionRandomState
 from ._session_reports import SessionReports
 from ._step_io import IStepIO, PyWeightsIO
 from ._tensor_info import TensorInfo
+from ._weight_groups import weight_groups
 
 if TYPE_CHECKING:
     pass
@@ -71,6 +73,11 @@ class _Session(SessionReports, SessionRandomState):
             check_options(self._options, training=loss is not None)
             sources = lines_of(fnModel) if isinstance(fnModel, bytes) else {}
             model = OnnxModel.load(fnModel, sources)
+            groups = weight_groups(model.properties, self.replicationFactor)
+            whole = {
+                name: model.graph.initializers[name].tensor() for name, own in groups.items() if own.split
+            }
+            model = on_replicas(model, groups)
             check_placement(self._options, model.graph.nodes, self._device.numIpus)
             settings = replace(
                 DEVICE_SETTINGS,
@@ -86,7 +93,13 @@ class _Session(SessionReports, SessionRandomState):
                 refuse_missing_patterns(program, self._patterns.isPatternEnabled)
             self._options.report()
             self._session = GraphSession(
-                program, turns, updater, self._reduction(), Synthetic[self._options.syntheticDataMode.name]
+                program,
+                turns,
+                updater,
+                self._reduction(),
+                Synthetic[self._options.syntheticDataMode.name],
+                groups,
+                whole,
             )
         self._weights_sent = False
         self._on_device: OnDevice | None = None

@@ -52,7 +52,9 @@ class Bound:
         order += [parameter.name for parameter in signature.parameters]
         order.append("debugContext")
         if len(args) > len(order):
-            raise WrongArguments(self._method, f"It takes {len(order)} arguments, and {len(args)} were given.")
+            raise WrongArguments(
+                self._method, f"It takes {len(order)} arguments, and {len(args)} were given."
+            )
         found = dict(zip(order, args, strict=False))
         for name in NAME_ARGUMENTS[1:]:
             if name in kwargs:
@@ -111,9 +113,7 @@ def _member(method: str, parameter: Parameter, value: Any) -> Any:
         return value
     if not isinstance(value, enum.Enum) or type(value).__name__ != parameter.kind:
         wanted = parameter.kind
-        raise WrongArguments(
-            method, f"{parameter.name} must be a {wanted}, not {type(value).__name__}."
-        )
+        raise WrongArguments(method, f"{parameter.name} must be a {wanted}, not {type(value).__name__}.")
     return value if parameter.optional else value.name
 
 

@@ -98,9 +98,7 @@ def _subsample(_maker: GraphMaker, _inputs: Sequence[str], attributes: Mapping[s
             raise Error(f"Strides invalid. 0 stride at index {place}")
 
 
-_RULES: dict[
-    tuple[str, str], Callable[[GraphMaker, Sequence[str], Mapping[str, Any]], None]
-] = {
+_RULES: dict[tuple[str, str], Callable[[GraphMaker, Sequence[str], Mapping[str, Any]], None]] = {
     (STANDARD, "Conv"): _convolution,
     (STANDARD, "AveragePool"): _pool,
     (STANDARD, "MaxPool"): _pool,

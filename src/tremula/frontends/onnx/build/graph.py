@@ -180,9 +180,7 @@ class GraphMaker:
         node = self._nodes.get(next(iter(wanted), ""))
         if node is None or set(node.output) != wanted:
             names = ", ".join(sorted(wanted))
-            raise Error(
-                f"Could not find a node with outputs {names}. Must specify all outputs of a node"
-            )
+            raise Error(f"Could not find a node with outputs {names}. Must specify all outputs of a node")
         return node
 
     @contextlib.contextmanager

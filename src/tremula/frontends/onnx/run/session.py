@@ -12,6 +12,7 @@ from tremula.errors import Error
 from tremula.frontends.onnx.run.anchors import SUM, Turn, Turns, place_of, returned_shape
 from tremula.frontends.onnx.run.device_types import device_type
 from tremula.frontends.onnx.run.feeds import StepData
+from tremula.frontends.onnx.run.groups import WeightGroups, is_first, key_of, weight_of
 from tremula.frontends.onnx.run.program import GraphProgram
 from tremula.frontends.onnx.run.step import EagerStep
 from tremula.frontends.onnx.run.synthetic import Synthetic
@@ -47,7 +48,10 @@ class GraphSession:
         updater: Updater | None = None,
         reduction: Reduction | None = None,
         synthetic: Synthetic = Synthetic.Off,
+        groups: Mapping[str, WeightGroups] | None = None,
+        whole: Mapping[str, Tensor] | None = None,
     ) -> None:
+        """`groups` are of weights that differ between replicas, `whole` their values for all groups."""
         for rule in program.request.anchors.values():
             if rule.period < 1:
                 raise Error("an anchor is returned every 1 or more batches.")
@@ -58,6 +62,8 @@ class GraphSession:
         self.host = {
             name: _on_device(stored.tensor()) for name, stored in program.model.graph.initializers.items()
         }
+        self.host |= {name: _on_device(tensor) for name, tensor in (whole or {}).items()}
+        self.groups = dict(groups or {})
         self._synthetic = synthetic
         self._made: dict[str, Tensor] = {}
         self.seed = 0
@@ -65,7 +71,7 @@ class GraphSession:
         self._step: EagerStep | None = None
         self._device: list[dict[str, Tensor]] = []
         if updater is not None:
-            updater.begin({name: self.host[name] for name in program.trained})
+            updater.begin(self._trained(self._replicas()))
             for name, stored in program.model.graph.initializers.items():
                 if name in updater.tensors():
                     updater.write(name, stored.tensor())
@@ -114,24 +120,55 @@ class GraphSession:
 
     def weights_from_host(self) -> None:
         """Copy the host's weights to the device: one for all replicas, but what the graph itself changes."""
-        shared = {name: self.host[name].clone() for name in self.program.weights}
-        own = [name for name in self.program.stores if name in shared]
-        self._device = [shared]
-        for _ in range(1, self.turns.replicas):
-            self._device.append({**shared, **{name: shared[name].clone() for name in own}})
+        self._device = self._replicas()
         if self.updater is not None:
-            self.updater.begin({name: shared[name] for name in self.program.trained})
+            self.updater.begin(self._trained(self._device))
+
+    def _replicas(self) -> list[dict[str, Tensor]]:
+        """The host's weights as each replica has them; those of one group are one tensor."""
+        by_key: dict[str, Tensor] = {}
+        replicas = []
+        for replica in range(self.turns.replicas):
+            held = {}
+            for name in self.program.weights:
+                groups = self.groups.get(name)
+                key = key_of(name, groups, replica)
+                own = name in self.program.stores
+                if key not in by_key or own:
+                    host = self.host[name]
+                    value = host if groups is None else groups.value(host, groups.group_of(replica))
+                    by_key[key] = value.clone()
+                held[name] = by_key[key]
+            replicas.append(held)
+        return replicas
+
+    def _trained(self, replicas: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+        """The weights that are trained, once for each group, by the optimizer's names."""
+        return {
+            key_of(name, self.groups.get(name), replica): held[name]
+            for name in self.program.trained
+            for replica, held in enumerate(replicas)
+        }
 
     def weights_to_host(self) -> None:
         """Copy the device's weights to the host."""
-        for name, tensor in self.device.items():
-            self.host[name] = tensor.detach().clone()
+        for name in self.device:
+            copies = [held[name].detach() for held in self._device]
+            groups = self.groups.get(name)
+            self.host[name] = (copies[0] if groups is None else groups.gathered(copies)).clone()
         if self.updater is not None:
             self.updater.to_host()
 
     def held(self) -> dict[str, Tensor]:
         """The host's copies of the weights, and of the state of what trains them."""
-        return {**self.host, **(self.updater.tensors() if self.updater is not None else {})}
+        weights = {
+            name: self.groups[name].returned(tensor) if name in self.groups else tensor
+            for name, tensor in self.host.items()
+        }
+        if self.updater is None:
+            return weights
+        state = {name: tensor for name, tensor in self.updater.tensors().items() if is_first(name)}
+        return {**weights, **state}
 
     def write(self, name: str, value: Tensor) -> None:
         """Give the host's copy of a weight another value."""
@@ -141,6 +178,8 @@ class GraphSession:
         own = self.host.get(name)
         if own is None:
             raise Error(f"there is no weight {name} in the graph.")
+        if name in self.groups and value.numel() != own.numel() and value.numel() == self.held()[name].numel():
+            value = self.groups[name].taken(value, own)
         if own.numel() != value.numel():
             raise Error(f"the weight {name} has {own.numel()} elements, and {value.numel()} were given.")
         self.host[name] = _on_device(value).to(own.dtype).reshape(own.shape).clone()
@@ -174,9 +213,8 @@ class GraphSession:
             raise Error("the session is not prepared.")
         if not self._device:
             self.weights_from_host()
-        if self._synthetic is Synthetic.Off:
-            data.begin(self.program.inputs, self.turns)
-        elif not self._made:
+        data.begin(self.program.inputs if self._synthetic is Synthetic.Off else {}, self.turns)
+        if self._synthetic is not Synthetic.Off and not self._made:
             self._made = {
                 name: self._synthetic.make(kind, self._generator)
                 for name, kind in self.program.inputs.items()
@@ -186,7 +224,7 @@ class GraphSession:
             for turn in self._turns_of(batch):
                 self._turn(self._step, data, turn, gradients)
             if self.updater is not None and gradients:
-                self.updater.update(self._device[0], self._reduced(gradients))
+                self.updater.update(self._trained(self._device), self._reduced(gradients))
             self._return_after(data, batch)
 
     def _turns_of(self, batch: int) -> Iterator[Turn]:
@@ -235,23 +273,36 @@ class GraphSession:
         """Add the gradients of a turn to those of the turns before, in the types of their accumulators."""
         if self.updater is None:
             return
-        number = turn.accumulation * self.turns.replicas + turn.replica
         for name, gradient in gradients.items():
+            key = key_of(name, self.groups.get(name), turn.replica)
             if self.turns.accumulation * self.turns.replicas == 1:
-                sums[name] = gradient
+                sums[key] = gradient
                 continue
             gradient = gradient.to(self.updater.accumulator(self.device[name]))
-            if name not in sums:
-                sums[name] = gradient.clone()
+            number = self._number(name, turn)
+            if key not in sums:
+                sums[key] = gradient.clone()
             elif self.reduction.mean and self.reduction.running:
-                sums[name].mul_(number / (number + 1)).add_(gradient, alpha=1 / (number + 1))
+                sums[key].mul_(number / (number + 1)).add_(gradient, alpha=1 / (number + 1))
             else:
-                sums[name].add_(gradient)
+                sums[key].add_(gradient)
+
+    def _number(self, name: str, turn: Turn) -> int:
+        """How many gradients of a weight the turns before this one have given."""
+        groups = self.groups.get(name)
+        if groups is None or not groups.split:
+            return turn.accumulation * self.turns.replicas + turn.replica
+        members = groups.replicas[groups.group_of(turn.replica)]
+        return turn.accumulation * len(members) + members.index(turn.replica)
 
     def _reduced(self, gradients: dict[str, Tensor]) -> dict[str, Tensor]:
-        count = self.turns.accumulation * self.turns.replicas
-        if count > 1 and self.reduction.mean and not self.reduction.running:
-            torch._foreach_div_(list(gradients.values()), count)
+        if self.reduction.mean and not self.reduction.running:
+            for key, gradient in gradients.items():
+                groups = self.groups.get(weight_of(key))
+                split = groups is not None and groups.split
+                replicas = len(groups.replicas[0]) if groups is not None and split else self.turns.replicas
+                if self.turns.accumulation * replicas > 1:
+                    gradients[key] = gradient / (self.turns.accumulation * replicas)
         return gradients
 
     def _computed(self, dtype: torch.dtype) -> torch.dtype:
