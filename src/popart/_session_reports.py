@@ -92,7 +92,7 @@ class SessionReports:
             raise popart_exception("Session must have been prepared before a report can be fetched")
         if not self._options.compileEngine:
             raise popart_exception(
-                "The session option compileEngine is off. Session must have been prepared before a report can be fetched"
+                "compileEngine is off. Session must have been prepared before a report can be fetched"
             )
         if self._device.type is DeviceType.Cpu:
             raise poplar_exception("Profiling is disabled for current device type.")
