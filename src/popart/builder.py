@@ -54,6 +54,9 @@ class Opset:
             )
         return functools.partial(self._add, signature)
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{self.version}"
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._methods]
 
@@ -133,7 +136,14 @@ class AiGraphcore(Opset):
         name = name_of("multiconv", debugContext)
         with popart_errors():
             return add_multiconv(
-                self.builder._maker, self.version, args, per_convolution, flat, others, name, user_line(_OWN_FILES)
+                self.builder._maker,
+                self.version,
+                args,
+                per_convolution,
+                flat,
+                others,
+                name,
+                user_line(_OWN_FILES),
             )
 
 
@@ -227,7 +237,14 @@ class Builder(Placement):
         """An operator that is not in the table."""
         with popart_errors():
             return self._maker.add_node(
-                domain, opVersion, opName, list(inputs), numOutputs, attributes, name=name, source=user_line(_OWN_FILES)
+                domain,
+                opVersion,
+                opName,
+                list(inputs),
+                numOutputs,
+                attributes,
+                name=name,
+                source=user_line(_OWN_FILES),
             )
 
     def reshape_const(

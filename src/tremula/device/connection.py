@@ -15,7 +15,6 @@ from tremula.machine.counters import Meter
 from tremula.trace import channels
 from tremula.trace.points import Span
 
-
 #: gives the device that the user holds, if that is one of IPUs
 Held = Callable[[], Attachment | None]
 
@@ -23,9 +22,7 @@ Held = Callable[[], Attachment | None]
 class DeviceConnection:
     """Acquires, attaches and detaches. The device is given back when this object is collected."""
 
-    def __init__(
-        self, settings: DeviceSettings, words: DeviceWords, held: Held | None = None
-    ) -> None:
+    def __init__(self, settings: DeviceSettings, words: DeviceWords, held: Held | None = None) -> None:
         self._held = held
         self._settings = settings
         self._words = words

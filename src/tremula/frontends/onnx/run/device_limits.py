@@ -64,9 +64,7 @@ def _axes(node: Node, inputs: Inputs, training: bool) -> None:
         return
     for axis in axes:
         if not -tensor.dim() <= axis < tensor.dim():
-            raise KnownError(
-                f"Axis {axis} is out of acceptable range [{-tensor.dim()}, {tensor.dim() - 1}]"
-            )
+            raise KnownError(f"Axis {axis} is out of acceptable range [{-tensor.dim()}, {tensor.dim() - 1}]")
 
 
 def _arithmetic(node: Node, inputs: Inputs, training: bool) -> None:
@@ -280,10 +278,7 @@ def _dropout_of_shape(node: Node, inputs: Inputs, training: bool) -> None:
 _CHECKS: dict[tuple[str, str], Check] = {
     **{(STANDARD, name): _axes for name in _REDUCTIONS},
     **{(STANDARD, name): _arithmetic for name in _ARITHMETIC},
-    **{
-        (STANDARD, f"Random{name}"): _random
-        for name in ("Normal", "NormalLike", "Uniform", "UniformLike")
-    },
+    **{(STANDARD, f"Random{name}"): _random for name in ("Normal", "NormalLike", "Uniform", "UniformLike")},
     (STANDARD, "MatMul"): _product,
     (STANDARD, "MaxPool"): _max_pool,
     (STANDARD, "AveragePool"): _average_pool,

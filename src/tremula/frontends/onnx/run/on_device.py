@@ -109,9 +109,7 @@ class OnDevice:
         """`held` is what the user holds: a device is chosen before the session is made."""
         self.device: DeviceProgram[_Loaded] = DeviceProgram(settings, WORDS, held=held)
 
-    def compile(
-        self, session: GraphSession, ipus_per_replica: int, model: Callable[[], ModelledRun]
-    ) -> None:
+    def compile(self, session: GraphSession, ipus_per_replica: int, model: Callable[[], ModelledRun]) -> None:
         """Prepare a session. `model` describes its program to the chip model."""
 
         def capture(advance: Advance, acquire: Acquire) -> tuple[_Loaded, list[Tensor]]:

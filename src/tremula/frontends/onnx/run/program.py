@@ -12,8 +12,8 @@ from tremula.frontends.onnx.interpreter import Interpreter, reads
 from tremula.frontends.onnx.model import Graph, Node, OnnxModel
 from tremula.frontends.onnx.run.anchors import AnchorRule
 from tremula.frontends.onnx.run.device_limits import check, described
-from tremula.frontends.onnx.run.differentiable import differentiable
 from tremula.frontends.onnx.run.device_types import RETYPED, device_type
+from tremula.frontends.onnx.run.differentiable import differentiable
 from tremula.frontends.onnx.settings import Settings
 from tremula.frontends.onnx.shapes import TensorType, constant_initializers, input_types, shapes_of
 
@@ -124,7 +124,9 @@ class GraphProgram:
             if name.removeprefix(GRADIENT) not in self.types:
                 raise Error(f"{_not_there(name)} The graph has no tensor {name.removeprefix(GRADIENT)}.")
         if self.gradients and loss is None:
-            raise Error(f"{_not_there(GRADIENT + self.gradients[0])} Only a graph that is trained has gradients.")
+            raise Error(
+                f"{_not_there(GRADIENT + self.gradients[0])} Only a graph that is trained has gradients."
+            )
         if loss is None:
             return
         if loss not in self.types:
@@ -135,9 +137,7 @@ class GraphProgram:
             )
         unreached = [name for name in self.gradients if name not in self.differentiable]
         if unreached:
-            raise Error(
-                f"{_not_there(GRADIENT + unreached[0])} There is no gradient on the way from the loss to {unreached[0]}."
-            )
+            raise Error(f"{_not_there(GRADIENT + unreached[0])} The loss has no gradient for {unreached[0]}.")
         self._check_batch_norms()
 
     def _check_batch_norms(self) -> None:
@@ -147,7 +147,7 @@ class GraphProgram:
                 behind = set(node.outputs) & self.differentiable
                 if behind and any(name in self.differentiable for name in node.inputs):
                     raise KnownError(
-                        f"{described(node)} has 1 output, so it uses kept statistics, but its gradient is needed. To use "
+                        f"{described(node)} has 1 output: it uses kept statistics, and its gradient is needed. To use "
                         "the BatchNorm Op in inference mode during training, it has to be detached first."
                     )
 
