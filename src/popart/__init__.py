@@ -19,6 +19,7 @@ from ._identifiers import *
 #: module -> what it gives
 _PLACES = {
     "_builder_core": ("DebugContext", "DebugInfo"),
+    "_custom_ops": ("register_custom_op",),
     "_data_flow": ("AnchorReturnType", "DataFlow", "InputSettings", "InputShapeInfo"),
     "_devices": ("DeviceInfo", "DeviceManager"),
     "_exceptions": (
@@ -68,7 +69,7 @@ _PLACES = {
     ),
     "_step_io": ("IStepIO", "PyStepIO", "PyStepIOCallback", "PyWeightsIO"),
     "_tensor_info": ("TensorInfo", "_TensorInfoCore", "getTensorInfo"),
-    "_tensor_locations": ("CommGroup", "TensorLocation", "TensorLocationSettings"),
+    "_tensor_locations": ("CommGroup", "ReplicaGrouping", "TensorLocation", "TensorLocationSettings"),
     "_variable_settings": ("VariableSettings",),
     "builder": (
         "AiGraphcore",

@@ -292,9 +292,11 @@ class Builder(Placement):
         with popart_errors():
             found = self._maker.add_initializer(np.asarray(initVal), name)
             if variableSettings is not None:
-                group = variableSettings.getSharedVariableDomain()
-                self._maker.note(f"__comm_group_type/{found}", int(group.type))
-                self._maker.note(f"__comm_group_size/{found}", int(group.replicaGroupSize))
+                if variableSettings.isUsingCommGroup():
+                    self._maker.note(f"__comm_group_type/{found}", int(variableSettings.getCommGroupType()))
+                else:
+                    self._maker.note(f"__comm_group_stride/{found}", variableSettings.getStride())
+                self._maker.note(f"__comm_group_size/{found}", variableSettings.getGroupSize())
                 self._maker.note(f"__variable_settings/{found}", int(variableSettings.getRetrievalMode()))
         return found
 

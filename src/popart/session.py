@@ -18,30 +18,37 @@ from tremula.frontends.onnx.dtypes import type_of
 from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
 from tremula.frontends.onnx.run.export import write_model
+from tremula.frontends.onnx.run.groups import on_replicas
 from tremula.frontends.onnx.run.on_device import OnDevice
 from tremula.frontends.onnx.run.patterns import refuse_missing_patterns
 from tremula.frontends.onnx.run.program import DEVICE_SETTINGS, GraphProgram, Request
-from tremula.frontends.onnx.run.session import GraphSession
+from tremula.frontends.onnx.run.session import GraphSession, Reduction
+from tremula.frontends.onnx.run.synthetic import Synthetic
 from tremula.frontends.onnx.run.updating import Updater
 from tremula.program.op import SourceLine
+from tremula.settings import engine_options
 
 from ._data_flow import DataFlow, InputShapeInfo
 from ._devices import DeviceInfo
-from ._enums import DeviceConnectionType, DeviceType
-from ._exceptions import OutOfMemoryException, popart_errors, popart_exception
+from ._enums import DeviceConnectionType, DeviceType, MeanReductionStrategy, ReductionType
+from ._exceptions import OutOfMemoryException, popart_errors, popart_exception, poplar_exception
 from ._patterns import Patterns
+from ._session_checks import check_options, check_pipeline_depth, check_placement, check_virtual_graphs
 from ._session_options import SessionOptions
+from ._session_random import SessionRandomState
+from ._session_reports import SessionReports
 from ._step_io import IStepIO, PyWeightsIO
 from ._tensor_info import TensorInfo
+from ._weight_groups import weight_groups
 
 if TYPE_CHECKING:
-    from tremula.device.chip_model import ModelledRun
+    pass
 
 _LOG = log.layer("popart:session")
 Model = bytes | str | os.PathLike[str]
 
 
-class _Session:
+class _Session(SessionReports, SessionRandomState):
     """What both kinds of sessions do."""
 
     def __init__(
@@ -67,20 +74,48 @@ class _Session:
         self._model_source = fnModel
         shapes = (inputShapeInfo or InputShapeInfo()).shapes()
         with popart_errors():
+            check_options(self._options, training=loss is not None)
             sources = lines_of(fnModel) if isinstance(fnModel, bytes) else {}
             model = _loaded(fnModel, sources)
             if loss is None and not dataFlow.nAnchors():
                 raise Error("User must specify an anchor tensor when doing inference.")
+            groups = weight_groups(model.properties, self.replicationFactor)
+            whole = {
+                name: model.graph.initializers[name].tensor() for name, own in groups.items() if own.split
+            }
+            model = on_replicas(model, groups)
+            check_placement(self._options, model.graph.nodes, self._device.numIpus)
             settings = replace(
-                DEVICE_SETTINGS, strided_groups=bool(self._options.groupNormStridedChannelGrouping)
+                DEVICE_SETTINGS,
+                strided_groups=bool(self._options.groupNormStridedChannelGrouping),
+                replicas=self.replicationFactor,
             )
             program = GraphProgram(model, Request(dataFlow.rules(), loss, shapes, settings))
+            check_pipeline_depth(
+                self._options, model.graph.nodes, dataFlow.batchesPerStep(), training=loss is not None
+            )
             turns = Turns(dataFlow.batchesPerStep(), self.accumulationFactor, self.replicationFactor)
             if loss is not None:
                 refuse_missing_patterns(program, self._patterns.isPatternEnabled)
-            self._session = GraphSession(program, turns, updater)
+            self._options.report()
+            self._session = GraphSession(
+                program,
+                turns,
+                updater,
+                self._reduction(),
+                Synthetic[self._options.syntheticDataMode.name],
+                groups,
+                whole,
+            )
         self._weights_sent = self._engine_loaded = False
         self._on_device: OnDevice | None = None
+
+    def _reduction(self) -> Reduction:
+        options = self._options
+        return Reduction(
+            options.accumulationAndReplicationReductionType is ReductionType.Mean,
+            options.meanAccumulationAndReplicationReductionStrategy is MeanReductionStrategy.Running,
+        )
 
     # -- looking at it --------------------------------------------------------------------------------------
 
@@ -102,7 +137,7 @@ class _Session:
     def getInfo(self, id: str) -> TensorInfo:
         """Type and shape of a tensor."""
         with popart_errors():
-            kind = self._session.program.info(id)
+            kind = self._session.info(id)
             return TensorInfo(type_of(kind.dtype).name, kind.shape)
 
     def getAllTensorIds(self) -> set[str]:
@@ -143,6 +178,8 @@ class _Session:
         with popart_errors():
             if loadEngine and self._device.connectionType is not DeviceConnectionType.Never:
                 self._attach()
+            self._check_engine_options()
+            check_virtual_graphs(self._options, self._session.program.model.graph.nodes, self._device.numIpus)
             if self._device.type is DeviceType.Cpu:
                 self._session.prepare()  # no IPU has a part in it
                 return
@@ -168,14 +205,12 @@ class _Session:
             front_end="popart",
         )
 
-    def _chip(self) -> ModelledRun:
-        """The program as the chip model sees it."""
-        from tremula.frontends.onnx.run.modelled import modelled_run
-        from tremula.schedule.deployment import Deployment
-
-        session = self._session
-        description = None if session.updater is None else session.updater.description
-        return modelled_run(session.program, session.turns, description, Deployment())
+    def _check_engine_options(self) -> None:
+        options = self._options.engineOptions
+        for name in options:
+            if engine_options.known(name) is None:
+                raise poplar_exception(f"Unrecognised option '{name}'")
+        engine_options.validate(options, "SessionOptions.engineOptions")
 
     def _attach(self) -> None:
         if self._device.isAttached:
@@ -195,6 +230,7 @@ class _Session:
 
     def setRandomSeed(self, seedValue: int) -> None:
         """Begin the random numbers anew."""
+        self._random_seed = int(seedValue)
         self._prepared("setRandomSeed").set_seed(int(seedValue))
 
     # -- weights --------------------------------------------------------------------------------------------
@@ -240,6 +276,10 @@ class _Session:
         ignoreWeightsInModelWithoutCorrespondingHostWeight: bool = False,
     ) -> None:
         """Take over the weights of another model."""
+        if self._session.updater is None and self._options.constantWeights:
+            raise popart_exception(
+                "Cannot call resetHostWeights when constantWeights is set. Set `constantWeights` to False"
+            )
         with popart_errors():
             other = OnnxModel.load(modelProtoOrFilename)
             self._session.reset(
@@ -271,6 +311,7 @@ class _Session:
                 session.run(stepio)
             else:
                 self._on_device.run(session, stepio)
+        self._has_run = True
 
     def _before_run(self) -> None:
         pass

@@ -19,6 +19,8 @@ def write_model(
     message = storing.read(model)
     kept = {each.name: each for each in message.graph.initializer}
     for name, tensor in weights.items():
-        if name in kept:
-            kept[name].CopyFrom(typed_tensor(array_of(tensor), name))
+        own = kept.get(name)
+        if own is None:
+            own = message.graph.initializer.add()
+        own.CopyFrom(typed_tensor(array_of(tensor), name))
     storing.write(message, path)

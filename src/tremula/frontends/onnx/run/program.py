@@ -18,6 +18,12 @@ from tremula.frontends.onnx.settings import Settings
 from tremula.frontends.onnx.shapes import TensorType, constant_initializers, input_types, shapes_of
 
 GRADIENT = "Gradient___"
+#: how the names of tensors of weight updates begin
+_OF_UPDATES = (
+    "Accl", "Accum___", "Step___", "UpdatedVar___", "lossScaling", "scaledLearningRate", "weightDecay",
+    "scaledWeightDecay", "dampeningScaleFactor", "scaledMomentum", "learningRate___", "adam", "adaptive",
+    "maxWeightNorm", "finalLossScale", "lossScaleUpdateFactor",
+)  # fmt: skip
 #: stored in their first input at the end of a turn
 _STORES = "CopyVarUpdate"
 
@@ -72,8 +78,16 @@ class GraphProgram:
         self.gradients = tuple(
             name.removeprefix(GRADIENT) for name in request.anchors if name.startswith(GRADIENT)
         )
+        #: anchored tensors of the update, not of the graph
+        self.beside = tuple(
+            name
+            for name in request.anchors
+            if request.loss is not None and name not in self.types and name.startswith(_OF_UPDATES)
+        )
         self.values = tuple(
-            name for name in request.anchors if not name.startswith(GRADIENT) and name not in self.stores
+            name
+            for name in request.anchors
+            if not name.startswith(GRADIENT) and name not in self.stores and name not in self.beside
         )
         self.differentiable = frozenset[str]()
         if request.loss is not None:
@@ -121,6 +135,8 @@ class GraphProgram:
     def _check(self) -> None:
         loss = self.request.loss
         for name in self.request.anchors:
+            if name in self.beside:
+                continue
             if name.removeprefix(GRADIENT) not in self.types:
                 raise Error(f"{_not_there(name)} The graph has no tensor {name.removeprefix(GRADIENT)}.")
         if self.gradients and loss is None:
