@@ -340,7 +340,7 @@ class Builder(Placement):
 
     def getValueTensorIds(self) -> list[str]:
         """The tensors in between."""
-        return [each.name for each in self._maker.complete().graph.value_info]
+        return self._maker.made()
 
     def getTrainableTensorIds(self) -> list[str]:
         """The weights."""

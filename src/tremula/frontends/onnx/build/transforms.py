@@ -67,9 +67,12 @@ def retype(message: Any, old: str, new: str, *, check: bool = True) -> None:
         for attribute in node.attribute:
             if attribute.type == attribute.TENSOR:
                 convert(attribute.t)
-            elif attribute.name in _TYPES and attribute.type == attribute.INT:
-                if attribute.i == before.number:
-                    attribute.i = after.number
+            elif (attribute.name in _TYPES, attribute.type, attribute.i) == (
+                True,
+                attribute.INT,
+                before.number,
+            ):
+                attribute.i = after.number
 
 
 def make_constant(message: Any, names: Iterable[str]) -> None:

@@ -178,7 +178,11 @@ class GraphSession:
         own = self.host.get(name)
         if own is None:
             raise Error(f"there is no weight {name} in the graph.")
-        if name in self.groups and value.numel() != own.numel() and value.numel() == self.held()[name].numel():
+        if (
+            name in self.groups
+            and value.numel() != own.numel()
+            and value.numel() == self.held()[name].numel()
+        ):
             value = self.groups[name].taken(value, own)
         if own.numel() != value.numel():
             raise Error(f"the weight {name} has {own.numel()} elements, and {value.numel()} were given.")
