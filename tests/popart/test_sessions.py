@@ -163,7 +163,7 @@ def test_gradients_that_are_not_there_cannot_be_anchored() -> None:
         popart.popart_exception, match=r"^Anchor tensor `Gradient___Relu:0' not in Ir Tensors"
     ):
         popart.TrainingSession(builder.getModelProto(), flow, loss, popart.ConstSGD(0.1), CPU())
-    with pytest.raises(popart.popart_exception, match="must be a scalar tensor$"):
+    with pytest.raises(popart.popart_exception, match=r"must be a scalar tensor$"):
         popart.TrainingSession(
             builder.getModelProto(), popart.DataFlow(1, [result]), result, popart.ConstSGD(0.1), CPU()
         )
