@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tremula import log
-from tremula.errors import Error
 
 from ._enums import (
     DeviceType,
@@ -137,8 +136,6 @@ def _deployment(options: SessionOptions) -> Deployment:
     """The options that the chip model follows."""
     from tremula.schedule.deployment import Deployment
 
-    if options.executionPhaseSettings.phases > 1:
-        raise Error("execution phases of PopART sessions are not modelled yet.")
     recompute = options.autoRecomputation not in (RecomputationType.NoRecompute, RecomputationType.NormOnly)
     return Deployment(
         recompute="checkpoints" if recompute else "none",
