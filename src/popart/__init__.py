@@ -36,6 +36,7 @@ _PLACES = {
         "popart_internal_exception",
         "popart_runtime_error",
     ),
+    "_graph_transformer": ("GraphTransformer",),
     "_logging": ("Logger", "getLogger"),
     "_operations": (
         "OpDefinition",
@@ -102,6 +103,8 @@ def packageHash() -> str:
 
 def __getattr__(name: str) -> Any:
     module = _WHERE.get(name)
+    if name in ("builder", "session"):
+        return importlib.import_module(f".{name}", __name__)
     if module is None:
         raise AttributeError(
             f"module 'popart' has no attribute '{name}': PopART has no such name, or it is not there yet "

@@ -54,6 +54,9 @@ class Opset:
             )
         return functools.partial(self._add, signature)
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{self.version}"
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._methods]
 
@@ -337,7 +340,7 @@ class Builder(Placement):
 
     def getValueTensorIds(self) -> list[str]:
         """The tensors in between."""
-        return [each.name for each in self._maker.complete().graph.value_info]
+        return self._maker.made()
 
     def getTrainableTensorIds(self) -> list[str]:
         """The weights."""

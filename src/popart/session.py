@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tremula import log
 from tremula.device.settings import Connection, DeviceSettings
 from tremula.errors import Error
 from tremula.frontends.onnx.arrays import array_of, tensor_of
@@ -23,6 +25,7 @@ from tremula.frontends.onnx.run.program import DEVICE_SETTINGS, GraphProgram, Re
 from tremula.frontends.onnx.run.session import GraphSession, Reduction
 from tremula.frontends.onnx.run.synthetic import Synthetic
 from tremula.frontends.onnx.run.updating import Updater
+from tremula.program.op import SourceLine
 from tremula.settings import engine_options
 
 from ._data_flow import DataFlow, InputShapeInfo
@@ -42,6 +45,7 @@ from ._weight_groups import weight_groups
 if TYPE_CHECKING:
     pass
 
+_LOG = log.layer("popart:session")
 Model = bytes | str | os.PathLike[str]
 
 
@@ -73,7 +77,9 @@ class _Session(SessionReports, SessionRandomState, SessionIr):
         with popart_errors():
             check_options(self._options, training=loss is not None)
             sources = lines_of(fnModel) if isinstance(fnModel, bytes) else {}
-            model = OnnxModel.load(fnModel, sources)
+            model = _loaded(fnModel, sources)
+            if loss is None and not dataFlow.nAnchors():
+                raise Error("User must specify an anchor tensor when doing inference.")
             groups = weight_groups(model.properties, self.replicationFactor)
             whole = {
                 name: model.graph.initializers[name].tensor() for name, own in groups.items() if own.split
@@ -102,7 +108,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr):
                 groups,
                 whole,
             )
-        self._weights_sent = False
+        self._weights_sent = self._engine_loaded = False
         self._on_device: OnDevice | None = None
 
     def _reduction(self) -> Reduction:
@@ -153,7 +159,23 @@ class _Session(SessionReports, SessionRandomState, SessionIr):
     # -- preparing ------------------------------------------------------------------------------------------
 
     def prepareDevice(self, loadEngine: bool = True) -> None:
-        """Compile, and put the program on the device."""
+        """Compile, and put the program on the device unless `loadEngine` is False."""
+        self._compile(loadEngine)
+        _LOG.info("Graph compiled")
+        if loadEngine:
+            self.loadEngineAndConnectStreams()
+
+    def loadEngineAndConnectStreams(self) -> None:
+        """Put the compiled program on the device."""
+        if not self._session.prepared:
+            raise popart_exception("There is no compiled engine to load: call prepareDevice() first.")
+        with popart_errors():
+            if self._device.connectionType is not DeviceConnectionType.Never:
+                self._attach()
+        self._engine_loaded = True
+        _LOG.info("Engine loaded")
+
+    def _compile(self, loadEngine: bool) -> None:
         with popart_errors():
             if loadEngine and self._device.connectionType is not DeviceConnectionType.Never:
                 self._attach()
@@ -203,7 +225,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr):
     def _prepared(self, what: str) -> GraphSession:
         if not self._session.prepared:
             raise popart_exception(
-                f"Devicex::prepare() must be called before {what} is called: did you forget to call prepareDevice()?"
+                f"Devicex::prepare() must be called before {what} is called, did you forget to call prepareDevice()?"
             )
         return self._session
 
@@ -217,13 +239,13 @@ class _Session(SessionReports, SessionRandomState, SessionIr):
     def weightsFromHost(self) -> None:
         """Copy the host's weights to the device."""
         with popart_errors():
-            self._prepared("weightsFromHost").weights_from_host()
+            self._prepared("Devicex::weightsFromHost").weights_from_host()
         self._weights_sent = True
 
     def weightsToHost(self) -> None:
         """Copy the device's weights to the host."""
         with popart_errors():
-            self._prepared("weightsToHost").weights_to_host()
+            self._prepared("Devicex::weightsToHost").weights_to_host()
 
     def readWeights(self, weightsIo: PyWeightsIO) -> None:
         """Copy the host's weights into arrays."""
@@ -246,8 +268,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr):
     def modelToHost(self, fileName: str) -> None:
         """Write the model with the weights as they are on the device."""
         with popart_errors():
-            if self._session.prepared:
-                self._session.weights_to_host()
+            self._prepared("Devicex::weightsToHost").weights_to_host()
             write_model(self._model_source, self._session.held(), fileName)
 
     def resetHostWeights(
@@ -282,7 +303,9 @@ class _Session(SessionReports, SessionRandomState, SessionIr):
             )
         self._before_run()
         with popart_errors():
-            session = self._prepared("run")
+            session = self._prepared("Devicex::run")
+            if not self._engine_loaded and self._device.connectionType is not DeviceConnectionType.Never:
+                self.loadEngineAndConnectStreams()
             if self._device.connectionType is DeviceConnectionType.Never:
                 raise Error("Offline devices cannot run programs: the device's connection type is Never.")
             if self._on_device is None:
@@ -353,6 +376,12 @@ class TrainingSession(_Session):
                 "Must call weightsFromHost before run as the model has initializers and the session has been created "
                 "in training mode"
             )
+
+
+def _loaded(model: Model, sources: Mapping[str, SourceLine]) -> OnnxModel:
+    if not isinstance(model, bytes) and not os.path.exists(model):
+        raise Error(f"Failed to load a ModelProto from the string '{model}': there is no such file.")
+    return OnnxModel.load(model, sources)
 
 
 _InferenceSessionCore = InferenceSession

@@ -210,6 +210,10 @@ class GraphMaker:
     def has_type(self, name: str) -> bool:
         return self._inference.find(name) is not None
 
+    def made(self) -> list[str]:
+        """The tensors that nodes make and whose types are known."""
+        return [name for node in self.graph.node for name in node.output if name and self.has_type(name)]
+
     def complete(self) -> Any:
         """The message, with the types of all tensors that are known."""
         self._inference.write(self.graph)

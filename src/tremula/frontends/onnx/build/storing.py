@@ -9,6 +9,7 @@ from typing import Any
 
 from tremula.atomic_files import atomic_open_binary
 from tremula.errors import Error, about_file
+from tremula.frontends.onnx.external_data import trust
 from tremula.frontends.onnx.parsing import contents, parse
 
 
@@ -47,7 +48,7 @@ def move_to_file(message: Any, names: Sequence[str], path: str | os.PathLike[str
     for name in names:
         tensor = by_name[name]
         if tensor.data_location == tensor.EXTERNAL:
-            raise Error(f"the values of {name} are in a file already.")
+            raise Error(f"the tensor {name} already has an external data_location: its values are in a file.")
         data = numpy_helper.to_array(tensor).tobytes()
         for field in ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data"):
             tensor.ClearField(field)
@@ -58,6 +59,7 @@ def move_to_file(message: Any, names: Sequence[str], path: str | os.PathLike[str
         parts.append(data)
         offset += len(data)
     _write_bytes(Path(path), b"".join(parts))
+    trust(Path(path))
 
 
 def _write_bytes(path: Path, data: bytes) -> None:

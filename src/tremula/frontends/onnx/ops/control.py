@@ -27,7 +27,7 @@ def branch(call: Call, condition: Tensor) -> list[Tensor]:
     known = call.scalar(0)
     if known is not None:
         return call.run_graph(then if known else otherwise, [])
-    chosen = condition.reshape(())
+    chosen = condition.reshape(()).bool()
     return [
         _chosen(chosen, *pair) for pair in _pairs(call.run_graph(then, []), call.run_graph(otherwise, []))
     ]

@@ -153,9 +153,7 @@ class GraphProgram:
             )
         unreached = [name for name in self.gradients if name not in self.differentiable]
         if unreached:
-            raise Error(
-                f"{_not_there(GRADIENT + unreached[0])} There is no gradient on the way from the loss to {unreached[0]}."
-            )
+            raise Error(f"{_not_there(GRADIENT + unreached[0])} The loss has no gradient for {unreached[0]}.")
         self._check_batch_norms()
 
     def _check_batch_norms(self) -> None:
@@ -165,7 +163,7 @@ class GraphProgram:
                 behind = set(node.outputs) & self.differentiable
                 if behind and any(name in self.differentiable for name in node.inputs):
                     raise KnownError(
-                        f"{described(node)} has 1 output, so it uses kept statistics, but its gradient is needed. To use "
+                        f"{described(node)} has 1 output: it uses kept statistics, and its gradient is needed. To use "
                         "the BatchNorm Op in inference mode during training, it has to be detached first."
                     )
 

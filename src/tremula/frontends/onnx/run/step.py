@@ -41,9 +41,8 @@ class EagerStep:
             held = {name: values[name] for name in self._differentiated if name in values}
 
             def watch(node: Node, outputs: Sequence[Tensor | None]) -> None:
-                for name, tensor in zip(node.outputs, outputs, strict=False):
-                    if name in asked and tensor is not None:
-                        held[name] = tensor
+                pairs = zip(node.outputs, outputs, strict=False)
+                held.update({name: tensor for name, tensor in pairs if name in asked and tensor is not None})
 
             asked = {name for name in program.gradients if name not in held}
             results = self._interpreter.run(values, program.wanted, watch if asked else None, fresh=asked)
