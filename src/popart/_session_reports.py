@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ class SessionReports:
     _name: str
     _has_run = False
     _modelled: ModelledRun | None = None
-    _report_folder: tempfile.TemporaryDirectory[str] | None = None
+    _report_folder: str | None = None
 
     def getCycleCount(self, id: str = "") -> int:
         """Cycles of the last run, modelled."""
@@ -102,8 +103,9 @@ class SessionReports:
         from tremula.recording import write_profile
 
         if self._report_folder is None:
-            self._report_folder = tempfile.TemporaryDirectory(prefix="tremula-popart-")
-        path = Path(self._report_folder.name) / "profile.pop"
+            self._report_folder = tempfile.mkdtemp(prefix="tremula-popart-")
+            weakref.finalize(self, shutil.rmtree, self._report_folder, ignore_errors=True)
+        path = Path(self._report_folder) / "profile.pop"
         with popart_errors():
             write_profile(
                 self._chip().estimate,
