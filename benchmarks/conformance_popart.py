@@ -181,9 +181,9 @@ def _why(found: Sequence[FileResult], reasons: dict[str, dict[str, str]]) -> Ite
     yield ""
     for reason, cases in sorted(grouped.items(), key=lambda pair: -len(pair[1])):
         yield f"- {reason} ({len(cases)})"
-        yield from (f"  - `{case}`" for case in cases[:12])
-        if len(cases) > 12:
-            yield f"  - and {len(cases) - 12} more"
+        yield from (f"  - `{case}`" for case in cases[:6])
+        if len(cases) > 6:
+            yield f"  - and {len(cases) - 6} more"
     yield ""
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import popart
+from tremula.frontends.onnx.run import chosen_step
 from tremula.frontends.onnx.run.anchors import AnchorRule, Turn, Turns, place_of, returned_shape
 
 CPU = popart.DeviceManager().createCpuDevice
@@ -221,3 +222,21 @@ def test_values_fill_the_returned_array_once(
         assert set(places) == set(range(size))
     else:
         assert sorted(places) == list(range(size))
+
+
+def test_a_session_that_runs_for_long_is_captured_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chosen_step, "_LONG_SECONDS", 0.0)
+    builder, data, weight, _, loss = two_layers()
+    gradient = popart.reservedGradientPrefix() + weight
+    proto, values = builder.getModelProto(), np.random.default_rng(2).standard_normal((8, 2, 3)).astype("f4")
+    found = []
+    for captured in (False, True):
+        monkeypatch.setattr(chosen_step, "can_be_captured", lambda _program, captured=captured: captured)
+        flow = popart.DataFlow(8, [loss, gradient, weight])
+        session = popart.TrainingSession(proto, flow, loss, popart.ConstSGD(0.5), CPU())
+        session.prepareDevice()
+        session.weightsFromHost()
+        found.append(session.initAnchorArrays())
+        session.run(popart.PyStepIO({data: values}, found[-1]))
+    for name in found[0]:
+        np.testing.assert_allclose(found[1][name], found[0][name], rtol=1e-5, atol=1e-6)

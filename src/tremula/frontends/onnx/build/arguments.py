@@ -18,8 +18,10 @@ NAME_ARGUMENTS = ("debugContext", "debugPrefix", "debug_context")
 class WrongArguments(TypeError):
     """A call that no form of a method takes."""
 
-    def __init__(self, method: str, why: str) -> None:
-        super().__init__(f"{method}(): incompatible function arguments. {why}")
+    def __init__(self, method: str, why: str, names: Sequence[str] = ()) -> None:
+        self.why = why
+        forms = f" The following argument types are supported: ({', '.join(names)})." if names else ""
+        super().__init__(f"{method}(): incompatible function arguments.{forms} {why}")
 
 
 class Bound:
@@ -28,6 +30,12 @@ class Bound:
     def __init__(self, signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Raises WrongArguments."""
         self._method = signature.method
+        try:
+            self._bind(signature, args, kwargs)
+        except WrongArguments as problem:
+            raise WrongArguments(self._method, problem.why, _order(signature)) from None
+
+    def _bind(self, signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         given = self._by_name(signature, args, dict(kwargs))
         self.inputs: list[Any] = []
         if signature.takes_tensors:
@@ -47,10 +55,7 @@ class Bound:
             self.attributes[parameter.name] = converted
 
     def _by_name(self, signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-        order = ["args"] if signature.takes_tensors else []
-        order += ["num_outputs"] if signature.outputs is None else []
-        order += [parameter.name for parameter in signature.parameters]
-        order.append("debugContext")
+        order = _order(signature)
         if len(args) > len(order):
             raise WrongArguments(
                 self._method, f"It takes {len(order)} arguments, and {len(args)} were given."
@@ -61,8 +66,7 @@ class Bound:
                 kwargs["debugContext"] = kwargs.pop(name)
         for name, value in kwargs.items():
             if name not in order:
-                known = ", ".join(order)
-                raise WrongArguments(self._method, f"It has no argument {name}; they are {known}.")
+                raise WrongArguments(self._method, f"It has no argument {name}.")
             if name in found:
                 raise WrongArguments(self._method, f"The argument {name} was given twice.")
             found[name] = value
@@ -73,6 +77,13 @@ class Bound:
         if missing:
             raise WrongArguments(self._method, f"The argument {missing[0]} is missing.")
         return found
+
+
+def _order(signature: Signature) -> list[str]:
+    """The names of a method's arguments."""
+    names = ["args"] if signature.takes_tensors else []
+    names += ["num_outputs"] if signature.outputs is None else []
+    return [*names, *(parameter.name for parameter in signature.parameters), "debugContext"]
 
 
 def _is_default(parameter: Parameter, value: Any) -> bool:

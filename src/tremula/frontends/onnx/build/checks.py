@@ -50,14 +50,17 @@ def _check_fits(extents: Sequence[int], kernel: Sequence[int], attributes: Mappi
     dims = len(extents)
     pads = attributes.get("pads") or [0] * (2 * dims)
     dilations = attributes.get("dilations") or [1] * dims
+    strides = attributes.get("strides") or [1] * dims
+    found = []
     for place, extent in enumerate(extents):
         spread = dilations[place] * (kernel[place] - 1) + 1
-        if extent + pads[place] + pads[place + dims] < spread:
-            raise Error(
-                f"Window parameter values combine to give invalid spatial output shape: the window covers {spread} "
-                f"elements of dimension {place}, which has {extent} and padding of {pads[place]} and "
-                f"{pads[place + dims]}"
-            )
+        found.append((extent + pads[place] + pads[place + dims] - spread) // strides[place] + 1)
+    if min(found) < 1:
+        raise Error(f"Window parameter values combine to give invalid spatial output shape: {_listed(found)}")
+
+
+def _listed(shape: Sequence[int]) -> str:
+    return f"[{' '.join(map(str, shape))}]"
 
 
 def _convolution(maker: GraphMaker, inputs: Sequence[str], attributes: Mapping[str, Any]) -> None:
@@ -72,8 +75,8 @@ def check_convolution(maker: GraphMaker, inputs: Sequence[str], attributes: Mapp
         said = attributes.get("kernel_shape")
         if said is not None and list(said) != list(kernel):
             raise Error(
-                f"kernel_shape, {list(said)}, does not match inferred shape from weight input '{inputs[1]}', "
-                f"{list(kernel)}"
+                f"kernel_shape, {_listed(said)}, does not match inferred shape from weight input '{inputs[1]}', "
+                f"{_listed(kernel)}"
             )
     check_window(maker, inputs[0], attributes, kernel)
 

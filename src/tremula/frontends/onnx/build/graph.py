@@ -100,7 +100,7 @@ class GraphMaker:
         """An input of a body, whose type is that of what is given."""
         if self.parent is None:
             raise Error(
-                "Can not add untyped tensors to the top-level graph: use addInputTensor with a TensorInfo."
+                "Can not add untyped tensors to the top-level graph. Use addInputTensor with a TensorInfo."
             )
         found = self.names.take(name or "input")
         self.graph.input.add(name=found)
@@ -179,7 +179,7 @@ class GraphMaker:
         wanted = set(outputs)
         node = self._nodes.get(next(iter(wanted), ""))
         if node is None or set(node.output) != wanted:
-            names = ", ".join(sorted(wanted))
+            names = " and ".join(sorted(wanted))
             raise Error(f"Could not find a node with outputs {names}. Must specify all outputs of a node")
         return node
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tremula import log
 from tremula.errors import Error
 from tremula.frontends.onnx.build import checks
 from tremula.frontends.onnx.build.arguments import Bound
@@ -14,6 +15,7 @@ from tremula.frontends.onnx.dtypes import named_type
 from tremula.frontends.onnx.model import STANDARD
 from tremula.program.op import SourceLine
 
+_LOG = log.layer("popart:builder")
 #: what sets operators apart whose message is not what their arguments say: attributes in, attributes out
 Rewrite = Callable[[GraphMaker, Bound], Mapping[str, Any]]
 
@@ -25,6 +27,8 @@ def add(
     attributes = dict(bound.attributes)
     attributes.update(_REWRITES.get((signature.domain, signature.type), _unchanged)(maker, bound))
     attributes = {key: value for key, value in attributes.items() if value is not None}
+    _LOG.debug("Adding %s.%s of opset %d", signature.domain, signature.type, opset)
+    signature.check_outputs(bound.outputs or 0)
     signature.check_arity(len(bound.inputs))
     checks.check(maker, signature, bound.inputs, attributes)
     return maker.add_node(

@@ -57,6 +57,8 @@ class Signature:
     #: None: as many as you like
     most_inputs: int | None
     outputs: int | None
+    #: where the caller says how many; None: as many as they like
+    most_outputs: int | None
     parameters: tuple[Parameter, ...]
 
     @property
@@ -71,6 +73,13 @@ class Signature:
         if not self.fewest_inputs <= given <= most:
             raise Error(
                 f"{self.type} has invalid number of inputs {given}. Must be between {self.fewest_inputs}..{most}"
+            )
+
+    def check_outputs(self, wanted: int) -> None:
+        """Refuse a number of outputs that the operator does not have."""
+        if self.most_outputs is not None and wanted > self.most_outputs:
+            raise Error(
+                f"{self.type} has an invalid number of outputs {wanted}. Must be between 0..{self.most_outputs}"
             )
 
 
@@ -104,7 +113,8 @@ def _rows() -> tuple[tuple[int, int, Signature], ...]:
             kind,
             int(fewest),
             limit,
-            None if outputs == "*" else int(outputs),
+            None if outputs.startswith("*") else int(outputs),
+            int(outputs[1:]) if outputs.startswith("*") and outputs[1:] else None,
             tuple(_parameter(each) for each in attributes),
         )
         found.append((first, last, signature))

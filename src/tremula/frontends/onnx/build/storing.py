@@ -29,10 +29,22 @@ def write(message: Any, path: str | os.PathLike[str]) -> None:
     import onnx
 
     try:
-        onnx.checker.check_model(message)
+        onnx.checker.check_model(_plain(message))
     except onnx.checker.ValidationError as problem:
         raise Error(f"the model cannot be saved, as it is not valid: {problem}") from problem
     _write_bytes(Path(path), message.SerializeToString())
+
+
+def _plain(message: Any) -> Any:
+    """The model without what ONNX does not know: the device's own attributes."""
+    found = type(message)()
+    found.CopyFrom(message)
+    for node in found.graph.node:
+        kept = [each for each in node.attribute if not each.name.startswith("__")]
+        if len(kept) != len(node.attribute):
+            del node.attribute[:]
+            node.attribute.extend(kept)
+    return found
 
 
 def move_to_file(message: Any, names: Sequence[str], path: str | os.PathLike[str]) -> None:

@@ -94,12 +94,11 @@ def ctc(
 
 @op("CtcBeamSearchDecoder", domain=GRAPHCORE)
 def ctc_beam_search(call: Call, log_probabilities: Tensor, lengths: Tensor) -> list[Tensor]:
-    return list(
-        beam_search(
-            log_probabilities,
-            lengths.long(),
-            call.integer("blank", 0),
-            call.integer("beam_width", 100),
-            call.integer("top_paths", 1),
-        )
+    probabilities, counts, labels = beam_search(
+        log_probabilities,
+        lengths.long(),
+        call.integer("blank", 0),
+        call.integer("beam_width", 100),
+        call.integer("top_paths", 1),
     )
+    return [probabilities, counts.to(torch.uint32), labels.to(torch.uint32)]

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from tremula.errors import Error
 from tremula.frontends.onnx.run.anchors import SUM, Turn, Turns, place_of, returned_shape
+from tremula.frontends.onnx.run.chosen_step import ChosenStep
 from tremula.frontends.onnx.run.device_types import device_type
 from tremula.frontends.onnx.run.feeds import StepData
 from tremula.frontends.onnx.run.groups import WeightGroups, is_first, key_of, weight_of
@@ -68,7 +69,7 @@ class GraphSession:
         self._made: dict[str, Tensor] = {}
         self.seed = 0
         self._generator = torch.Generator().manual_seed(self.seed)
-        self._step: EagerStep | None = None
+        self._step: ChosenStep | None = None
         self._device: list[dict[str, Tensor]] = []
         if updater is not None:
             updater.begin(self._trained(self._replicas()))
@@ -105,7 +106,8 @@ class GraphSession:
 
     def prepare(self) -> None:
         """Compile."""
-        self._step = EagerStep(self.program, self._generator)
+        eager = EagerStep(self.program, self._generator)
+        self._step = ChosenStep(self.program, eager, self.program.model.graph.name)
 
     @property
     def generator(self) -> torch.Generator:
@@ -242,7 +244,7 @@ class GraphSession:
             for replica in range(self.turns.replicas):
                 yield Turn(batch, accumulation, replica)
 
-    def _turn(self, step: EagerStep, data: StepData, turn: Turn, gradients: dict[str, Tensor]) -> None:
+    def _turn(self, step: ChosenStep, data: StepData, turn: Turn, gradients: dict[str, Tensor]) -> None:
         inputs = {
             name: (self._made[name] if name in self._made else data.input(name, turn)).to(
                 self._computed(kind.dtype)
