@@ -17,7 +17,7 @@ from tremula.frontends.onnx.run.groups import WeightGroups, is_first, key_of, we
 from tremula.frontends.onnx.run.program import GraphProgram
 from tremula.frontends.onnx.run.step import EagerStep
 from tremula.frontends.onnx.run.synthetic import Synthetic
-from tremula.frontends.onnx.run.updating import UPDATED, Updater
+from tremula.frontends.onnx.run.updating import ACCUMULATOR, UPDATED, Updater
 from tremula.frontends.onnx.shapes import TensorType
 
 
@@ -90,6 +90,12 @@ class GraphSession:
             return {}
         weights = self._device[0] if self._device else self.host
         updated = {f"{UPDATED}{name}": weights[name] for name in self.program.trained}
+        if self.turns.accumulation > 1:
+            types = {name: self.updater.accumulator(weights[name]) for name in self.program.trained}
+            updated |= {
+                f"{ACCUMULATOR}{name}": torch.zeros(weights[name].shape, dtype=dtype)
+                for name, dtype in types.items()
+            }
         return {**self.updater.present(), **updated}
 
     # -- preparing ------------------------------------------------------------------------------------------
@@ -249,6 +255,9 @@ class GraphSession:
         weights = self._device[turn.replica]
         found = step(weights, inputs, scale)
         self._gather(gradients, found.gradients, turn)
+        for name in self.program.beside:
+            if name.startswith(ACCUMULATOR):
+                self._return(data, name, turn, gradients[name.removeprefix(ACCUMULATOR)])
         with torch.no_grad():
             for name, value in found.stored.items():
                 weights[name].copy_(value)
@@ -264,8 +273,9 @@ class GraphSession:
         for turn in self._turns_of(batch):
             for name in weights:
                 self._return(data, name, turn, self._device[turn.replica][name])
-            for name in self.program.beside:
-                self._return(data, name, turn, beside[name])
+            for name in beside:
+                if name in self.program.beside and not name.startswith(ACCUMULATOR):
+                    self._return(data, name, turn, beside[name])
 
     def _return(self, data: StepData, name: str, turn: Turn, value: Tensor) -> None:
         rule = self.program.request.anchors[name]
