@@ -240,3 +240,9 @@ def test_a_session_that_runs_for_long_is_captured_and_goes_on(monkeypatch: pytes
         session.run(popart.PyStepIO({data: values}, found[-1]))
     for name in found[0]:
         np.testing.assert_allclose(found[1][name], found[0][name], rtol=1e-5, atol=1e-6)
+
+
+def test_the_period_of_an_anchor_counts_micro_batches() -> None:
+    rule, turns = AnchorRule("every_n", 2), Turns(batches=2, accumulation=2)
+    order = [Turn(batch, micro_batch, 0) for batch in range(2) for micro_batch in range(2)]
+    assert [place_of(rule, turns, turn) for turn in order] == [None, 0, None, 1]
