@@ -122,8 +122,11 @@ def test_calls_at_the_wrong_time_are_refused() -> None:
     builder, data, _, _, loss = two_layers()
     proto, flow = builder.getModelProto(), popart.DataFlow(1, [loss])
     session = popart.TrainingSession(proto, flow, loss, popart.ConstSGD(0.5), CPU())
-    with pytest.raises(popart.popart_exception, match="did you forget to call prepareDevice"):
+    with pytest.raises(
+        popart.popart_exception, match="must be called before Devicex::weightsFromHost"
+    ) as early:
         session.weightsFromHost()
+    assert "prepareDevice()" in early.value.__notes__[0]
     session.prepareDevice()
     step = popart.PyStepIO({data: np.ones((2, 3), np.float32)}, session.initAnchorArrays())
     with pytest.raises(popart.popart_exception, match="Must call weightsFromHost before run"):
