@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from tremula import log
 from tremula.settings.environment import env
-from tremula.settings.session_options import BY_NAME, OPTIONS, SETTINGS
+from tremula.settings.session_options import BY_NAME, OPTIONS, SETTINGS, SessionOption
 
 from ._tensor_locations import TensorLocationSettings
 from ._typed_fields import TypedFields
@@ -128,11 +128,21 @@ class SessionOptions(TypedFields):
                 log.recorded(f"SessionOptions.{name}")
             elif not option.honoured:
                 log.no_effect(f"SessionOptions.{name}", option.reason)
+            elif option.kind in SETTINGS:
+                _report_fields(name, SETTINGS[option.kind], getattr(self, name))
 
     def changed(self) -> list[str]:
         """The options that differ from their defaults."""
         fresh = SessionOptions()
         return [row.name for row in self._rows if getattr(self, row.name) != getattr(fresh, row.name)]
+
+
+def _report_fields(group: str, rows: tuple[SessionOption, ...], settings: TypedFields) -> None:
+    """Say once of each field of an honoured group that was set and has no effect why that is."""
+    fresh = type(settings)()
+    for row in rows:
+        if not row.honoured and getattr(settings, row.name) != getattr(fresh, row.name):
+            log.no_effect(f"SessionOptions.{group}.{row.name}", row.reason)
 
 
 __all__ = [

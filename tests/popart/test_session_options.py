@@ -109,11 +109,15 @@ def test_what_has_no_effect_is_said_once(capsys: pytest.CaptureFixture[str]) -> 
     options = popart.SessionOptions()
     options.decomposeGradSum = True
     options.enableGradientAccumulation = True
+    options.automaticLossScalingSettings.toTrackTensors = ["weight"]
+    options.automaticLossScalingSettings.updatePeriod = 5
     for _ in range(2):
         options.report()
     said = capsys.readouterr().err
     assert said.count("SessionOptions.decomposeGradSum has no effect here") == 1
+    assert said.count("SessionOptions.automaticLossScalingSettings.toTrackTensors has no effect here") == 1
     assert "enableGradientAccumulation" not in said
+    assert "updatePeriod" not in said
 
 
 def test_the_page_in_the_repository_is_up_to_date() -> None:

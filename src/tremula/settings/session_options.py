@@ -21,6 +21,7 @@ _CODE = "no effect: no code is made for tiles"
 _STREAMS = "no effect: data passes in memory; there are no streams to a device"
 _DOT = "no effect: no graph is drawn; look at the profile or at _serializeIr instead"
 _CHECKS = "no effect: it checks the compiler of the real stack"
+_TRACKING = "no effect: the loss scale follows the gradients of float16 weights"
 _WEIGHTS = "no effect: a weight is a tensor of the program, whether it changes or not"
 
 
@@ -223,10 +224,14 @@ OPTIONS: tuple[SessionOption, ...] = (
 SETTINGS: Mapping[str, tuple[SessionOption, ...]] = {
     "AutomaticLossScalingSettings": _rows(HONOURED,
         ("enabled", "bool", False),
-        ("toTrackTensors", "strs?", None),
+    )
+    + _rows(_TRACKING, ("toTrackTensors", "strs?", None))
+    + _rows(HONOURED,
         ("binEdgeLocation", "float", 0.125),
         ("thresholdUpperCountProportion", "float", 1e-7),
         ("updatePeriod", "int", 1),
+    )
+    + _rows(_TRACKING,
         ("gradientTensorTrackingMethod", "GradientTensorTrackingMethod", "AllNonViewChangingGradientTensors"),
     ),
     "ReplicatedCollectivesSettings": _rows(_NOT_FOLLOWED,

@@ -53,10 +53,10 @@ def render() -> str:
         "## Options\n",
         table(head, _rows(tuple(sorted(OPTIONS, key=lambda o: o.name.lower().lstrip("_"))))),
         "\n## Groups of settings\n",
-        "Their effect is that of the option that holds them.\n",
+        "Where the option that holds them has no effect, neither have they.\n",
     ]
     for name, fields in SETTINGS.items():
-        parts += [f"### {name}\n", table(head[:3], [row[:3] for row in _rows(fields)]), ""]
+        parts += [f"### {name}\n", table(head, _rows(fields)), ""]
     parts += [
         "### TensorLocationSettings\n",
         "`location` (`TensorLocation`: storage, loadTileSet, storageTileSet, replicatedTensorSharding,",
