@@ -34,6 +34,7 @@ from ._enums import DeviceConnectionType, DeviceType, MeanReductionStrategy, Red
 from ._exceptions import OutOfMemoryException, popart_errors, popart_exception, poplar_exception
 from ._patterns import Patterns
 from ._session_checks import check_options, check_pipeline_depth, check_placement, check_virtual_graphs
+from ._session_executables import SessionExecutables
 from ._session_ir import SessionIr
 from ._session_options import SessionOptions
 from ._session_random import SessionRandomState
@@ -49,7 +50,7 @@ _LOG = log.layer("popart:session")
 Model = bytes | str | os.PathLike[str]
 
 
-class _Session(SessionReports, SessionRandomState, SessionIr):
+class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables):
     """What both kinds of sessions do."""
 
     def __init__(

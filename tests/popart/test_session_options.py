@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
 
 import pytest
 
 import popart
+import popdist
 from tremula.settings import session_options, session_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "popart-options.md"
@@ -20,6 +22,19 @@ def test_the_options_are_those_of_the_table() -> None:
         assert hasattr(options, row.name)
         assert row.effect.startswith(("honoured", "recorded", "no effect: "))
     assert options.changed() == []
+
+
+def test_what_is_honoured_is_read_somewhere_and_the_rest_is_not() -> None:
+    folder = Path(popart.__file__).parent
+    tables = ("_session_options.py", "_typed_fields.py")
+    sources = [*folder.glob("*.py"), Path(popdist.__file__).parent / "popart.py"]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources if path.name not in tables)
+    wrong = [
+        row.name
+        for row in session_options.OPTIONS
+        if (re.search(rf"\.{row.name}\b", text) is not None) == row.effect.startswith("no effect")
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("name", ["foo", "enableOutlinin", "numIOtiles"])

@@ -131,6 +131,17 @@ def test_reports_are_modelled_and_say_so() -> None:
         found.getSerializedGraph()
 
 
+@pytest.mark.parametrize(
+    "function", ["compileAndExport", "saveExecutable", "saveVariables", "loadExecutable"]
+)
+def test_there_are_no_executables(function: str) -> None:
+    found = session(popart.ConstSGD(0.1))
+    with pytest.raises(
+        popart.popart_exception, match="Executables for device type ipu-model cannot be saved"
+    ):
+        getattr(found, function)("there.popef")
+
+
 def test_cycles_are_counted_when_asked_for_only() -> None:
     with pytest.raises(popart.popart_exception, match="'instrumentWithHardwareCycleCounter' must be"):
         session(popart.ConstSGD(0.1)).getCycleCount()
