@@ -1,0 +1,22 @@
+"""Rewrites of graphs. They change no number; ops are as they were created."""
+
+from __future__ import annotations
+
+from popart import PatternsLevel
+
+from tremula import log
+
+
+class Patterns:
+    """The rewrites of a level, which have no effect."""
+
+    def __init__(self, level: PatternsLevel = PatternsLevel.Default) -> None:
+        self.level = level
+
+
+def no_effect() -> None:
+    """Say once that rewrites have none."""
+    log.info_once("popxl patterns", "PopXL graph patterns have no effect: ops run as they were created.")
+
+
+__all__ = ["Patterns", "PatternsLevel"]

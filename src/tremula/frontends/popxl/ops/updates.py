@@ -1,0 +1,140 @@
+"""Updates of variables: accumulators, the optimizers' parts, plain copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tremula.frontends.popxl.errors import graph_error
+from tremula.frontends.popxl.model import Op
+from tremula.frontends.popxl.ops.table import Function, kernel
+
+Value = float | Tensor
+
+_ACCUMULATE: dict[str, Callable[[Tensor, Tensor, Any], Tensor]] = {
+    "Add": lambda a, x, f: a.add_(x),
+    "DampenedAdd": lambda a, x, f: a.add_(x * f),
+    "DampenedAddSquare": lambda a, x, f: a.add_(x * x * f),
+    "MovingAverage": lambda a, x, f: a.mul_(f).add_(x * (1 - f)),
+    "MovingAverageSquare": lambda a, x, f: a.mul_(f).add_(x * x * (1 - f)),
+    "Infinity": lambda a, x, f: a.copy_(torch.maximum(f * a, x.abs())),
+    # a running mean over f + 1 values
+    "Mean": lambda a, x, f: a.mul_(f / (f + 1)).add_(x / (f + 1)),
+}
+
+
+def _values(op: Op, first: int, tensors: tuple[Tensor, ...]) -> dict[int, Tensor]:
+    places = [index for index in sorted(op.inputs) if index >= first]
+    return dict(zip(places, tensors, strict=True))
+
+
+@kernel("Accumulate", modifies=[0])
+def _accumulate(op: Op) -> Function:
+    accumulate, constant = _ACCUMULATE[op.attributes["type"]], op.attributes.get("factor")
+
+    def run(accumulator: Tensor, value: Tensor, *factor: Tensor) -> Tensor:
+        scale: Any = factor[0] if factor else constant
+        dtype = accumulator.dtype
+        if isinstance(scale, Tensor) and scale.dtype != dtype:
+            scale = scale.to(dtype) if dtype.itemsize >= scale.dtype.itemsize else scale
+        value = value.to(dtype)
+        if isinstance(scale, Tensor) and scale.dtype != dtype:
+            wide = accumulator.to(scale.dtype)
+            return accumulator.copy_(accumulate(wide, value.to(scale.dtype), scale))
+        return accumulate(accumulator, value, scale)
+
+    return run
+
+
+@kernel("AccumulatorScale", modifies=[0])
+def _scale(op: Op) -> Function:
+    constant = op.attributes.get("factor")
+
+    def run(accumulator: Tensor, *factor: Tensor) -> Tensor:
+        if factor:
+            return accumulator.mul_(factor[0].to(accumulator.dtype))
+        return accumulator.zero_() if constant == 0 else accumulator.mul_(constant)
+
+    return run
+
+
+@kernel("SparseAccumulate", modifies=[0])
+def _sparse(op: Op) -> Function:
+    axis, constant = op.attributes["axis"], op.attributes.get("factor")
+
+    def run(accumulator: Tensor, value: Tensor, *others: Tensor) -> Tensor:
+        given = _values(op, 2, others)
+        scale = given.get(2, constant)
+        places = given[3].long().reshape(-1)
+        if scale is not None:
+            value = value * scale
+        shape = [*accumulator.shape[:axis], places.shape[0], *accumulator.shape[axis + 1 :]]
+        return accumulator.index_add_(axis, places, value.reshape(shape).to(accumulator.dtype))
+
+    return run
+
+
+@kernel("CopyVarUpdate", modifies=[0])
+def _copy(op: Op) -> Function:
+    if op.inputs[0].type.shape != op.inputs[1].type.shape:
+        shapes = [list(tensor.type.shape) for tensor in op.input_list]
+        raise graph_error(f"A variable of the shape {shapes[0]} cannot become {shapes[1]}.")
+    return lambda variable, value: variable.copy_(value)
+
+
+def _corrected(beta: Value, step: Tensor) -> Any:
+    """What the bias of a moving average is divided by."""
+    return 1 - torch.pow(torch.as_tensor(beta, dtype=torch.float32, device=step.device), step.float())
+
+
+@kernel("AdamUpdater", modifies=[3], returns_modified=False)
+def _adam(op: Op) -> Function:
+    attributes = op.attributes
+    mode = attributes["mode"]
+    places = sorted(op.inputs)
+
+    def run(*tensors: Tensor) -> Tensor:
+        given = dict(zip(places, tensors, strict=True))
+        first, second, step = given[1], given[2], given.get(3)
+        if step is not None:
+            step.add_(1)
+        moment: Tensor = first
+        spread: Tensor = second
+        if step is not None and mode in ("Adam", "Lamb", "AdaMax"):
+            moment = first / _corrected(given.get(5, attributes["beta1"]), step).to(first.dtype)
+            if mode != "AdaMax":
+                spread = second / _corrected(given.get(6, attributes["beta2"]), step).to(second.dtype)
+        if mode != "AdaMax":
+            spread = spread.sqrt()
+        epsilon = given.get(7, attributes["epsilon"])
+        update = moment.to(second.dtype) / (spread + epsilon)
+        if 0 not in given:
+            return update.to(first.dtype)
+        decay = given.get(4, attributes["weight_decay"])
+        weight = given[0]
+        return update.to(weight.dtype) + weight * (
+            decay.to(weight.dtype) if isinstance(decay, Tensor) else decay
+        )
+
+    return run
+
+
+@kernel("AdamVarUpdate", modifies=[0])
+def _adam_update(op: Op) -> Function:
+    attributes = op.attributes
+
+    def run(variable: Tensor, updater: Tensor, r1: Tensor, r2: Tensor, *others: Tensor) -> Tensor:
+        given = _values(op, 4, others)
+        rate: Any = given.get(4, attributes["learning_rate"])
+        largest: Any = given.get(5, attributes["max_weight_norm"])
+        norm = r1.sqrt()
+        if largest is not None:
+            norm = torch.minimum(norm, torch.as_tensor(largest, dtype=norm.dtype, device=norm.device))
+        plain = (r1 == 0) | (r2 == 0)
+        ratio = torch.where(plain, torch.ones_like(norm), norm / r2.sqrt())
+        return variable.sub_((updater * (rate * ratio)).to(variable.dtype))
+
+    return run
