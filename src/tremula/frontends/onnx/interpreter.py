@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -33,6 +33,8 @@ _MOST_NODES = 1_000_000
 _DEEPEST = 32
 #: told of each node that has run and of its outputs
 Watch = Callable[[Node, Sequence["Tensor | None"]], None]
+#: shown each node and its inputs before it runs
+Before = Callable[[Node, Sequence["Tensor | None"]], None]
 Functions = Mapping[tuple[str, str], Function]
 
 
@@ -62,14 +64,22 @@ class Interpreter:
             raise unknown_operators(missing)
 
     def run(
-        self, values: Mapping[str, Tensor], wanted: Iterable[str] | None = None, watch: Watch | None = None
+        self,
+        values: Mapping[str, Tensor],
+        wanted: Iterable[str] | None = None,
+        watch: Watch | None = None,
+        *,
+        fresh: Collection[str] = (),
+        before: Before | None = None,
     ) -> dict[str, Tensor]:
         """The tensors `wanted` (by default the graph's outputs), computed from `values`.
 
         `values` holds the inputs, and the weights by the names of their initializers; initializers that are not in it
-        are constants.
+        are constants. Tensors in `fresh` are never the same objects as what they are made from, so that they have
+        gradients of their own. `before` sees each node and its inputs, and may refuse it.
         """
         running = self.begin(values, wanted, watch)
+        running.fresh, running.before = fresh, before
         for node in running.nodes:
             running.execute(node)
         return running.results()
@@ -160,6 +170,9 @@ class Running:
         self._watch = watch
         self._wanted = wanted
         self._executed = 0
+        #: tensors that must not be the same objects as what they are made from
+        self.fresh: Collection[str] = ()
+        self.before: Before | None = None
         self.recording = any(isinstance(value, FakeTensor) for value in values.values())
         self.nodes = interpreter.needed(wanted)
         self._uses = Counter(name for node in self.nodes for name in set(reads(node)))
@@ -200,6 +213,8 @@ class Running:
             raise Error(f"the graph has more than {_MOST_NODES:,} nodes when its loops are unrolled.")
         inputs = [scope.get(name) if name else None for name in node.inputs]
         try:
+            if self.before is not None:
+                self.before(node, inputs)
             outputs = self._compute(node, inputs, scope)
         except Exception as problem:
             raise explained(problem, node, inputs) from problem
@@ -209,6 +224,8 @@ class Running:
                 node,
                 inputs,
             )
+        if self.fresh and any(name in self.fresh for name in node.outputs):
+            outputs = [_fresh(each, inputs) for each in outputs]
         for name, tensor in zip(node.outputs, outputs, strict=False):
             if name and tensor is not None:
                 scope.tensors[name] = tensor
@@ -315,6 +332,13 @@ def _free_names(graph: Graph) -> set[str]:
         found |= set(reads(node)) - own
         own.update(node.outputs)
     return found | ({each.name for each in graph.outputs} - own)
+
+
+def _fresh(tensor: Tensor | None, inputs: Sequence[Tensor | None]) -> Tensor | None:
+    """`tensor`, or an alias of it if it is one of the inputs."""
+    if tensor is None or all(tensor is not each for each in inputs):
+        return tensor
+    return tensor.view_as(tensor)
 
 
 def _listed(outputs: Any) -> list[Tensor | None]:

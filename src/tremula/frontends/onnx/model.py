@@ -182,6 +182,11 @@ class _Reader:
         defaults = {each.name: self._attribute(each, (known,), 1) for each in message.attribute_proto}
         return Function(_domain(message.domain), message.name, graph, defaults)
 
+    def node(self, message: Any, opsets: Mapping[str, int]) -> Node:
+        """One node of a graph that is being made, whose names are checked already."""
+        self._opsets = dict(opsets)
+        return self._node(message, (_Everything(),), 0)
+
     def graph(self, message: Any, outer: _Scopes, depth: int) -> Graph:
         if depth > _DEEPEST:
             raise Error(f"graphs are nested more than {_DEEPEST} deep.")
@@ -273,6 +278,22 @@ class _Reader:
         if kind == _GRAPHS:
             return tuple(self.graph(value, known, depth + 1) for value in message.graphs)
         raise Error("attributes of this type (sparse tensors, types, or none at all) are not supported.")
+
+
+class _Everything(set[str]):
+    """All names."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def node_of(message: Any, opsets: Mapping[str, int]) -> Node:
+    """The node in a message, of a graph that is being made.
+
+    Raises:
+        Error: its attributes make no sense.
+    """
+    return _Reader(None, {}).node(message, opsets)
 
 
 def _is_known(name: str, scopes: _Scopes) -> bool:

@@ -28,6 +28,8 @@ def _reduction(call: Call) -> str:
 
 def _reduced(call: Call, losses: Tensor) -> Tensor:
     reduction = _reduction(call)
+    if reduction == "mean" and not losses.is_floating_point():
+        return torch.div(losses.sum(), losses.numel(), rounding_mode="trunc").to(losses.dtype)
     return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses
 
 
@@ -59,7 +61,8 @@ def nll_loss(call: Call, probabilities: Tensor, labels: Tensor) -> Tensor:
         return _reduced(call, losses)
     losses = torch.where(counts, losses, torch.zeros_like(losses))
     if _reduction(call) == "mean":
-        return losses.sum() / counts.sum().to(losses.dtype)
+        # where all labels are ignored the loss is 0
+        return losses.sum() / counts.sum().clamp_min(1).to(losses.dtype)
     return _reduced(call, losses)
 
 
