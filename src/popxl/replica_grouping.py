@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import popart._internal.ir as _ir
 
@@ -135,6 +135,13 @@ class ReplicaGrouping:
             transposed.append(place)
         numbers = {place: number for number, place in enumerate(dict.fromkeys(transposed))}
         return self._ir.replica_grouping_from_assignments([numbers[place] for place in transposed])
+
+    def _to_variable_settings(self, retrieval_mode: str | None = None) -> Any:
+        import popart
+
+        modes = popart.VariableRetrievalMode
+        mode = modes.AllReplicas if retrieval_mode == "all_replicas" else modes.OnePerGroup
+        return popart.VariableSettings(self.stride, self.group_size, mode)
 
     def __repr__(self) -> str:
         if self._stride is None:

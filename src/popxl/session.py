@@ -53,7 +53,9 @@ class Session:
         self.weights_to_host_on_exit = weights_to_host_on_exit and not ir._has_read_only_memmap
         if weights_to_host_on_exit and ir._has_read_only_memmap:
             log.info_once("popxl memmap", "PopXL: variables are not copied back, as one of them is a read-only memmap.")
-        tell_effects(ir._pb_ir.getSessionOptions())
+        options = ir._pb_ir.getSessionOptions()
+        tell_effects(options)
+        ir._pb_ir.checks_log2_scale = bool(options.throwIfLog2ScaleTensorNotInRange)
         self._pb_session = _PbSession(self)
         self._attached_before: list[Any] = []
         self._program = PopxlSession(ir._pb_ir)
@@ -182,7 +184,7 @@ class Session:
         tensors = list(tensors)
         for each in tensors:
             if not isinstance(each, Variable | Constant):
-                raise TypeError(f"Only variables and constants have values on the host, not {each!r}.")
+                raise TypeError(f"Tensor {each} is not of type Constant or Variable, and has no value on the host.")
         outdated = any(isinstance(each, Variable) and not each.in_sync_with_ipu for each in tensors)
         if outdated and self.is_attached:
             self.weights_to_host()
@@ -214,7 +216,7 @@ class Session:
 
     def _checked(self, tensor: Variable, data: HostScalarTensor) -> np.ndarray:
         if not isinstance(tensor, Variable):
-            raise TypeError(f"Only variables can be written, not {tensor!r}.")
+            raise TypeError(f"Tensor {getattr(tensor, 'id', tensor)} is not of type Variable, and cannot be written.")
         float8 = tensor.dtype.name.startswith("float8")
         array = to_numpy(data, tensor.dtype if float8 else None, copy=False)
         if array.dtype != tensor.dtype.as_numpy():

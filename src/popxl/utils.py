@@ -54,11 +54,12 @@ def to_numpy(
 
 def _check_memmap(x: np.memmap, dtype: Dtype | None) -> None:
     if dtype is not None and dtype.as_numpy() != x.dtype:
-        raise ValueError(f"A memory-mapped array must have the type {dtype} already; it has {x.dtype}.")
+        raise ValueError(f"When passing a memory-mapped NumPy array, the `dtype` parameter ({dtype}) must be left out or be {x.dtype}.")
     if not (x.flags.c_contiguous and x.flags.aligned):
-        raise ValueError("A memory-mapped array must be C-contiguous and aligned.")
+        raise ValueError("When passing a memory-mapped NumPy array, it must already be in C-ordered and aligned memory.")
     if x.dtype in downcast_np_dtypes:
-        raise ValueError(f"A memory-mapped array of {x.dtype} would have to be copied; store it with 32 bits.")
+        raise ValueError(f"When passing a memory-mapped NumPy array, the dtype {dtype} is not supported, as it requires downcasting: the "
+            f"array has {x.dtype}, and is not copied.")
 
 
 def _to_float8(x: Any, dtype: Dtype, log2_scale: int, nan_on_overflow: bool) -> np.ndarray:
@@ -83,3 +84,22 @@ def table_to_string(rows: Sequence[Sequence[Any]], delimiter: str = " | ", heade
 
 
 __all__ = ["downcast_np_dtypes", "host_pow2scale_cast_from_fp8", "host_pow2scale_cast_to_fp8", "table_to_string", "to_numpy"]
+
+
+def _to_device_info(device_type: str, num_ipus: int = 1, use_popdist: bool = False) -> Any:
+    """A device of PopART's for a description."""
+    import popart
+
+    manager = popart.DeviceManager()
+    if device_type == "cpu":
+        if num_ipus > 1:
+            raise ValueError(f"The device 'cpu' is one device; {num_ipus} were asked for.")
+        return manager.createCpuDevice()
+    if device_type == "ipu_model":
+        return manager.createIpuModelDevice({"numIPUs": num_ipus})
+    if device_type == "ipu_hw":
+        devices = manager.enumerateDevices(numIpus=num_ipus)
+        if not devices:
+            raise RuntimeError(f"There is no device with {num_ipus} IPUs; see gc-monitor for those that there are.")
+        return devices[0]
+    raise ValueError(f"Incorrect device type provided: {device_type}, must be one of: `ipu_hw`, `ipu_model`, `cpu`")

@@ -257,9 +257,9 @@ def cast(t: Tensor, data_type: Dtype) -> Tensor:
 
 def _check_log2_scale(log2_scale: Tensor) -> None:
     if log2_scale.rank > 0:
-        raise ValueError(f"The log2 scale must be a scalar; it has the shape {log2_scale.shape}.")
+        raise ValueError(f"The log2 scale must be a scalar tensor; it has the shape {log2_scale.shape}.")
     if log2_scale.dtype != dtypes.int32:
-        raise TypeError(f"The log2 scale must have the type popxl.int32, not {log2_scale.dtype}.")
+        raise TypeError(f"The log2 scale must be of type popxl.int32, not {log2_scale.dtype}.")
 
 
 def pow2scale_cast_to_fp8(t: Tensor, log2_scale: Tensor, data_type: Dtype) -> Tensor:

@@ -159,9 +159,9 @@ def check_scaled_operands(what: str, first: Tensor, second: Tensor, log2_scale: 
     if first.dtype not in _FLOAT8 or second.dtype not in _FLOAT8:
         raise TypeError(f"The operands of a scaled {what} must have the type popxl.float8_143 or popxl.float8_152.")
     if log2_scale.rank > 0:
-        raise ValueError(f"The log2 scale must be a scalar; it has the shape {log2_scale.shape}.")
+        raise ValueError(f"The log2 scale must be a scalar tensor; it has the shape {log2_scale.shape}.")
     if log2_scale.dtype != dtypes.int32:
-        raise TypeError(f"The log2 scale must have the type popxl.int32, not {log2_scale.dtype}.")
+        raise TypeError(f"The log2 scale must be of type popxl.int32, not {log2_scale.dtype}.")
 
 
 def matmul_pow2scaled(

@@ -552,7 +552,7 @@ class Ir(model.Ir):
                 given = ", ".join(tensor.identifier for tensor in op.input_list)
                 made = ", ".join(tensor.identifier for tensor in op.output_list)
                 lines.append(f"  {op} ({given}) -> ({made})")
-            log.layer("popxl").debug("%s", "\n".join(lines))
+            log.layer("popart:ir").debug("%s", "\n".join(lines))
 
     def updateVertices(self) -> None:
         """Nothing to do: ops are always up to date."""

@@ -21,6 +21,8 @@ from tremula.frontends.popxl.model import Graph, Op, Tensor
 
 Frame = list[Any]
 Step = Callable[[list[Frame]], None]
+#: called with each op before it runs
+Watch = Callable[[Op], None]
 
 
 @dataclass
@@ -58,8 +60,12 @@ class CompiledGraph:
 class Compiler:
     """Makes compiled graphs for one machine, each once."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(
+        self, machine: Machine, constant: Callable[[Tensor], Any] | None = None, watch: Watch | None = None
+    ) -> None:
         self.machine = machine
+        self._constant = constant or (lambda tensor: to_carrier(present_data(tensor), tensor.type.dtype))
+        self._watch = watch
         self._made: dict[Graph, CompiledGraph] = {}
         self._under_way: list[Graph] = []
 
@@ -94,7 +100,7 @@ class Compiler:
         template: Frame = [None] * (len(slots) + 1)
         for tensor, slot in slots.items():
             if tensor.kind is TensorKind.CONST:
-                template[slot] = to_carrier(present_data(tensor), tensor.type.dtype)
+                template[slot] = self._constant(tensor)
         return CompiledGraph(graph, template, slots, sharing)
 
     def _add_steps(self, made: CompiledGraph, ops: Sequence[Op], kept: set[Tensor]) -> None:
@@ -104,7 +110,8 @@ class Compiler:
             made.steps.append(_renewed(made.slots[tensor], made.template[made.slots[tensor]]))
         last = _last_uses(ops)
         for place, op in enumerate(ops):
-            made.steps.append(step_of(op, made, self))
+            step = step_of(op, made, self)
+            made.steps.append(step if self._watch is None else _watched(op, step, self._watch))
             copies = [made.slots[t] for t in op.outputs.values() if t in made.sharing.copied_outputs]
             if copies:
                 made.steps.append(_cloned(copies))
@@ -136,6 +143,14 @@ def _last_uses(ops: Sequence[Op]) -> dict[int, list[Tensor]]:
     for tensor, place in last.items():
         found.setdefault(place, []).append(tensor)
     return found
+
+
+def _watched(op: Op, step: Step, watch: Watch) -> Step:
+    def both(frames: list[Frame]) -> None:
+        watch(op)
+        step(frames)
+
+    return both
 
 
 def _renewed(slot: int, value: Any) -> Step:

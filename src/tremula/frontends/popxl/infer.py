@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tremula.errors import Error
 from tremula.frontends.popxl.elements import ELEMENTS, element_of
 from tremula.frontends.popxl.errors import graph_error
 from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Op
-from tremula.frontends.popxl.ops.table import Kernel, find
+from tremula.frontends.popxl.ops.table import Function, Kernel, find
 
 
 def infer(op: Op) -> Mapping[int, TensorInfo]:
@@ -28,13 +30,24 @@ def infer(op: Op) -> Mapping[int, TensorInfo]:
         for tensor in op.input_list
     ]
     try:
-        results = kernel.make(op)(*inputs)
+        results = _without_values(kernel.make(op), inputs)
     except (RuntimeError, ValueError, IndexError, Error) as problem:
         shapes = ", ".join(f"{tensor.type.dtype}{list(tensor.type.shape)}" for tensor in op.input_list)
         text = problem.message if isinstance(problem, Error) else str(problem).splitlines()[0]
         raise graph_error(f"{kernel.op_type} cannot be applied to {shapes}: {text}") from problem
     found = list(results) if isinstance(results, tuple | list) else [results]
     return {index: _info(op, kernel, index, found[place]) for place, index in enumerate(sorted(op.outputs))}
+
+
+def _without_values(function: Function, inputs: list[torch.Tensor]) -> Any:
+    """On the meta device, or, where the function makes tensors of its own on the host, as if there."""
+    try:
+        return function(*inputs)
+    except RuntimeError as problem:
+        if "meta" not in str(problem):
+            raise
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        return function(*[torch.empty(each.shape, dtype=each.dtype) for each in inputs])
 
 
 def _info(op: Op, kernel: Kernel, index: int, result: torch.Tensor) -> TensorInfo:

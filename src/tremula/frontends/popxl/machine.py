@@ -43,18 +43,20 @@ class Machine:
 
     def remote_load(self, replica: int, number: int, offset: torch.Tensor) -> torch.Tensor:
         """A copy of an entry."""
+        if self.describing:
+            return empty_tensor(self._infos[number].type, self._infos[number].type.shape)
         buffer = self.buffer(replica, number)
         place = offset.reshape(1).long()
-        if not self.describing:
-            _check_entry(int(place), buffer.shape[0], number)
+        _check_entry(int(place), buffer.shape[0], number)
         return _bits(buffer).index_select(0, place).view(buffer.dtype).reshape(buffer.shape[1:])
 
     def remote_store(self, replica: int, number: int, offset: torch.Tensor, value: torch.Tensor) -> None:
         """Store a copy as an entry."""
+        if self.describing:
+            return
         buffer = self.buffer(replica, number)
         place = offset.reshape(1).long()
-        if not self.describing:
-            _check_entry(int(place), buffer.shape[0], number)
+        _check_entry(int(place), buffer.shape[0], number)
         _bits(buffer).index_copy_(0, place, _bits(value.reshape(1, *buffer.shape[1:])))
 
     def give(self, inputs: Mapping[str, torch.Tensor]) -> None:
@@ -68,6 +70,8 @@ class Machine:
         values = self._given.get(stream)
         if values is None:
             raise graph_error(f"Nothing was given for the stream {stream}.")
+        if self.describing:
+            return values[0, 0]
         number = self._taken[stream][replica]
         if number >= values.shape[0]:
             raise graph_error(
@@ -81,6 +85,10 @@ class Machine:
         """Append a value to a stream."""
         returned = self._returned.setdefault(stream, [[] for _ in range(self.replicas)])
         returned[replica].append(value.clone())
+
+    def stored(self) -> list[torch.Tensor]:
+        """All values that went through streams to the host."""
+        return [value for replicas in self._returned.values() for values in replicas for value in values]
 
     def returned(self, stream: str, info: TensorInfo, into: np.ndarray[Any, Any]) -> None:
         """Write what went through a stream to the host's array, transfers and replicas in front."""

@@ -302,6 +302,8 @@ class Ir:
         self.host_transfers = 1
         self.replicas = 1
         self.prepared = False
+        #: whether scales of float8 that do not exist stop the program
+        self.checks_log2_scale = True
         self._graph_counts: dict[str, int] = {}
         self._tensor_counts: dict[str, int] = {}
 

@@ -65,8 +65,8 @@ class LoadedProgram:
         values = to_carrier(present_data(tensor), tensor.type.dtype)
         values = values.reshape(-1, *tensor.type.shape)
         for replica, group in enumerate(settings.assignment):
-            place = replica if settings.all_replicas else group
-            value = values[place] if values.shape[0] > 1 else values[0]
+            each = settings.all_replicas and values.shape[0] == self.ir.replicas
+            value = values[replica if each else group]
             if settings.remote_buffer is None:
                 self._frames[replica][self.main.slots[tensor]] = value.clone()
             elif settings.sharded:
@@ -95,6 +95,9 @@ class LoadedProgram:
     def _save(self, tensor: Tensor) -> None:
         settings = variable_settings(tensor)
         host = present_data(tensor)
+        if settings.all_replicas and self.ir.replicas > 1:
+            host = np.empty((self.ir.replicas, *tensor.type.shape), host.dtype)
+            tensor.data = host
         rows = host.reshape(-1, *tensor.type.shape)
         done = set()
         for replica, group in enumerate(settings.assignment):

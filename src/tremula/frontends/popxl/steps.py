@@ -244,7 +244,8 @@ def _collective(op: Op, made: CompiledGraph, compiler: Compiler) -> Step:
         by_replica = {frame[0]: frame for frame in frames}
         if compiler.machine.describing:
             only = frames[0]
-            only[target] = exchange([only[source]] * len(groups[assignment[0]]))[0]
+            size = 1 if "AllReduce" in op.kind else len(groups[assignment[0]])
+            only[target] = exchange([only[source]] * size)[0]
             return
         for members in groups.values():
             present = [by_replica[each] for each in members if each in by_replica]

@@ -8,6 +8,7 @@ from torch import Tensor
 from tremula.frontends.popxl.elements import ELEMENTS
 from tremula.frontends.popxl.model import Op
 from tremula.frontends.popxl.ops.table import Function, kernel
+from tremula.frontends.popxl.runtime_errors import check_log2_scale
 
 #: the largest number of each type
 LARGEST = {"float8_143": 240.0, "float8_152": 57344.0}
@@ -38,7 +39,7 @@ def _to_float8(op: Op) -> Function:
     nan_on_overflow = op.attributes.get("nan_on_overflow", True)
 
     def run(values: Tensor, log2_scale: Tensor) -> Tensor:
-        _check_range(log2_scale)
+        check_log2_scale(log2_scale, op)
         return to_float8(values, name, log2_scale, nan_on_overflow=nan_on_overflow)
 
     return run
@@ -49,13 +50,7 @@ def _from_float8(op: Op) -> Function:
     carrier = ELEMENTS[op.attributes["to"]].carrier
 
     def run(values: Tensor, log2_scale: Tensor) -> Tensor:
-        _check_range(log2_scale)
+        check_log2_scale(log2_scale, op)
         return from_float8(values, log2_scale, carrier)
 
     return run
-
-
-def _check_range(log2_scale: Tensor) -> None:
-    from tremula.frontends.popxl.runtime_errors import check_log2_scale
-
-    check_log2_scale(log2_scale)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 
 from tremula.frontends.popxl.elements import ELEMENTS
 from tremula.frontends.popxl.errors import graph_error
@@ -166,8 +167,8 @@ kernel("DynamicUpdateInplace", modifies=[0])(lambda op: _dynamic_update(op, in_p
 
 
 def _gather(op: Op) -> Function:
+    """Rows that do not exist are zeros, whether that was asked for or not."""
     axis, groups = op.attributes["axis"], op.attributes.get("group_size", 1)
-    zero = op.attributes.get("zero_out_of_range", False)
     rank = len(op.inputs[0].type.shape)
     axis = axis % rank if rank else axis
     if groups > 1 and axis == 0:
@@ -176,10 +177,11 @@ def _gather(op: Op) -> Function:
     def one(tensor: Tensor, indices: Tensor, along: int) -> Tensor:
         places = indices.long().reshape(-1)
         extent = tensor.shape[along]
-        inside = None
-        if zero:
-            inside = (places >= 0) & (places < extent)
-            places = torch.where(inside, places, torch.zeros_like(places))
+        inside: Tensor | None = (places >= 0) & (places < extent)
+        if not isinstance(places, FakeTensor) and places.device.type != "meta" and bool(inside.all()):
+            inside = None
+        else:
+            places = places.clamp(0, extent - 1)
         chosen = tensor.index_select(along, places)
         if inside is not None:
             shape = [-1 if dim == along else 1 for dim in range(tensor.dim())]

@@ -11,6 +11,7 @@ from torch.nn import functional
 from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Op
 from tremula.frontends.popxl.ops.table import Function, kernel
+from tremula.frontends.popxl.runtime_errors import check_log2_scale
 
 _REDUCTIONS: dict[str, Callable[[Tensor, list[int], bool], Tensor]] = {
     "ReduceSum": lambda t, dims, keep: t.sum(dims, keep, dtype=t.dtype),
@@ -65,15 +66,16 @@ def _lamb_square(op: Op) -> Function:
 def _matmul(op: Op) -> Function:
     output = op.attributes.get("output_type")
     if 2 in op.inputs:
-        return _scaled_matmul
+        return lambda first, second, scale: _scaled_matmul(op, first, second, scale)
     if output is None or output == op.inputs[0].type.dtype:
         return torch.matmul
     wanted = {"float16": torch.float16, "float32": torch.float32}[output]
     return lambda first, second: torch.matmul(first.float(), second.float()).to(wanted)
 
 
-def _scaled_matmul(first: Tensor, second: Tensor, log2_scale: Tensor) -> Tensor:
+def _scaled_matmul(op: Op, first: Tensor, second: Tensor, log2_scale: Tensor) -> Tensor:
     """A product of float8 tensors, scaled by a power of two, in half precision."""
+    check_log2_scale(log2_scale, op)
     return (torch.matmul(first.float(), second.float()) * torch.exp2(log2_scale.float())).half()
 
 

@@ -15,6 +15,7 @@ from tremula.frontends.onnx.settings import Settings
 from tremula.frontends.popxl.errors import graph_error
 from tremula.frontends.popxl.model import Op
 from tremula.frontends.popxl.ops.table import Function, kernel
+from tremula.frontends.popxl.runtime_errors import check_log2_scale
 
 Attributes = Callable[[Op], Mapping[str, Any]]
 
@@ -127,6 +128,7 @@ def _carried(kind: str, plain: Function, op: Op) -> Function:
         return plain
 
     def run(tensor: torch.Tensor, weights: torch.Tensor, log2_scale: torch.Tensor) -> torch.Tensor:
+        check_log2_scale(log2_scale, op)
         result: torch.Tensor = plain(tensor.float(), weights.float())
         return (result * torch.exp2(log2_scale.float())).half()
 
