@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import dtypes, errors, fp8_utils, ops, random_seed, transforms, utils
+from . import _addon_bindings, dtypes, errors, fp8_utils, ops, random_seed, transforms, utils
 from .context import (
     get_current_graph,
     get_ir,
@@ -144,3 +144,5 @@ __all__ = [
     "utils",
     "variable",
 ]
+
+_addon_bindings.install()

@@ -180,6 +180,27 @@ def increment_mod_(t: Tensor, increment: float, modulus: float) -> Tensor:
     return create("IncrementModInplace", {"t": t}, "increment_mod_inplace_out", attributes)
 
 
+def _scaled(kind: str, name: str, X: Tensor, Y: Tensor, a: float | Tensor, b: float | Tensor) -> Tensor:
+    tensors, places, numbers = {"X": X, "Y": Y}, [0, 1], {"a": 1.0, "b": 1.0}
+    for place, (key, value) in enumerate((("a", a), ("b", b)), 2):
+        if isinstance(value, Tensor):
+            tensors[key] = value
+            places.append(place)
+        else:
+            numbers[key] = value
+    return create(kind, tensors, name, numbers, places=places)
+
+
+def scaled_add(X: Tensor, Y: Tensor, a: float | Tensor = 1.0, b: float | Tensor = 1.0) -> Tensor:
+    """`a * X + b * Y`."""
+    return _scaled("ScaledAdd", "scaled_add_out", X, Y, a, b)
+
+
+def scaled_add_(X: Tensor, Y: Tensor, a: float | Tensor = 1.0, b: float | Tensor = 1.0) -> Tensor:
+    """The same, in the memory of `X`."""
+    return _scaled("ScaledAddLhsInplace", f"scaled_add__{X.name}", X, Y, a, b)
+
+
 def equal(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Where elements are equal."""
     return create("Equal", {"lhs": lhs, "rhs": rhs}, "equal_out")
@@ -281,5 +302,5 @@ def pow2scale_cast_from_fp8(t: Tensor, log2_scale: Tensor, data_type: Dtype) -> 
 
 
 __all__ = [
-    name for name, value in list(globals().items()) if builtins.callable(value) and value.__module__ == __name__
+    name for name, value in list(globals().items()) if builtins.callable(value) and value.__module__ == __name__ and not name.startswith("_")
 ]

@@ -336,5 +336,5 @@ def io_tile_copy(t: Tensor) -> Tensor:
 
 
 __all__ = [
-    name for name, value in list(globals().items()) if builtins.callable(value) and getattr(value, "__module__", "") == __name__
+    name for name, value in list(globals().items()) if builtins.callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")
 ]

@@ -219,5 +219,5 @@ def onehot(t: Tensor, num_classes: Tensor, values: Tensor, axis: int) -> Tensor:
 
 
 __all__ = [
-    name for name, value in list(globals().items()) if builtins.callable(value) and getattr(value, "__module__", "") == __name__
+    name for name, value in list(globals().items()) if builtins.callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")
 ]

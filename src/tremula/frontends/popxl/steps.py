@@ -237,15 +237,20 @@ def _collective(op: Op, made: CompiledGraph, compiler: Compiler) -> Step:
     groups: dict[int, list[int]] = {}
     for replica, group in enumerate(assignment):
         groups.setdefault(group, []).append(replica)
-    source, target = made.slots[op.inputs[0]], made.slots[op.outputs[0]]
+    sources = [made.slots[tensor] for tensor in op.input_list]
+    targets = [made.slots[tensor] for tensor in op.output_list]
     in_place = op.kind.endswith("Inplace")
+
+    def deliver(frame: Frame, results: Sequence[Any]) -> None:
+        for target, result in zip(targets, results, strict=False):
+            frame[target] = frame[sources[0]].copy_(result) if in_place else result
 
     def step(frames: list[Frame]) -> None:
         by_replica = {frame[0]: frame for frame in frames}
         if compiler.machine.describing:
             only = frames[0]
-            size = 1 if "AllReduce" in op.kind else len(groups[assignment[0]])
-            only[target] = exchange([only[source]] * size)[0]
+            size = 1 if op.kind not in ("ReplicatedAllGather", "ReplicatedReduceScatter") else len(groups[assignment[0]])
+            deliver(only, exchange([[only[source] for source in sources]] * size)[0])
             return
         for members in groups.values():
             present = [by_replica[each] for each in members if each in by_replica]
@@ -255,9 +260,9 @@ def _collective(op: Op, made: CompiledGraph, compiler: Compiler) -> Step:
                 raise graph_error(
                     "A collective is reached by some replicas of its group only: their conditions differ."
                 )
-            results = exchange([frame[source] for frame in present])
+            results = exchange([[frame[source] for source in sources] for frame in present])
             for frame, result in zip(present, results, strict=True):
-                frame[target] = frame[source].copy_(result) if in_place else result
+                deliver(frame, result)
 
     return step
 

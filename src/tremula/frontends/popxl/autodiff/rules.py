@@ -137,6 +137,25 @@ def _all_reduce(context: Backward, op: Op, gradients: Gradients, wanted: list[in
     return {index: made.outputs[index] for index in wanted}
 
 
+def _all_reduce_of_replicas(
+    context: Backward, op: Op, gradients: Gradients, wanted: list[int]
+) -> dict[int, Tensor]:
+    attributes = op.attributes
+    if attributes["op"] != "add":
+        raise graph_error("An all-reduce can be differentiated only if it adds.")
+    back = {
+        **attributes,
+        "identical_inputs": attributes["identical_grad_inputs"],
+        "identical_grad_inputs": attributes["identical_inputs"],
+    }
+    return {0: context.part(op, 0, "ReplicatedAllReduceTP", [gradients[0]], back)}
+
+
+def _exchanged(context: Backward, op: Op, gradients: Gradients, wanted: list[int]) -> dict[int, Tensor]:
+    """Of ops that replicas compute together: torch differentiates what all of them do."""
+    return _by_torch(context, op, gradients, wanted, "ExchangeGrad")
+
+
 def _zeros(context: Backward, op: Op, tensor: Tensor) -> Tensor:
     attributes = {"shape": tensor.type.shape, "dtype": tensor.type.dtype}
     return context.op(op, "Init", {}, {0: f"Gradient___{tensor.name}"}, attributes).outputs[0]
@@ -166,6 +185,12 @@ def _call(context: Backward, op: Op, gradients: Gradients, wanted: list[int]) ->
 
 def generic(context: Backward, op: Op, gradients: Gradients, wanted: list[int]) -> dict[int, Tensor]:
     """By torch: the forward op is computed again, and differentiated."""
+    return _by_torch(context, op, gradients, wanted, "")
+
+
+def _by_torch(
+    context: Backward, op: Op, gradients: Gradients, wanted: list[int], kind: str
+) -> dict[int, Tensor]:
     wanted = [index for index in wanted if is_float(op.inputs[index].type.dtype)]
     given = sorted(gradients)
     if not wanted or not all(is_float(op.outputs[index].type.dtype) for index in given):
@@ -173,8 +198,10 @@ def generic(context: Backward, op: Op, gradients: Gradients, wanted: list[int]) 
     tensors = [gradients[index] for index in given] + [context.value(tensor) for tensor in op.input_list]
     names = {place: f"Gradient___{op.inputs[index].name}" for place, index in enumerate(wanted)}
     infos = {place: op.inputs[index].type for place, index in enumerate(wanted)}
-    attributes = {"forward": Forward(op), "given": given, "wanted": wanted}
-    made = context.op(op, backward_kind(op.kind), dict(enumerate(tensors)), names, attributes, infos)
+    attributes: dict[str, object] = {"forward": Forward(op), "given": given, "wanted": wanted}
+    if kind:
+        attributes["assignment"] = op.attributes["assignment"]
+    made = context.op(op, kind or backward_kind(op.kind), dict(enumerate(tensors)), names, attributes, infos)
     return {index: made.outputs[place] for place, index in enumerate(wanted)}
 
 
@@ -201,6 +228,9 @@ RULES: dict[str, Rule] = {
     "ReplicatedReduceScatter": _replicated_reduce_scatter,
     "ReplicatedAllReduce": _refused,
     "AllReduce": _all_reduce,
+    "ReplicatedAllReduceTP": _all_reduce_of_replicas,
+    "CrossEntropySharded": _exchanged,
+    "LayerNormDistributed": _exchanged,
     "Call": _call,
     "Loop": _refused,
     "If": _refused,

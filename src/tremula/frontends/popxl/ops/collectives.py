@@ -16,6 +16,8 @@ from tremula.frontends.popxl.ops.table import Function, kernel
 
 #: tensors of the replicas of a group, in order -> what each gets
 Exchange = Callable[[Sequence[Tensor]], Sequence[Tensor]]
+#: the same for ops with several inputs and outputs
+ExchangeAll = Callable[[Sequence[Sequence[Tensor]]], Sequence[Sequence[Tensor]]]
 
 
 def _product(tensors: Sequence[Tensor]) -> Tensor:
@@ -86,11 +88,21 @@ def _all_gather(op: Op) -> Exchange:
     return run
 
 
-EXCHANGES: dict[str, Callable[[Op], Exchange]] = {
-    "ReplicatedAllReduce": _all_reduce,
-    "ReplicatedAllReduceInplace": _all_reduce,
-    "ReplicatedReduceScatter": _reduce_scatter,
-    "ReplicatedAllGather": _all_gather,
+def single(make: Callable[[Op], Exchange]) -> Callable[[Op], ExchangeAll]:
+    """For ops with one input and one output."""
+
+    def made(op: Op) -> ExchangeAll:
+        exchange = make(op)
+        return lambda given: [[each] for each in exchange([tensors[0] for tensors in given])]
+
+    return made
+
+
+EXCHANGES: dict[str, Callable[[Op], ExchangeAll]] = {
+    "ReplicatedAllReduce": single(_all_reduce),
+    "ReplicatedAllReduceInplace": single(_all_reduce),
+    "ReplicatedReduceScatter": single(_reduce_scatter),
+    "ReplicatedAllGather": single(_all_gather),
 }
 
 

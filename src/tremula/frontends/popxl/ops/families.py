@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tremula.frontends.popxl.ops import addons as addons
 from tremula.frontends.popxl.ops import collectives as collectives
 from tremula.frontends.popxl.ops import control as control
 from tremula.frontends.popxl.ops import elementwise as elementwise
