@@ -95,7 +95,7 @@ class Session:
     def create_host_outputs(self) -> dict[DeviceToHostStream, np.ndarray]:
         """Arrays for what the streams to the host return in one run."""
         return {
-            stream: np.zeros(self._full_shape(stream.shape), dtype=stream.dtype.as_numpy())
+            stream: np.zeros(self._full_input_shape(stream.shape), dtype=stream.dtype.as_numpy())
             for stream in self._expected_outputs()
         }
 
@@ -115,7 +115,7 @@ class Session:
         counts = (self.ir.num_host_transfers, self.ir.instance_replication_factor)
         return tuple(count for count in counts if count > 1)
 
-    def _full_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+    def _full_input_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return self._extra_input_dims + tuple(shape)
 
     def _validate(self, given: Mapping[Stream, np.ndarray], expected: Iterable[Stream], what: str) -> None:
@@ -130,7 +130,7 @@ class Session:
 
     def _verify_io_shape(self, stream: Stream, array: np.ndarray, what: str) -> None:
         transfers, replicas = self.ir.num_host_transfers, self.ir.instance_replication_factor
-        full = self._full_shape(stream.shape)
+        full = self._full_input_shape(stream.shape)
         if array.size == int(np.prod(full, dtype=np.int64)) and array.squeeze().shape == tuple(
             each for each in full if each != 1
         ):

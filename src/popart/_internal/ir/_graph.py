@@ -412,9 +412,12 @@ class Graph(model.Graph):
         self.outputs.append(self.getTensor(identifier))
 
     def removeOutput(self, which: int | str) -> None:
-        """Return an output no more."""
+        """Return an output no more; an index past the end means the last one.
+
+        Programs remove several outputs by the indices that they had before, which PopART allows.
+        """
         index = which if isinstance(which, int) else self.getOutputIndex(which)
-        del self.outputs[index]
+        del self.outputs[min(index, len(self.outputs) - 1)]
 
     def removeInput(self, which: int | str) -> None:
         """Take an input no more."""
