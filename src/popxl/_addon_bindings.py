@@ -15,6 +15,8 @@ import popart._internal.ir as _ir
 from tremula.frontends.popxl.ops.addons import gathered_shape, strided_assignment
 
 _PACKAGE = "popxl_addons.ops."
+#: exponents that only the float8 type with five bits for them has
+_WIDE_SPAN = 25
 _NAMES = {operator: name for name, operator in (
     ("add", _ir.CollectiveOperator.Add),
     ("mean", _ir.CollectiveOperator.Mean),
@@ -216,6 +218,22 @@ class DenseSparseMatMulOp:
         return _create(graph, "DenseSparseMatMul", inputs, outputs, params.attributes, settings)
 
 
+class Fp8ScalingBiasParams:
+    """Which float8 type a scale is for, by the exponents that it has."""
+
+    def __init__(self, min_fp32_exp_index: int, quantisation_error: float, format_span: int) -> None:
+        self.dtype = "float8_143" if format_span < _WIDE_SPAN else "float8_152"
+
+
+class Fp8FindBestScaleOp:
+    """The power of two with the least error in float8."""
+
+    @staticmethod
+    def create_op_in_graph(graph: Any, inputs: Any, outputs: Any, params: Any, settings: Any) -> _ir.Op:
+        """An op of this kind."""
+        return _create(graph, "Fp8FindBestScale", inputs, outputs, {"dtype": params.dtype}, settings)
+
+
 _MODULES: dict[str, dict[str, Any]] = {
     "rotary_pos_embed.rotary_pos_embed_binding": {"RotaryPosEmbedOp": RotaryPosEmbedOp},
     "grad_reduce_square_add.grad_reduce_square_add_binding": {"GradReduceSquareAddOp": GradReduceSquareAddOp},
@@ -238,6 +256,10 @@ _MODULES: dict[str, dict[str, Any]] = {
     "linear_layout.linear_layout_impl": {
         "LinearLayoutOp": LinearLayoutOp,
         "LinearLayoutParams": LinearLayoutParams,
+    },
+    "fp8_mse_scale.fp8_mse_scale_impl": {
+        "Fp8FindBestScaleOp": Fp8FindBestScaleOp,
+        "Fp8ScalingBiasParams": Fp8ScalingBiasParams,
     },
     "static_sparse_ops.dense_sparse_matmul_impl": {
         "DenseSparseMatMulOp": DenseSparseMatMulOp,

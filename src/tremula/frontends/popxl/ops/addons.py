@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 
+from tremula.frontends.popxl.float8_scale import best_scale
 from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Op
 from tremula.frontends.popxl.ops.collectives import EXCHANGES, Exchange, ExchangeAll, single
@@ -70,6 +72,18 @@ def _sparse_product(op: Op) -> Function:
 
     def run(tensor: Tensor) -> Tensor:
         return torch.matmul(tensor, matrix.to(device=tensor.device, dtype=tensor.dtype))
+
+    return run
+
+
+@kernel("Fp8FindBestScale", infer=lambda op: {0: TensorInfo("int32", ())})
+def _best_scale(op: Op) -> Function:
+    name = op.attributes["dtype"]
+
+    def run(tensor: Tensor) -> Tensor:
+        if isinstance(tensor, FakeTensor):
+            return torch.zeros((), dtype=torch.int32)
+        return torch.tensor(best_scale(tensor.float().numpy(), name), dtype=torch.int32)
 
     return run
 
