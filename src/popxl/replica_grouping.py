@@ -5,12 +5,30 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import popart
 import popart._internal.ir as _ir
 
 if TYPE_CHECKING:
     from .ir import Ir
 
 _NOT_CONSTANT = "A grouping whose strides differ has no stride, and cannot be used for collectives."
+
+
+class _GroupedSettings(popart.VariableSettings):
+    """PopART's settings of a variable whose replicas are grouped with a stride."""
+
+    def __init__(self, grouping: ReplicaGrouping, retrieval_mode: str | None) -> None:
+        modes = popart.VariableRetrievalMode
+        super().__init__(modes.AllReplicas if retrieval_mode == "all_replicas" else modes.OnePerGroup)
+        self._grouping = grouping
+
+    def groups(self, replicas: int) -> list[list[int]]:
+        """The replicas of each group."""
+        assignment = self._grouping.assignment
+        return [
+            [replica for replica in range(replicas) if assignment[replica] == group]
+            for group in range(self._grouping.num_groups)
+        ]
 
 
 class ReplicaGrouping:
@@ -137,11 +155,7 @@ class ReplicaGrouping:
         return self._ir.replica_grouping_from_assignments([numbers[place] for place in transposed])
 
     def _to_variable_settings(self, retrieval_mode: str | None = None) -> Any:
-        import popart
-
-        modes = popart.VariableRetrievalMode
-        mode = modes.AllReplicas if retrieval_mode == "all_replicas" else modes.OnePerGroup
-        return popart.VariableSettings(self.stride, self.group_size, mode)
+        return _GroupedSettings(self, retrieval_mode)
 
     def __repr__(self) -> str:
         if self._stride is None:

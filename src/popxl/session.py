@@ -55,6 +55,7 @@ class Session:
             log.info_once("popxl memmap", "PopXL: variables are not copied back, as one of them is a read-only memmap.")
         options = ir._pb_ir.getSessionOptions()
         tell_effects(options)
+        ir._pb_ir.strided_groups = bool(options.groupNormStridedChannelGrouping)
         ir._pb_ir.checks_log2_scale = bool(options.throwIfLog2ScaleTensorNotInRange)
         self._pb_session = _PbSession(self)
         self._attached_before: list[Any] = []
@@ -77,8 +78,8 @@ class Session:
         self._assert_attached_before_runtime()
         given = {stream: _host_array(stream, value, downcast_inputs) for stream, value in (inputs or {}).items()}
         outputs = outputs or {}
-        self._validate(given, self.expected_inputs(), "input")
-        self._validate(outputs, self._expected_outputs(), "output")
+        self._validate_run_inputs(given)
+        self._validate_run_outputs(outputs)
         self._program.run(
             {stream.tensor_id: array for stream, array in given.items()},
             {stream.tensor_id: array for stream, array in outputs.items()},
@@ -127,6 +128,12 @@ class Session:
             )
         for stream, array in given.items():
             self._verify_io_shape(stream, array, what)
+
+    def _validate_run_inputs(self, inputs: Mapping[Stream, np.ndarray]) -> None:
+        self._validate(inputs, self.expected_inputs(), "input")
+
+    def _validate_run_outputs(self, outputs: Mapping[Stream, np.ndarray]) -> None:
+        self._validate(outputs, self._expected_outputs(), "output")
 
     def _verify_io_shape(self, stream: Stream, array: np.ndarray, what: str) -> None:
         transfers, replicas = self.ir.num_host_transfers, self.ir.instance_replication_factor

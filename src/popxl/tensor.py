@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import popart
 import popart._internal.ir as _ir
 import torch
 
@@ -429,6 +430,11 @@ def variable(
     ir = graph.ir
     mapped = isinstance(data, np.memmap)
     ir._has_read_only_memmap |= mapped and not data.flags.writeable
+    if mapped and replica_grouping is not None and not replica_grouping.is_const:
+        popart.getLogger().warn(
+            f"For the variable {name or 't'} you have passed np.memmap data and a non-const replica grouping: values are "
+            "copied for each replica."
+        )
     array = to_numpy(data, dtype, downcast, True, log2_scale, nan_on_overflow)
     grouping = replica_grouping or ir.replica_grouping()
     shape = _shape_on_replica(array, grouping)

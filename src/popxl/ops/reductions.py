@@ -175,7 +175,7 @@ def matmul_pow2scaled(
 
 
 def group_norm(t: Tensor, weight: Tensor, bias: Tensor, num_groups: int, eps: float = 1e-5) -> Tensor:
-    """Normalisation over groups of channels; channel c belongs to group c % num_groups."""
+    """Normalisation over groups of channels; each a run of neighbours."""
     names = ["group_norm_out", "group_norm_mean", "group_norm_inv_std_dev"]
     tensors = {"t": t, "weight": weight, "bias": bias}
     op = create_op("GroupNorm", tensors, names, {"num_groups": num_groups, "epsilon": eps})

@@ -73,8 +73,8 @@ class GradGraphInfo:
     def _from_pb(cls, ir: _ir.Ir, fwd_graph: _ir.Graph, _pb_bwd_info: _ir.BwdGraphInfo) -> GradGraphInfo:
         self = super().__new__(cls)
         self._ir, self._fwd_graph, self._pb_bwd_info = ir, fwd_graph, _pb_bwd_info
-        self._inputs = [ExpectedConnection._from_pb(fwd_graph, each) for each in _pb_bwd_info.expectedInputs]
-        self._outputs = [ExpectedConnection._from_pb(fwd_graph, each) for each in _pb_bwd_info.expectedOutputs]
+        self._expected_inputs = [ExpectedConnection._from_pb(fwd_graph, each) for each in _pb_bwd_info.expectedInputs]
+        self._expected_outputs = [ExpectedConnection._from_pb(fwd_graph, each) for each in _pb_bwd_info.expectedOutputs]
         return self
 
     @property
@@ -90,22 +90,22 @@ class GradGraphInfo:
     @property
     def expected_inputs(self) -> tuple[ExpectedConnection, ...]:
         """What the inputs are."""
-        return tuple(self._inputs)
+        return tuple(self._expected_inputs)
 
     @property
     def expected_outputs(self) -> tuple[ExpectedConnection, ...]:
         """What the outputs are."""
-        return tuple(self._outputs)
+        return tuple(self._expected_outputs)
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
         """The forward tensors of the inputs."""
-        return tuple(each.fwd_tensor for each in self._inputs)
+        return tuple(each.fwd_tensor for each in self._expected_inputs)
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
         """The forward tensors whose gradients come out."""
-        return tuple(each.fwd_tensor for each in self._outputs)
+        return tuple(each.fwd_tensor for each in self._expected_outputs)
 
     def inputs_dict(self, fwd_call_info: CallSiteInfo) -> dict[Tensor, Tensor]:
         """The inputs that are forward tensors, with those of a call of the forward graph."""
@@ -114,7 +114,7 @@ class GradGraphInfo:
         inputs = self.graph.inputs
         return {
             inputs[index]: fwd_call_info.graph_to_parent(each.fwd_tensor)
-            for index, each in enumerate(self._inputs)
+            for index, each in enumerate(self._expected_inputs)
             if each.connection_type is ExpectedConnectionType.Fwd
         }
 
@@ -132,9 +132,9 @@ class GradGraphInfo:
 
     def __repr__(self) -> str:
         lines = ["GradGraphInfo[", f"  graph={self.graph.id}", "  expected_inputs=["]
-        lines += [f"    {each!r}" for each in self._inputs]
+        lines += [f"    {each!r}" for each in self._expected_inputs]
         lines += ["  ]", "  expected_outputs=["]
-        lines += [f"    {each!r}" for each in self._outputs]
+        lines += [f"    {each!r}" for each in self._expected_outputs]
         return "\n".join([*lines, "  ]", "]"])
 
 

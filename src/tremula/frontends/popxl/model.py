@@ -13,7 +13,6 @@ from tremula.frontends.popxl.errors import graph_error
 from tremula.frontends.popxl.info import Settings, TensorInfo, TensorKind
 
 _ir_ids = itertools.count()
-_op_ids = itertools.count()
 
 
 class Tensor:
@@ -85,7 +84,7 @@ class Op:
     def __init__(
         self, graph: Graph, kind: str, attributes: Mapping[str, Any], settings: Settings
     ) -> None:
-        self.identifier = next(_op_ids)
+        self.identifier = graph.ir.next_op()
         self.graph = graph
         self.kind = kind
         self.attributes: dict[str, Any] = dict(attributes)
@@ -304,8 +303,16 @@ class Ir:
         self.prepared = False
         #: whether scales of float8 that do not exist stop the program
         self.checks_log2_scale = True
+        #: whether, in a group norm, channel c belongs to group c % groups, and not to a run of neighbours
+        self.strided_groups = False
+        # PopART counts ops from here
+        self._op_ids = itertools.count(100)
         self._graph_counts: dict[str, int] = {}
         self._tensor_counts: dict[str, int] = {}
+
+    def next_op(self) -> int:
+        """An identifier for an op."""
+        return next(self._op_ids)
 
     def create_graph(self, identifier: str) -> Graph:
         """An empty graph."""

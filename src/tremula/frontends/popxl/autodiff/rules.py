@@ -96,7 +96,7 @@ def _io_tile_copy(context: Backward, op: Op, gradients: Gradients, wanted: list[
 
 def _print(context: Backward, op: Op, gradients: Gradients, wanted: list[int]) -> dict[int, Tensor]:
     shown = op.attributes["print_gradient"]
-    title = f"Gradient___{op.attributes['title']}"
+    title = f"{op.attributes['title']}_gradient"
     attributes = {**op.attributes, "title": title, "print_self": shown}
     return {0: context.part(op, 0, "PrintTensor", [gradients[0]], attributes)}
 

@@ -16,6 +16,7 @@ class Forward:
     """What a backward pass has to know of its forward op: enough to compute it again."""
 
     def __init__(self, op: Op) -> None:
+        self.ir = op.ir
         self.kind = op.kind
         self.attributes = dict(op.attributes)
         self.inputs = {index: _Known(tensor.type, tensor.identifier) for index, tensor in op.inputs.items()}

@@ -107,7 +107,10 @@ def _group_norm(op: Op) -> Function:
         if groups == 1 and tensor.dim() == 2:
             normed = functional.layer_norm(tensor, tensor.shape[1:], scale, bias, epsilon)
         else:
-            normed = _grouped_norm(tensor, scale, bias, groups, epsilon)
+            if getattr(getattr(op, "ir", None), "strided_groups", False):
+                normed = _strided_norm(tensor, scale, bias, groups, epsilon)
+            else:
+                normed = functional.group_norm(tensor, groups, scale, bias, epsilon)
         if not statistics:
             return (normed, tensor.new_empty(0), tensor.new_empty(0))
         wide = tensor.float().reshape(tensor.shape[0], groups, -1)
@@ -117,8 +120,8 @@ def _group_norm(op: Op) -> Function:
     return run
 
 
-def _grouped_norm(tensor: Tensor, scale: Tensor, bias: Tensor, groups: int, epsilon: float) -> Tensor:
-    """Channel c belongs to group c % groups, as on the device."""
+def _strided_norm(tensor: Tensor, scale: Tensor, bias: Tensor, groups: int, epsilon: float) -> Tensor:
+    """Channel c belongs to group c % groups."""
     batch, channels = tensor.shape[:2]
     size = channels // groups
     turned = tensor.reshape(batch, size, groups, -1).transpose(1, 2).reshape(batch, channels, -1)

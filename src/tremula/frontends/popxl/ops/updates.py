@@ -37,14 +37,13 @@ def _accumulate(op: Op) -> Function:
 
     def run(accumulator: Tensor, value: Tensor, *factor: Tensor) -> Tensor:
         scale: Any = factor[0] if factor else constant
-        dtype = accumulator.dtype
-        if isinstance(scale, Tensor) and scale.dtype != dtype:
-            scale = scale.to(dtype) if dtype.itemsize >= scale.dtype.itemsize else scale
-        value = value.to(dtype)
-        if isinstance(scale, Tensor) and scale.dtype != dtype:
-            wide = accumulator.to(scale.dtype)
-            return accumulator.copy_(accumulate(wide, value.to(scale.dtype), scale))
-        return accumulate(accumulator, value, scale)
+        # what is wider than the accumulator is rounded once, at the end
+        widest = value.dtype if value.dtype.itemsize > accumulator.dtype.itemsize else accumulator.dtype
+        if isinstance(scale, Tensor) and scale.dtype.itemsize > widest.itemsize:
+            widest = scale.dtype
+        if widest != accumulator.dtype and accumulator.is_floating_point():
+            return accumulator.copy_(accumulate(accumulator.to(widest), value.to(widest), scale))
+        return accumulate(accumulator, value.to(accumulator.dtype), scale)
 
     return run
 
@@ -104,7 +103,7 @@ def _adam(op: Op) -> Function:
         moment: Tensor = first
         spread: Tensor = second
         if step is not None and mode in ("Adam", "Lamb", "AdaMax"):
-            moment = first / _corrected(given.get(5, attributes["beta1"]), step).to(first.dtype)
+            moment = first.to(second.dtype) / _corrected(given.get(5, attributes["beta1"]), step).to(second.dtype)
             if mode != "AdaMax":
                 spread = second / _corrected(given.get(6, attributes["beta2"]), step).to(second.dtype)
         if mode != "AdaMax":
