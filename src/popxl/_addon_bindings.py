@@ -1,4 +1,6 @@
-"""The bindings of the C++ ops of `popxl_addons`, which it would compile with PopART's headers: here the engine has them.
+"""The bindings of the C++ ops of `popxl_addons`, which it would compile with PopART's headers.
+
+Here the engine has them.
 
 They are there before `popxl_addons` asks for them, so that it compiles nothing.
 """
@@ -11,23 +13,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import popart._internal.ir as _ir
-
 from tremula.frontends.popxl.ops.addons import gathered_shape, strided_assignment
 
 _PACKAGE = "popxl_addons.ops."
 #: exponents that only the float8 type with five bits for them has
 _WIDE_SPAN = 25
-_NAMES = {operator: name for name, operator in (
-    ("add", _ir.CollectiveOperator.Add),
-    ("mean", _ir.CollectiveOperator.Mean),
-    ("mul", _ir.CollectiveOperator.Mul),
-    ("min", _ir.CollectiveOperator.Min),
-    ("max", _ir.CollectiveOperator.Max),
-    ("and", _ir.CollectiveOperator.LogicalAnd),
-    ("or", _ir.CollectiveOperator.LogicalOr),
-    ("square_add", _ir.CollectiveOperator.SquareAdd),
-    ("local", _ir.CollectiveOperator.Local),
-)}
+_NAMES = {
+    operator: name
+    for name, operator in (
+        ("add", _ir.CollectiveOperator.Add),
+        ("mean", _ir.CollectiveOperator.Mean),
+        ("mul", _ir.CollectiveOperator.Mul),
+        ("min", _ir.CollectiveOperator.Min),
+        ("max", _ir.CollectiveOperator.Max),
+        ("and", _ir.CollectiveOperator.LogicalAnd),
+        ("or", _ir.CollectiveOperator.LogicalOr),
+        ("square_add", _ir.CollectiveOperator.SquareAdd),
+        ("local", _ir.CollectiveOperator.Local),
+    )
+}
 
 
 def _create(
@@ -79,10 +83,18 @@ class CrossEntropyShardedOp:
 
     @staticmethod
     def createOpInGraph(
-        graph: Any, inputs: Any, outputs: Any, group: Any, availableMemoryProportion: float = 0.4, settings: Any = None
+        graph: Any,
+        inputs: Any,
+        outputs: Any,
+        group: Any,
+        availableMemoryProportion: float = 0.4,
+        settings: Any = None,
     ) -> _ir.Op:
         """An op of this kind."""
-        attributes = {"assignment": group.assignment, "available_memory_proportion": availableMemoryProportion}
+        attributes = {
+            "assignment": group.assignment,
+            "available_memory_proportion": availableMemoryProportion,
+        }
         return _create(graph, "CrossEntropySharded", inputs, outputs, attributes, settings)
 
 
@@ -161,7 +173,14 @@ class ReplicatedReduceScatterStridedOp:
 
     @staticmethod
     def createOpInGraph(
-        graph: Any, inputs: Any, outputs: Any, operator: Any, stride: int, size: int, sharding: bool, settings: Any
+        graph: Any,
+        inputs: Any,
+        outputs: Any,
+        operator: Any,
+        stride: int,
+        size: int,
+        sharding: bool,
+        settings: Any,
     ) -> _ir.Op:
         """An op of this kind."""
         attributes = {
@@ -176,7 +195,9 @@ class ReplicatedAllGatherStridedOp:
     """The tensors of replicas with a stride, one behind the other."""
 
     @staticmethod
-    def createOpInGraph(graph: Any, inputs: Any, outputs: Any, stride: int, size: int, settings: Any) -> _ir.Op:
+    def createOpInGraph(
+        graph: Any, inputs: Any, outputs: Any, stride: int, size: int, settings: Any
+    ) -> _ir.Op:
         """An op of this kind."""
         attributes = {
             "assignment": strided_assignment(graph.ir.replicas, stride, size),
@@ -240,10 +261,18 @@ _MODULES: dict[str, dict[str, Any]] = {
     "group_quantize_decompress.group_quantize_decompress_binding": {
         "GroupQuantizeDecompressOp": GroupQuantizeDecompressOp
     },
-    "cross_entropy_sharded_loss.crossentropysharded_binding": {"CrossEntropyShardedOp": CrossEntropyShardedOp},
-    "cross_entropy_sharded_wr_loss.crossentropysharded_wr_binding": {"CrossEntropyShardedOp": _CrossEntropyOverIpus},
-    "replicated_all_reduce_TP.replicated_all_reduce_TP_binding": {"ReplicatedAllReduceTPOp": ReplicatedAllReduceTPOp},
-    "layer_norm_distributed.layer_norm_distributed_binding": {"LayerNormDistributedOp": LayerNormDistributedOp},
+    "cross_entropy_sharded_loss.crossentropysharded_binding": {
+        "CrossEntropyShardedOp": CrossEntropyShardedOp
+    },
+    "cross_entropy_sharded_wr_loss.crossentropysharded_wr_binding": {
+        "CrossEntropyShardedOp": _CrossEntropyOverIpus
+    },
+    "replicated_all_reduce_TP.replicated_all_reduce_TP_binding": {
+        "ReplicatedAllReduceTPOp": ReplicatedAllReduceTPOp
+    },
+    "layer_norm_distributed.layer_norm_distributed_binding": {
+        "LayerNormDistributedOp": LayerNormDistributedOp
+    },
     "replicated_strided_collectives.replicated_reduce_scatter_strided_binding": {
         "ReplicatedReduceScatterStridedOp": ReplicatedReduceScatterStridedOp
     },

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import popart._internal.ir as _ir
-
 from tremula.frontends.popxl.info import Fragment
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class Context:
         """Create ops in `graph` from now on."""
         if self._graphs and self._graphs[0].ir != graph.ir:
             raise RuntimeError(
-                f"The graph {graph.id} is part of another Ir ({graph.ir}) than the graph around it ({self._graphs[0].ir})."
+                f"The graph {graph.id} is part of {graph.ir}, the graph around it of another ({self._graphs[0].ir})."
             )
         self._graphs.append(graph)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from popart import DeviceType
-
 from tremula.frontends.popxl.session import PopxlSession
 
 
@@ -52,12 +51,16 @@ def device_of(description: Any, program: PopxlSession, ipus: int) -> DeviceInfo:
     """
     if not isinstance(description, str):
         if not hasattr(description, "attach"):
-            raise ValueError(f"The device must be ipu_hw, ipu_model, cpu or a popart.DeviceInfo, not {description!r}.")
+            raise ValueError(
+                f"The device must be ipu_hw, ipu_model, cpu or a popart.DeviceInfo, not {description!r}."
+            )
         program.on(use_model=True, ipus=ipus)
         return description
     if description == "cpu":
         if ipus > 1:
-            raise ValueError(f"The device 'cpu' is one device; the program needs {ipus}. Use 'ipu_model' or 'ipu_hw'.")
+            raise ValueError(
+                f"The device 'cpu' is one device; the program needs {ipus}. Use 'ipu_model' or 'ipu_hw'."
+            )
         program.on(use_model=True, ipus=1)
         return _OwnDevice(program, DeviceType.Cpu, 1)
     if description == "ipu_model":
@@ -66,4 +69,6 @@ def device_of(description: Any, program: PopxlSession, ipus: int) -> DeviceInfo:
     if description == "ipu_hw":
         program.on(use_model=None, ipus=ipus)
         return _OwnDevice(program, DeviceType.Ipu, ipus)
-    raise ValueError(f"Incorrect device type provided: {description}, must be one of: `ipu_hw`, `ipu_model`, `cpu`")
+    raise ValueError(
+        f"Incorrect device type provided: {description}, must be one of: `ipu_hw`, `ipu_model`, `cpu`"
+    )

@@ -6,9 +6,9 @@ import builtins
 from typing import Any
 
 import numpy as np
-import popart._internal.ir as _ir
 import torch
 
+import popart._internal.ir as _ir
 from tremula.frontends.popxl.elements import FLOAT8_143_ARRAY, FLOAT8_152_ARRAY
 
 np_dtype_float8_143 = FLOAT8_143_ARRAY
@@ -25,10 +25,14 @@ class dtype:
     """An element type. The members of this module are all there are."""
 
     def __init__(self) -> None:
-        raise TypeError("popxl.dtype cannot be called: use popxl.float32 and the others, or dtype.as_dtype(...).")
+        raise TypeError(
+            "popxl.dtype cannot be called: use popxl.float32 and the others, or dtype.as_dtype(...)."
+        )
 
     @classmethod
-    def _make(cls, name: str, kind: str, array: Any, tensor: Any = None, python: Any = None, pb: str = "") -> dtype:
+    def _make(
+        cls, name: str, kind: str, array: Any, tensor: Any = None, python: Any = None, pb: str = ""
+    ) -> dtype:
         self = super().__new__(cls)
         self._name, self._kind = name, kind
         self._np_type = np.dtype(array)

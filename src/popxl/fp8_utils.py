@@ -48,7 +48,9 @@ def host_pow2scale_cast_to_fp8(
     return to_array(result, wanted.name).copy()
 
 
-def host_pow2scale_cast_from_fp8(src: np.ndarray, dtype: Dtype | None = None, log2_scale: int = 0) -> np.ndarray:
+def host_pow2scale_cast_from_fp8(
+    src: np.ndarray, dtype: Dtype | None = None, log2_scale: int = 0
+) -> np.ndarray:
     """Float8 values times a power of two, in another floating type."""
     if src.dtype not in _ARRAYS:
         raise RuntimeError(f"The array has the type {src.dtype}, which is no float8 type.")

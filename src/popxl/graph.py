@@ -22,7 +22,9 @@ class Graph:
     _ir: Ir
 
     def __init__(self) -> None:
-        raise TypeError("popxl.Graph cannot be called: use ir.main_graph, ir.create_graph or ir.create_empty_graph.")
+        raise TypeError(
+            "popxl.Graph cannot be called: use ir.main_graph, ir.create_graph or ir.create_empty_graph."
+        )
 
     @classmethod
     def _from_pb(cls, pb_graph: _ir.Graph) -> Graph:

@@ -6,11 +6,10 @@ import inspect
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from weakref import WeakValueDictionary
 
 import popart._internal.ir as _ir
-
 from tremula.frontends.popxl import dot
 
 from .graph import Graph
@@ -27,7 +26,7 @@ _SPECS = (Tensor, TensorSpec)
 class Ir:
     """A program: a main graph, and graphs that are called."""
 
-    _ir_cache: WeakValueDictionary[int, Ir] = WeakValueDictionary()
+    _ir_cache: ClassVar[WeakValueDictionary[int, Ir]] = WeakValueDictionary()
 
     def __init__(self, replication: int | Literal["popdist"] = 1) -> None:
         self._pb_ir = _ir.Ir()
@@ -141,7 +140,9 @@ class Ir:
     @replication_factor.setter
     def replication_factor(self, value: int) -> None:
         if self._pb_ir.isPrepared():
-            raise RuntimeError(f"A session has compiled {self}: its replication factor cannot change any more.")
+            raise RuntimeError(
+                f"A session has compiled {self}: its replication factor cannot change any more."
+            )
         options = self._pb_ir.getSessionOptions()
         options.enableReplicatedGraphs = value > 1
         options.replicatedGraphCount = value
@@ -222,8 +223,7 @@ def _outputs_of(outputs: Any) -> list[Tensor]:
         return [outputs]
     found = list(outputs) if isinstance(outputs, Iterable) else None
     if found is None or not all(isinstance(each, Tensor) for each in found):
-        raise ValueError(f"A graph returns a tensor, several, or None, not {outputs!r} ({type(outputs).__name__}).")
+        raise ValueError(
+            f"A graph returns a tensor, several, or None, not {outputs!r} ({type(outputs).__name__})."
+        )
     return found
-
-
-

@@ -18,7 +18,9 @@ def create_seeds(
     """Seed tensors for each batch, micro-batch and replica; dimensions of one element are left out."""
     shape = (batches_per_step, gradient_accumulation_factor, replicas, 2)
     count = batches_per_step * gradient_accumulation_factor * replicas
-    numbers = np.random.default_rng(seed + offset).integers(0, MAX_UINT64, count, dtype="uint64", endpoint=True)
+    numbers = np.random.default_rng(seed + offset).integers(
+        0, MAX_UINT64, count, dtype="uint64", endpoint=True
+    )
     words = np.array([uint64_to_two_uint32(int(number)) for number in numbers], dtype="uint32")
     return words.reshape(shape).squeeze()
 

@@ -21,7 +21,9 @@ class RemoteBuffer:
         self._remote_buffer_id = max(self._current_ir.remote_buffers, default=0) + 1
         self.set_remote_buffer_info(tensor_dtype, tensor_shape, entries)
 
-    def set_remote_buffer_info(self, tensor_dtype: Dtype, tensor_shape: tuple[int, ...], entries: int) -> None:
+    def set_remote_buffer_info(
+        self, tensor_dtype: Dtype, tensor_shape: tuple[int, ...], entries: int
+    ) -> None:
         """Set type and shape of an entry, and the number of entries."""
         if entries < 1:
             raise ValueError(f"A remote buffer has at least one entry, not {entries}.")

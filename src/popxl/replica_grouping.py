@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,9 @@ class ReplicaGrouping:
             raise ValueError(f"The group size must divide the number of replicas, {replicas}; it is {size}.")
         stride = stride if size > 1 else 1
         if size * stride > replicas:
-            raise ValueError(f"{size} replicas with a stride of {stride} are more than the {replicas} that there are.")
+            raise ValueError(
+                f"{size} replicas with a stride of {stride} are more than the {replicas} that there are."
+            )
         assignment = [-1] * replicas
         for group in range(replicas // size):
             first = assignment.index(-1)
@@ -80,11 +83,13 @@ class ReplicaGrouping:
         if len(assignment) != replicas:
             raise ValueError(f"The assignment is for {len(assignment)} replicas, but there are {replicas}.")
         if groups != list(range(len(groups))):
-            raise ValueError(f"Groups must be numbered from 0 in the order in which they appear, not as {groups}.")
+            raise ValueError(
+                f"Groups must be numbered from 0 in the order in which they appear, not as {groups}."
+            )
         members = {group: [r for r, each in enumerate(assignment) if each == group] for group in groups}
         if len({len(each) for each in members.values()}) != 1:
             raise ValueError(f"All groups must have the same size: {members}.")
-        strides = {b - a for each in members.values() for a, b in zip(each, each[1:], strict=False)}
+        strides = {b - a for each in members.values() for a, b in itertools.pairwise(each)}
         if len(strides) <= 1:
             stride = strides.pop() if strides else 1
             if cls._from_params(ir, stride, len(members[0]))._assignment == list(assignment):
@@ -97,10 +102,10 @@ class ReplicaGrouping:
     def _constant(cls, ir: Ir, members: dict[int, list[int]]) -> ReplicaGrouping:
         """The largest groups with one stride that these groups can be made of."""
         runs: list[list[int]] = []
-        stride = min(b - a for each in members.values() for a, b in zip(each, each[1:], strict=False))
+        stride = min(b - a for each in members.values() for a, b in itertools.pairwise(each))
         for each in members.values():
             run = [each[0]]
-            for before, after in zip(each, each[1:], strict=False):
+            for before, after in itertools.pairwise(each):
                 if after - before == stride:
                     run.append(after)
                 else:
@@ -114,7 +119,9 @@ class ReplicaGrouping:
     def _pb_replica_grouping(self) -> _ir.ReplicaGrouping:
         if self._stride is None:
             raise NotImplementedError(_NOT_CONSTANT)
-        return _ir.ReplicaGrouping(self._num_replicas, self._stride, self._group_size, tuple(self._assignment))
+        return _ir.ReplicaGrouping(
+            self._num_replicas, self._stride, self._group_size, tuple(self._assignment)
+        )
 
     @property
     def stride(self) -> int:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from popart._internal.ir._options import tell_effects
-
 from tremula import log
 from tremula.frontends.popxl.session import PopxlSession
 
@@ -52,7 +51,9 @@ class Session:
         self.ir_ = ir
         self.weights_to_host_on_exit = weights_to_host_on_exit and not ir._has_read_only_memmap
         if weights_to_host_on_exit and ir._has_read_only_memmap:
-            log.info_once("popxl memmap", "PopXL: variables are not copied back, as one of them is a read-only memmap.")
+            log.info_once(
+                "popxl memmap", "PopXL: variables are not copied back, as one of them is a read-only memmap."
+            )
         options = ir._pb_ir.getSessionOptions()
         tell_effects(options)
         ir._pb_ir.strided_groups = bool(options.groupNormStridedChannelGrouping)
@@ -76,7 +77,9 @@ class Session:
     ) -> None:
         """Run the program once, on arrays for its streams; `outputs` are written to."""
         self._assert_attached_before_runtime()
-        given = {stream: _host_array(stream, value, downcast_inputs) for stream, value in (inputs or {}).items()}
+        given = {
+            stream: _host_array(stream, value, downcast_inputs) for stream, value in (inputs or {}).items()
+        }
         outputs = outputs or {}
         self._validate_run_inputs(given)
         self._validate_run_outputs(outputs)
@@ -86,7 +89,9 @@ class Session:
         )
         self._mark_variables(in_sync=False)
 
-    def run(self, inputs: h2dStreamBufferMaps | None = None, downcast_inputs: bool = True) -> d2hStreamBufferMaps:
+    def run(
+        self, inputs: h2dStreamBufferMaps | None = None, downcast_inputs: bool = True
+    ) -> d2hStreamBufferMaps:
         """Run the program once; what its streams return."""
         self._assert_attached_before_runtime()
         outputs = self.create_host_outputs()
@@ -153,8 +158,8 @@ class Session:
         if replicas > 1:
             if not rest or rest[0] != replicas:
                 raise ValueError(
-                    f"Dimension {len(array.shape) - len(rest)} of the array for the {what} stream {stream.tensor_id} is "
-                    f"the wrong size: it must be replication_factor = {replicas}, and the shape is {array.shape}."
+                    f"Dimension {len(array.shape) - len(rest)} of the array for the {what} stream {stream.tensor_id} "
+                    f"is the wrong size: it must be replication_factor = {replicas}, and the shape is {array.shape}."
                 )
             rest = rest[1:]
         raise ValueError(
@@ -191,7 +196,9 @@ class Session:
         tensors = list(tensors)
         for each in tensors:
             if not isinstance(each, Variable | Constant):
-                raise TypeError(f"Tensor {each} is not of type Constant or Variable, and has no value on the host.")
+                raise TypeError(
+                    f"Tensor {each} is not of type Constant or Variable, and has no value on the host."
+                )
         outdated = any(isinstance(each, Variable) and not each.in_sync_with_ipu for each in tensors)
         if outdated and self.is_attached:
             self.weights_to_host()
@@ -223,14 +230,18 @@ class Session:
 
     def _checked(self, tensor: Variable, data: HostScalarTensor) -> np.ndarray:
         if not isinstance(tensor, Variable):
-            raise TypeError(f"Tensor {getattr(tensor, 'id', tensor)} is not of type Variable, and cannot be written.")
+            raise TypeError(
+                f"Tensor {getattr(tensor, 'id', tensor)} is not of type Variable, and cannot be written."
+            )
         float8 = tensor.dtype.name.startswith("float8")
         array = to_numpy(data, tensor.dtype if float8 else None, copy=False)
         if array.dtype != tensor.dtype.as_numpy():
             raise TypeError(f"The data has the type {array.dtype}, but {tensor.id} has {tensor.dtype}.")
         expected = tensor._pb_tensor.data.shape
         if array.shape != expected:
-            raise ValueError(f"The data has the shape {array.shape}, but {tensor.id} has {expected} on the host.")
+            raise ValueError(
+                f"The data has the shape {array.shape}, but {tensor.id} has {expected} on the host."
+            )
         if tensor.retrieval_mode == "all_replicas" and tensor.replica_grouping.group_size > 1:
             raise NotImplementedError(f"{tensor.id} is read from all replicas, and cannot be written.")
         return array
@@ -295,5 +306,3 @@ def _host_array(stream: Stream, value: HostScalarTensor, downcast: bool) -> np.n
             raise TypeError(f"The array for {stream} has the type {array.dtype}, the stream {wanted}.")
         array = array.astype(wanted)
     return array
-
-

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import popart
-import popart._internal.ir as _ir
 import torch
 
+import popart
+import popart._internal.ir as _ir
 from tremula.frontends.popxl.info import TensorInfo, TensorKind
 from tremula.frontends.popxl.model import VariableSettings
 
@@ -69,7 +69,7 @@ class Tensor:
     """A value of a graph. Ops make them; operators create ops."""
 
     _pb_tensor: _ir.Tensor
-    _tensor_types: dict[str, type[Tensor]] = {}
+    _tensor_types: ClassVar[dict[str, type[Tensor]]] = {}
 
     __iter__ = None
     __contains__ = None
@@ -182,7 +182,9 @@ class Tensor:
             raise UndefinedValue(f"No op says on which IPU {self.id} is.")
         return ipu, tile_set
 
-    def _ensure_tensor(self, value: TensorLike, dtype: dtypes.dtype | None = None, raise_on_empty: bool = True) -> Tensor:
+    def _ensure_tensor(
+        self, value: TensorLike, dtype: dtypes.dtype | None = None, raise_on_empty: bool = True
+    ) -> Tensor:
         """`value`, or a constant of it with this tensor's type."""
         if isinstance(value, Tensor):
             return value
@@ -432,8 +434,8 @@ def variable(
     ir._has_read_only_memmap |= mapped and not data.flags.writeable
     if mapped and replica_grouping is not None and not replica_grouping.is_const:
         popart.getLogger().warn(
-            f"For the variable {name or 't'} you have passed np.memmap data and a non-const replica grouping: values are "
-            "copied for each replica."
+            f"For the variable {name or 't'} you have passed np.memmap data and a non-const replica grouping: values "
+            "are copied for each replica."
         )
     array = to_numpy(data, dtype, downcast, True, log2_scale, nan_on_overflow)
     grouping = replica_grouping or ir.replica_grouping()
@@ -516,7 +518,9 @@ def remote_replica_sharded_variable(
             f"The remote buffer {remote_buffer.remote_buffer_id} is for shards of tensors of the shape "
             f"{remote_buffer.meta_shape}; the variable has {shape}."
         )
-    made = remote_variable(array, remote_buffer, offset, dtype, name, downcast, replica_grouping, retrieval_mode)
+    made = remote_variable(
+        array, remote_buffer, offset, dtype, name, downcast, replica_grouping, retrieval_mode
+    )
     made._pb_tensor.settings.sharded = True
     return made
 
@@ -582,7 +586,9 @@ def constant(
     graph = gcg()
     float8 = (dtypes.np_dtype_float8_143, dtypes.np_dtype_float8_152)
     if isinstance(data, np.ndarray) and data.dtype in float8 and dtype is None:
-        raise TypeError("The type of a float8 constant must be said: dtype=popxl.float8_143 or popxl.float8_152.")
+        raise TypeError(
+            "The type of a float8 constant must be said: dtype=popxl.float8_143 or popxl.float8_152."
+        )
     array = to_numpy(data, dtype, downcast, True, log2_scale, nan_on_overflow)
     element = dtype or dtypes.dtype.as_dtype(array)
     info = TensorInfo(element.name, tuple(array.shape))

@@ -54,12 +54,19 @@ def to_numpy(
 
 def _check_memmap(x: np.memmap, dtype: Dtype | None) -> None:
     if dtype is not None and dtype.as_numpy() != x.dtype:
-        raise ValueError(f"When passing a memory-mapped NumPy array, the `dtype` parameter ({dtype}) must be left out or be {x.dtype}.")
+        raise ValueError(
+            f"When passing a memory-mapped NumPy array, the `dtype` parameter ({dtype}) must be "
+            f"left out or be {x.dtype}."
+        )
     if not (x.flags.c_contiguous and x.flags.aligned):
-        raise ValueError("When passing a memory-mapped NumPy array, it must already be in C-ordered and aligned memory.")
+        raise ValueError(
+            "When passing a memory-mapped NumPy array, it must already be in C-ordered and aligned memory."
+        )
     if x.dtype in downcast_np_dtypes:
-        raise ValueError(f"When passing a memory-mapped NumPy array, the dtype {dtype} is not supported, as it requires downcasting: the "
-            f"array has {x.dtype}, and is not copied.")
+        raise ValueError(
+            f"When passing a memory-mapped NumPy array, the dtype {dtype} is not supported, as it requires "
+            f"downcasting: the array has {x.dtype}, and is not copied."
+        )
 
 
 def _to_float8(x: Any, dtype: Dtype, log2_scale: int, nan_on_overflow: bool) -> np.ndarray:
@@ -83,7 +90,13 @@ def table_to_string(rows: Sequence[Sequence[Any]], delimiter: str = " | ", heade
     return "".join(lines)
 
 
-__all__ = ["downcast_np_dtypes", "host_pow2scale_cast_from_fp8", "host_pow2scale_cast_to_fp8", "table_to_string", "to_numpy"]
+__all__ = [
+    "downcast_np_dtypes",
+    "host_pow2scale_cast_from_fp8",
+    "host_pow2scale_cast_to_fp8",
+    "table_to_string",
+    "to_numpy",
+]
 
 
 def _to_device_info(device_type: str, num_ipus: int = 1, use_popdist: bool = False) -> Any:
@@ -100,6 +113,10 @@ def _to_device_info(device_type: str, num_ipus: int = 1, use_popdist: bool = Fal
     if device_type == "ipu_hw":
         devices = manager.enumerateDevices(numIpus=num_ipus)
         if not devices:
-            raise RuntimeError(f"There is no device with {num_ipus} IPUs; see gc-monitor for those that there are.")
+            raise RuntimeError(
+                f"There is no device with {num_ipus} IPUs; see gc-monitor for those that there are."
+            )
         return devices[0]
-    raise ValueError(f"Incorrect device type provided: {device_type}, must be one of: `ipu_hw`, `ipu_model`, `cpu`")
+    raise ValueError(
+        f"Incorrect device type provided: {device_type}, must be one of: `ipu_hw`, `ipu_model`, `cpu`"
+    )

@@ -42,7 +42,11 @@ def create_op(
 
 
 def create(
-    kind: str, tensors: Mapping[str, Tensor], output: str, attributes: Mapping[str, Any] | None = None, **options: Any
+    kind: str,
+    tensors: Mapping[str, Tensor],
+    output: str,
+    attributes: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Tensor:
     """The same for an op with one output, which is returned."""
     return Tensor._from_pb_tensor(create_op(kind, tensors, [output], attributes, **options).outTensor(0))

@@ -45,10 +45,16 @@ class CallSiteInfo:
         """The caller's tensor for an input or output of the graph."""
         for graph in self._op.getCalledGraphs():
             if graph.hasInputId(graph_tensor.id):
-                return self.parent_input(self.graph_to_parent_input_index(graph.getInputIndex(graph_tensor.id)))
+                return self.parent_input(
+                    self.graph_to_parent_input_index(graph.getInputIndex(graph_tensor.id))
+                )
             if graph.hasOutputId(graph_tensor.id):
-                return self.parent_output(self.graph_to_parent_output_index(graph.getOutputIndex(graph_tensor.id)))
-        raise ValueError(f"{graph_tensor.name} is neither an input nor an output of the graph that is called.")
+                return self.parent_output(
+                    self.graph_to_parent_output_index(graph.getOutputIndex(graph_tensor.id))
+                )
+        raise ValueError(
+            f"{graph_tensor.name} is neither an input nor an output of the graph that is called."
+        )
 
     def parent_to_graph(self, parent_tensor: Tensor) -> Tensor:
         """The input of the graph for a tensor that the caller gives."""

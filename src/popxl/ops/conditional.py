@@ -131,7 +131,10 @@ def conditional_with_info(
     op = parent._pb_graph.add_op(
         "If",
         inputs,
-        {index: f"{one.name}_or_{other.name}" for index, (one, other) in enumerate(zip(first, second, strict=True))},
+        {
+            index: f"{one.name}_or_{other.name}"
+            for index, (one, other) in enumerate(zip(first, second, strict=True))
+        },
         {"graphs": [then_branch._pb_graph, else_branch._pb_graph], "inputs": mappings},
         context._get_op_settings("conditional"),
     )

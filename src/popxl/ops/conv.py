@@ -82,7 +82,14 @@ def conv_pow2scaled(
     """A convolution of float8 tensors times a power of two, in half precision."""
     check_scaled_operands("convolution", t, weight, log2_scale)
     attributes = _attributes(
-        stride, padding, dilation, groups, pad_type, available_memory_proportions, ["half"], enable_conv_dithering
+        stride,
+        padding,
+        dilation,
+        groups,
+        pad_type,
+        available_memory_proportions,
+        ["half"],
+        enable_conv_dithering,
     )
     tensors = {"t": t, "weight": weight, "log2_scale": log2_scale}
     return create("Conv", tensors, "conv_out", attributes, together=False)
@@ -134,7 +141,14 @@ def conv_transpose_pow2scaled(
     """A transposed convolution of float8 tensors times a power of two, in half precision."""
     check_scaled_operands("convolution", t, weight, log2_scale)
     attributes = _attributes(
-        stride, padding, dilation, groups, pad_type, available_memory_proportions, ["half"], enable_conv_dithering
+        stride,
+        padding,
+        dilation,
+        groups,
+        pad_type,
+        available_memory_proportions,
+        ["half"],
+        enable_conv_dithering,
     )
     attributes |= {"output_padding": tuple(output_padding), "output_shape": tuple(output_shape)}
     tensors = {"t": t, "weight": weight, "log2_scale": log2_scale}

@@ -289,7 +289,9 @@ def pow2scale_cast_to_fp8(t: Tensor, log2_scale: Tensor, data_type: Dtype) -> Te
         raise TypeError(f"{data_type} is no float8 type.")
     _check_log2_scale(log2_scale)
     tensors = {"t": t, "log2_scale": log2_scale}
-    return create("Pow2ScaleThenCast", tensors, f"{t.name}_{data_type.name}", {"to": data_type.name}, together=False)
+    return create(
+        "Pow2ScaleThenCast", tensors, f"{t.name}_{data_type.name}", {"to": data_type.name}, together=False
+    )
 
 
 def pow2scale_cast_from_fp8(t: Tensor, log2_scale: Tensor, data_type: Dtype) -> Tensor:
@@ -298,9 +300,13 @@ def pow2scale_cast_from_fp8(t: Tensor, log2_scale: Tensor, data_type: Dtype) -> 
         raise TypeError(f"Float8 values become float16 or float32, not {data_type}.")
     _check_log2_scale(log2_scale)
     tensors = {"t": t, "log2_scale": log2_scale}
-    return create("CastThenPow2Scale", tensors, f"{t.name}_{data_type.name}", {"to": data_type.name}, together=False)
+    return create(
+        "CastThenPow2Scale", tensors, f"{t.name}_{data_type.name}", {"to": data_type.name}, together=False
+    )
 
 
 __all__ = [
-    name for name, value in list(globals().items()) if builtins.callable(value) and value.__module__ == __name__ and not name.startswith("_")
+    name
+    for name, value in list(globals().items())
+    if builtins.callable(value) and value.__module__ == __name__ and not name.startswith("_")
 ]

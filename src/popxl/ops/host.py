@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-
-
 from ..context import gcg
 from ..dtypes import uint32
 from ..graph import Graph
@@ -82,11 +80,15 @@ def remote_code_load(graph: Graph, destination: CODE_LOCATION) -> None:
     """Load the code of a graph from outside of the chip; all code is at hand here."""
     current = gcg()
     if destination not in ("executable", "compute_buffer", "io_buffer"):
-        raise ValueError(f"The destination is 'executable', 'compute_buffer' or 'io_buffer', not {destination!r}.")
+        raise ValueError(
+            f"The destination is 'executable', 'compute_buffer' or 'io_buffer', not {destination!r}."
+        )
     if current == graph:
         raise ValueError(f"The graph {graph.id} cannot load its own code.")
     if destination != "executable":
-        raise NotImplementedError(f"Code of {graph.id} can be loaded to 'executable' only, not to {destination!r}.")
+        raise NotImplementedError(
+            f"Code of {graph.id} can be loaded to 'executable' only, not to {destination!r}."
+        )
     create_op("RemoteCodeLoad", {}, [], {"loaded": graph._pb_graph}, together=False)
 
 
@@ -110,7 +112,11 @@ def print_tensor(
     close_bracket: str = "]",
 ) -> Tensor:
     """The same values, printed when the program runs; with `print_gradient` their gradient as well."""
-    for name, value in (("separator", separator), ("open_bracket", open_bracket), ("close_bracket", close_bracket)):
+    for name, value in (
+        ("separator", separator),
+        ("open_bracket", open_bracket),
+        ("close_bracket", close_bracket),
+    ):
         if len(value) != 1:
             raise ValueError(f"{name} must be one character, not {value!r}.")
     attributes = {
@@ -127,5 +133,3 @@ def print_tensor(
         "close_bracket": close_bracket,
     }
     return create("PrintTensor", {"t": t}, "print_out", attributes)
-
-

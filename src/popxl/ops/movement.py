@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-
 from ..dtypes import dtype as Dtype
 from ..tensor import Tensor
 from ._create import create, create_op, outputs_of
@@ -96,7 +95,9 @@ def process_args(
     starts, stops = lists["start"] or [None] * count, lists["stop"] or [None] * count
     return {
         "starts": [(0 if by > 0 else -1) if e is None else e for e, by in zip(starts, steps, strict=True)],
-        "stops": [(INT_MAX if by > 0 else INT_MIN) if e is None else e for e, by in zip(stops, steps, strict=True)],
+        "stops": [
+            (INT_MAX if by > 0 else INT_MIN) if e is None else e for e, by in zip(stops, steps, strict=True)
+        ],
         "steps": steps,
         "axes": list(range(count)) if lists["axis"] is None else list(lists["axis"]),
     }
@@ -109,7 +110,9 @@ def slice(t: Tensor, start: Bound = None, stop: Bound = None, step: Bound = None
     return create("Slice", {"t": t}, "slice_out", process_args(start, stop, step, axis))
 
 
-def slice_(t: Tensor, start: Bound = None, stop: Bound = None, step: Bound = None, axis: Any = None) -> Tensor:
+def slice_(
+    t: Tensor, start: Bound = None, stop: Bound = None, step: Bound = None, axis: Any = None
+) -> Tensor:
     """The same, in the memory of `t`."""
     if start is None and stop is None and step is None:
         return t
@@ -130,7 +133,9 @@ def split(t: Tensor, splits: int | Iterable[int], axis: int = 0) -> list[Tensor]
     axis = handle_negative_axis(t, axis)
     if isinstance(splits, int):
         if t.shape[axis] % splits:
-            raise ValueError(f"The {t.shape[axis]} elements of axis {axis} cannot be split into {splits} equal parts.")
+            raise ValueError(
+                f"The {t.shape[axis]} elements of axis {axis} cannot be split into {splits} equal parts."
+            )
         splits = [t.shape[axis] // splits] * splits
     sizes = list(splits)
     names = [f"{t.name}_split_{number}" for number in range(len(sizes))]
@@ -247,7 +252,11 @@ def tied_gather(
 
 
 def scatter(
-    t: Tensor, indices: Tensor, values: Tensor, axis: int = 0, available_memory_proportion: float | None = None
+    t: Tensor,
+    indices: Tensor,
+    values: Tensor,
+    axis: int = 0,
+    available_memory_proportion: float | None = None,
 ) -> Tensor:
     """`t` with values at places along an axis."""
     attributes = {"axis": axis, "available_memory_proportion": available_memory_proportion}
@@ -336,5 +345,7 @@ def io_tile_copy(t: Tensor) -> Tensor:
 
 
 __all__ = [
-    name for name, value in list(globals().items()) if builtins.callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")
+    name
+    for name, value in list(globals().items())
+    if builtins.callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")
 ]

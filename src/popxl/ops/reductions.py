@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -157,7 +158,9 @@ _FLOAT8 = (dtypes.float8_143, dtypes.float8_152)
 def check_scaled_operands(what: str, first: Tensor, second: Tensor, log2_scale: Tensor) -> None:
     """Refuse operands that are not float8, and scales that are no integer."""
     if first.dtype not in _FLOAT8 or second.dtype not in _FLOAT8:
-        raise TypeError(f"The operands of a scaled {what} must have the type popxl.float8_143 or popxl.float8_152.")
+        raise TypeError(
+            f"The operands of a scaled {what} must have the type popxl.float8_143 or popxl.float8_152."
+        )
     if log2_scale.rank > 0:
         raise ValueError(f"The log2 scale must be a scalar tensor; it has the shape {log2_scale.shape}.")
     if log2_scale.dtype != dtypes.int32:
@@ -204,7 +207,7 @@ def batch_norm_inference(
 def histogram(t: Tensor, levels: Sequence[float], absolute_of_input: bool) -> Tensor:
     """How many elements lie between neighbouring levels, and outside of them."""
     levels = list(levels)
-    if any(low >= high for low, high in zip(levels, levels[1:], strict=False)):
+    if any(low >= high for low, high in itertools.pairwise(levels)):
         raise ValueError(f"The levels must increase: {levels}.")
     return create("Histogram", {"t": t}, "histogram_out", {"levels": levels, "absolute": absolute_of_input})
 
@@ -219,5 +222,7 @@ def onehot(t: Tensor, num_classes: Tensor, values: Tensor, axis: int) -> Tensor:
 
 
 __all__ = [
-    name for name, value in list(globals().items()) if builtins.callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")
+    name
+    for name, value in list(globals().items())
+    if builtins.callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")
 ]

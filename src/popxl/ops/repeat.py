@@ -68,7 +68,8 @@ def _body(graph: Graph, given: Mapping[int, Tensor], context: Any) -> tuple[Any,
     body.add_input(body.scoped("Iterator___"), TensorInfo("int32", ()))
     condition = body.add_input(body.scoped("LoopCond___"), TensorInfo("bool", ()))
     inner = {
-        index: body.add_input(body.unique(tensor.name), tensor._pb_tensor.type) for index, tensor in given.items()
+        index: body.add_input(body.unique(tensor.name), tensor._pb_tensor.type)
+        for index, tensor in given.items()
     }
     call = body.add_op(
         "Call",

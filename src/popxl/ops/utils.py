@@ -27,7 +27,9 @@ def check_in_graph(graph: Graph, *args: Any, **tensors: Tensor) -> None:
         if not isinstance(tensor, Tensor):
             raise TypeError(f"{name} must be a tensor, not {tensor!r} ({type(tensor).__name__}).")
         if tensor not in graph:
-            raise ValueError(f"The input tensor `{name}` ({tensor.id}) is not in the current graph {graph.name!r}.")
+            raise ValueError(
+                f"The input tensor `{name}` ({tensor.id}) is not in the current graph {graph.name!r}."
+            )
 
 
 def check_tensor_ipu_and_tile_set(*args: Any, **tensors: Tensor) -> None:
@@ -42,7 +44,9 @@ def check_tensor_ipu_and_tile_set(*args: Any, **tensors: Tensor) -> None:
                 continue
             other, there = first.setdefault(what, (name, value))
             if there != value:
-                raise ValueError(f"The tensors `{other}` and `{name}` are on different {what}: {there} and {value}.")
+                raise ValueError(
+                    f"The tensors `{other}` and `{name}` are on different {what}: {there} and {value}."
+                )
 
 
 def handle_negative_axis(t: Tensor, axis: int) -> int:

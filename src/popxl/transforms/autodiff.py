@@ -8,7 +8,6 @@ from typing import Any
 
 import popart._internal.ir as _ir
 from popart._internal.ir.transforms import core_of, info_of
-
 from tremula.frontends.popxl.autodiff import differentiate
 
 from ..graph import Graph
@@ -73,8 +72,12 @@ class GradGraphInfo:
     def _from_pb(cls, ir: _ir.Ir, fwd_graph: _ir.Graph, _pb_bwd_info: _ir.BwdGraphInfo) -> GradGraphInfo:
         self = super().__new__(cls)
         self._ir, self._fwd_graph, self._pb_bwd_info = ir, fwd_graph, _pb_bwd_info
-        self._expected_inputs = [ExpectedConnection._from_pb(fwd_graph, each) for each in _pb_bwd_info.expectedInputs]
-        self._expected_outputs = [ExpectedConnection._from_pb(fwd_graph, each) for each in _pb_bwd_info.expectedOutputs]
+        self._expected_inputs = [
+            ExpectedConnection._from_pb(fwd_graph, each) for each in _pb_bwd_info.expectedInputs
+        ]
+        self._expected_outputs = [
+            ExpectedConnection._from_pb(fwd_graph, each) for each in _pb_bwd_info.expectedOutputs
+        ]
         return self
 
     @property

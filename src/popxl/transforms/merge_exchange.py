@@ -13,7 +13,9 @@ from ..context import in_sequence, io_tiles
 @contextmanager
 def merge_exchange() -> Iterator[None]:
     """Merge the transfers inside; the numbers are the same, so here they stay as they are."""
-    log.info_once("popxl merge_exchange", "PopXL merge_exchange changes no results: transfers run one by one.")
+    log.info_once(
+        "popxl merge_exchange", "PopXL merge_exchange changes no results: transfers run one by one."
+    )
     yield
 
 

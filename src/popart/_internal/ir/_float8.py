@@ -22,7 +22,9 @@ def _to_bytes(data_type: DataType, source: Any, log2_scale: int, nan_on_overflow
 
 
 def _from_bytes(data_type: DataType, source: Any, dtype: np.dtype, log2_scale: int) -> np.ndarray:
-    bits = torch.from_numpy(np.array(source, order="C", copy=True)).view(ELEMENTS[element_name(data_type)].carrier)
+    bits = torch.from_numpy(np.array(source, order="C", copy=True)).view(
+        ELEMENTS[element_name(data_type)].carrier
+    )
     return from_float8(bits, log2_scale, torch.float64).numpy().astype(dtype).reshape(-1)
 
 

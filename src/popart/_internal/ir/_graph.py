@@ -6,14 +6,12 @@ import builtins
 from collections.abc import Iterable
 from typing import Any
 
-
 from popart import TileSet
-
 from tremula import log
 from tremula.frontends.popxl import model
 from tremula.frontends.popxl.aliases import sharing_of
-from tremula.frontends.popxl.info import TensorKind
 from tremula.frontends.popxl.info import Settings as CoreSettings
+from tremula.frontends.popxl.info import TensorKind
 from tremula.frontends.popxl.ops.table import find
 
 from ..errors import graph_error_class
@@ -114,7 +112,9 @@ class Tensor(model.Tensor):
 
     def isAliased(self) -> bool:
         """Whether another tensor of the graph shares its memory."""
-        return any(_shares(op) for op in self.consumers) or (self.producer is not None and _shares(self.producer))
+        return any(_shares(op) for op in self.consumers) or (
+            self.producer is not None and _shares(self.producer)
+        )
 
     def isInSyncWithIPU(self) -> bool:
         """Whether the host's values are the device's."""
@@ -284,9 +284,7 @@ class TopoCons:
         """Whether that was asked for."""
         return (before, after) in self._graph.order
 
-    def transferToSubgraph(
-        self, replacement: Op, moved: dict[Op, list[Op]], remove: bool = True
-    ) -> None:
+    def transferToSubgraph(self, replacement: Op, moved: dict[Op, list[Op]], remove: bool = True) -> None:
         """Constraints among moved ops go with them; those with others hold for `replacement`."""
         kept = []
         for before, after in self._graph.order:
@@ -396,7 +394,9 @@ class Graph(model.Graph):
         """The tensor of that identifier, or of that name."""
         found = self.tensors.get(identifier) or self.tensors.get(self.scoped(identifier))
         if found is None:
-            raise graph_error_class()(f"There is no tensor {identifier} in the graph {self.identifier or 'main'}.")
+            raise graph_error_class()(
+                f"There is no tensor {identifier} in the graph {self.identifier or 'main'}."
+            )
         return found
 
     def getTensors(self) -> list[Tensor]:
@@ -559,6 +559,3 @@ class Ir(model.Ir):
 
     def updateVertices(self) -> None:
         """Nothing to do: ops are always up to date."""
-
-
-

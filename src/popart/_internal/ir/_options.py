@@ -6,9 +6,7 @@ from typing import Any
 
 import popart
 from popart import VirtualGraphMode
-
 from tremula import log
-
 
 #: what PopXL sets when an IR is made
 _OWN: dict[str, Any] = {
@@ -22,7 +20,13 @@ _OWN: dict[str, Any] = {
     "decomposeGradSum": True,
 }
 #: options whose effect is on memory or speed of hardware alone
-_RECORDED = ("numIOTiles", "enablePrefetchDatastreams", "defaultBufferingDepth", "enableOutlining", "outlineThreshold")
+_RECORDED = (
+    "numIOTiles",
+    "enablePrefetchDatastreams",
+    "defaultBufferingDepth",
+    "enableOutlining",
+    "outlineThreshold",
+)
 
 
 def session_options() -> Any:

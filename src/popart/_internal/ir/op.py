@@ -6,7 +6,6 @@ import types
 from typing import Any
 
 from popart._enums import PopartEnum
-
 from tremula.frontends.popxl.ops.gradients import backward_kind
 from tremula.frontends.popxl.ops.table import known
 
@@ -206,7 +205,8 @@ class ConvOp(Op):
         """Its options."""
         attributes = self.attributes
         return ConvOptions(
-            list(attributes.get("available_memory_proportions") or []), list(attributes.get("partials_types") or [])
+            list(attributes.get("available_memory_proportions") or []),
+            list(attributes.get("partials_types") or []),
         )
 
     def setConvOptions(self, options: ConvOptions) -> None:
@@ -242,7 +242,9 @@ _CLASSES: dict[str, type[Op]] = {
 def class_of(kind: str) -> type[Op]:
     """The class of ops of a kind."""
     if kind not in _CLASSES:
-        _CLASSES[kind] = type(f"{kind}Op", (Op,), {"__doc__": f"Ops of the kind {kind}.", "__module__": __name__})
+        _CLASSES[kind] = type(
+            f"{kind}Op", (Op,), {"__doc__": f"Ops of the kind {kind}.", "__module__": __name__}
+        )
     return _CLASSES[kind]
 
 

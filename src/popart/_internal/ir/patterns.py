@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from popart import PatternsLevel
-
 from tremula import log
 
 

@@ -29,7 +29,10 @@ def core_of(ir: Any, forward: Graph, info: BwdGraphInfo) -> GradInfo:
     return GradInfo(
         forward,
         ir.getGraph(info.bwdGraphId),
-        [(forward.tensors[each.fwdId], each.type is ExpectedConnectionType.FwdGrad) for each in info.expectedInputs],
+        [
+            (forward.tensors[each.fwdId], each.type is ExpectedConnectionType.FwdGrad)
+            for each in info.expectedInputs
+        ],
         [forward.tensors[each.fwdId] for each in info.expectedOutputs],
     )
 

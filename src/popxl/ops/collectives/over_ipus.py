@@ -36,7 +36,9 @@ def _reduce(
     return list(outputs_of(create_op("AllReduce", tensors, names, attributes, together=False)))
 
 
-def all_reduce(ts: Sequence[Tensor], ipus: Sequence[int] | None = None, op: CollectiveOps = "add") -> list[Tensor]:
+def all_reduce(
+    ts: Sequence[Tensor], ipus: Sequence[int] | None = None, op: CollectiveOps = "add"
+) -> list[Tensor]:
     """The reduced tensor on each IPU."""
     return _reduce(ts, ipus, op)
 

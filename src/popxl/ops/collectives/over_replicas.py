@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from ...context import gcg
@@ -18,13 +17,17 @@ def _attributes(group: ReplicaGrouping | None, **others: Any) -> dict[str, Any]:
     return {"assignment": chosen._pb_replica_grouping.assignment, **others}
 
 
-def replicated_all_reduce(t: Tensor, op: CollectiveOps = "add", group: ReplicaGrouping | None = None) -> Tensor:
+def replicated_all_reduce(
+    t: Tensor, op: CollectiveOps = "add", group: ReplicaGrouping | None = None
+) -> Tensor:
     """The reduced tensor on all replicas of a group."""
     to_collective_op(op)
     return create("ReplicatedAllReduce", {"t": t}, f"{t.name}_all_reduce", _attributes(group, op=op))
 
 
-def replicated_all_reduce_(t: Tensor, op: CollectiveOps = "add", group: ReplicaGrouping | None = None) -> Tensor:
+def replicated_all_reduce_(
+    t: Tensor, op: CollectiveOps = "add", group: ReplicaGrouping | None = None
+) -> Tensor:
     """The same in place."""
     to_collective_op(op)
     return create("ReplicatedAllReduceInplace", {"t": t}, f"{t.name}_all_reduce", _attributes(group, op=op))
@@ -72,7 +75,9 @@ def replicated_slice(t: Tensor, axis: int = 0, group: ReplicaGrouping | None = N
     """An equal part of each replica's own tensor along an axis; a part of one element has no such axis."""
     size = (gcg().ir.replica_grouping() if group is None else group).group_size
     if t.shape[axis] % size:
-        raise ValueError(f"The {t.shape[axis]} elements of axis {axis} cannot be divided among {size} replicas.")
+        raise ValueError(
+            f"The {t.shape[axis]} elements of axis {axis} cannot be divided among {size} replicas."
+        )
     part = t.shape[axis] // size
     rest = [each for dim, each in enumerate(t.shape) if dim != axis]
     sliced = _scatter(_first(t, axis).flatten(), "local", group, False, f"{t.name}_replicated_slice")
@@ -87,7 +92,7 @@ def replicated_all_gather(
     group: ReplicaGrouping | None = None,
     output_shape: Literal["new_axis", "concat", "meta_shape", "auto"] = "auto",
 ) -> Tensor:
-    """The tensors of all replicas of a group: joined along an axis, stacked, or as the whole that they are shards of."""
+    """The tensors of all replicas of a group: joined, stacked, or as the whole that they are shards of."""
     if not isinstance(axis, int):
         raise ValueError(f"The axis must be an integer, not {axis!r}.")
     if output_shape not in ("new_axis", "concat", "meta_shape", "auto"):

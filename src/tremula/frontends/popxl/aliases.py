@@ -101,9 +101,7 @@ def sharing_of(graph: Graph, ops: list[Op], summary_of: Callable[[Graph], Summar
     return result
 
 
-def _in_place(
-    op: Op, groups: _Groups, result: Sharing, summary_of: Callable[[Graph], Summary]
-) -> None:
+def _in_place(op: Op, groups: _Groups, result: Sharing, summary_of: Callable[[Graph], Summary]) -> None:
     if op.kind in CALLS:
         for index, targets in inner_inputs(op).items():
             written = any(inner in summary_of(op.called[place]).modified for place, inner in targets)
@@ -131,9 +129,7 @@ def _perhaps_shared(op: Op, groups: _Groups, result: Sharing) -> None:
                 groups.join(each, tensor)
 
 
-def _calls(
-    op: Op, groups: _Groups, result: Sharing, summary_of: Callable[[Graph], Summary]
-) -> None:
+def _calls(op: Op, groups: _Groups, result: Sharing, summary_of: Callable[[Graph], Summary]) -> None:
     summaries = [summary_of(graph) for graph in op.called]
     targets = inner_inputs(op)
     by_reference = {
@@ -144,9 +140,9 @@ def _calls(
     copied = result.copied_inputs.setdefault(op, set())
     for index, inner in targets.items():
         written = _written(summaries, inner)
-        if written and not op.modified.get(index):
-            copied.add(index)
-        elif not written and groups.root(op.inputs[index]) in by_reference:
+        if (written and not op.modified.get(index)) or (
+            not written and groups.root(op.inputs[index]) in by_reference
+        ):
             copied.add(index)
     _outputs_of_call(op, summaries, targets, groups, result, copied)
 

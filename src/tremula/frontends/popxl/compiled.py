@@ -18,7 +18,6 @@ from tremula.frontends.popxl.invariants import present_data
 from tremula.frontends.popxl.machine import Machine
 from tremula.frontends.popxl.model import Graph, Op, Tensor
 
-
 Frame = list[Any]
 Step = Callable[[list[Frame]], None]
 #: called with each op before it runs
@@ -177,6 +176,3 @@ def _freed(slots: Sequence[int]) -> Step:
                 frame[slot] = None
 
     return step
-
-
-

@@ -15,7 +15,9 @@ def decompose_sums(graph: Graph) -> None:
 def _decompose(graph: Graph, op: Op) -> None:
     result = op.outputs[0]
     parts = op.input_list
-    consumers = [(each, index) for each in result.consumers for index, t in each.inputs.items() if t is result]
+    consumers = [
+        (each, index) for each in result.consumers for index, t in each.inputs.items() if t is result
+    ]
     attributes = {"shape": result.type.shape, "dtype": result.type.dtype}
     place = graph.ops.index(op)
     total = graph.add_op("Init", {}, {0: f"{result.name}_init"}, attributes, op.settings).outputs[0]

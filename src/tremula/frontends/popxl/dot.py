@@ -18,7 +18,9 @@ def write_all(ir: Ir, folder: Path, check: str) -> None:
 
 
 def _file_name(graph: Graph) -> str:
-    return "".join(letter if letter.isalnum() or letter in "_." else "_" for letter in graph.identifier or "main")
+    return "".join(
+        letter if letter.isalnum() or letter in "_." else "_" for letter in graph.identifier or "main"
+    )
 
 
 def dot_text(graph: Graph) -> str:

@@ -22,7 +22,7 @@ class Machine:
         #: while a program is only described to the chip model nothing is computed
         self.describing = False
         self._buffers: list[dict[int, torch.Tensor]] = []
-        self._infos = {number: buffer for number, buffer in ir.remote_buffers.items()}
+        self._infos = dict(ir.remote_buffers)
         self._given: dict[str, torch.Tensor] = {}
         self._taken: dict[str, list[int]] = {}
         self._returned: dict[str, list[list[torch.Tensor]]] = {}

@@ -81,9 +81,7 @@ class RemoteBuffer:
 class Op:
     """One operation: kind, attributes, and tensors by index."""
 
-    def __init__(
-        self, graph: Graph, kind: str, attributes: Mapping[str, Any], settings: Settings
-    ) -> None:
+    def __init__(self, graph: Graph, kind: str, attributes: Mapping[str, Any], settings: Settings) -> None:
         self.identifier = graph.ir.next_op()
         self.graph = graph
         self.kind = kind
@@ -226,9 +224,7 @@ class Graph:
         """An identifier for a tensor of that name."""
         return self.ir.unique_tensor(self.scoped(name))
 
-    def add_tensor(
-        self, identifier: str, info: TensorInfo, kind: TensorKind = TensorKind.ACT_GRAD
-    ) -> Tensor:
+    def add_tensor(self, identifier: str, info: TensorInfo, kind: TensorKind = TensorKind.ACT_GRAD) -> Tensor:
         """A tensor of that identifier."""
         if identifier in self.tensors:
             raise graph_error(f"The graph {self.identifier or 'main'} has a tensor {identifier} already.")

@@ -22,6 +22,9 @@ from tremula.program.op import Placement
 from tremula.program.program import Program
 from tremula.schedule.deployment import Deployment
 
+#: ops of torch that an op of PopXL comes to, about
+_TORCH_OPS = 3
+
 
 class _ByOp(SingleIpu):
     """Ops are placed as the PopXL op says that they are part of."""
@@ -71,7 +74,8 @@ def modelled_run(ir: Ir) -> ModelledRun:
         default=0,
     )
     deployment = Deployment(execution="single" if ipus == 1 else "sharded", ipus_per_replica=ipus)
-    return ModelledRun(lambda: _described(ir, deployment), deployment, replicas=ir.replicas, ops=_ops(ir.main, {}))
+    ops = _TORCH_OPS * _ops(ir.main, {})
+    return ModelledRun(lambda: _described(ir, deployment), deployment, replicas=ir.replicas, ops=ops)
 
 
 def _ops(graph: Graph, known: dict[Graph, int]) -> int:

@@ -80,7 +80,9 @@ class LoadedProgram:
         settings = variable_settings(tensor)
         buffer = self.machine.buffer(replica, settings.remote_buffer or 0)
         length = buffer[settings.remote_offset].numel()
-        members = [each for each, group in enumerate(settings.assignment) if group == settings.assignment[replica]]
+        members = [
+            each for each, group in enumerate(settings.assignment) if group == settings.assignment[replica]
+        ]
         shards = min(len(members), -(-tensor.type.elements // length))
         return buffer, members.index(replica) % shards, shards, length
 
@@ -115,7 +117,9 @@ class LoadedProgram:
             return value
         if not settings.sharded:
             return self.machine.buffer(replica, settings.remote_buffer)[settings.remote_offset]
-        members = [each for each, group in enumerate(settings.assignment) if group == settings.assignment[replica]]
+        members = [
+            each for each, group in enumerate(settings.assignment) if group == settings.assignment[replica]
+        ]
         _, _, shards, _ = self._shards(tensor, replica)
         parts = [
             self.machine.buffer(each, settings.remote_buffer)[settings.remote_offset].reshape(-1)

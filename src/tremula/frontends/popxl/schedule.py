@@ -44,5 +44,7 @@ def _sorted(graph: Graph, place: dict[Op, int], after: dict[Op, set[Op]]) -> lis
             if not waiting[follower]:
                 heapq.heappush(ready, place[follower])
     if len(found) != len(graph.ops):
-        raise graph_error(f"The ops of the graph {graph.identifier or 'main'} wait for each other in a circle.")
+        raise graph_error(
+            f"The ops of the graph {graph.identifier or 'main'} wait for each other in a circle."
+        )
     return found

@@ -249,7 +249,11 @@ def _collective(op: Op, made: CompiledGraph, compiler: Compiler) -> Step:
         by_replica = {frame[0]: frame for frame in frames}
         if compiler.machine.describing:
             only = frames[0]
-            size = 1 if op.kind not in ("ReplicatedAllGather", "ReplicatedReduceScatter") else len(groups[assignment[0]])
+            size = (
+                1
+                if op.kind not in ("ReplicatedAllGather", "ReplicatedReduceScatter")
+                else len(groups[assignment[0]])
+            )
             deliver(only, exchange([[only[source] for source in sources]] * size)[0])
             return
         for members in groups.values():

@@ -146,6 +146,3 @@ def _outputs(context: Backward, wanted: Sequence[Tensor], *, strict: bool) -> li
         context.graph.outputs.append(gradient)
         outputs.append(tensor)
     return outputs
-
-
-

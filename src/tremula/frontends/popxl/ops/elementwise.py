@@ -89,9 +89,7 @@ def _register_binary(kind: str, op_type: str, function: Callable[[Tensor, Tensor
         return lambda first, second: function(first, second.to(first.dtype))
 
     kernel(kind, op_type=op_type, dtypes=["=0"])(make)
-    kernel(f"{kind}LhsInplace", op_type=f"{op_type}LhsInplace", modifies=[0])(
-        lambda op: into_first(make(op))
-    )
+    kernel(f"{kind}LhsInplace", op_type=f"{op_type}LhsInplace", modifies=[0])(lambda op: into_first(make(op)))
     kernel(f"{kind}RhsInplace", op_type=f"{op_type}RhsInplace", modifies=[1])(
         lambda op: lambda first, second: second.copy_(function(first, second))
     )
@@ -163,7 +161,8 @@ def _scaled_sum(op: Op) -> Function:
 
     def run(first: Tensor, second: Tensor, *scales: Tensor) -> Tensor:
         given = dict(zip(places, scales, strict=True))
-        return (first * given.get(2, a) + second * given.get(3, b)).to(first.dtype)
+        total: Tensor = first * given.get(2, a) + second * given.get(3, b)
+        return total.to(first.dtype)
 
     return run
 

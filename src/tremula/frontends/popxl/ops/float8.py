@@ -23,7 +23,9 @@ def to_float8(values: Tensor, name: str, log2_scale: int | Tensor, *, nan_on_ove
     not_a_number = torch.isnan(scaled)
     if nan_on_overflow:
         not_a_number = not_a_number | (scaled.abs() > largest)
-    bits = torch.where(not_a_number, torch.full_like(result.view(torch.uint8), 0x80), result.view(torch.uint8))
+    bits = torch.where(
+        not_a_number, torch.full_like(result.view(torch.uint8), 0x80), result.view(torch.uint8)
+    )
     return bits.view(carrier)
 
 

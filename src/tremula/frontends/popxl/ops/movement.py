@@ -157,7 +157,8 @@ def _dynamic_update(op: Op, *, in_place: bool) -> Function:
         for dim, extent in enumerate(tensor.shape):
             along = places[axes.index(dim)] if dim in axes else torch.arange(extent, device=tensor.device)
             index.append(along.reshape([-1 if each == dim else 1 for each in range(tensor.dim())]))
-        return target.index_put_(tuple(index), part.reshape(torch.broadcast_shapes(*(i.shape for i in index))))
+        shape = [max(each.shape[dim] for each in index) for dim in range(tensor.dim())]
+        return target.index_put_(tuple(index), part.reshape(shape))
 
     return run
 
@@ -177,13 +178,11 @@ def _gather(op: Op) -> Function:
     def one(tensor: Tensor, indices: Tensor, along: int) -> Tensor:
         places = indices.long().reshape(-1)
         extent = tensor.shape[along]
-        inside: Tensor | None = (places >= 0) & (places < extent)
-        if not isinstance(places, FakeTensor) and places.device.type != "meta" and bool(inside.all()):
-            inside = None
-        else:
-            places = places.clamp(0, extent - 1)
-        chosen = tensor.index_select(along, places)
-        if inside is not None:
+        inside = (places >= 0) & (places < extent)
+        known = not isinstance(places, FakeTensor) and places.device.type != "meta"
+        all_exist = known and bool(inside.all())
+        chosen = tensor.index_select(along, places if all_exist else places.clamp(0, extent - 1))
+        if not all_exist:
             shape = [-1 if dim == along else 1 for dim in range(tensor.dim())]
             chosen = torch.where(inside.reshape(shape), chosen, torch.zeros_like(chosen))
         return chosen.reshape(*tensor.shape[:along], *indices.shape, *tensor.shape[along + 1 :])

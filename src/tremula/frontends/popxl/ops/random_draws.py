@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
@@ -44,7 +46,7 @@ def _kept(op: Op, shape: list[int]) -> Function:
     if not 0 <= ratio < 1:
         raise graph_error(f"The dropout ratio is {ratio}. Please use a value in the interval [0,1).")
 
-    def run(tensor: Tensor, seed: Tensor) -> Tensor:
+    def run(tensor: Tensor, seed: Tensor) -> Any:
         chances = torch.rand(shape, generator=generator_of(seed), device=tensor.device)
         return tensor * (chances >= ratio).to(tensor.dtype) * (1.0 / (1.0 - ratio))
 
@@ -60,7 +62,7 @@ def _dropout(op: Op) -> Function:
 def _shaped_dropout(op: Op) -> Function:
     shape = list(op.attributes["shape"])
     try:
-        broadcast = torch.broadcast_shapes(op.inputs[0].type.shape, shape)
+        broadcast = torch.broadcast_shapes(op.inputs[0].type.shape, shape)  # type: ignore[no-untyped-call]
     except RuntimeError:
         broadcast = None
     if broadcast is None or tuple(broadcast) != op.inputs[0].type.shape:

@@ -24,9 +24,7 @@ def _no_inner_graph(*_arguments: Any) -> list[torch.Tensor]:
     raise graph_error("This op has no inner graph.")
 
 
-def shared(
-    kind: str, domain: str, type: str, version: int, attributes: Attributes, **options: Any
-) -> None:
+def shared(kind: str, domain: str, type: str, version: int, attributes: Attributes, **options: Any) -> None:
     """Compute ops of `kind` as the operator of that version does, with `attributes`."""
 
     @kernel(kind, **options)

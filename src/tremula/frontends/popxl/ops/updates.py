@@ -55,7 +55,7 @@ def _scale(op: Op) -> Function:
     def run(accumulator: Tensor, *factor: Tensor) -> Tensor:
         if factor:
             return accumulator.mul_(factor[0].to(accumulator.dtype))
-        return accumulator.zero_() if constant == 0 else accumulator.mul_(constant)
+        return accumulator.zero_() if not constant else accumulator.mul_(constant)
 
     return run
 
@@ -95,7 +95,7 @@ def _adam(op: Op) -> Function:
     mode = attributes["mode"]
     places = sorted(op.inputs)
 
-    def run(*tensors: Tensor) -> Tensor:
+    def run(*tensors: Tensor) -> Any:
         given = dict(zip(places, tensors, strict=True))
         first, second, step = given[1], given[2], given.get(3)
         if step is not None:
@@ -103,13 +103,15 @@ def _adam(op: Op) -> Function:
         moment: Tensor = first
         spread: Tensor = second
         if step is not None and mode in ("Adam", "Lamb", "AdaMax"):
-            moment = first.to(second.dtype) / _corrected(given.get(5, attributes["beta1"]), step).to(second.dtype)
+            moment = first.to(second.dtype) / _corrected(given.get(5, attributes["beta1"]), step).to(
+                second.dtype
+            )
             if mode != "AdaMax":
                 spread = second / _corrected(given.get(6, attributes["beta2"]), step).to(second.dtype)
         if mode != "AdaMax":
             spread = spread.sqrt()
         epsilon = given.get(7, attributes["epsilon"])
-        update = moment.to(second.dtype) / (spread + epsilon)
+        update: Tensor = moment.to(second.dtype) / (spread + epsilon)
         if 0 not in given:
             return update.to(first.dtype)
         decay = given.get(4, attributes["weight_decay"])
