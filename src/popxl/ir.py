@@ -68,7 +68,7 @@ class Ir:
         arguments are passed on. What the function returns are the outputs.
         """
         func, name = _function_of(fn)
-        signature = inspect.signature(func)
+        signature = _signature_of(func)
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as problem:
@@ -176,6 +176,14 @@ class Ir:
 
     def __repr__(self) -> str:
         return f"Ir[id={self.id}]"
+
+
+def _signature_of(func: Callable[..., Any]) -> inspect.Signature:
+    """The signature, with annotations as objects also where they are written as text."""
+    try:
+        return inspect.signature(func, eval_str=True)
+    except (NameError, AttributeError, TypeError):
+        return inspect.signature(func)
 
 
 def _function_of(fn: Any) -> tuple[Callable[..., Any], str]:

@@ -14,6 +14,7 @@ from tremula.frontends.onnx.ops.table import find as find_rule
 from tremula.frontends.onnx.settings import Settings
 from tremula.frontends.popxl.errors import graph_error
 from tremula.frontends.popxl.model import Op
+from tremula.frontends.popxl.ops.reductions import dims_of
 from tremula.frontends.popxl.ops.table import Function, kernel
 from tremula.frontends.popxl.runtime_errors import check_log2_scale
 
@@ -115,7 +116,7 @@ shared(
     GRAPHCORE,
     "ReduceMedian",
     1,
-    lambda op: {"axes": list(op.attributes.get("axes") or ()), "keepdims": int(op.attributes["keepdims"])},
+    lambda op: {"axes": dims_of(op), "keepdims": int(op.attributes["keepdims"])},
     dtypes=["=0", "int32"],
 )
 
