@@ -19,6 +19,7 @@ from ._identifiers import *
 #: module -> what it gives
 _PLACES = {
     "_builder_core": ("DebugContext", "DebugInfo"),
+    "_custom_ops": ("register_custom_op",),
     "_data_flow": ("AnchorReturnType", "DataFlow", "InputSettings", "InputShapeInfo"),
     "_devices": ("DeviceInfo", "DeviceManager"),
     "_exceptions": (
@@ -35,6 +36,7 @@ _PLACES = {
         "popart_internal_exception",
         "popart_runtime_error",
     ),
+    "_graph_transformer": ("GraphTransformer",),
     "_logging": ("Logger", "getLogger"),
     "_operations": (
         "OpDefinition",
@@ -67,7 +69,7 @@ _PLACES = {
     ),
     "_step_io": ("IStepIO", "PyStepIO", "PyStepIOCallback", "PyWeightsIO"),
     "_tensor_info": ("TensorInfo", "_TensorInfoCore", "getTensorInfo"),
-    "_tensor_locations": ("CommGroup", "TensorLocation", "TensorLocationSettings"),
+    "_tensor_locations": ("CommGroup", "ReplicaGrouping", "TensorLocation", "TensorLocationSettings"),
     "_variable_settings": ("VariableSettings",),
     "builder": (
         "AiGraphcore",
@@ -101,6 +103,8 @@ def packageHash() -> str:
 
 def __getattr__(name: str) -> Any:
     module = _WHERE.get(name)
+    if name in ("builder", "session"):
+        return importlib.import_module(f".{name}", __name__)
     if module is None:
         raise AttributeError(
             f"module 'popart' has no attribute '{name}': PopART has no such name, or it is not there yet "

@@ -22,6 +22,7 @@ from ._opsets import defaultAiOnnxOpset
 
 _IPU, _STAGE, _PHASE = "__ipu_number", "__pipeline_stage", "__execution_phase"
 _RECOMPUTE = "__recompute_output_in_backward_pass"
+_WORDS = {_IPU: "Virtual graph", _STAGE: "Pipeline stage", _PHASE: "Execution phase"}
 _LOCATION, _PRIORITY, _OUTLINE = "__output_tensor_location", "__schedule_priority", "__outline"
 _GROUP, _EXCLUDED = "__collectiveCommGroup", "__exclude_patterns"
 _SERIAL_MODES = ("none", "input_channels", "reducing_dim", "output_channels")
@@ -102,7 +103,14 @@ class Placement:
             for each in nodeOutputNames:
                 opset = self._maker.opsets.get(STANDARD, defaultAiOnnxOpset)
                 (output,) = self._maker.add_node(
-                    STANDARD, opset, "Identity", [each], 1, {}, name="Checkpoint", source=user_line((os.path.dirname(__file__),))
+                    STANDARD,
+                    opset,
+                    "Identity",
+                    [each],
+                    1,
+                    {},
+                    name="Checkpoint",
+                    source=user_line((os.path.dirname(__file__),)),
                 )
                 node_attributes.put(self._maker, _RECOMPUTE, int(RecomputeType.Checkpoint), [output])
                 node_attributes.put(self._maker, _EXCLUDED, ["PreUniRepl", "PostNRepl"], [output])
@@ -193,7 +201,7 @@ class Placement:
                 return int(node_attributes.read(self._maker, "integer", name, names))
             value = self._maker.in_force(name)
             if value is None:
-                raise Error(f"Attribute {name} not found")
+                raise Error(f"{_WORDS[name]} not set in current scope")
             return int(value)
 
     def setPartialsType(self, nodeOutputName: str, partialsType: str) -> None:

@@ -42,15 +42,13 @@ class AnchorReturnType:
             raise TypeError(f"__init__(): incompatible constructor arguments: {args}.")
         found = _WORDS.get(anchorReturnTypeString.upper())
         if found is None:
-            raise popart_exception(
-                f"Unknown anchor return type '{anchorReturnTypeString}': they are Final, EveryN, All and Sum."
-            )
-        if (found is AnchorReturnTypeId.EveryN) != (returnPeriod is not None):
-            raise popart_exception(
-                "A return period goes with the anchor return type EveryN, and with no other."
-            )
+            raise popart_exception(f"Invalid anchor return type ID supplied: {anchorReturnTypeString}")
+        if found is AnchorReturnTypeId.EveryN and returnPeriod is None:
+            raise popart_exception("Must specify return period with option 'EVERYN'")
+        if found is not AnchorReturnTypeId.EveryN and returnPeriod is not None:
+            raise popart_exception("A return period should not be supplied for this anchor return type")
         if returnPeriod is not None and returnPeriod <= 0:
-            raise popart_exception("Anchor return period must be greater than zero.")
+            raise popart_exception("Anchor return period must be greater than zero")
         self._id, self._period = found, returnPeriod
         self._tileSet, self._exchangeStrategy = tileSet, exchangeStrategy
 

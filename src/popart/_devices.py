@@ -13,11 +13,12 @@ from tremula.machine.attach import Attachment
 from tremula.machine.occupancy import current_occupancy
 
 from ._enums import DeviceConnectionType, DeviceSelectionCriterion, DeviceType, SyncPattern
-from ._exceptions import popart_errors, popart_exception
+from ._exceptions import popart_errors, popart_exception, poplar_exception
 
 _WORKERS = 6
 _TILES = {"ipu2": 1472, "ipu21": 1472, "ipu1": 1216}
 _DEFAULT_VERSION = "ipu2"
+_SIMULATED_TILES = 4
 _MODEL_OPTIONS = ("numIPUs", "tilesPerIPU", "ipuVersion", "compileIPUCode")
 #: from one try to the next while waiting for a device
 _POLL_SECONDS = 0.1
@@ -54,8 +55,8 @@ class DeviceInfo:
 
     @property
     def version(self) -> str:
-        """What it is, with its version."""
-        return f"<{self._version}>" if self._version else ""
+        """The version of its IPUs."""
+        return self._version
 
     @property
     def ipuVersion(self) -> str:
@@ -163,7 +164,7 @@ class DeviceManager:
 
     def createSimDevice(self, opts: Mapping[str, Any]) -> DeviceInfo:
         """A simulator: the same model of IPUs."""
-        return _made(DeviceType.Sim, opts)
+        return _made(DeviceType.Sim, {"tilesPerIPU": _SIMULATED_TILES, **opts})
 
     def createOfflineIPUDevice(self, opts: Mapping[str, Any]) -> DeviceInfo:
         """IPUs that programs are only compiled for."""
@@ -252,7 +253,7 @@ class DeviceManager:
             try:
                 device = device_ids.device(id, size)
             except Error:
-                raise popart_exception(f"No such device set id: '{id}'") from None
+                raise poplar_exception(f"No such device set id: '{id}'") from None
         there = self.enumerateDevices(pattern, len(device.ipus), DeviceType.Ipu, connectionType)
         wanted = next((each for each in there if each.id == id), None)
         if wanted is None:

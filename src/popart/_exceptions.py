@@ -9,6 +9,9 @@ from tremula.errors import Error
 
 from ._enums import RecoveryAction
 
+#: what a program says that stops itself
+ABORTED = "Abort Program"
+
 
 class popart_exception(RuntimeError):
     """An error of PopART."""
@@ -85,7 +88,10 @@ def popart_errors() -> Iterator[None]:
     try:
         yield
     except Error as problem:
-        found = popart_exception(problem.message)
+        kind: type[Exception] = popart_exception
+        if ABORTED in problem.message:
+            kind = poplar_application_runtime_error
+        found = kind(problem.message)
         note = getattr(problem, "note", "")
         if note:
             found.add_note(note)

@@ -77,6 +77,8 @@ _OLDER_NAMES = {
     },
 }  # fmt: skip
 
+_DEPRECATED = ("defaultPrefetchBufferingDepth", "prefetchBufferingDepthMap")
+
 
 class SessionOptions(TypedFields):
     """How a session compiles and runs its model."""
@@ -97,6 +99,8 @@ class SessionOptions(TypedFields):
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "numIOTiles" and isinstance(value, NumIOTiles):
             value = int(value)
+        if name in _DEPRECATED:
+            log.layer("popart").warning("%s has been deprecated: use %s.", name, _OLDER_NAMES[name])
         super().__setattr__(_OLDER_NAMES.get(name, name), value)
 
     def __getattr__(self, name: str) -> Any:

@@ -25,6 +25,16 @@ class IStepIO:
     _turns: Turns
     _asserts = True
 
+    @property
+    def given(self) -> list[Array]:
+        """The arrays that a step takes."""
+        return []
+
+    @property
+    def returned(self) -> list[Array]:
+        """The arrays that a step fills."""
+        return []
+
     def enableRuntimeAsserts(self, enable: bool) -> None:
         """Check (or do not check) that arrays fit."""
         self._asserts = bool(enable)
@@ -48,6 +58,16 @@ class PyStepIO(IStepIO):
         self._returned = dict(outputs)
         self._sent: dict[str, torch.Tensor] = {}
 
+    @property
+    def given(self) -> list[Array]:
+        """The arrays of the inputs."""
+        return list(self._arrays.values())
+
+    @property
+    def returned(self) -> list[Array]:
+        """The arrays of the anchored tensors."""
+        return list(self._returned.values())
+
     def begin(self, inputs: dict[str, TensorType], turns: Turns) -> None:
         """A step begins: all inputs must be there, and have as many elements as it takes."""
         self._turns = turns
@@ -65,7 +85,9 @@ class PyStepIO(IStepIO):
                     f"{list(kind.shape)}, {turns.count} times), and the array of shape {list(array.shape)} has "
                     f"{array.size}."
                 )
-            self._sent[name] = _checked(name, array, kind.dtype).reshape(-1, *kind.shape)
+            self._sent[name] = _checked(name, array, kind.dtype)
+            count = turns.count if array.size == elements else turns.count // turns.replicas
+            self._sent[name] = self._sent[name].reshape(count, *kind.shape)
 
     def input(self, name: str, turn: Turn) -> torch.Tensor:
         """One value of an input."""

@@ -5,6 +5,53 @@ from __future__ import annotations
 from typing import Any
 
 from ._enums import CommGroupType, ReplicatedTensorSharding, TensorStorage, TileSet
+from ._exceptions import popart_exception
+
+
+class ReplicaGrouping:
+    """Replicas in groups of a size, each at a distance from the one before it in its group."""
+
+    def __init__(self, numReplicas: int, stride: int = 1, groupSize: int | None = None) -> None:
+        self._replicas, self._stride = int(numReplicas), int(stride)
+        self._size = self._replicas if groupSize is None else int(groupSize)
+        if (
+            self._replicas < 1
+            or self._stride < 1
+            or self._size < 1
+            or self._replicas % (self._stride * self._size)
+        ):
+            if self._size != 1:
+                raise popart_exception(
+                    f"{self._replicas} replicas cannot form groups of {self._size} at a distance of {self._stride}."
+                )
+
+    def getNumReplicas(self) -> int:
+        return self._replicas
+
+    def getStride(self) -> int:
+        return self._stride
+
+    def getGroupSize(self) -> int:
+        return self._size
+
+    def getNumGroups(self) -> int:
+        return self._replicas // self._size
+
+    def getGroupAt(self, replica: int) -> int:
+        """The group of a replica."""
+        return replica // (self._stride * self._size) * self._stride + replica % self._stride
+
+    def getIndexInGroupAt(self, replica: int) -> int:
+        """The place of a replica in its group."""
+        return replica % (self._stride * self._size) // self._stride
+
+    def getReplicaAt(self, group: int, index: int = 0) -> int:
+        """A replica of a group."""
+        return group // self._stride * self._stride * self._size + group % self._stride + index * self._stride
+
+    def getReplicasAt(self, group: int) -> list[int]:
+        """The replicas of a group."""
+        return [self.getReplicaAt(group, index) for index in range(self._size)]
 
 
 class CommGroup:
@@ -14,15 +61,16 @@ class CommGroup:
         self.type = type
         self.replicaGroupSize = replicaGroupSize
 
-    def toReplicaGrouping(self, numReplicas: int) -> tuple[int, int]:
-        """Stride and size of the groups."""
+    def toReplicaGrouping(self, numReplicas: int) -> ReplicaGrouping:
+        """The groups of so many replicas."""
+        size = self.replicaGroupSize
         if self.type is CommGroupType.All:
-            return 1, numReplicas
-        if self.type is CommGroupType.Ungrouped:
-            return 1, 1
+            return ReplicaGrouping(numReplicas, 1, numReplicas)
+        if self.type is CommGroupType.Ungrouped or size == 1:
+            return ReplicaGrouping(numReplicas, 1, 1)
         if self.type is CommGroupType.Consecutive:
-            return 1, self.replicaGroupSize
-        return numReplicas // self.replicaGroupSize, self.replicaGroupSize
+            return ReplicaGrouping(numReplicas, 1, size)
+        return ReplicaGrouping(numReplicas, numReplicas // size, size)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CommGroup) and vars(self) == vars(other)

@@ -54,6 +54,9 @@ class Opset:
             )
         return functools.partial(self._add, signature)
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{self.version}"
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._methods]
 
@@ -78,6 +81,22 @@ class AiGraphcore(Opset):
         """The same elements in another shape."""
         args = [arg] if isinstance(arg, str) else arg
         found: str = self._add(self._methods["reshape"], args, shape, debugContext=debugContext)
+        return found
+
+    def init(
+        self,
+        shape: Sequence[int],
+        data_type: Any,
+        init_type: Any,
+        batch_axis: Any = -1,
+        debugContext: Any = "",
+    ) -> str:
+        """A new tensor, with or without values."""
+        if not hasattr(batch_axis, "__index__"):
+            batch_axis, debugContext = -1, batch_axis
+        found: str = self._add(
+            self._methods["init"], shape, data_type, init_type, batch_axis, debugContext=debugContext
+        )
         return found
 
     def multiconv(
@@ -117,7 +136,14 @@ class AiGraphcore(Opset):
         name = name_of("multiconv", debugContext)
         with popart_errors():
             return add_multiconv(
-                self.builder._maker, self.version, args, per_convolution, flat, others, name, user_line(_OWN_FILES)
+                self.builder._maker,
+                self.version,
+                args,
+                per_convolution,
+                flat,
+                others,
+                name,
+                user_line(_OWN_FILES),
             )
 
 
@@ -211,7 +237,14 @@ class Builder(Placement):
         """An operator that is not in the table."""
         with popart_errors():
             return self._maker.add_node(
-                domain, opVersion, opName, list(inputs), numOutputs, attributes, name=name, source=user_line(_OWN_FILES)
+                domain,
+                opVersion,
+                opName,
+                list(inputs),
+                numOutputs,
+                attributes,
+                name=name,
+                source=user_line(_OWN_FILES),
             )
 
     def reshape_const(
@@ -259,9 +292,11 @@ class Builder(Placement):
         with popart_errors():
             found = self._maker.add_initializer(np.asarray(initVal), name)
             if variableSettings is not None:
-                group = variableSettings.getSharedVariableDomain()
-                self._maker.note(f"__comm_group_type/{found}", int(group.type))
-                self._maker.note(f"__comm_group_size/{found}", int(group.replicaGroupSize))
+                if variableSettings.isUsingCommGroup():
+                    self._maker.note(f"__comm_group_type/{found}", int(variableSettings.getCommGroupType()))
+                else:
+                    self._maker.note(f"__comm_group_stride/{found}", variableSettings.getStride())
+                self._maker.note(f"__comm_group_size/{found}", variableSettings.getGroupSize())
                 self._maker.note(f"__variable_settings/{found}", int(variableSettings.getRetrievalMode()))
         return found
 
@@ -305,7 +340,7 @@ class Builder(Placement):
 
     def getValueTensorIds(self) -> list[str]:
         """The tensors in between."""
-        return [each.name for each in self._maker.complete().graph.value_info]
+        return self._maker.made()
 
     def getTrainableTensorIds(self) -> list[str]:
         """The weights."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import popart
-from popart import *
+from popart import __all__ as __all__
 
 
 def __getattr__(name: str) -> Any:

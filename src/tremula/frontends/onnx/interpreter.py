@@ -8,6 +8,7 @@ one it becomes a constant of the recorded graph.
 from __future__ import annotations
 
 import copy
+import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -225,7 +226,10 @@ class Running:
                 inputs,
             )
         if self.fresh and any(name in self.fresh for name in node.outputs):
-            outputs = [_fresh(each, inputs) for each in outputs]
+            outputs = [
+                _fresh(each, inputs) if name in self.fresh else each
+                for name, each in itertools.zip_longest(node.outputs, outputs)
+            ]
         for name, tensor in zip(node.outputs, outputs, strict=False):
             if name and tensor is not None:
                 scope.tensors[name] = tensor
@@ -322,21 +326,33 @@ def reads(node: Node) -> Iterator[str]:
     """The names that a node reads, those that its inner graphs take from around them included."""
     yield from (name for name in node.inputs if name)
     for graph in node.graphs:
-        yield from _free_names(graph)
+        yield from _free_names(graph, _fed(node, graph))
 
 
-def _free_names(graph: Graph) -> set[str]:
-    own = {each.name for each in graph.inputs} | set(graph.initializers)
+def _fed(node: Node, graph: Graph) -> int:
+    """How many inputs of an inner graph the node gives; the others are tensors around it, by name."""
+    if node.type == "If":
+        return 0
+    return len(graph.inputs) if node.type == "PackedDataBlock" else len(node.inputs)
+
+
+def _free_names(graph: Graph, fed: int) -> set[str]:
+    own = {each.name for each in graph.inputs[:fed]} | set(graph.initializers)
+    beyond = {each.name for each in graph.inputs[fed:]}
     found: set[str] = set()
     for node in graph.nodes:
         found |= set(reads(node)) - own
         own.update(node.outputs)
-    return found | ({each.name for each in graph.outputs} - own)
+    return found | beyond | ({each.name for each in graph.outputs} - own)
 
 
 def _fresh(tensor: Tensor | None, inputs: Sequence[Tensor | None]) -> Tensor | None:
-    """`tensor`, or an alias of it if it is one of the inputs."""
-    if tensor is None or all(tensor is not each for each in inputs):
+    """`tensor`, or an alias of it if it is one of the inputs; one that nothing made is differentiated from here on."""
+    if tensor is None:
+        return None
+    if torch.is_grad_enabled() and tensor.is_floating_point() and not tensor.requires_grad:
+        return tensor.detach().requires_grad_(True)
+    if all(tensor is not each for each in inputs):
         return tensor
     return tensor.view_as(tensor)
 

@@ -117,6 +117,8 @@ class OnnxModel:
     opsets: Mapping[str, int]
     functions: Mapping[tuple[str, str], Function] = field(default_factory=dict)
     producer: str = ""
+    #: what the file says besides, by name
+    properties: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def load(
@@ -160,7 +162,8 @@ class _Reader:
             functions[key] = self._function(each)
         self._opsets = opsets
         graph = self.graph(message.graph, (), 0)
-        return OnnxModel(graph, opsets, functions, message.producer_name)
+        properties = {each.key: each.value for each in message.metadata_props}
+        return OnnxModel(graph, opsets, functions, message.producer_name, properties)
 
     def _function(self, message: Any) -> Function:
         self._opsets = {**self._opsets, **_opsets(message.opset_import)}

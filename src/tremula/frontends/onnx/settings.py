@@ -18,8 +18,9 @@ class Settings:
     generator: torch.Generator | None = None
     #: in a group norm, channel c belongs to group c % groups, and not to a run of neighbours
     strided_groups: bool = False
-    #: a scan's slices and results as the device has them: vectors keep their dimension, results are joined
-    joined_scans: bool = False
+    #: where the device reads ONNX in its own way, do as it does: a scan's vectors keep their dimension and its results
+    #: are joined, and automatic padding of transposed convolutions begins at the other end
+    as_device: bool = False
     #: floating types that tensors have instead of those in the file (a model asked about in another precision)
     retyped: Mapping[torch.dtype, torch.dtype] = field(default_factory=dict)
     #: copies of the graph that run together

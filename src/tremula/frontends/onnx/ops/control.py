@@ -27,7 +27,7 @@ def branch(call: Call, condition: Tensor) -> list[Tensor]:
     known = call.scalar(0)
     if known is not None:
         return call.run_graph(then if known else otherwise, [])
-    chosen = condition.reshape(())
+    chosen = condition.reshape(()).bool()
     return [
         _chosen(chosen, *pair) for pair in _pairs(call.run_graph(then, []), call.run_graph(otherwise, []))
     ]
@@ -139,7 +139,7 @@ def scan(call: Call, *tensors: Tensor) -> list[Tensor]:
     collected: list[list[Tensor]] = [[] for _ in range(len(body.outputs) - len(states))]
     if max(lengths) > _MOST_STEPS:
         raise Error(f"a scan of {max(lengths):,} steps is too long to be unrolled.")
-    joined = call.settings.joined_scans
+    joined = call.settings.as_device
     for step in range(lengths.pop()):
         slices = [each[step : step + 1] if joined and each.dim() == 1 else each[step] for each in moved]
         results = call.run_graph(body, [*states, *slices])

@@ -56,7 +56,7 @@ for _name, _binary_function in _BINARY.items():
 
 @op("Scale", domain=GRAPHCORE)
 def scale(call: Call, tensor: Tensor) -> Tensor:
-    return tensor * call.number("scale")
+    return (tensor * call.number("scale")).to(tensor.dtype)
 
 
 @op("ScaledAdd", domain=GRAPHCORE)

@@ -23,9 +23,7 @@ def batch_norm(
     if not call.flag("spatial", True):
         # each activation is a channel of its own
         flat = [each.reshape(-1) for each in (scale, bias, mean, variance)]
-        normed, *others = batch_normalised(
-            call, tensor.flatten(1), *flat, training=training, unbiased=False
-        )
+        normed, *others = batch_normalised(call, tensor.flatten(1), *flat, training=training, unbiased=False)
         return [normed.reshape(tensor.shape), *(each.reshape(scale.shape) for each in others)]
     return batch_normalised(call, tensor, scale, bias, mean, variance, training=training, unbiased=False)
 

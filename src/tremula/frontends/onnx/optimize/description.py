@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from tremula.frontends.onnx.run.groups import weight_of
 from tremula.frontends.torch.optimize.spec import (
     ClipGroup,
     Decay,
@@ -50,7 +51,7 @@ class Description:
         """The optimizer of these weights; weights with equal values form a group."""
         groups: dict[tuple[tuple[str, HyperValue], ...], list[str]] = {}
         for name in weights:
-            values = self.specifics.get(name, self.defaults)
+            values = self.specifics.get(weight_of(name), self.defaults)
             groups.setdefault(tuple(values.items()), []).append(name)
         return OptimizerSpec(
             kind=self.kind,

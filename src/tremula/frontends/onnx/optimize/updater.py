@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from tremula.frontends.onnx.optimize.description import Description
-from tremula.frontends.torch.optimize.loss_scale import loss_scale
+from tremula.frontends.torch.optimize.loss_scale import FINAL_SCALE, loss_scale
 from tremula.frontends.torch.optimize.rules import apply_update, hyper_tensors, initial_state
+from tremula.frontends.torch.optimize.scalars import compounds_of
 from tremula.frontends.torch.optimize.spec import LossScaleSettings, OptimizerSpec, replaced
 from tremula.invariants import present
 
@@ -62,6 +63,23 @@ class Updater:
     def tensors(self) -> dict[str, Tensor]:
         """The state that was kept, under the names that users know."""
         return dict(self._kept)
+
+    def present(self) -> dict[str, Tensor]:
+        """The state and the values as they are now; a value that weights share has the name of its default."""
+        found = dict(self._state)
+        spec = present(self.spec, "the optimizer")
+        found["lossScaling_FLOAT"] = torch.tensor(spec.loss_scaling.value)
+        found[FINAL_SCALE] = torch.tensor(self.loss_scale)
+        for group in spec.groups:
+            specific = [name for name in group.parameters if name in self.description.specifics]
+            for compound in compounds_of(spec, group):
+                value = torch.tensor(compound.value(spec, group))
+                names = [compound.tensor_name(name) for name in specific]
+                names += (
+                    [] if len(specific) == len(group.parameters) else [f"{compound.name}___default___FLOAT"]
+                )
+                found.update(dict.fromkeys(names, value))
+        return found
 
     def write(self, name: str, value: Tensor) -> None:
         """Give a kept tensor of the state another value."""

@@ -18,6 +18,7 @@ Check = Callable[[Node, Inputs, bool], None]
 
 _ACTIVATIONS = ("sigmoid", "relu", "tanh", "softmax", "softmaxstable", "softmaxscaled", "hardsigmoid")
 _ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow", "Equal", "Greater", "Less", "And", "Or", "Xor", "Mod")
+_UNSUPPORTED = ("The data type DOUBLE is not supported in Poplar", "Unsupported data type requested")
 _REDUCTIONS = tuple(
     f"Reduce{name}"
     for name in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
@@ -63,9 +64,7 @@ def _axes(node: Node, inputs: Inputs, training: bool) -> None:
         return
     for axis in axes:
         if not -tensor.dim() <= axis < tensor.dim():
-            raise KnownError(
-                f"Axis {axis} is out of acceptable range [{-tensor.dim()}, {tensor.dim() - 1}]"
-            )
+            raise KnownError(f"Axis {axis} is out of acceptable range [{-tensor.dim()}, {tensor.dim() - 1}]")
 
 
 def _arithmetic(node: Node, inputs: Inputs, training: bool) -> None:
@@ -106,10 +105,12 @@ def _random(node: Node, inputs: Inputs, training: bool) -> None:
         raise KnownError(
             f"{operator(node)}: Optional seed attribute is not supported. Use session::setRandomSeed instead."
         )
-    number = node.attributes.get("dtype")
-    if isinstance(number, int) and element_type(number).torch is torch.float64:
-        what = "Unsupported data type requested" if node.type.endswith("Like") else "not on the device"
-        raise KnownError(f"{operator(node)}: {what}. The data type DOUBLE is not supported in Poplar")
+    number, source = node.attributes.get("dtype"), _given(inputs, 0)
+    kind = source.dtype if source is not None else torch.float32
+    if isinstance(number, int):
+        kind = element_type(number).torch
+    if kind is torch.float64:
+        raise KnownError(f"{operator(node)}: {_UNSUPPORTED[node.type.endswith('Like')]}")
 
 
 def _max_pool(node: Node, inputs: Inputs, training: bool) -> None:
@@ -134,9 +135,9 @@ def _recurrent(node: Node, inputs: Inputs, training: bool) -> None:
 
 def _rnn(node: Node, inputs: Inputs, training: bool) -> None:
     chosen = node.attributes.get("activations", ())
-    if isinstance(chosen, tuple) and len(chosen) > 1:
-        raise KnownError(f"{described(node)} only supports 1 activation, {len(chosen)} were specified")
     _recurrent(node, inputs, training)
+    if isinstance(chosen, tuple) and len(chosen) != 1 and "activations" in node.attributes:
+        raise KnownError(f"{described(node)} only supports 1 activation, {len(chosen)} were specified")
     for name in ("activation_alpha", "activation_beta", "clip"):
         if name in node.attributes:
             raise KnownError(f"Attribute `{name}' of {described(node)} is not supported")
@@ -225,6 +226,29 @@ def _shaped_dropout(node: Node, inputs: Inputs, training: bool) -> None:
         )
 
 
+def _scatter(node: Node, inputs: Inputs, training: bool) -> None:
+    source, index = _given(inputs, 0), _given(inputs, 1)
+    axis, size = node.attributes.get("axis", -1), node.attributes.get("axis_size", 1)
+    if source is None or index is None or not isinstance(axis, int) or not isinstance(size, int):
+        return
+    rank = source.dim()
+    if not -rank <= axis < rank:
+        raise KnownError(f"axis = {axis} is outside the acceptable range [{-rank}, {rank - 1}]")
+    if size < 1:
+        raise KnownError(f"axis_size = {size} is not valid: it must be greater than 0")
+    if index.dim() > rank:
+        raise KnownError(f"Invalid rank for indices input. It is {index.dim()}, and that of the data {rank}.")
+    if index.dim() < rank or not node.attributes.get("enable_index_broadcast", 1):
+        return
+    if any(a not in (1, b) for a, b in zip(index.shape, source.shape, strict=True)):
+        raise KnownError(f"Failed to expand 'indices' shape {listed(index.shape)} to {listed(source.shape)}")
+    along = {axis % rank} | ({0} if int(str(node.attributes.get("group_size", 1))) > 1 else set())
+    if index.shape != source.shape and any(
+        extent > 1 for dim, extent in enumerate(index.shape) if dim not in along
+    ):
+        raise KnownError("Partial broadcasting of indices is not currently supported")
+
+
 def _labels(node: Node, inputs: Inputs, training: bool) -> None:
     tensor, labels = _given(inputs, 0), _given(inputs, 1)
     if tensor is not None and labels is not None and tensor.shape[:-1] != labels.shape:
@@ -254,10 +278,7 @@ def _dropout_of_shape(node: Node, inputs: Inputs, training: bool) -> None:
 _CHECKS: dict[tuple[str, str], Check] = {
     **{(STANDARD, name): _axes for name in _REDUCTIONS},
     **{(STANDARD, name): _arithmetic for name in _ARITHMETIC},
-    **{
-        (STANDARD, f"Random{name}"): _random
-        for name in ("Normal", "NormalLike", "Uniform", "UniformLike")
-    },
+    **{(STANDARD, f"Random{name}"): _random for name in ("Normal", "NormalLike", "Uniform", "UniformLike")},
     (STANDARD, "MatMul"): _product,
     (STANDARD, "MaxPool"): _max_pool,
     (STANDARD, "AveragePool"): _average_pool,
@@ -274,4 +295,5 @@ _CHECKS: dict[tuple[str, str], Check] = {
     (GRAPHCORE, "Reverse"): _reverse,
     (GRAPHCORE, "ShapedDropout"): _dropout_of_shape,
     (GRAPHCORE, "Nll"): _labels,
+    (GRAPHCORE, "ScatterReduce"): _scatter,
 }

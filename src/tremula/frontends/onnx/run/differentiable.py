@@ -10,11 +10,39 @@ from tremula.frontends.onnx.shapes import TensorType
 
 #: operators whose results do not depend on their inputs smoothly, or that stop gradients
 _NO_WAY_BACK = frozenset(
-    """
-    And ArgMax ArgMin Bucketize BitwiseAnd BitwiseNot BitwiseOr BitwiseXnor BitwiseXor Constant ConstantOfShape
-    Detach Equal EyeLike Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual NonZero Not Or RandomNormal
-    RandomNormalLike RandomUniform RandomUniformLike Range Shape Size Xor
-    """.split()
+    [
+        "And",
+        "ArgMax",
+        "ArgMin",
+        "Bucketize",
+        "BitwiseAnd",
+        "BitwiseNot",
+        "BitwiseOr",
+        "BitwiseXnor",
+        "BitwiseXor",
+        "Constant",
+        "ConstantOfShape",
+        "Detach",
+        "Equal",
+        "EyeLike",
+        "Greater",
+        "GreaterOrEqual",
+        "IsInf",
+        "IsNaN",
+        "Less",
+        "LessOrEqual",
+        "NonZero",
+        "Not",
+        "Or",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+        "Range",
+        "Shape",
+        "Size",
+        "Xor",
+    ]
 )
 #: operators of which some inputs only say where: the others have gradients
 _PLACES: Mapping[str, frozenset[int]] = {

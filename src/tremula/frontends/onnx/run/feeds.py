@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import torch
 
@@ -12,6 +13,14 @@ from tremula.frontends.onnx.shapes import TensorType
 
 class StepData(Protocol):
     """The data of one step."""
+
+    @property
+    def given(self) -> Sequence[Any]:
+        """The arrays that a step takes; empty where they are not known before."""
+
+    @property
+    def returned(self) -> Sequence[Any]:
+        """The arrays that a step fills; empty where they are not known before."""
 
     def begin(self, inputs: dict[str, TensorType], turns: Turns) -> None:
         """A step begins that takes these inputs; refuses data that does not fit."""

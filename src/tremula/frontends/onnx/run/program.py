@@ -9,17 +9,27 @@ from dataclasses import dataclass, field
 from tremula.errors import Error
 from tremula.frontends.onnx.failing import KnownError
 from tremula.frontends.onnx.interpreter import Interpreter, reads
-from tremula.frontends.onnx.model import Node, OnnxModel
+from tremula.frontends.onnx.model import Graph, Node, OnnxModel
 from tremula.frontends.onnx.run.anchors import AnchorRule
 from tremula.frontends.onnx.run.device_limits import check, described
-from tremula.frontends.onnx.run.differentiable import differentiable
 from tremula.frontends.onnx.run.device_types import RETYPED, device_type
+from tremula.frontends.onnx.run.differentiable import differentiable
 from tremula.frontends.onnx.settings import Settings
 from tremula.frontends.onnx.shapes import TensorType, constant_initializers, input_types, shapes_of
 
 GRADIENT = "Gradient___"
+#: how the names of tensors of weight updates begin
+_OF_UPDATES = (
+    "Accl", "Accum___", "Step___", "UpdatedVar___", "lossScaling", "scaledLearningRate", "weightDecay",
+    "scaledWeightDecay", "dampeningScaleFactor", "scaledMomentum", "learningRate___", "adam", "adaptive",
+    "maxWeightNorm", "finalLossScale", "lossScaleUpdateFactor",
+)  # fmt: skip
 #: stored in their first input at the end of a turn
 _STORES = "CopyVarUpdate"
+
+
+#: how the device reads graphs
+DEVICE_SETTINGS = Settings(retyped=RETYPED, as_device=True)
 
 
 @dataclass(frozen=True)
@@ -31,7 +41,7 @@ class Request:
     loss: str | None = None
     #: shapes of inputs that the model leaves open
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    settings: Settings = Settings(retyped=RETYPED, joined_scans=True)
+    settings: Settings = DEVICE_SETTINGS
 
 
 class GraphProgram:
@@ -62,12 +72,22 @@ class GraphProgram:
             name: TensorType(kind.shape, device_type(kind.dtype)) for name, kind in self._found.items()
         }
         self.stores = _stores(graph.nodes)
+        if request.loss is not None:
+            self.stores |= _statistics(graph)
         self.weights = self._weights()
         self.gradients = tuple(
             name.removeprefix(GRADIENT) for name in request.anchors if name.startswith(GRADIENT)
         )
+        #: anchored tensors of the update, not of the graph
+        self.beside = tuple(
+            name
+            for name in request.anchors
+            if request.loss is not None and name not in self.types and name.startswith(_OF_UPDATES)
+        )
         self.values = tuple(
-            name for name in request.anchors if not name.startswith(GRADIENT) and name not in self.stores
+            name
+            for name in request.anchors
+            if not name.startswith(GRADIENT) and name not in self.stores and name not in self.beside
         )
         self.differentiable = frozenset[str]()
         if request.loss is not None:
@@ -92,6 +112,14 @@ class GraphProgram:
             raise Error(f"no tensor with id {name} is in the graph.")
         return found
 
+    def trained_tensors(self) -> frozenset[str]:
+        """The tensors whose gradients are computed: made from trained weights, or anchored."""
+        found = {*self.trained, *self.gradients}
+        for node in self.model.graph.nodes:
+            if found.intersection(reads(node)):
+                found.update(name for name in node.outputs if name in self.differentiable)
+        return frozenset(found)
+
     def _weights(self) -> tuple[str, ...]:
         """Initializers that live on the device: all but those that shapes depend on, and small integers."""
         shaping = self.interpreter.value_inputs()
@@ -107,10 +135,14 @@ class GraphProgram:
     def _check(self) -> None:
         loss = self.request.loss
         for name in self.request.anchors:
+            if name in self.beside:
+                continue
             if name.removeprefix(GRADIENT) not in self.types:
                 raise Error(f"{_not_there(name)} The graph has no tensor {name.removeprefix(GRADIENT)}.")
         if self.gradients and loss is None:
-            raise Error(f"{_not_there(GRADIENT + self.gradients[0])} Only a graph that is trained has gradients.")
+            raise Error(
+                f"{_not_there(GRADIENT + self.gradients[0])} Only a graph that is trained has gradients."
+            )
         if loss is None:
             return
         if loss not in self.types:
@@ -121,9 +153,7 @@ class GraphProgram:
             )
         unreached = [name for name in self.gradients if name not in self.differentiable]
         if unreached:
-            raise Error(
-                f"{_not_there(GRADIENT + unreached[0])} There is no gradient on the way from the loss to {unreached[0]}."
-            )
+            raise Error(f"{_not_there(GRADIENT + unreached[0])} The loss has no gradient for {unreached[0]}.")
         self._check_batch_norms()
 
     def _check_batch_norms(self) -> None:
@@ -133,8 +163,8 @@ class GraphProgram:
                 behind = set(node.outputs) & self.differentiable
                 if behind and any(name in self.differentiable for name in node.inputs):
                     raise KnownError(
-                        f"{described(node)} has 1 output, so it is in inference mode, but its gradient is needed. To "
-                        "use it so during training, it has to be detached first."
+                        f"{described(node)} has 1 output: it uses kept statistics, and its gradient is needed. To use "
+                        "the BatchNorm Op in inference mode during training, it has to be detached first."
                     )
 
     def _trained(self) -> tuple[str, ...]:
@@ -155,6 +185,18 @@ def _not_there(name: str) -> str:
 def _stores(nodes: Iterable[Node]) -> dict[str, str]:
     """Weights that the graph itself changes: weight -> the tensor that holds its new value."""
     return {node.inputs[0]: node.outputs[0] for node in nodes if node.type == _STORES}
+
+
+def _statistics(graph: Graph) -> dict[str, str]:
+    """Running statistics that batch norms keep in weights: weight -> the tensor that holds its new value."""
+    found = {}
+    for node in graph.nodes:
+        if node.type == "BatchNormalization":
+            for place, output in ((3, 1), (4, 2)):
+                name = node.inputs[place] if place < len(node.inputs) else ""
+                if name in graph.initializers and output < len(node.outputs) and node.outputs[output]:
+                    found[name] = node.outputs[output]
+    return found
 
 
 def _shapes(model: OnnxModel, given: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:

@@ -33,7 +33,7 @@ class EagerStep:
         self._differentiated = tuple(dict.fromkeys((*program.trained, *program.gradients)))
 
     def __call__(
-        self, weights: Mapping[str, Tensor], inputs: Mapping[str, Tensor], loss_scale: float
+        self, weights: Mapping[str, Tensor], inputs: Mapping[str, Tensor], loss_scale: float | Tensor
     ) -> TurnResult:
         program = self._program
         with torch.set_grad_enabled(self._training):
@@ -41,9 +41,8 @@ class EagerStep:
             held = {name: values[name] for name in self._differentiated if name in values}
 
             def watch(node: Node, outputs: Sequence[Tensor | None]) -> None:
-                for name, tensor in zip(node.outputs, outputs, strict=False):
-                    if name in asked and tensor is not None:
-                        held[name] = tensor
+                pairs = zip(node.outputs, outputs, strict=False)
+                held.update({name: tensor for name, tensor in pairs if name in asked and tensor is not None})
 
             asked = {name for name in program.gradients if name not in held}
             results = self._interpreter.run(values, program.wanted, watch if asked else None, fresh=asked)
@@ -62,7 +61,7 @@ class EagerStep:
         return whole.detach().requires_grad_(True)
 
     def _gradients(
-        self, results: Mapping[str, Tensor], held: Mapping[str, Tensor], scale: float
+        self, results: Mapping[str, Tensor], held: Mapping[str, Tensor], scale: float | Tensor
     ) -> dict[str, Tensor]:
         loss_name = self._program.request.loss
         if loss_name is None or not self._differentiated:
@@ -71,7 +70,7 @@ class EagerStep:
         names = [name for name in self._differentiated if held[name].requires_grad]
         found: dict[str, Tensor] = {}
         if names and loss.requires_grad:
-            seed = torch.full_like(loss, scale)
+            seed = torch.as_tensor(scale).to(loss.dtype)
             given = torch.autograd.grad(loss, [held[name] for name in names], seed, allow_unused=True)
             found = {name: each for name, each in zip(names, given, strict=True) if each is not None}
         return {

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import torch
 
+#: the new value of a weight
+UPDATED = "UpdatedVar___"
 Tensors = Mapping[str, torch.Tensor]
 
 
@@ -31,6 +33,9 @@ class Updater(Protocol):
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """The state that was kept, under the names that users know."""
+
+    def present(self) -> dict[str, torch.Tensor]:
+        """The state and the values as they are now, under the names that users know."""
 
     def write(self, name: str, value: torch.Tensor) -> None:
         """Give a kept tensor of the state another value."""
