@@ -12,6 +12,8 @@ class DeviceInfo(Protocol):
     """What a session asks of a device; `popart.DeviceInfo` has it as well."""
 
     isAttached: Any
+    type: Any
+    numIpus: Any
 
     def attach(self) -> Any:
         """Hold it."""

@@ -62,6 +62,7 @@ class Session:
         self._attached_before: list[Any] = []
         self._program = PopxlSession(ir._pb_ir)
         self._device: DeviceInfo = device_of(device_desc, self._program, self._get_ipu_count())
+        self._compiled_for = _kind_of(self._device)
         self._program.compile()
         ir._pb_ir.prepared = True
         if self.is_attached:
@@ -262,6 +263,15 @@ class Session:
     def _set_device(self, device: DeviceInfo) -> None:
         self._device = device
 
+    def _check_device(self) -> None:
+        """Refuse a device of another kind or size than the program was compiled for."""
+        now = _kind_of(self._device)
+        if now != self._compiled_for:
+            raise RuntimeError(
+                f"The session was compiled for {self._compiled_for[1]} IPU(s) of {self._compiled_for[0]}, and cannot run "
+                f"on {now[1]} of {now[0]}."
+            )
+
     def _get_ipus_per_replica(self) -> int:
         found = {ipu for graph in self.ir._pb_ir.reachable() for ipu in graph.getAllVirtualGraphIds(True)}
         if not found:
@@ -276,6 +286,7 @@ class Session:
         before = self.is_attached
         self._attached_before.append(before)
         if not before:
+            self._check_device()
             self._device.attach()
             if not self.is_attached:
                 raise RuntimeError(f"The device {self._device} could not be attached: it is in use.")
@@ -293,6 +304,12 @@ class Session:
         if exc_type is None and self.weights_to_host_on_exit:
             self.weights_to_host()
         self._device.detach()
+
+
+def _kind_of(device: DeviceInfo) -> tuple[str, int]:
+    """Kind and number of IPUs of a device; a CPU stands for an IPU model."""
+    kind = str(getattr(device.type, "name", device.type))
+    return {"Cpu": "IpuModel"}.get(kind, kind), int(device.numIpus)
 
 
 def _host_array(stream: Stream, value: HostScalarTensor, downcast: bool) -> np.ndarray:

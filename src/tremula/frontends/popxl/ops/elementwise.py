@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tremula.frontends.popxl.elements import wrapped
+from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Op
 from tremula.frontends.popxl.ops.table import Function, kernel
 
@@ -71,10 +72,16 @@ def into_first(function: Function) -> Function:
     return run
 
 
+def _as_first(op: Op) -> dict[int, TensorInfo]:
+    """Shape and type of the result are those of the first input."""
+    return {0: op.inputs[0].type}
+
+
 def _register_unary(kind: str, op_type: str, function: Callable[[Tensor], Tensor]) -> None:
-    kernel(kind, op_type=op_type)(lambda op: function)
+    kernel(kind, op_type=op_type, infer=_as_first)(lambda op: function)
     if kind in _IN_PLACE:
-        kernel(f"{kind}Inplace", op_type=f"{op_type}Inplace", modifies=[0])(lambda op: into_first(function))
+        in_place = kernel(f"{kind}Inplace", op_type=f"{op_type}Inplace", modifies=[0], infer=_as_first)
+        in_place(lambda op: into_first(function))
 
 
 def _register_binary(kind: str, op_type: str, function: Callable[[Tensor, Tensor], Tensor]) -> None:
