@@ -268,8 +268,8 @@ class Session:
         now = _kind_of(self._device)
         if now != self._compiled_for:
             raise RuntimeError(
-                f"The session was compiled for {self._compiled_for[1]} IPU(s) of {self._compiled_for[0]}, and cannot run "
-                f"on {now[1]} of {now[0]}."
+                f"The session was compiled for {self._compiled_for[1]} IPU(s) of {self._compiled_for[0]}, and cannot "
+                f"run on {now[1]} of {now[0]}."
             )
 
     def _get_ipus_per_replica(self) -> int:

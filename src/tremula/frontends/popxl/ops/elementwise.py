@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from tremula.frontends.popxl.broadcasting import as_first, broadcast
 from tremula.frontends.popxl.elements import wrapped
-from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Op
 from tremula.frontends.popxl.ops.table import Function, kernel
 
@@ -72,15 +72,10 @@ def into_first(function: Function) -> Function:
     return run
 
 
-def _as_first(op: Op) -> dict[int, TensorInfo]:
-    """Shape and type of the result are those of the first input."""
-    return {0: op.inputs[0].type}
-
-
 def _register_unary(kind: str, op_type: str, function: Callable[[Tensor], Tensor]) -> None:
-    kernel(kind, op_type=op_type, infer=_as_first)(lambda op: function)
+    kernel(kind, op_type=op_type, infer=as_first)(lambda op: function)
     if kind in _IN_PLACE:
-        in_place = kernel(f"{kind}Inplace", op_type=f"{op_type}Inplace", modifies=[0], infer=_as_first)
+        in_place = kernel(f"{kind}Inplace", op_type=f"{op_type}Inplace", modifies=[0], infer=as_first)
         in_place(lambda op: into_first(function))
 
 
@@ -95,9 +90,11 @@ def _register_binary(kind: str, op_type: str, function: Callable[[Tensor, Tensor
         # a scalar of another type must not widen the result
         return lambda first, second: function(first, second.to(first.dtype))
 
-    kernel(kind, op_type=op_type, dtypes=["=0"])(make)
-    kernel(f"{kind}LhsInplace", op_type=f"{op_type}LhsInplace", modifies=[0])(lambda op: into_first(make(op)))
-    kernel(f"{kind}RhsInplace", op_type=f"{op_type}RhsInplace", modifies=[1])(
+    kernel(kind, op_type=op_type, infer=broadcast())(make)
+    kernel(f"{kind}LhsInplace", op_type=f"{op_type}LhsInplace", modifies=[0], infer=broadcast(into=0))(
+        lambda op: into_first(make(op))
+    )
+    kernel(f"{kind}RhsInplace", op_type=f"{op_type}RhsInplace", modifies=[1], infer=broadcast(into=1))(
         lambda op: lambda first, second: second.copy_(function(first, second))
     )
 
@@ -107,12 +104,12 @@ for _kind, (_op_type, _function) in _UNARY.items():
 for _kind, (_op_type, _two) in _BINARY.items():
     _register_binary(_kind, _op_type, _two)
 for _kind, _test in _TESTS.items():
-    kernel(_kind, dtypes=["bool"])(lambda op, function=_test: function)  # type: ignore[misc]
+    kernel(_kind, infer=broadcast("bool"))(lambda op, function=_test: function)  # type: ignore[misc]
 for _kind, _compare in _COMPARISONS.items():
-    kernel(_kind, dtypes=["bool"])(lambda op, function=_compare: function)  # type: ignore[misc]
+    kernel(_kind, infer=broadcast("bool"))(lambda op, function=_compare: function)  # type: ignore[misc]
 
 
-@kernel("Max", dtypes=["=0"])
+@kernel("Max", infer=broadcast())
 def _maximum(op: Op) -> Function:
     def run(*tensors: Tensor) -> Tensor:
         result = tensors[0]
@@ -123,7 +120,7 @@ def _maximum(op: Op) -> Function:
     return run
 
 
-@kernel("Sum", dtypes=["=0"])
+@kernel("Sum", infer=broadcast())
 def _sum(op: Op) -> Function:
     def run(*tensors: Tensor) -> Tensor:
         if len(tensors) == 1:
@@ -136,12 +133,12 @@ def _sum(op: Op) -> Function:
     return run
 
 
-@kernel("Where", dtypes=["=1"])
+@kernel("Where", infer=broadcast(like=1))
 def _where(op: Op) -> Function:
     return torch.where
 
 
-@kernel("Clip")
+@kernel("Clip", infer=as_first)
 def _clip(op: Op) -> Function:
     least, most = op.attributes["min"], op.attributes["max"]
     return lambda tensor: torch.clamp(tensor, least, most)
@@ -158,8 +155,8 @@ def _incremented(op: Op) -> Function:
     return run
 
 
-kernel("IncrementMod")(_incremented)
-kernel("IncrementModInplace", modifies=[0])(lambda op: into_first(_incremented(op)))
+kernel("IncrementMod", infer=as_first)(_incremented)
+kernel("IncrementModInplace", modifies=[0], infer=as_first)(lambda op: into_first(_incremented(op)))
 
 
 def _scaled_sum(op: Op) -> Function:

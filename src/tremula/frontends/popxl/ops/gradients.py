@@ -86,6 +86,10 @@ def _backward(op: Op) -> Function:
     return run
 
 
+def _shaped(op: Op) -> dict[int, TensorInfo]:
+    return {0: TensorInfo(op.inputs[0].type.dtype, tuple(op.attributes["shape"]))}
+
+
 def _summed(op: Op) -> Function:
     """The gradient of a tensor that was broadcast."""
     shape = list(op.attributes["shape"])
@@ -104,17 +108,17 @@ def _product(op: Op) -> Function:
 
 
 for _kind in ("AddArg0Grad", "AddArg1Grad", "SubtractArg0Grad", "SubtractArg1Grad"):
-    kernel(_kind, alias=Alias.MAYBE)(_summed)
+    kernel(_kind, alias=Alias.MAYBE, infer=_shaped)(_summed)
 for _kind in ("MulArg0Grad", "MulArg1Grad"):
-    kernel(_kind)(_product)
+    kernel(_kind, infer=_shaped)(_product)
 
 
-@kernel("MatMulLhsGrad")
+@kernel("MatMulLhsGrad", infer=_shaped)
 def _left(op: Op) -> Function:
     return _matmul_gradient(op, left=True)
 
 
-@kernel("MatMulRhsGrad")
+@kernel("MatMulRhsGrad", infer=_shaped)
 def _right(op: Op) -> Function:
     return _matmul_gradient(op, left=False)
 

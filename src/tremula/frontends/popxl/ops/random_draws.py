@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 
+from tremula.frontends.popxl.broadcasting import as_first
 from tremula.frontends.popxl.elements import ELEMENTS
 from tremula.frontends.popxl.errors import graph_error
 from tremula.frontends.popxl.info import TensorInfo
@@ -28,7 +29,7 @@ def generator_of(seed: Tensor) -> torch.Generator | None:
     return torch.Generator().manual_seed(mixed)
 
 
-@kernel("ModifyRandomSeed", dtypes=["uint32"])
+@kernel("ModifyRandomSeed", infer=as_first)
 def _modify(op: Op) -> Function:
     def run(seed: Tensor, modifier: Tensor) -> Tensor:
         step = (modifier.long().reshape(()) + 1) * 0x9E3779B1
@@ -53,7 +54,7 @@ def _kept(op: Op, shape: list[int]) -> Function:
     return run
 
 
-@kernel("Dropout")
+@kernel("Dropout", infer=as_first)
 def _dropout(op: Op) -> Function:
     return _kept(op, list(op.inputs[0].type.shape))
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from tremula.frontends.popxl.broadcasting import as_first
 from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Op
 from tremula.frontends.popxl.ops.table import Function, kernel
@@ -79,13 +80,13 @@ def _scaled_matmul(op: Op, first: Tensor, second: Tensor, log2_scale: Tensor) ->
     return (torch.matmul(first.float(), second.float()) * torch.exp2(log2_scale.float())).half()
 
 
-@kernel("Softmax")
+@kernel("Softmax", infer=as_first)
 def _softmax(op: Op) -> Function:
     axis = op.attributes["axis"]
     return lambda tensor: functional.softmax(tensor, axis)
 
 
-@kernel("CumSum")
+@kernel("CumSum", infer=as_first)
 def _cumulative_sum(op: Op) -> Function:
     axis = op.attributes["axis"]
     return lambda tensor: torch.cumsum(tensor, axis, dtype=tensor.dtype)
@@ -131,7 +132,7 @@ def _strided_norm(tensor: Tensor, scale: Tensor, bias: Tensor, groups: int, epsi
     return normed * scale.reshape(shape) + bias.reshape(shape)
 
 
-@kernel("BatchNorm", op_type="BatchNormalization")
+@kernel("BatchNorm", op_type="BatchNormalization", infer=as_first)
 def _batch_norm(op: Op) -> Function:
     epsilon = op.attributes["epsilon"]
 

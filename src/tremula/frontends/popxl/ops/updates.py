@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from tremula.frontends.popxl.broadcasting import as_first
 from tremula.frontends.popxl.errors import graph_error
+from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Op
 from tremula.frontends.popxl.ops.table import Function, kernel
 
@@ -26,12 +28,26 @@ _ACCUMULATE: dict[str, Callable[[Tensor, Tensor, Any], Tensor]] = {
 }
 
 
+def _accumulated(op: Op) -> Mapping[int, TensorInfo]:
+    accumulator, value = op.inputs[0].type, op.inputs[1].type
+    if accumulator.shape != value.shape and value.elements != 1:
+        raise graph_error(
+            f"A value of the shape {list(value.shape)} cannot be added to an accumulator of {list(accumulator.shape)}."
+        )
+    return {0: accumulator}
+
+
+def _as_moment(op: Op) -> Mapping[int, TensorInfo]:
+    """As the weight, or the first moment where there is none."""
+    return {0: op.inputs.get(0, op.inputs[1]).type}
+
+
 def _values(op: Op, first: int, tensors: tuple[Tensor, ...]) -> dict[int, Tensor]:
     places = [index for index in sorted(op.inputs) if index >= first]
     return dict(zip(places, tensors, strict=True))
 
 
-@kernel("Accumulate", modifies=[0])
+@kernel("Accumulate", modifies=[0], infer=_accumulated)
 def _accumulate(op: Op) -> Function:
     accumulate, constant = _ACCUMULATE[op.attributes["type"]], op.attributes.get("factor")
 
@@ -48,7 +64,7 @@ def _accumulate(op: Op) -> Function:
     return run
 
 
-@kernel("AccumulatorScale", modifies=[0])
+@kernel("AccumulatorScale", modifies=[0], infer=as_first)
 def _scale(op: Op) -> Function:
     constant = op.attributes.get("factor")
 
@@ -60,7 +76,7 @@ def _scale(op: Op) -> Function:
     return run
 
 
-@kernel("SparseAccumulate", modifies=[0])
+@kernel("SparseAccumulate", modifies=[0], infer=as_first)
 def _sparse(op: Op) -> Function:
     axis, constant = op.attributes["axis"], op.attributes.get("factor")
 
@@ -76,7 +92,7 @@ def _sparse(op: Op) -> Function:
     return run
 
 
-@kernel("CopyVarUpdate", modifies=[0])
+@kernel("CopyVarUpdate", modifies=[0], infer=as_first)
 def _copy(op: Op) -> Function:
     if op.inputs[0].type.shape != op.inputs[1].type.shape:
         shapes = [list(tensor.type.shape) for tensor in op.input_list]
@@ -89,7 +105,7 @@ def _corrected(beta: Value, step: Tensor) -> Any:
     return 1 - torch.pow(torch.as_tensor(beta, dtype=torch.float32, device=step.device), step.float())
 
 
-@kernel("AdamUpdater", modifies=[3], returns_modified=False)
+@kernel("AdamUpdater", modifies=[3], returns_modified=False, infer=_as_moment)
 def _adam(op: Op) -> Function:
     attributes = op.attributes
     mode = attributes["mode"]
@@ -123,7 +139,7 @@ def _adam(op: Op) -> Function:
     return run
 
 
-@kernel("AdamVarUpdate", modifies=[0])
+@kernel("AdamVarUpdate", modifies=[0], infer=as_first)
 def _adam_update(op: Op) -> Function:
     attributes = op.attributes
 
