@@ -35,7 +35,9 @@ from ._float8 import (
     convertFromFloat32ToFloat8AsUInt8,
     convertFromFloat64ToFloat8AsUInt8,
 )
-from ._graph import Graph, GraphId, Ir, Op, Settings, Tensor, TopoCons, addScope, removeScope
+from ._graph import Graph, Ir, TopoCons, addScope, removeScope
+from ._ops import Op
+from ._tensors import GraphId, Settings, Tensor
 from ._values import (
     BwdGraphInfo,
     CommGroup,

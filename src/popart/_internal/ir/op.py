@@ -10,7 +10,8 @@ from tremula.frontends.popxl.ops.gradients import backward_kind
 from tremula.frontends.popxl.ops.table import known
 
 from ..errors import graph_error_class
-from ._graph import Graph, Op
+from ._graph import Graph
+from ._ops import Op
 from .view import Region
 
 
