@@ -95,11 +95,15 @@ class Ir:
         options = self._pb_ir.getSessionOptions()
         if save_dir is not None:
             options.logDir = str(save_dir)
-        checks = {each for each in os.environ.get("POPART_DOT_CHECKS", "").split(":") if each}
-        active = set(options.dotChecks) or checks
-        if not active:
-            options.dotChecks = active = {"ALL"}
-        if "ALL" in active or check in active:
+        if "POPART_DOT_CHECKS" not in os.environ and not options.dotChecks:
+            options.dotChecks = {"ALL"}
+        self._write_dot(check)
+
+    def _write_dot(self, check: str) -> None:
+        """Write all graphs if the checkpoint is active."""
+        options = self._pb_ir.getSessionOptions()
+        named = [*options.dotChecks, *os.environ.get("POPART_DOT_CHECKS", "").split(":")]
+        if {"ALL", check.upper()} & {each.upper() for each in named}:
             dot.write_all(self._pb_ir, Path(options.logDir or "."), check)
 
     def get_all_d2h_streams(self) -> set[DeviceToHostStream]:

@@ -65,6 +65,7 @@ class Session:
         self._compiled_for = _kind_of(self._device)
         self._program.compile()
         ir._pb_ir.prepared = True
+        ir._write_dot("Final")
         if self.is_attached:
             self.weights_from_host()
 
