@@ -164,7 +164,7 @@ def ipu(ipu: int) -> Iterator[int]:
 def in_sequence(mode: bool | Literal["pass"] = True) -> Iterator[Any]:
     """Have ops run in the order of their creation; here they do so in any case."""
     if mode is None:
-        raise TypeError("in_sequence takes True, False or 'pass', not None.")
+        raise TypeError("`None` cannot be passed to in_sequence: it takes True, False or 'pass'.")
     if mode != "pass" and not isinstance(mode, bool):
         raise ValueError(f"in_sequence takes True, False or 'pass', not {mode!r}.")
     value = None if mode == "pass" else mode

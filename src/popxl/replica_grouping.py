@@ -15,23 +15,6 @@ if TYPE_CHECKING:
 _NOT_CONSTANT = "A grouping whose strides differ has no stride, and cannot be used for collectives."
 
 
-class _GroupedSettings(popart.VariableSettings):
-    """PopART's settings of a variable whose replicas are grouped with a stride."""
-
-    def __init__(self, grouping: ReplicaGrouping, retrieval_mode: str | None) -> None:
-        modes = popart.VariableRetrievalMode
-        super().__init__(modes.AllReplicas if retrieval_mode == "all_replicas" else modes.OnePerGroup)
-        self._grouping = grouping
-
-    def groups(self, replicas: int) -> list[list[int]]:
-        """The replicas of each group."""
-        assignment = self._grouping.assignment
-        return [
-            [replica for replica in range(replicas) if assignment[replica] == group]
-            for group in range(self._grouping.num_groups)
-        ]
-
-
 class ReplicaGrouping:
     """The group of each replica. `Ir.replica_grouping` makes them."""
 
@@ -124,6 +107,23 @@ class ReplicaGrouping:
         )
 
     @property
+    def to_device_map(self) -> list[int] | None:
+        """By group of `const_rg`, the host's group; None if they are the same."""
+        if self.is_const:
+            return None
+        return [
+            self._assignment[self.const_rg.assignment.index(group)]
+            for group in range(self.const_rg.num_groups)
+        ]
+
+    @property
+    def to_host_map(self) -> list[int] | None:
+        """By the host's group, the first of its groups in `const_rg`; None if they are the same."""
+        if self.is_const:
+            return None
+        return [self.const_rg.assignment[self._assignment.index(group)] for group in range(self._num_groups)]
+
+    @property
     def stride(self) -> int:
         """The distance of neighbours in a group."""
         if self._stride is None:
@@ -162,7 +162,9 @@ class ReplicaGrouping:
         return self._ir.replica_grouping_from_assignments([numbers[place] for place in transposed])
 
     def _to_variable_settings(self, retrieval_mode: str | None = None) -> Any:
-        return _GroupedSettings(self, retrieval_mode)
+        modes = popart.VariableRetrievalMode
+        mode = modes.AllReplicas if retrieval_mode == "all_replicas" else modes.OnePerGroup
+        return popart.VariableSettings(self.stride, self.group_size, mode)
 
     def __repr__(self) -> str:
         if self._stride is None:

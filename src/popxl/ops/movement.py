@@ -19,9 +19,11 @@ Bound = int | Sequence[int | None] | None
 def _shape(t: Tensor, shape: Iterable[int]) -> tuple[int, ...]:
     wanted = tuple(int(each) for each in shape)
     if any(each == 0 or each < -1 for each in wanted) and t.nelms:
-        raise ValueError(f"The extents of a shape must be positive, or -1 for what is left: {wanted}.")
+        raise ValueError(
+            f"Invalid shape value in reshape: extents are positive, or -1 for what is left, not {wanted}."
+        )
     if wanted.count(-1) > 1:
-        raise ValueError(f"A shape may have one -1 only: {wanted}.")
+        raise ValueError(f"Reshape shape can contain at most one '-1' value: {wanted}.")
     rest = math.prod(each for each in wanted if each != -1)
     return tuple(t.nelms // max(rest, 1) if each == -1 else each for each in wanted)
 
@@ -67,7 +69,7 @@ def _permutation(t: Tensor, permutation: Iterable[int] | None) -> tuple[int, ...
     axes = tuple(permutation)
     outside = [axis for axis in axes if axis >= t.rank]
     if outside:
-        raise ValueError(f"There are no axes {outside} in a tensor of rank {t.rank}.")
+        raise ValueError(f"Values in permutation must be less than the rank, {t.rank}; there are {outside}.")
     return tuple(handle_negative_axis(t, axis) for axis in axes)
 
 
@@ -324,7 +326,7 @@ def ipu_copy(t: Tensor, destination: int, source: int | None = None) -> Tensor:
     if source is None:
         source = t._pb_tensor.getVirtualGraphIdUnsafe()
         if source == -1:
-            raise ValueError(f"No op says on which IPU {t.id} is: give `source`.")
+            raise ValueError(f"Could not infer the ipu of {t.id}: give `source`.")
     attributes = {"source": source, "destination": destination}
     return create("IpuCopy", {"t": t}, f"{t.name}_c{destination}", attributes, together=False)
 

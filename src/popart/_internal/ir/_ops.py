@@ -131,6 +131,10 @@ class Op(model.Op):
         """Produce nothing any more."""
         self.disconnect_outputs()
 
+    def modifiesIndex(self, index: int) -> bool:
+        """Whether it changes the input at an index, so that others see it."""
+        return index in find(self.kind).modifies or bool(self.modified.get(index))
+
     def setup(self) -> None:
         """Set shapes and types of the outputs."""
         self.infer()

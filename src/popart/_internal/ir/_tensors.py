@@ -34,6 +34,11 @@ class Settings(CoreSettings):
     """What the context said when an op was created."""
 
     @property
+    def tileSet(self) -> TileSet:
+        """The tiles that the op is on."""
+        return TileSet.IO if self.io_tiles else TileSet.Compute
+
+    @property
     def executionContext(self) -> ExecutionContext:
         """When the op runs."""
         return ExecutionContext[self.fragment.value]
@@ -71,6 +76,10 @@ class Tensor(model.Tensor):
     def tensorType(self) -> TensorType:
         """Where its value comes from."""
         return TensorType[self.kind.value]
+
+    def hasTensorData(self) -> bool:
+        """Whether the host has values of it."""
+        return self.data is not None
 
     def getGraph(self) -> Graph:
         """The graph that it is part of."""

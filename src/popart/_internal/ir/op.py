@@ -240,6 +240,10 @@ _CLASSES: dict[str, type[Op]] = {
 }
 
 
+#: classes whose names do not end as the others'
+_WITHOUT_SUFFIX = ("IsInf", "IsNaN")
+
+
 def class_of(kind: str) -> type[Op]:
     """The class of ops of a kind."""
     if kind not in _CLASSES:
@@ -250,6 +254,8 @@ def class_of(kind: str) -> type[Op]:
 
 
 def _class_by_name(name: str) -> type[Op]:
+    if name in _WITHOUT_SUFFIX:
+        return class_of(name)
     kind = name.removesuffix("Op")
     if not name.endswith("Op") or (kind not in known() and not _is_backward(kind)):
         raise AttributeError(f"popart._internal.ir.op has no {name}", name=name)

@@ -10,6 +10,15 @@ from .._create import create
 Value = float | Tensor | None
 
 
+def _decays(weight_decay: Value) -> bool:
+    return isinstance(weight_decay, Tensor) or bool(weight_decay)
+
+
+def _check_decay(weight_decay: Value, weight: Tensor | None) -> None:
+    if _decays(weight_decay) and weight is None:
+        raise ValueError("Weight decay requires weight to not be None.")
+
+
 def _updater(
     mode: str,
     acc_first_order: Tensor,
@@ -18,10 +27,7 @@ def _updater(
     time_step: Tensor | None,
     numbers: dict[str, Value],
 ) -> Tensor:
-    decay = numbers["weight_decay"]
-    decays = isinstance(decay, Tensor) or bool(decay)
-    if decays and weight is None:
-        raise ValueError("Weight decay needs `weight`.")
+    decays = _decays(numbers["weight_decay"])
     found: dict[int, tuple[str, Tensor]] = {1: ("acc_first_order", acc_first_order)}
     found[2] = ("acc_second_order", acc_second_order)
     if decays and weight is not None:
@@ -44,7 +50,7 @@ def _corrected(mode: str, time_step: Tensor | None, beta1: Value, beta2: Value) 
     if time_step is None:
         return f"{mode}NoBias"
     if beta1 is None or beta2 is None:
-        raise ValueError("Bias correction with `time_step` needs `beta1` and `beta2`.")
+        raise ValueError("Bias correction requires both beta1 and beta2 to not be None.")
     return mode
 
 
@@ -59,6 +65,7 @@ def adam_updater(
     epsilon: float | Tensor = 1e-7,
 ) -> Tensor:
     """Adam's update from the moments; `time_step` counts up and corrects their bias."""
+    _check_decay(weight_decay, weight)
     mode = _corrected("Adam", time_step, beta1, beta2)
     numbers = {"weight_decay": weight_decay, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
     return _updater(mode, acc_first_order, acc_second_order, weight, time_step, numbers)
@@ -75,6 +82,7 @@ def lamb_updater(
     epsilon: float | Tensor = 1e-7,
 ) -> Tensor:
     """LAMB's update from the moments."""
+    _check_decay(weight_decay, weight)
     mode = _corrected("Lamb", time_step, beta1, beta2)
     numbers = {"weight_decay": weight_decay, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
     return _updater(mode, acc_first_order, acc_second_order, weight, time_step, numbers)
@@ -90,8 +98,9 @@ def adamax_updater(
     epsilon: float | Tensor = 1e-7,
 ) -> Tensor:
     """AdaMax's update from the moment and the largest gradient."""
+    _check_decay(weight_decay, weight)
     if time_step is None:
-        raise ValueError("AdaMax needs `time_step`.")
+        raise ValueError("AdaMax requires time_step to not be None.")
     numbers = {"weight_decay": weight_decay, "beta1": beta1, "beta2": None, "epsilon": epsilon}
     return _updater("AdaMax", acc_first_order, acc_second_order, weight, time_step, numbers)
 
