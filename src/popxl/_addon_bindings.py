@@ -60,6 +60,16 @@ class RotaryPosEmbedOp:
         return _create(graph, "RotaryPosEmbed", inputs, outputs, {"rotary_dim": rotary_dim}, settings)
 
 
+class _RotaryOfHalves:
+    """Rotary embeddings whose complex numbers are split between the halves of a tensor."""
+
+    @staticmethod
+    def createOpInGraph(graph: Any, inputs: Any, outputs: Any, rotary_dim: int, settings: Any) -> _ir.Op:
+        """An op of this kind."""
+        attributes = {"rotary_dim": rotary_dim, "halves": True}
+        return _create(graph, "RotaryPosEmbed", inputs, outputs, attributes, settings)
+
+
 class GradReduceSquareAddOp:
     """A scaled sum of squares."""
 
@@ -298,9 +308,11 @@ _MODULES: dict[str, dict[str, Any]] = {
 
 
 def install() -> None:
-    """Have `popxl_addons` find these modules when it imports them."""
-    for name, contents in _MODULES.items():
-        full = _PACKAGE + name
+    """Have `popxl_addons`, and programs written with it, find these modules when they import them."""
+    modules = {_PACKAGE + name: contents for name, contents in _MODULES.items()}
+    # the language models LLaMA and Dolly of graphcore/examples bring their own
+    modules["modelling.rotary_pos_embed.rotary_pos_embed_binding"] = {"RotaryPosEmbedOp": _RotaryOfHalves}
+    for full, contents in modules.items():
         if full not in sys.modules:
             module = types.ModuleType(full, __doc__)
             vars(module).update(contents)

@@ -227,12 +227,12 @@ def test_popxl_addons_finds_its_ops() -> None:
     module = importlib.import_module("popxl_addons.ops.rotary_pos_embed.rotary_pos_embed_binding")
     ir = popxl.Ir()
     with ir.main_graph as graph:
-        x = popxl.variable(np.arange(8, dtype=np.float32).reshape(1, 1, 2, 4))
-        angles = np.array([[0.0, 0.0], [np.pi / 2, np.pi]], np.float32)
+        x = popxl.variable(np.arange(8, dtype=np.float32).reshape(1, 2, 1, 4))
+        angles = np.array([[[0.0, 0.0], [np.pi / 2, np.pi]]], np.float32)
         sin, cos = popxl.constant(np.sin(angles)), popxl.constant(np.cos(angles))
         op = module.RotaryPosEmbedOp.createOpInGraph(
             graph._pb_graph, {0: x.id, 1: sin.id, 2: cos.id}, {0: "turned"}, 4, _ir.Settings()
         )
         turned = popxl.Tensor._from_pb_tensor(op.outTensor(0))
     (found,) = run(ir, turned)
-    np.testing.assert_allclose(found[0, 0], [[0, 1, 2, 3], [-5, 4, -6, -7]], atol=1e-5)
+    np.testing.assert_allclose(found[0, :, 0], [[0, 1, 2, 3], [-5, 4, -6, -7]], atol=1e-5)

@@ -26,14 +26,22 @@ def _by_the_program(op: Op) -> Function:
 
 @kernel("RotaryPosEmbed")
 def _rotary(op: Op) -> Function:
-    """Pairs of neighbours, as complex numbers, turned by angles that grow with the place in the sequence."""
-    width = op.attributes["rotary_dim"]
+    """Complex numbers, turned by angles that grow with the place in the sequence.
+
+    The tensor has batch, sequence, heads and width; angles are the same for all heads. A number is a pair of
+    neighbours, or one element of each half.
+    """
+    width, halves = op.attributes["rotary_dim"], op.attributes.get("halves", False)
 
     def run(tensor: Tensor, sin: Tensor, cos: Tensor) -> Tensor:
         turned = tensor[..., :width]
-        real, imaginary = turned[..., 0::2], turned[..., 1::2]
-        pairs = torch.stack([real * cos - imaginary * sin, imaginary * cos + real * sin], -1)
-        return torch.cat([pairs.reshape(turned.shape), tensor[..., width:]], -1).to(tensor.dtype)
+        sin, cos = sin.unsqueeze(2), cos.unsqueeze(2)
+        half = width // 2
+        first = turned[..., :half] if halves else turned[..., 0::2]
+        second = turned[..., half:] if halves else turned[..., 1::2]
+        parts = [first * cos - second * sin, second * cos + first * sin]
+        joined = torch.cat(parts, -1) if halves else torch.stack(parts, -1).reshape(turned.shape)
+        return torch.cat([joined, tensor[..., width:]], -1).to(tensor.dtype)
 
     return run
 
