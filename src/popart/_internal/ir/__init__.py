@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from popart import (
     AdamMode,
+    CommGroup,
     CommGroupType,
     DataType,
     InitType,
+    OptimizerValue,
     ReductionType,
     ReplicatedTensorSharding,
     ScatterReduction,
+    TensorLocation,
     TensorStorage,
     TileSet,
 )
@@ -40,11 +43,9 @@ from ._ops import Op
 from ._tensors import GraphId, Settings, Tensor
 from ._values import (
     BwdGraphInfo,
-    CommGroup,
     ExpectedConnection,
     NumInputs,
     OperatorIdentifier,
-    OptimizerValue,
     OptionalDataType,
     OptionalFloat,
     OptionalInt,
@@ -54,7 +55,6 @@ from ._values import (
     PrintTensorFmt,
     ReplicaGrouping,
     TensorInfo,
-    TensorLocation,
 )
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from popart import CommGroupType, DataType
+from popart import DataType
 from tremula.frontends.popxl.info import TensorInfo as CoreInfo
 
 from ._enums import ExpectedConnectionType
@@ -132,22 +132,6 @@ class ReplicaGrouping:
     assignment: tuple[int, ...] = ()
 
 
-@dataclass
-class CommGroup:
-    """Replicas that communicate, in PopART's terms."""
-
-    type: CommGroupType = CommGroupType.All
-    replicaGroupSize: int = 0
-
-
-@dataclass(frozen=True)
-class TensorLocation:
-    """Where a tensor is stored."""
-
-    storage: Any = None
-    replicatedTensorSharding: Any = None
-
-
 class _Optional:
     """A value or nothing."""
 
@@ -200,14 +184,6 @@ class OperatorIdentifier:
     version: int
     numInputs: Any = field(default_factory=NumInputs)
     numOutputs: int = 0
-
-
-@dataclass(frozen=True)
-class OptimizerValue:
-    """A number, and whether it never changes."""
-
-    val: float = 0.0
-    isConst: bool = True
 
 
 @dataclass(frozen=True)

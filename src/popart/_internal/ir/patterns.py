@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from popart import PatternsLevel
+from popart import Patterns, PatternsLevel
 from tremula import log
-
-
-class Patterns:
-    """The rewrites of a level, which have no effect."""
-
-    def __init__(self, level: PatternsLevel = PatternsLevel.Default) -> None:
-        self.level = level
 
 
 def no_effect() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -370,8 +370,3 @@ def add_graph_output(graph: Graph, tensor: Tensor, sites: Iterable[Op] | None = 
         if op.kind == "Call" and len(op.outputs) == len(graph.outputs):
             op.create_output(len(op.outputs), op.graph.unique(tensor.name), tensor.type)
     graph.outputs.append(tensor)
-
-
-def placed(settings: Settings, ipu: int | None) -> Settings:
-    """`settings` for an op on another IPU."""
-    return replace(settings, ipu=ipu)

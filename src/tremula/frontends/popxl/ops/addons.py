@@ -14,14 +14,7 @@ from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Op
 from tremula.frontends.popxl.ops.collectives import EXCHANGES, Exchange, ExchangeAll, single
 from tremula.frontends.popxl.ops.gradients import Forward
-from tremula.frontends.popxl.ops.table import Function, kernel
-
-
-def _by_the_program(op: Op) -> Function:
-    def run(*_tensors: Tensor) -> Tensor:
-        raise NotImplementedError(f"{op.kind} is run by the program itself")
-
-    return run
+from tremula.frontends.popxl.ops.table import Function, by_the_program, kernel
 
 
 @kernel("RotaryPosEmbed")
@@ -224,10 +217,10 @@ def _backward(op: Op) -> ExchangeAll:
     return run
 
 
-kernel("CrossEntropySharded", infer=_sharded_infos)(_by_the_program)
-kernel("LayerNormDistributed", infer=_norm_infos)(_by_the_program)
-kernel("ReplicatedAllReduceTP", infer=lambda op: {0: op.inputs[0].type})(_by_the_program)
-kernel("ExchangeGrad")(_by_the_program)
+kernel("CrossEntropySharded", infer=_sharded_infos)(by_the_program)
+kernel("LayerNormDistributed", infer=_norm_infos)(by_the_program)
+kernel("ReplicatedAllReduceTP", infer=lambda op: {0: op.inputs[0].type})(by_the_program)
+kernel("ExchangeGrad")(by_the_program)
 EXCHANGES["CrossEntropySharded"] = _loss_over_replicas
 EXCHANGES["LayerNormDistributed"] = _norm_over_replicas
 EXCHANGES["ReplicatedAllReduceTP"] = single(_all_reduce)

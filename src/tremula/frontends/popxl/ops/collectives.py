@@ -12,7 +12,7 @@ from torch import Tensor
 from tremula.frontends.popxl.errors import graph_error
 from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Op
-from tremula.frontends.popxl.ops.table import Function, kernel
+from tremula.frontends.popxl.ops.table import Function, by_the_program, kernel
 
 #: tensors of the replicas of a group, in order -> what each gets
 Exchange = Callable[[Sequence[Tensor]], Sequence[Tensor]]
@@ -106,13 +106,6 @@ EXCHANGES: dict[str, Callable[[Op], ExchangeAll]] = {
 }
 
 
-def _by_the_program(op: Op) -> Function:
-    def run(*_tensors: Tensor) -> Tensor:
-        raise NotImplementedError(f"{op.kind} is run by the program itself")
-
-    return run
-
-
 def _same(op: Op) -> dict[int, TensorInfo]:
     return {0: op.inputs[0].type}
 
@@ -143,10 +136,10 @@ def _gathered(op: Op) -> dict[int, TensorInfo]:
     return {0: TensorInfo(info.dtype, shape)}
 
 
-kernel("ReplicatedAllReduce", infer=_same)(_by_the_program)
-kernel("ReplicatedAllReduceInplace", infer=_same, modifies=[0])(_by_the_program)
-kernel("ReplicatedReduceScatter", infer=_scattered)(_by_the_program)
-kernel("ReplicatedAllGather", infer=_gathered)(_by_the_program)
+kernel("ReplicatedAllReduce", infer=_same)(by_the_program)
+kernel("ReplicatedAllReduceInplace", infer=_same, modifies=[0])(by_the_program)
+kernel("ReplicatedReduceScatter", infer=_scattered)(by_the_program)
+kernel("ReplicatedAllGather", infer=_gathered)(by_the_program)
 
 
 @kernel("AllReduce", infer=lambda op: {index: tensor.type for index, tensor in op.inputs.items()})

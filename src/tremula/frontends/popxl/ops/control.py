@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tremula.frontends.popxl.errors import graph_error
 from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Op
-from tremula.frontends.popxl.ops.table import Function, kernel
-
-
-def _by_the_program(op: Op) -> Function:
-    def run(*_tensors: Any) -> Any:
-        raise NotImplementedError(f"{op.kind} is run by the program itself")
-
-    return run
+from tremula.frontends.popxl.ops.table import by_the_program, kernel
 
 
 def _of_call(op: Op) -> dict[int, TensorInfo]:
@@ -48,6 +39,6 @@ def _of_branches(op: Op) -> dict[int, TensorInfo]:
     return {index: then.outputs[index].type for index in op.outputs}
 
 
-kernel("Call", infer=_of_call, effect=True)(_by_the_program)
-kernel("Loop", infer=_of_loop, effect=True)(_by_the_program)
-kernel("If", infer=_of_branches, effect=True)(_by_the_program)
+kernel("Call", infer=_of_call, effect=True)(by_the_program)
+kernel("Loop", infer=_of_loop, effect=True)(by_the_program)
+kernel("If", infer=_of_branches, effect=True)(by_the_program)

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Op
-from tremula.frontends.popxl.ops.table import Alias, Function, kernel
-
-
-def _by_the_program(op: Op) -> Function:
-    def run(*_tensors: Any) -> Any:
-        raise NotImplementedError(f"{op.kind} is run by the program itself")
-
-    return run
+from tremula.frontends.popxl.ops.table import Alias, Function, by_the_program, kernel
 
 
 def _first_input(op: Op) -> dict[int, TensorInfo]:
     return {0: op.inputs[0].type}
 
 
-kernel("HostLoad", infer=_first_input, effect=True)(_by_the_program)
-kernel("HostStore", infer=lambda op: {}, effect=True)(_by_the_program)
-kernel("RemoteLoad", infer=_first_input, effect=True)(_by_the_program)
-kernel("RemoteLoadInplace", infer=_first_input, modifies=[0], effect=True)(_by_the_program)
-kernel("RemoteStore", infer=lambda op: {}, effect=True)(_by_the_program)
-kernel("RemoteCodeLoad", infer=lambda op: {}, effect=True)(_by_the_program)
+kernel("HostLoad", infer=_first_input, effect=True)(by_the_program)
+kernel("HostStore", infer=lambda op: {}, effect=True)(by_the_program)
+kernel("RemoteLoad", infer=_first_input, effect=True)(by_the_program)
+kernel("RemoteLoadInplace", infer=_first_input, modifies=[0], effect=True)(by_the_program)
+kernel("RemoteStore", infer=lambda op: {}, effect=True)(by_the_program)
+kernel("RemoteCodeLoad", infer=lambda op: {}, effect=True)(by_the_program)
 
 
 @kernel("PrintTensor", alias=Alias.MAYBE, effect=True)
