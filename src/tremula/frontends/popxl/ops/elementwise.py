@@ -9,7 +9,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from tremula.frontends.popxl.broadcasting import as_first, broadcast
-from tremula.frontends.popxl.elements import wrapped
+from tremula.frontends.popxl.elements import is_float, wrapped
+from tremula.frontends.popxl.errors import graph_error
+from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Op
 from tremula.frontends.popxl.ops.table import Function, kernel
 
@@ -79,6 +81,20 @@ def _register_unary(kind: str, op_type: str, function: Callable[[Tensor], Tensor
         in_place(lambda op: into_first(function))
 
 
+_CHANGES_FIRST: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "Add": Tensor.add_,
+    "Subtract": Tensor.sub_,
+    "Mul": Tensor.mul_,
+}
+
+
+def _first_changed(kind: str, op: Op) -> Function | None:
+    """Torch's own function in place, where types are plain."""
+    types = {tensor.type.dtype for tensor in op.input_list}
+    plain = len(types) == 1 and is_float(types.pop())
+    return _CHANGES_FIRST.get(kind) if plain else None
+
+
 def _register_binary(kind: str, op_type: str, function: Callable[[Tensor, Tensor], Tensor]) -> None:
     def make(op: Op) -> Function:
         name = op.inputs[0].type.dtype
@@ -92,7 +108,7 @@ def _register_binary(kind: str, op_type: str, function: Callable[[Tensor, Tensor
 
     kernel(kind, op_type=op_type, infer=broadcast())(make)
     kernel(f"{kind}LhsInplace", op_type=f"{op_type}LhsInplace", modifies=[0], infer=broadcast(into=0))(
-        lambda op: into_first(make(op))
+        lambda op: _first_changed(kind, op) or into_first(make(op))
     )
     kernel(f"{kind}RhsInplace", op_type=f"{op_type}RhsInplace", modifies=[1], infer=broadcast(into=1))(
         lambda op: lambda first, second: second.copy_(function(first, second))
@@ -159,20 +175,41 @@ kernel("IncrementMod", infer=as_first)(_incremented)
 kernel("IncrementModInplace", modifies=[0], infer=as_first)(lambda op: into_first(_incremented(op)))
 
 
-def _scaled_sum(op: Op) -> Function:
+def _plus_scaled(first: Tensor, second: Tensor, scale: float | Tensor) -> Tensor:
+    """`first += scale * second` without another tensor of that size, where types allow it."""
+    if isinstance(scale, Tensor):
+        same = first.dtype == second.dtype == scale.dtype
+        return first.addcmul_(second, scale) if same else first.add_(second * scale)
+    return first.add_(second, alpha=scale)
+
+
+def _scaled_sum(op: Op, *, in_place: bool) -> Function:
     a, b = op.attributes["a"], op.attributes["b"]
     places = [index for index in sorted(op.inputs) if index > 1]
 
     def run(first: Tensor, second: Tensor, *scales: Tensor) -> Tensor:
         given = dict(zip(places, scales, strict=True))
-        total: Tensor = first * given.get(2, a) + second * given.get(3, b)
-        return total.to(first.dtype)
+        own, other = given.get(2, a), given.get(3, b)
+        if in_place:
+            total = first if isinstance(own, float) and own == 1 else first.mul_(own)
+        else:
+            total = first * own
+        return _plus_scaled(total, second, other)
 
     return run
 
 
-kernel("ScaledAdd")(_scaled_sum)
-kernel("ScaledAddLhsInplace", modifies=[0])(lambda op: into_first(_scaled_sum(op)))
+def _scaled_infos(op: Op) -> dict[int, TensorInfo]:
+    first, second = op.inputs[0].type, op.inputs[1].type
+    if first.shape != second.shape and second.elements != 1:
+        raise graph_error(
+            f"{op.kind} needs tensors of one shape, not {list(first.shape)} and {list(second.shape)}."
+        )
+    return {0: first}
+
+
+kernel("ScaledAdd", infer=_scaled_infos)(lambda op: _scaled_sum(op, in_place=False))
+kernel("ScaledAddLhsInplace", modifies=[0], infer=_scaled_infos)(lambda op: _scaled_sum(op, in_place=True))
 
 
 @kernel("Cast", dtypes=["to"])

@@ -16,15 +16,29 @@ from tremula.frontends.popxl.ops.table import Function, kernel
 
 Value = float | Tensor
 
+
+def _added(accumulator: Tensor, value: Tensor, factor: Any) -> Tensor:
+    """Without another tensor of that size, where types allow it."""
+    if not isinstance(factor, Tensor):
+        return accumulator.add_(value, alpha=factor)
+    if accumulator.dtype == value.dtype == factor.dtype:
+        return accumulator.addcmul_(value, factor)
+    return accumulator.add_(value * factor)
+
+
 _ACCUMULATE: dict[str, Callable[[Tensor, Tensor, Any], Tensor]] = {
     "Add": lambda a, x, f: a.add_(x),
-    "DampenedAdd": lambda a, x, f: a.add_(x * f),
-    "DampenedAddSquare": lambda a, x, f: a.add_(x * x * f),
-    "MovingAverage": lambda a, x, f: a.mul_(f).add_(x * (1 - f)),
-    "MovingAverageSquare": lambda a, x, f: a.mul_(f).add_(x * x * (1 - f)),
+    "DampenedAdd": lambda a, x, f: _added(a, x, f),
+    "DampenedAddSquare": lambda a, x, f: (
+        a.add_(x * x * f) if isinstance(f, Tensor) else a.addcmul_(x, x, value=f)
+    ),
+    "MovingAverage": lambda a, x, f: _added(a.mul_(f), x, 1 - f),
+    "MovingAverageSquare": lambda a, x, f: (
+        a.mul_(f).add_(x * x * (1 - f)) if isinstance(f, Tensor) else a.mul_(f).addcmul_(x, x, value=1 - f)
+    ),
     "Infinity": lambda a, x, f: a.copy_(torch.maximum(f * a, x.abs())),
     # a running mean over f + 1 values
-    "Mean": lambda a, x, f: a.mul_(f / (f + 1)).add_(x / (f + 1)),
+    "Mean": lambda a, x, f: _added(a.mul_(f / (f + 1)), x, 1 / (f + 1)),
 }
 
 
