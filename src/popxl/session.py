@@ -59,6 +59,7 @@ class Session:
         ir._pb_ir.strided_groups = bool(options.groupNormStridedChannelGrouping)
         ir._pb_ir.checks_log2_scale = bool(options.throwIfLog2ScaleTensorNotInRange)
         self._pb_session = _PbSession(self)
+        self._inputs, self._outputs = ir.get_all_h2d_streams(), ir.get_all_d2h_streams()
         self._attached_before: list[Any] = []
         self._program = PopxlSession(ir._pb_ir)
         self._device: DeviceInfo = device_of(device_desc, self._program, self._get_ipu_count())
@@ -109,10 +110,10 @@ class Session:
 
     def expected_inputs(self) -> list[HostToDeviceStream]:
         """The streams that a run needs arrays for."""
-        return list(self.ir.get_all_h2d_streams())
+        return list(self._inputs)
 
     def _expected_outputs(self) -> list[DeviceToHostStream]:
-        return list(self.ir.get_all_d2h_streams())
+        return list(self._outputs)
 
     def _assert_attached_before_runtime(self) -> None:
         if not self.is_attached:
