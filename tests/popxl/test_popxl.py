@@ -145,6 +145,15 @@ def test_sharded_variables_are_joined_on_replicas_and_on_the_host() -> None:
     assert var._pb_tensor.data.tolist() == (values + 1).tolist()
 
 
+def test_integers_are_updated_in_place() -> None:
+    ir = popxl.Ir()
+    with ir.main_graph, popxl.in_sequence():
+        x, y = popxl.variable([1, 2, 3]), popxl.variable([10, 20, 30])
+        scaled = ops.scaled_add_(x, y, a=2.0, b=3.0)
+        summed = ops.var_updates.accumulate_(y, popxl.constant([1, 1, 1]), 5.0)
+    assert [each.tolist() for each in run(ir, scaled, summed)] == [[32, 64, 96], [15, 25, 35]]
+
+
 def test_dropout_draws_the_same_mask_for_the_gradient() -> None:
     ir = popxl.Ir()
     with ir.main_graph:

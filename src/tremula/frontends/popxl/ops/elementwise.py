@@ -190,6 +190,9 @@ def _scaled_sum(op: Op, *, in_place: bool) -> Function:
     def run(first: Tensor, second: Tensor, *scales: Tensor) -> Tensor:
         given = dict(zip(places, scales, strict=True))
         own, other = given.get(2, a), given.get(3, b)
+        if not first.is_floating_point():
+            whole = (first * own + second * other).to(first.dtype)
+            return first.copy_(whole) if in_place else whole
         if in_place:
             total = first if isinstance(own, float) and own == 1 else first.mul_(own)
         else:

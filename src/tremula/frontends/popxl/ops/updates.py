@@ -19,6 +19,8 @@ Value = float | Tensor
 
 def _added(accumulator: Tensor, value: Tensor, factor: Any) -> Tensor:
     """Without another tensor of that size, where types allow it."""
+    if not accumulator.is_floating_point():
+        return accumulator.add_((value * factor).to(accumulator.dtype))
     if not isinstance(factor, Tensor):
         return accumulator.add_(value, alpha=factor)
     if accumulator.dtype == value.dtype == factor.dtype:
