@@ -37,7 +37,7 @@ _PLACES = {
         "popart_runtime_error",
     ),
     "_graph_transformer": ("GraphTransformer",),
-    "_logging": ("Logger", "getLogger"),
+    "_logging": ("Logger", "closePoplarDebugInfo", "getLogger", "initializePoplarDebugInfo"),
     "_operations": (
         "OpDefinition",
         "getSupportedOperations",

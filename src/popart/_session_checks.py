@@ -28,9 +28,12 @@ def check_options(options: SessionOptions, *, training: bool) -> None:
             "enableGradientAccumulation is false, but accumulationFactor > 1. Enable gradient accumulation, or leave "
             "the factor at 1."
         )
-    for name in ("accumulationFactor", "replicatedGraphCount"):
-        if getattr(options, name) < 1:
-            raise Error(f"SessionOptions.{name} is {getattr(options, name)}; it must be at least 1.")
+    for what, count in (
+        ("an accumulation factor", options.accumulationFactor),
+        ("a number of replicas", options.replicatedGraphCount),
+    ):
+        if count < 1:
+            raise Error(f"SessionOptions has {what} of {count}; it must be at least 1.")
     if options.enableExplicitMainLoops and not options.useHostCopyOps:
         raise Error("enableExplicitMainLoops requires useHostCopyOps.")
     serial = options.batchSerializationSettings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ class SessionReports:
     _name: str
     _has_run = False
     _modelled: ModelledRun | None = None
-    _report_folder: tempfile.TemporaryDirectory[str] | None = None
+    _report_folder: str | None = None
 
     def getCycleCount(self, id: str = "") -> int:
         """Cycles of the last run, modelled."""
@@ -92,7 +93,7 @@ class SessionReports:
             raise popart_exception("Session must have been prepared before a report can be fetched")
         if not self._options.compileEngine:
             raise popart_exception(
-                "The session option compileEngine is off. Session must have been prepared before a report can be fetched"
+                "compileEngine is off. Session must have been prepared before a report can be fetched"
             )
         if self._device.type is DeviceType.Cpu:
             raise poplar_exception("Profiling is disabled for current device type.")
@@ -102,8 +103,9 @@ class SessionReports:
         from tremula.recording import write_profile
 
         if self._report_folder is None:
-            self._report_folder = tempfile.TemporaryDirectory(prefix="tremula-popart-")
-        path = Path(self._report_folder.name) / "profile.pop"
+            self._report_folder = tempfile.mkdtemp(prefix="tremula-popart-")
+            weakref.finalize(self, shutil.rmtree, self._report_folder, ignore_errors=True)
+        path = Path(self._report_folder) / "profile.pop"
         with popart_errors():
             write_profile(
                 self._chip().estimate,

@@ -154,6 +154,8 @@ class PyStepIOCallback(IStepIO):
     def output(self, name: str, turn: Turn, place: int, value: torch.Tensor, *, add: bool) -> None:
         """Hand over one value of an anchored tensor."""
         array = self._take(name)
+        if not array.flags["C_CONTIGUOUS"]:
+            raise Error(str(_not_contiguous("output", name)))
         found = array_of(value)
         if array.dtype != found.dtype:
             _refuse_type(name, array.dtype, found.dtype)

@@ -14,16 +14,11 @@ class ReplicaGrouping:
     def __init__(self, numReplicas: int, stride: int = 1, groupSize: int | None = None) -> None:
         self._replicas, self._stride = int(numReplicas), int(stride)
         self._size = self._replicas if groupSize is None else int(groupSize)
-        if (
-            self._replicas < 1
-            or self._stride < 1
-            or self._size < 1
-            or self._replicas % (self._stride * self._size)
-        ):
-            if self._size != 1:
-                raise popart_exception(
-                    f"{self._replicas} replicas cannot form groups of {self._size} at a distance of {self._stride}."
-                )
+        whole = self._replicas > 0 and self._stride > 0 and self._size > 0
+        if self._size != 1 and not (whole and self._replicas % (self._stride * self._size) == 0):
+            raise popart_exception(
+                f"{self._replicas} replicas cannot form groups of {self._size} at a distance of {self._stride}."
+            )
 
     def getNumReplicas(self) -> int:
         return self._replicas

@@ -41,14 +41,15 @@ class VariableSettings:
         if self._domain is None:
             if self._stride < 1 or self._group_size < 1:
                 raise popart_exception(
-                    f"VariableSettings has stride {self._stride} and groups of {self._group_size}: both are at least 1."
+                    f"VariableSettings: stride {self._stride} and group size {self._group_size} must be at least 1."
                 )
-        elif self._domain.type in (CommGroupType.Consecutive, CommGroupType.Orthogonal):
-            if self._domain.replicaGroupSize < 1:
-                raise popart_exception(
-                    f"A CommGroup of type {self._domain.type.name} in VariableSettings needs a replicaGroupSize of at "
-                    f"least 1, not {self._domain.replicaGroupSize}."
-                )
+            return
+        sized = self._domain.type in (CommGroupType.Consecutive, CommGroupType.Orthogonal)
+        if sized and self._domain.replicaGroupSize < 1:
+            raise popart_exception(
+                f"A CommGroup of type {self._domain.type.name} in VariableSettings needs a replicaGroupSize of at "
+                f"least 1, not {self._domain.replicaGroupSize}."
+            )
 
     def getSharedVariableDomain(self) -> CommGroup:
         """The replicas that share the weight."""

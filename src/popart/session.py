@@ -224,15 +224,15 @@ class _Session(SessionReports, SessionRandomState, SessionIr):
 
     def _prepared(self, what: str) -> GraphSession:
         if not self._session.prepared:
-            raise popart_exception(
-                f"Devicex::prepare() must be called before {what} is called, did you forget to call prepareDevice()?"
-            )
+            found = popart_exception(f"Devicex::prepare() must be called before {what} is called.")
+            found.add_note("Did you forget to call prepareDevice()?")
+            raise found
         return self._session
 
     def setRandomSeed(self, seedValue: int) -> None:
         """Begin the random numbers anew."""
         self._random_seed = int(seedValue)
-        self._prepared("setRandomSeed").set_seed(int(seedValue))
+        self._prepared("Devicex::setRandomSeedFromHost(uint64_t)").set_seed(int(seedValue))
 
     # -- weights --------------------------------------------------------------------------------------------
 

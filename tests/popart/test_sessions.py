@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import popart
-from tremula.frontends.onnx.run import chosen_step
+from tremula.frontends.onnx.run import chosen_step, exchange
 from tremula.frontends.onnx.run.anchors import AnchorRule, Turn, Turns, place_of, returned_shape
 
 CPU = popart.DeviceManager().createCpuDevice
@@ -122,8 +122,11 @@ def test_calls_at_the_wrong_time_are_refused() -> None:
     builder, data, _, _, loss = two_layers()
     proto, flow = builder.getModelProto(), popart.DataFlow(1, [loss])
     session = popart.TrainingSession(proto, flow, loss, popart.ConstSGD(0.5), CPU())
-    with pytest.raises(popart.popart_exception, match="did you forget to call prepareDevice"):
+    with pytest.raises(
+        popart.popart_exception, match="must be called before Devicex::weightsFromHost"
+    ) as early:
         session.weightsFromHost()
+    assert "prepareDevice()" in early.value.__notes__[0]
     session.prepareDevice()
     step = popart.PyStepIO({data: np.ones((2, 3), np.float32)}, session.initAnchorArrays())
     with pytest.raises(popart.popart_exception, match="Must call weightsFromHost before run"):
@@ -240,3 +243,44 @@ def test_a_session_that_runs_for_long_is_captured_and_goes_on(monkeypatch: pytes
         session.run(popart.PyStepIO({data: values}, found[-1]))
     for name in found[0]:
         np.testing.assert_allclose(found[1][name], found[0][name], rtol=1e-5, atol=1e-6)
+
+
+def test_the_period_of_an_anchor_counts_micro_batches() -> None:
+    rule, turns = AnchorRule("every_n", 2), Turns(batches=2, accumulation=2)
+    order = [Turn(batch, micro_batch, 0) for batch in range(2) for micro_batch in range(2)]
+    assert [place_of(rule, turns, turn) for turn in order] == [None, 0, None, 1]
+
+
+@pytest.mark.parametrize(
+    ("group", "expected"),
+    [
+        (None, [[6.0, 6.0, 6.0]] * 4),
+        (popart.CommGroup(popart.CommGroupType.Consecutive, 2), [[1.0] * 3, [1.0] * 3, [5.0] * 3, [5.0] * 3]),
+        (popart.CommGroup(popart.CommGroupType.Orthogonal, 2), [[2.0] * 3, [4.0] * 3, [2.0] * 3, [4.0] * 3]),
+    ],
+)
+def test_replicas_meet_at_a_collective(group: Any, expected: list[list[float]]) -> None:
+    builder = popart.Builder()
+    data = builder.addInputTensor(popart.TensorInfo("FLOAT", [3]))
+    total = builder.aiGraphcore.replicatedallreduce([data], commGroup=group)
+    part = builder.aiGraphcore.replicatedreducescatter([data])
+    options = popart.SessionOptions()
+    options.enableReplicatedGraphs, options.replicatedGraphCount = True, 4
+    flow = popart.DataFlow(1, [total, part])
+    session = popart.InferenceSession(builder.getModelProto(), flow, CPU(), userOptions=options)
+    session.prepareDevice()
+    anchors = session.initAnchorArrays()
+    values = np.repeat(np.arange(4, dtype=np.float32)[:, None], 3, axis=1)
+    session.run(popart.PyStepIO({data: values}, anchors))
+    assert anchors[total].tolist() == expected
+    assert anchors[part].tolist() == [[6.0], [6.0], [6.0], [0.0]]
+
+
+def test_an_error_of_one_replica_stops_the_others() -> None:
+    meeting = exchange.Meeting(2)
+
+    def fails() -> None:
+        raise ValueError("lost")
+
+    with pytest.raises(ValueError, match="lost"):
+        exchange.together(meeting, [fails, lambda: meeting.exchange(1, torch.zeros(1))])

@@ -193,7 +193,7 @@ OPTIONS: tuple[SessionOption, ...] = (
         ("experimentalSettings", "ExperimentalSettings", None),
     ),
     *_rows(
-        "no effect: code for tiles cannot run here; register a Python implementation with popart.register_custom_op",
+        "no effect: code for tiles cannot run here; register a Python implementation (register_custom_op)",
         ("customCodelets", "strs", ()),
     ),
     *_rows(_CHECKS,

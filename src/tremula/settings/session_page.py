@@ -15,7 +15,7 @@ from tremula.settings.session_options import OPTIONS, SETTINGS, SessionOption
 _INTRODUCTION = """\
 # Options of PopART sessions
 
-The fields of `popart.SessionOptions`. *Honoured* options do what they do on the real stack. *Recorded* ones do not
+The fields of `SessionOptions`. *Honoured* options do what they do on the real stack. *Recorded* ones do not
 change results: they are kept for the chip model, and one line at INFO says so. The others are accepted, and one
 warning per process says that they have no effect here, and why. A name that is not listed raises `AttributeError`,
 a value of another type `TypeError`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -25,3 +25,7 @@ class Settings:
     retyped: Mapping[torch.dtype, torch.dtype] = field(default_factory=dict)
     #: copies of the graph that run together
     replicas: int = 1
+    #: which of them this one is
+    replica: int = 0
+    #: gives a tensor to all replicas and takes theirs; None where they do not run together
+    exchange: Callable[[torch.Tensor], list[torch.Tensor]] | None = None

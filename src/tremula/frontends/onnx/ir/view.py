@@ -144,12 +144,9 @@ def _stash(
         if not stage or int(stage) == last:
             continue
         for name in node.inputs:
+            known = name in listing.types and name not in weights and name not in kept
             crosses = stages.get(name) != stage
-            if (
-                name in listing.types
-                and name not in kept
-                and (crosses or attributes[node]["recompute"] == "NO")
-            ):
+            if known and (crosses or attributes[node]["recompute"] == "NO"):
                 kept[name] = stage
     for name, stage in kept.items():
         listing.add("Stash", [name], [f"Stashed___{name}"], {_STAGE: stage}, like=name)

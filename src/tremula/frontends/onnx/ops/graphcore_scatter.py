@@ -45,6 +45,9 @@ def scatter_reduce(call: Call, source: Tensor, index: Tensor, initial: Tensor | 
     start = initial
     if start is None:
         start = source.new_ones(shape) if reduction == "mul" else source.new_zeros(shape)
+    if start.shape != places.shape:
+        # torch's quick path for an expanded index takes both to have the same shape
+        places = places.contiguous()
     if reduction == "none":
         return start.scatter(axis, places, source)
     return start.scatter_reduce(

@@ -10,7 +10,7 @@ from torch import Tensor
 from tremula.frontends.onnx.optimize.description import Description
 from tremula.frontends.torch.optimize.loss_scale import FINAL_SCALE, loss_scale
 from tremula.frontends.torch.optimize.rules import apply_update, hyper_tensors, initial_state
-from tremula.frontends.torch.optimize.scalars import compounds_of
+from tremula.frontends.torch.optimize.scalars import SGD0_DECAY, SGD0_RATE, compounds_of
 from tremula.frontends.torch.optimize.spec import LossScaleSettings, OptimizerSpec, replaced
 from tremula.invariants import present
 
@@ -72,7 +72,10 @@ class Updater:
         found[FINAL_SCALE] = torch.tensor(self.loss_scale)
         for group in spec.groups:
             specific = [name for name in group.parameters if name in self.description.specifics]
-            for compound in compounds_of(spec, group):
+            compounds = compounds_of(spec, group)
+            if SGD0_RATE in compounds and SGD0_DECAY not in compounds:
+                compounds = [*compounds, SGD0_DECAY]
+            for compound in compounds:
                 value = torch.tensor(compound.value(spec, group))
                 names = [compound.tensor_name(name) for name in specific]
                 names += (

@@ -58,13 +58,13 @@ def returned_shape(rule: AnchorRule, turns: Turns, shape: Sequence[int]) -> tupl
 
 def place_of(rule: AnchorRule, turns: Turns, turn: Turn) -> int | None:
     """The number of a value among those that come back; None if it does not."""
+    number = turn.batch * turns.accumulation + turn.accumulation
     if rule.mode == ALL:
-        batch = turn.batch
-    elif rule.mode == EVERY_N:
-        if (turn.batch + 1) % rule.period:
+        return number * turns.replicas + turn.replica
+    if rule.mode == EVERY_N:
+        # the period counts micro-batches
+        if (number + 1) % rule.period:
             return None
-        batch = turn.batch // rule.period
-    else:
-        last = turn.batch == turns.batches - 1 and turn.accumulation == turns.accumulation - 1
-        return turn.replica if last or rule.mode == SUM else None
-    return (batch * turns.accumulation + turn.accumulation) * turns.replicas + turn.replica
+        return number // rule.period * turns.replicas + turn.replica
+    last = number == turns.batches * turns.accumulation - 1
+    return turn.replica if last or rule.mode == SUM else None

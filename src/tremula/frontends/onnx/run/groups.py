@@ -86,8 +86,8 @@ def on_replicas(model: OnnxModel, groups: Mapping[str, WeightGroups]) -> OnnxMod
             continue
         if not stored.shape or stored.shape[0] != len(own.replicas):
             raise Error(
-                f"the weight {name} has the shape {list(stored.shape)}, but {len(own.replicas)} groups of replicas: its "
-                "first dimension must have one value for each group."
+                f"the weight {name} has the shape {list(stored.shape)}, but {len(own.replicas)} groups of replicas: "
+                "its first dimension must have one value for each group."
             )
         initializers[name] = replace(stored, shape=stored.shape[1:], source=stored.tensor()[0].clone())
     return replace(model, graph=replace(model.graph, initializers=initializers))

@@ -112,6 +112,12 @@ class GraphProgram:
             raise Error(f"no tensor with id {name} is in the graph.")
         return found
 
+    @property
+    def collective(self) -> bool:
+        """Whether replicas hand each other tensors inside the graph."""
+        kinds = ("ReplicatedAllReduce", "ReplicatedReduceScatter", "ReplicatedAllGather")
+        return any(node.type in kinds for node in self.model.graph.all_nodes())
+
     def trained_tensors(self) -> frozenset[str]:
         """The tensors whose gradients are computed: made from trained weights, or anchored."""
         found = {*self.trained, *self.gradients}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,12 +13,13 @@ from tremula.errors import Error
 from tremula.frontends.onnx.run.anchors import SUM, Turn, Turns, place_of, returned_shape
 from tremula.frontends.onnx.run.chosen_step import ChosenStep
 from tremula.frontends.onnx.run.device_types import device_type
+from tremula.frontends.onnx.run.exchange import Meeting, together
 from tremula.frontends.onnx.run.feeds import StepData
 from tremula.frontends.onnx.run.groups import WeightGroups, is_first, key_of, weight_of
 from tremula.frontends.onnx.run.program import GraphProgram
-from tremula.frontends.onnx.run.step import EagerStep
+from tremula.frontends.onnx.run.step import EagerStep, TurnResult
 from tremula.frontends.onnx.run.synthetic import Synthetic
-from tremula.frontends.onnx.run.updating import UPDATED, Updater
+from tremula.frontends.onnx.run.updating import ACCUMULATOR, UPDATED, Updater
 from tremula.frontends.onnx.shapes import TensorType
 
 
@@ -70,6 +72,7 @@ class GraphSession:
         self.seed = 0
         self._generator = torch.Generator().manual_seed(self.seed)
         self._step: ChosenStep | None = None
+        self._together = turns.replicas > 1 and program.collective
         self._device: list[dict[str, Tensor]] = []
         if updater is not None:
             updater.begin(self._trained(self._replicas()))
@@ -90,6 +93,12 @@ class GraphSession:
             return {}
         weights = self._device[0] if self._device else self.host
         updated = {f"{UPDATED}{name}": weights[name] for name in self.program.trained}
+        if self.turns.accumulation > 1:
+            types = {name: self.updater.accumulator(weights[name]) for name in self.program.trained}
+            updated |= {
+                f"{ACCUMULATOR}{name}": torch.zeros(weights[name].shape, dtype=dtype)
+                for name, dtype in types.items()
+            }
         return {**self.updater.present(), **updated}
 
     # -- preparing ------------------------------------------------------------------------------------------
@@ -227,8 +236,10 @@ class GraphSession:
             }
         for batch in range(self.turns.batches):
             gradients: dict[str, Tensor] = {}
-            for turn in self._turns_of(batch):
-                self._turn(self._step, data, turn, gradients)
+            for turns in self._rounds_of(batch):
+                found = self._compute(self._step, data, turns)
+                for turn, result in zip(turns, found, strict=True):
+                    self._take(result, data, turn, gradients)
             if self.updater is not None and gradients:
                 self.updater.update(self._trained(self._device), self._reduced(gradients))
             self._return_after(data, batch)
@@ -238,17 +249,48 @@ class GraphSession:
             for replica in range(self.turns.replicas):
                 yield Turn(batch, accumulation, replica)
 
-    def _turn(self, step: ChosenStep, data: StepData, turn: Turn, gradients: dict[str, Tensor]) -> None:
-        inputs = {
+    def _rounds_of(self, batch: int) -> Iterator[list[Turn]]:
+        """The turns that run together: those of all replicas if they talk to each other, else one by one."""
+        turns = list(self._turns_of(batch))
+        size = self.turns.replicas if self._together else 1
+        for start in range(0, len(turns), size):
+            yield turns[start : start + size]
+
+    def _compute(self, step: ChosenStep, data: StepData, turns: Sequence[Turn]) -> list[TurnResult]:
+        scale = 1.0 if self.updater is None else self.updater.loss_scale
+        given = [(self._device[turn.replica], self._inputs(data, turn)) for turn in turns]
+        if len(turns) == 1:
+            return [step(*given[0], scale)]
+        meeting = Meeting(len(turns))
+        steps = [
+            EagerStep(
+                self.program,
+                self._generator,
+                turn.replica,
+                functools.partial(meeting.exchange, turn.replica),
+            )
+            for turn in turns
+        ]
+        return together(
+            meeting,
+            [functools.partial(each, *own, scale) for each, own in zip(steps, given, strict=True)],
+        )
+
+    def _inputs(self, data: StepData, turn: Turn) -> dict[str, Tensor]:
+        return {
             name: (self._made[name] if name in self._made else data.input(name, turn)).to(
                 self._computed(kind.dtype)
             )
             for name, kind in self.program.inputs.items()
         }
-        scale = 1.0 if self.updater is None else self.updater.loss_scale
+
+    def _take(self, found: TurnResult, data: StepData, turn: Turn, gradients: dict[str, Tensor]) -> None:
+        """What a turn gave: gradients to the sums, values to the weights and to the host."""
         weights = self._device[turn.replica]
-        found = step(weights, inputs, scale)
         self._gather(gradients, found.gradients, turn)
+        for name in self.program.beside:
+            if name.startswith(ACCUMULATOR):
+                self._return(data, name, turn, gradients[name.removeprefix(ACCUMULATOR)])
         with torch.no_grad():
             for name, value in found.stored.items():
                 weights[name].copy_(value)
@@ -264,8 +306,9 @@ class GraphSession:
         for turn in self._turns_of(batch):
             for name in weights:
                 self._return(data, name, turn, self._device[turn.replica][name])
-            for name in self.program.beside:
-                self._return(data, name, turn, beside[name])
+            for name in beside:
+                if name in self.program.beside and not name.startswith(ACCUMULATOR):
+                    self._return(data, name, turn, beside[name])
 
     def _return(self, data: StepData, name: str, turn: Turn, value: Tensor) -> None:
         rule = self.program.request.anchors[name]

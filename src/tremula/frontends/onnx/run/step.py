@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -24,10 +24,22 @@ class TurnResult:
 class EagerStep:
     """Runs a graph operator by operator."""
 
-    def __init__(self, program: GraphProgram, generator: torch.Generator) -> None:
+    def __init__(
+        self,
+        program: GraphProgram,
+        generator: torch.Generator,
+        replica: int = 0,
+        exchange: Callable[[Tensor], list[Tensor]] | None = None,
+    ) -> None:
         self._program = program
         training = program.request.loss is not None
-        settings = replace(program.request.settings, training=training, generator=generator)
+        settings = replace(
+            program.request.settings,
+            training=training,
+            generator=generator,
+            replica=replica,
+            exchange=exchange,
+        )
         self._interpreter = program.interpreter.with_settings(settings)
         self._training = training
         self._differentiated = tuple(dict.fromkeys((*program.trained, *program.gradients)))

@@ -9,6 +9,8 @@ import torch
 
 #: the new value of a weight
 UPDATED = "UpdatedVar___"
+#: the sum of the gradients of a weight so far
+ACCUMULATOR = "Accum___"
 Tensors = Mapping[str, torch.Tensor]
 
 
