@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import pickle
 import subprocess
 import sys
@@ -105,11 +104,9 @@ def test_the_version_is_that_of_the_stack_and_names_tremula() -> None:
     assert ".".join(map(str, popart.versionNumber())) == popart.__version__
 
 
-def test_unknown_names_say_so_and_the_bindings_are_not_there_yet() -> None:
+def test_unknown_names_say_so() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'NoSuchThing'"):
         popart.NoSuchThing
-    with pytest.raises(ImportError, match="_internal is not there yet"):
-        importlib.import_module("popart._internal.ir")
 
 
 def test_importing_it_loads_no_framework() -> None:

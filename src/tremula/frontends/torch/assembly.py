@@ -68,6 +68,7 @@ def capture_program(
             shapes={name: state[name].shape[1:] for name in settings.groupings},
             dtype_of=dtype_of,
             source_excludes=settings.source_excludes,
+            warns_of_unknown_ops=settings.warns_of_unknown_ops,
         )
     loops = settings.loops
     acquire(settings.stages)

@@ -29,6 +29,8 @@ class CaptureSettings:
     groupings: Mapping[str, ReplicaGrouping] = field(default_factory=dict)
     scopes_from_modules: bool = True
     source_excludes: tuple[str, ...] = ()
+    #: whether users learn of ops that PopTorch has not got
+    warns_of_unknown_ops: bool = True
     #: tiles set aside for transfers, which overlapped transfers need
     io_tiles: int = 0
     #: who trains the model together with this process

@@ -53,10 +53,11 @@ def capture_step(
     shapes: Mapping[str, torch.Size] | None = None,
     dtype_of: Callable[[torch.dtype], torch.dtype] = device_dtype,
     source_excludes: tuple[str, ...] = (),
+    warns_of_unknown_ops: bool = True,
 ) -> CapturedStep:
     """Capture `call(inputs)`, which must run `module`'s forward on one micro-batch in device dtypes. `shapes` has
     parameters whose shape per replica differs from the host's; `source_excludes` are paths that are never the user's
-    line.
+    line; `warns_of_unknown_ops`: users learn of ops that PopTorch has not got.
     """
     mode = FakeTensorMode(allow_non_fake_inputs=False)
     slots = StateSlots(module)
@@ -94,7 +95,8 @@ def capture_step(
                 raise
             raise explained from error
     slots.check_unchanged()
-    warn_of_unknown_ops(graph.graph)
+    if warns_of_unknown_ops:
+        warn_of_unknown_ops(graph.graph)
 
     mutated = mutated_placeholders(graph.graph)
     names = slots.names

@@ -1,0 +1,1 @@
+"""The bindings of PopART's graph, on which PopXL, `popxl_addons` and their tests rest."""

@@ -1,0 +1,78 @@
+"""Enumerations that only the graph's bindings have."""
+
+from __future__ import annotations
+
+from popart._enums import PopartEnum
+
+
+class TensorType(PopartEnum):
+    """Where the value of a tensor comes from."""
+
+    ActGrad = 0
+    Const = 1
+    Stream = 2
+    Unknown = 3
+    Variable = 4
+
+
+class ExecutionContext(PopartEnum):
+    """When an op runs."""
+
+    Normal = 0
+    AccumulateOuterFragment = 1
+    WeightsFromHostFragment = 2
+    WeightsToHostFragment = 3
+    OptimizerFromHostFragment = 4
+    Subgraph = 5
+
+
+class ExpectedConnectionType(PopartEnum):
+    """What an input or output of a backward graph is."""
+
+    Fwd = 0
+    FwdGrad = 1
+
+
+class CollectiveOperator(PopartEnum):
+    """What a collective does with values."""
+
+    Add = 0
+    Mean = 1
+    Mul = 2
+    Min = 3
+    Max = 4
+    LogicalAnd = 5
+    LogicalOr = 6
+    SquareAdd = 7
+    Local = 8
+
+
+class AccumulationType(PopartEnum):
+    """How a value is added to an accumulator."""
+
+    Add = 0
+    DampenedAdd = 1
+    DampenedAddSquare = 2
+    DecayAdd = 3
+    DecayAddSquare = 4
+    MovingAverage = 5
+    MovingAverageSquare = 6
+    Infinity = 7
+    Mean = 8
+
+
+class CodeLocation(PopartEnum):
+    """Where code lies."""
+
+    Undefined = 0
+    Buffer = 1
+    ExecutableMemory = 2
+
+
+class FloatFormat(PopartEnum):
+    """How numbers are printed."""
+
+    Auto = 0
+    Fixed = 1
+    Scientific = 2
+    None_ = 3

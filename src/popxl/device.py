@@ -1,0 +1,76 @@
+"""The device of a session."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from popart import DeviceType
+from tremula.frontends.popxl.session import PopxlSession
+
+
+class DeviceInfo(Protocol):
+    """What a session asks of a device; `popart.DeviceInfo` has it as well."""
+
+    isAttached: Any
+    type: Any
+    numIpus: Any
+
+    def attach(self) -> Any:
+        """Hold it."""
+
+    def detach(self) -> Any:
+        """Give it back."""
+
+
+class _OwnDevice:
+    """The device that a session chooses by its description."""
+
+    def __init__(self, program: PopxlSession, kind: DeviceType, ipus: int) -> None:
+        self._program = program
+        self.type = kind
+        self.numIpus = ipus
+
+    @property
+    def isAttached(self) -> bool:
+        """Whether it is held."""
+        return self._program.attached
+
+    def attach(self) -> bool:
+        """Hold it."""
+        self._program.attach()
+        return True
+
+    def detach(self) -> None:
+        """Give it back."""
+        self._program.detach()
+
+
+def device_of(description: Any, program: PopxlSession, ipus: int) -> DeviceInfo:
+    """The device for a description, or the device itself if one is given.
+
+    Raises:
+        ValueError: there is no such device.
+    """
+    if not isinstance(description, str):
+        if not hasattr(description, "attach"):
+            raise ValueError(
+                f"The device must be ipu_hw, ipu_model, cpu or a popart.DeviceInfo, not {description!r}."
+            )
+        program.on(use_model=True, ipus=ipus)
+        return description
+    if description == "cpu":
+        if ipus > 1:
+            raise ValueError(
+                f"The device 'cpu' is one device; the program needs {ipus}. Use 'ipu_model' or 'ipu_hw'."
+            )
+        program.on(use_model=True, ipus=1)
+        return _OwnDevice(program, DeviceType.Cpu, 1)
+    if description == "ipu_model":
+        program.on(use_model=True, ipus=ipus)
+        return _OwnDevice(program, DeviceType.IpuModel, ipus)
+    if description == "ipu_hw":
+        program.on(use_model=None, ipus=ipus)
+        return _OwnDevice(program, DeviceType.Ipu, ipus)
+    raise ValueError(
+        f"Incorrect device type provided: {description}, must be one of: `ipu_hw`, `ipu_model`, `cpu`"
+    )

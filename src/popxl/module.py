@@ -1,0 +1,16 @@
+"""Graphs with state of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Module:
+    """A callable that builds a graph: `Ir.create_graph` takes it as a function, and afterwards it keeps what it set."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.build(*args, **kwargs)
+
+    def build(self, *args: Any, **kwargs: Any) -> Any:
+        """Create the ops of the graph. Subclasses say how."""
+        raise NotImplementedError("A popxl.Module needs a method build, which creates the ops of its graph.")

@@ -1,0 +1,1 @@
+"""What ops compute, by kind."""
