@@ -23,7 +23,7 @@ SEED ?= 0
 TARGETS ?=
 
 .PHONY: help demo test test-tensorflow test-tensorflow-newest test-slow fuzz fuzz-tensorflow test-hosts test-oldest browser web lint lock format conformance \
-	conformance-tensorflow clean
+	conformance-tensorflow conformance-popart clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -135,6 +135,12 @@ conformance-tensorflow: $(TENSORFLOW)/.dev ## run the public suites of TensorFlo
 	@test -n "$(SUITE)" || { echo "say where they are: make conformance-tensorflow SUITE=folder-that-holds-them" >&2; exit 2; }
 	@$(TENSORFLOW)/bin/python -m pip --disable-pip-version-check -qq install "scipy<1.16" "portpicker" "mock" "numpy<2"
 	$(TEST_ENV) $(TENSORFLOW)/bin/python -m benchmarks.conformance_tensorflow $(SUITE) $(if $(TF1),--tf1 $(TF1))
+
+conformance-popart: $(VENV)/.dev ## run PopART's own tests: make conformance-popart SUITE=folder-that-holds-its-tests
+	@test -n "$(SUITE)" || { echo "say where they are: make conformance-popart SUITE=folder-that-holds-its-tests" >&2; exit 2; }
+	@$(PIP) install --no-deps torchvision==0.28.0
+	@$(PIP) install packaging
+	$(TEST_ENV) $(BIN)/python -m benchmarks.conformance_popart $(SUITE) --page docs/conformance-popart.md
 
 clean: ## remove the environment and what the tools left behind
 	rm -rf $(VENV) $(VENV)-oldest $(TENSORFLOW) $(NEWEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache

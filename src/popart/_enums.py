@@ -90,6 +90,20 @@ class BatchSerializationTransformContext(PopartEnum):
     Bwd = 1
 
 
+class CollectiveOperator(PopartEnum):
+    """How a collective combines the values of replicas."""
+
+    Add = 0
+    Mean = 1
+    Mul = 2
+    Min = 3
+    Max = 4
+    LogicalAnd = 5
+    LogicalOr = 6
+    SquareAdd = 7
+    Local = 8
+
+
 class CommGroupType(PopartEnum):
     """How replicas form groups."""
 

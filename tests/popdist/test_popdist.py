@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 
+import popart
 import popdist
 import popdist.poptorch
 from tremula.errors import Error
@@ -145,17 +146,24 @@ def test_a_communicator_has_one_meaning(monkeypatch: pytest.MonkeyPatch) -> None
     popdist._communicators.clear()
 
 
-@pytest.mark.parametrize(
-    ("module", "function"),
-    [
-        ("popart", "configureSessionOptions"),
-        ("popart", "getDevice"),
-    ],
-)
-def test_other_front_ends_can_be_imported_and_say_what_to_use(module: str, function: str) -> None:
-    entry = getattr(importlib.import_module(f"popdist.{module}"), function)
-    with pytest.raises(Error, match=f"popdist.{module}.{function}: .*popdist"):
-        entry(None)
+def test_popart_sessions_get_the_replicas_of_this_instance(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = importlib.import_module("popdist.popart")
+    options = popart.SessionOptions()
+    monkeypatch.setattr(popdist, "getNumLocalReplicas", lambda: 4)
+    monkeypatch.setattr(popdist, "getNumTotalReplicas", lambda: 4)
+    entries.configureSessionOptions(options)
+    assert (options.replicatedGraphCount, options.globalReplicationFactor) == (4, 4)
+    assert entries.getDevice(popart.DeviceConnectionType.OnDemand, ipusPerReplica=2).numIpus == 8
+
+
+@pytest.mark.parametrize("function", ["configureSessionOptions", "getDevice"])
+def test_popart_sessions_of_several_instances_are_refused(
+    function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(popdist, "getNumInstances", lambda: 2)
+    entry = getattr(importlib.import_module("popdist.popart"), function)
+    with pytest.raises(Error, match=f"popdist.popart.{function}: this run has 2 instances"):
+        entry(popart.SessionOptions())
 
 
 @pytest.mark.parametrize("module", ["tensorflow", "keras"])

@@ -34,11 +34,22 @@ class TurnTime:
 
 
 class ModelledRun:
-    """What the chip would do with one compiled program of about `ops` ops; `describe` makes it on first use."""
+    """What the chip would do with one compiled program of about `ops` ops; `describe` makes it on first use.
+
+    `at_once` False leaves small programs alone, too, until somebody asks: for front ends whose programs compile in less
+    time than a look takes.
+    """
 
     def __init__(
-        self, describe: Callable[[], Program], deployment: Deployment, *, replicas: int, ops: int
+        self,
+        describe: Callable[[], Program],
+        deployment: Deployment,
+        *,
+        replicas: int,
+        ops: int,
+        at_once: bool = True,
     ) -> None:
+        self._at_once = at_once
         self._describe = describe
         self._deployment = deployment
         self._replicas = replicas
@@ -51,7 +62,7 @@ class ModelledRun:
         strict = env.get("TREMULA_OUT_OF_MEMORY") == "error" or not allow_out_of_memory
         self.system  # noqa: B018 - a name that does not exist is an error at once
         small = self._ops <= LOOK_AT_ONCE_OPS
-        if not (strict or mode == "compile" or (mode == "auto" and small)):
+        if not (strict or mode == "compile" or (mode == "auto" and small and self._at_once)):
             return
         try:
             found = self.estimate

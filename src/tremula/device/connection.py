@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 
 from tremula import log
 from tremula.device.settings import Connection, DeviceSettings, DeviceWords
@@ -14,11 +15,15 @@ from tremula.machine.counters import Meter
 from tremula.trace import channels
 from tremula.trace.points import Span
 
+#: gives the device that the user holds, if that is one of IPUs
+Held = Callable[[], Attachment | None]
+
 
 class DeviceConnection:
     """Acquires, attaches and detaches. The device is given back when this object is collected."""
 
-    def __init__(self, settings: DeviceSettings, words: DeviceWords) -> None:
+    def __init__(self, settings: DeviceSettings, words: DeviceWords, held: Held | None = None) -> None:
+        self._held = held
         self._settings = settings
         self._words = words
         self._attachment: Attachment | None = None
@@ -43,6 +48,10 @@ class DeviceConnection:
         if modelled and not settings.offline and settings.count_cycles:
             raise Error(self._words.cycles_need_hardware, type=self._words.error_type)
         self.ipus_used = max(1, ipus_per_replica) * settings.replicas
+        held = None if self._held is None else self._held()
+        if held is not None:
+            self._attachment = held
+            return
         ipus = ipus_needed(
             self.ipus_used,
             round_up=settings.round_up,
@@ -82,7 +91,9 @@ class DeviceConnection:
             self._log_attached(attachment)
 
     def detach(self) -> None:
-        """Give the device back, if it is held."""
+        """Give the device back, if it is held and not the user's own to give back."""
+        if self._held is not None and self._attachment is self._held():
+            return
         if self._attachment is not None:
             with Span(channels.drivers, "detach"):
                 self._attachment.detach()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from tremula import log
 from tremula.device import counters
 from tremula.device.compile_lock import compile_lock
-from tremula.device.connection import DeviceConnection
+from tremula.device.connection import DeviceConnection, Held
 from tremula.device.look import look
 from tremula.device.metering import Array, CallMeter
 from tremula.device.progress import CompileProgress, ProgressBar
@@ -88,8 +88,13 @@ class DeviceProgram(Generic[Program]):
     """
 
     def __init__(
-        self, settings: DeviceSettings, words: DeviceWords, progress_bar: ProgressBar | None = None
+        self,
+        settings: DeviceSettings,
+        words: DeviceWords,
+        progress_bar: ProgressBar | None = None,
+        held: Held | None = None,
     ) -> None:
+        """`held` gives the device that the user holds, where programs do not choose their own."""
         self.settings = settings
         self.words = words
         self.program: Program | None = None
@@ -101,7 +106,7 @@ class DeviceProgram(Generic[Program]):
         #: to be entered while a call changes the program's state
         self.whole_call = WholeCall()
         self._progress = CompileProgress(progress_bar)
-        self._connection = DeviceConnection(settings, words)
+        self._connection = DeviceConnection(settings, words, held)
         self._meter: CallMeter | None = None
         self._run_began = 0
 

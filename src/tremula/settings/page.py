@@ -26,7 +26,7 @@ This page is written by `python -m tremula.settings.page`; edit the tables in `t
 """
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
@@ -42,22 +42,22 @@ def _default(variable: Variable | Flag) -> str:
 
 def render() -> str:
     """The page as Markdown."""
-    variables = _table(
+    variables = table(
         ("Variable", "Takes", "Default", "Meaning", "Read by", "Effect"),
         ((f"`{v.name}`", v.kind, _default(v), v.meaning, v.reader, v.effect) for v in VARIABLES),
     )
-    engine = _table(
+    engine = table(
         ("Option", "Takes", "Meaning", "Effect"),
         ((f"`{o.name}`", o.kind, o.meaning, o.effect) for o in sorted(ENGINE_OPTIONS, key=lambda o: o.name)),
     )
-    popart = _table(
+    popart = table(
         ("Option", "Takes", "Effect"),
         (
             (f"`{o.name}`", o.kind if o.size is None else f"0 to {o.size - 1}", o.effect)
             for o in sorted(OPTIONS, key=lambda o: o.name.lower())
         ),
     )
-    flags = _table(
+    flags = table(
         ("Flag", "Takes", "Default", "Meaning", "Effect"),
         ((f"`--{f.name}`", f.kind, _default(f), f.meaning, f.effect) for f in FLAGS),
     )

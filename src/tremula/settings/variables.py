@@ -97,6 +97,8 @@ VARIABLES: tuple[Variable, ...] = (
         "Cut graphs printed to the log after so many characters; 0 prints all.", "no effect: graphs are not cut"),
     _level("POPART_LOG_LEVEL", "WARN", "Level of the lines of the PopART layer (`popart:session`, ...)."),
     _destination("POPART_LOG_DEST", "Where the lines of the PopART layer go."),
+    _text("POPART_CACHE_DIR", "path", "popart.SessionOptions",
+        "Folder of the executable cache of every new `SessionOptions`; empty leaves it to the program."),
     _level("POPLAR_LOG_LEVEL", "OFF", "Level of the lines of the Poplar layer (`PO:ENGINE`, ...)."),
     _destination("POPLAR_LOG_DEST", "Where the lines of the Poplar layer go."),
     _level("POPLIBS_LOG_LEVEL", "OFF", "Level of the lines of the PopLibs layer (`PL:POPLIN`, ...)."),

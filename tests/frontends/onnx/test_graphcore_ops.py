@@ -238,3 +238,13 @@ def test_beam_search_and_ctc_loss_take_unsigned_lengths() -> None:
     )
     assert probabilities.shape == counts.shape == (2, 2)
     assert labels.shape == (2, 2, 5)
+
+
+def test_scattered_values_go_into_larger_initial_ones() -> None:
+    source, index = torch.randn(8, 16, 7), torch.randint(0, 8, (8, 1, 1))
+    initial = torch.zeros(8, 17, 7)
+    (found,) = own("ScatterReduce", source, index, initial, axis=0, axis_size=8, reduction="sum")
+    expected = initial.clone()
+    for row in range(8):
+        expected[int(index[row])] += torch.nn.functional.pad(source[row], (0, 0, 0, 1))
+    torch.testing.assert_close(found, expected)

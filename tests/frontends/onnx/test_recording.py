@@ -53,8 +53,9 @@ def test_a_shape_that_depends_on_an_input_is_refused_by_name() -> None:
     model = loaded(
         [node("Reshape", ["x", "s"], ["y"], name="r")], [value("x", [4]), value("s", [1], INT64)], ["y"]
     )
-    with pytest.raises(Error, match=r"Reshape 'r'.*input 1 \('s'\) must be of type Constant"):
+    with pytest.raises(Error, match=r"input 1 \('s'\) must be of type Constant$") as refused:
         recorded(model, x=torch.randn(4), s=torch.tensor([4]))
+    assert refused.value.note.startswith("Reshape 'r'")  # type: ignore[attr-defined]
 
 
 def test_large_values_are_made_when_the_graph_runs() -> None:

@@ -9,6 +9,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from tremula.errors import Error
+from tremula.frontends.onnx.failing import KnownError
 from tremula.frontends.onnx.host_values import host
 from tremula.frontends.onnx.model import Graph, Node
 from tremula.frontends.onnx.settings import Settings
@@ -128,9 +129,9 @@ class Call:
         if tensor is None:
             raise Error(f"input {place} is left out, but needed.")
         if isinstance(tensor, FakeTensor):
-            raise Error(
-                f"input {place} ('{self.node.inputs[place]}') must be of type Constant: shapes are fixed when a graph "
-                "is compiled, and this value depends on the graph's inputs or weights."
+            raise KnownError(
+                "shapes are fixed when a graph is compiled, and this value depends on the graph's inputs or weights: "
+                f"input {place} ('{self.node.inputs[place]}') must be of type Constant"
             )
         with host():
             values: list[Any] = tensor.flatten().tolist()

@@ -22,12 +22,17 @@ _USERS = (
 )
 
 
-class NodeError(Error):
-    """A node that cannot be run; `node` is the innermost."""
+class KnownError(Error):
+    """An error whose message programs look at: it stays as it is, and what is known of the node goes beside it."""
 
-    def __init__(self, message: str, node: Node) -> None:
+
+class NodeError(Error):
+    """A node that cannot be run; `node` is the innermost, and `note` says more where the message does not."""
+
+    def __init__(self, message: str, node: Node, note: str = "") -> None:
         super().__init__(message, location="" if node.source is None else str(node.source))
         self.node = node
+        self.note = note
 
 
 def explained(problem: Exception, node: Node, inputs: Sequence[torch.Tensor | None]) -> Exception:
@@ -39,6 +44,8 @@ def explained(problem: Exception, node: Node, inputs: Sequence[torch.Tensor | No
         f"{name}: {_shown(tensor)}" for name, tensor in zip(node.inputs, inputs, strict=False) if name
     )
     line = "" if node.source is None else f" It was made at {node.source}."
+    if isinstance(problem, KnownError):
+        return NodeError(why, node, f"{node}. Its inputs are {shapes or 'none'}.{line}")
     return NodeError(
         f"{node}: {why or type(problem).__name__} Its inputs are {shapes or 'none'}.{line}", node
     )

@@ -8,8 +8,9 @@ one it becomes a constant of the recorded graph.
 from __future__ import annotations
 
 import copy
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -33,6 +34,8 @@ _MOST_NODES = 1_000_000
 _DEEPEST = 32
 #: told of each node that has run and of its outputs
 Watch = Callable[[Node, Sequence["Tensor | None"]], None]
+#: shown each node and its inputs before it runs
+Before = Callable[[Node, Sequence["Tensor | None"]], None]
 Functions = Mapping[tuple[str, str], Function]
 
 
@@ -62,14 +65,22 @@ class Interpreter:
             raise unknown_operators(missing)
 
     def run(
-        self, values: Mapping[str, Tensor], wanted: Iterable[str] | None = None, watch: Watch | None = None
+        self,
+        values: Mapping[str, Tensor],
+        wanted: Iterable[str] | None = None,
+        watch: Watch | None = None,
+        *,
+        fresh: Collection[str] = (),
+        before: Before | None = None,
     ) -> dict[str, Tensor]:
         """The tensors `wanted` (by default the graph's outputs), computed from `values`.
 
         `values` holds the inputs, and the weights by the names of their initializers; initializers that are not in it
-        are constants.
+        are constants. Tensors in `fresh` are never the same objects as what they are made from, so that they have
+        gradients of their own. `before` sees each node and its inputs, and may refuse it.
         """
         running = self.begin(values, wanted, watch)
+        running.fresh, running.before = fresh, before
         for node in running.nodes:
             running.execute(node)
         return running.results()
@@ -160,6 +171,9 @@ class Running:
         self._watch = watch
         self._wanted = wanted
         self._executed = 0
+        #: tensors that must not be the same objects as what they are made from
+        self.fresh: Collection[str] = ()
+        self.before: Before | None = None
         self.recording = any(isinstance(value, FakeTensor) for value in values.values())
         self.nodes = interpreter.needed(wanted)
         self._uses = Counter(name for node in self.nodes for name in set(reads(node)))
@@ -200,6 +214,8 @@ class Running:
             raise Error(f"the graph has more than {_MOST_NODES:,} nodes when its loops are unrolled.")
         inputs = [scope.get(name) if name else None for name in node.inputs]
         try:
+            if self.before is not None:
+                self.before(node, inputs)
             outputs = self._compute(node, inputs, scope)
         except Exception as problem:
             raise explained(problem, node, inputs) from problem
@@ -209,6 +225,11 @@ class Running:
                 node,
                 inputs,
             )
+        if self.fresh and any(name in self.fresh for name in node.outputs):
+            outputs = [
+                _fresh(each, inputs) if name in self.fresh else each
+                for name, each in itertools.zip_longest(node.outputs, outputs)
+            ]
         for name, tensor in zip(node.outputs, outputs, strict=False):
             if name and tensor is not None:
                 scope.tensors[name] = tensor
@@ -305,16 +326,35 @@ def reads(node: Node) -> Iterator[str]:
     """The names that a node reads, those that its inner graphs take from around them included."""
     yield from (name for name in node.inputs if name)
     for graph in node.graphs:
-        yield from _free_names(graph)
+        yield from _free_names(graph, _fed(node, graph))
 
 
-def _free_names(graph: Graph) -> set[str]:
-    own = {each.name for each in graph.inputs} | set(graph.initializers)
+def _fed(node: Node, graph: Graph) -> int:
+    """How many inputs of an inner graph the node gives; the others are tensors around it, by name."""
+    if node.type == "If":
+        return 0
+    return len(graph.inputs) if node.type == "PackedDataBlock" else len(node.inputs)
+
+
+def _free_names(graph: Graph, fed: int) -> set[str]:
+    own = {each.name for each in graph.inputs[:fed]} | set(graph.initializers)
+    beyond = {each.name for each in graph.inputs[fed:]}
     found: set[str] = set()
     for node in graph.nodes:
         found |= set(reads(node)) - own
         own.update(node.outputs)
-    return found | ({each.name for each in graph.outputs} - own)
+    return found | beyond | ({each.name for each in graph.outputs} - own)
+
+
+def _fresh(tensor: Tensor | None, inputs: Sequence[Tensor | None]) -> Tensor | None:
+    """`tensor`, or an alias of it if it is one of the inputs; one that nothing made is differentiated from here on."""
+    if tensor is None:
+        return None
+    if torch.is_grad_enabled() and tensor.is_floating_point() and not tensor.requires_grad:
+        return tensor.detach().requires_grad_(True)
+    if all(tensor is not each for each in inputs):
+        return tensor
+    return tensor.view_as(tensor)
 
 
 def _listed(outputs: Any) -> list[Tensor | None]:

@@ -117,6 +117,8 @@ class OnnxModel:
     opsets: Mapping[str, int]
     functions: Mapping[tuple[str, str], Function] = field(default_factory=dict)
     producer: str = ""
+    #: what the file says besides, by name
+    properties: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def load(
@@ -160,7 +162,8 @@ class _Reader:
             functions[key] = self._function(each)
         self._opsets = opsets
         graph = self.graph(message.graph, (), 0)
-        return OnnxModel(graph, opsets, functions, message.producer_name)
+        properties = {each.key: each.value for each in message.metadata_props}
+        return OnnxModel(graph, opsets, functions, message.producer_name, properties)
 
     def _function(self, message: Any) -> Function:
         self._opsets = {**self._opsets, **_opsets(message.opset_import)}
@@ -181,6 +184,11 @@ class _Reader:
         )
         defaults = {each.name: self._attribute(each, (known,), 1) for each in message.attribute_proto}
         return Function(_domain(message.domain), message.name, graph, defaults)
+
+    def node(self, message: Any, opsets: Mapping[str, int]) -> Node:
+        """One node of a graph that is being made, whose names are checked already."""
+        self._opsets = dict(opsets)
+        return self._node(message, (_Everything(),), 0)
 
     def graph(self, message: Any, outer: _Scopes, depth: int) -> Graph:
         if depth > _DEEPEST:
@@ -273,6 +281,22 @@ class _Reader:
         if kind == _GRAPHS:
             return tuple(self.graph(value, known, depth + 1) for value in message.graphs)
         raise Error("attributes of this type (sparse tensors, types, or none at all) are not supported.")
+
+
+class _Everything(set[str]):
+    """All names."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def node_of(message: Any, opsets: Mapping[str, int]) -> Node:
+    """The node in a message, of a graph that is being made.
+
+    Raises:
+        Error: its attributes make no sense.
+    """
+    return _Reader(None, {}).node(message, opsets)
 
 
 def _is_known(name: str, scopes: _Scopes) -> bool:

@@ -9,10 +9,12 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tremula.errors import Error
-from tremula.frontends.onnx.interpreter import Functions, Interpreter
+from tremula.frontends.onnx.interpreter import Before, Functions, Interpreter
 from tremula.frontends.onnx.model import Graph, Node, OnnxModel, Value
 from tremula.frontends.onnx.settings import Settings
 
+#: no name of a tensor
+_MARK = "\0"
 #: elements of one tensor, beyond which a graph is refused
 _MOST_ELEMENTS = 2**42
 
@@ -32,8 +34,11 @@ def shapes_of(
     *,
     functions: Functions | None = None,
     interpreter: Interpreter | None = None,
+    before: Before | None = None,
 ) -> dict[str, TensorType]:
     """The type of every tensor of `graph` by name, inputs and weights included; those of inner graphs are left out.
+
+    `before` sees each node and its inputs, and may refuse it.
 
     Raises:
         Error: an operator is not known, or cannot take its inputs; the node and the user's line are named.
@@ -59,8 +64,10 @@ def shapes_of(
             for name, kind in found.items()
             if name not in constants
         }
+        # what has no inputs is recorded, too
+        values[_MARK] = torch.empty(())
         wanted = [name for node in graph.nodes for name in node.outputs if name]
-        interpreter.run(values, wanted, watch)
+        interpreter.run(values, wanted, watch, before=before)
     return found
 
 

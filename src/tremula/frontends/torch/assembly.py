@@ -177,11 +177,11 @@ def _add_update(
         values = [tensors_of(node)[0] for node in outputs[len(outputs) - len(names) :]]  # type: ignore
         program.accumulate = capture_accumulate(
             dict(zip(names, values, strict=True)),
-            [spec.accum_type] * len(names),
+            [spec.accumulator_type(parameter) for parameter in parameters.values()],
             annotations,
             running_mean=settings.running_mean,
         )
-        gradients = {name: tensor.to(spec.accum_type) for name, tensor in parameters.items()}
+        gradients = {name: tensor.to(spec.accumulator_type(tensor)) for name, tensor in parameters.items()}
     program.update = capture_update(
         lambda p, g, s, h, each: apply_update(spec, p, g, s, h, each),
         parameters,

@@ -137,7 +137,7 @@ class Session:
             scale_varies=bool(spec.automatic_loss_scaling),
             divisor=divisor,
             running_mean=settings.running_mean,
-            accumulator_dtypes=tuple(spec.accum_type for _ in names),
+            accumulator_dtypes=tuple(spec.accumulator_type(state[name]) for name in names),
         )
         return training
 

@@ -83,7 +83,9 @@ class TorchSubject:
             for each in parts.inputs
         ]
         self.optimizer = "" if parts.spec is None else repr(parts.spec)
-        self.accumulator_dtype = None if parts.spec is None else dtype_name(parts.spec.accum_type)
+        self.accumulator_dtype = (
+            None if parts.spec is None or parts.spec.accum_type is None else dtype_name(parts.spec.accum_type)
+        )
         self.dialect = parts.dialect(parts.module)
         self._modules = dict(parts.module.named_modules())
         self._known: dict[Variant, tuple[CapturedVariant, TorchProgram]] = {}

@@ -27,7 +27,7 @@ def branch(call: Call, condition: Tensor) -> list[Tensor]:
     known = call.scalar(0)
     if known is not None:
         return call.run_graph(then if known else otherwise, [])
-    chosen = condition.reshape(())
+    chosen = condition.reshape(()).bool()
     return [
         _chosen(chosen, *pair) for pair in _pairs(call.run_graph(then, []), call.run_graph(otherwise, []))
     ]
@@ -139,8 +139,10 @@ def scan(call: Call, *tensors: Tensor) -> list[Tensor]:
     collected: list[list[Tensor]] = [[] for _ in range(len(body.outputs) - len(states))]
     if max(lengths) > _MOST_STEPS:
         raise Error(f"a scan of {max(lengths):,} steps is too long to be unrolled.")
+    joined = call.settings.as_device
     for step in range(lengths.pop()):
-        results = call.run_graph(body, [*states, *(each[step] for each in moved)])
+        slices = [each[step : step + 1] if joined and each.dim() == 1 else each[step] for each in moved]
+        results = call.run_graph(body, [*states, *slices])
         states = results[: len(states)]
         for each, result in zip(collected, results[len(states) :], strict=True):
             each.append(result)
@@ -148,9 +150,12 @@ def scan(call: Call, *tensors: Tensor) -> list[Tensor]:
     out_backward = call.integers("scan_output_directions", ()) or [0] * len(collected)
     stacked = []
     for values, axis, reverse in zip(collected, out_axes, out_backward, strict=True):
-        whole = torch.stack([_lifted(each) if call.recording else each for each in values])
-        whole = whole.flip(0) if reverse else whole
-        stacked.append(whole.movedim(0, axis_of(axis, whole.dim())))
+        parts = [_lifted(each) if call.recording else each for each in values]
+        parts = parts[::-1] if reverse else parts
+        if joined:
+            stacked.append(torch.cat(parts, axis_of(axis, parts[0].dim())))
+        else:
+            stacked.append(torch.stack(parts, axis_of(axis, parts[0].dim() + 1)))
     return [*states, *stacked]
 
 

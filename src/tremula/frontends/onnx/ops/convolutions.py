@@ -85,10 +85,11 @@ def _cut(
             pads = [0] * (2 * dims)
         return pads[:dims], pads[dims:]
     before, behind = [], []
+    front = (automatic == "SAME_UPPER") != call.settings.as_device
     for place in range(dims):
         total = whole[place] + extra[place] - shape[place]
         less = max(total, 0) // 2
-        before.append(less if automatic == "SAME_UPPER" or total < 0 else total - less)
+        before.append(less if front or total < 0 else total - less)
         behind.append(total - before[-1])
     return before, behind
 

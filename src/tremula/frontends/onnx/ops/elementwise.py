@@ -68,7 +68,10 @@ def subtract(call: Call, first: Tensor, second: Tensor) -> Tensor:
 
 @op("Mul")
 def multiply(call: Call, first: Tensor, second: Tensor) -> Tensor:
-    return widened(torch.mul, *aligned(call, first, second))
+    product = widened(torch.mul, *aligned(call, first, second))
+    # a half times a float is a half on the device
+    mixed = {first.dtype, second.dtype} == {torch.float16, torch.float32}
+    return product.to(torch.float16) if mixed else product
 
 
 @op("Div")

@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from tremula.errors import Error
 from tremula.frontends.onnx.call import Call
+from tremula.frontends.onnx.dtypes import named_type
 from tremula.frontends.onnx.ops.table import GRAPHCORE, op
 from tremula.frontends.onnx.ops.unsigned import widened
 
@@ -55,7 +56,7 @@ for _name, _binary_function in _BINARY.items():
 
 @op("Scale", domain=GRAPHCORE)
 def scale(call: Call, tensor: Tensor) -> Tensor:
-    return tensor * call.number("scale")
+    return (tensor * call.number("scale")).to(tensor.dtype)
 
 
 @op("ScaledAdd", domain=GRAPHCORE)
@@ -71,16 +72,25 @@ def scaled_add(
 def increment_modulo(call: Call, tensor: Tensor) -> Tensor:
     increment, modulus = call.number("increment"), call.number("modulus")
     if tensor.is_floating_point():
-        return torch.remainder(tensor + increment, modulus)
-    return widened(lambda values: torch.remainder(values + int(increment), int(modulus)), tensor)
+        return torch.fmod(tensor + increment, modulus)
+    return widened(lambda values: torch.fmod(values + int(increment), int(modulus)), tensor)
+
+
+#: the device's own numbers of types; the small floating ones cannot be initialised
+_DATA_TYPES = (
+    *("UINT8", "INT8", "", "", "UINT16", "INT16", "INT32", "INT64", "UINT32", "UINT64", "BOOL", "FLOAT"),
+    *("FLOAT16", "BFLOAT16", "DOUBLE"),
+)
 
 
 @op("Init", domain=GRAPHCORE, grows=True)
 def initialised(call: Call) -> Tensor:
     """Zeros, also where the device would leave what was in memory."""
-    from tremula.frontends.onnx.dtypes import element_type
-
-    return torch.zeros(call.integers("shape"), dtype=element_type(call.integer("data_type")).torch)
+    number = call.integer("data_type")
+    if not 0 <= number < len(_DATA_TYPES) or not _DATA_TYPES[number]:
+        raise Error(f"{number} is no type of elements that can be initialised.")
+    dtype = named_type(_DATA_TYPES[number]).torch
+    return torch.zeros(call.integers("shape"), dtype=call.settings.retyped.get(dtype, dtype))
 
 
 @op("NormalizeImage", domain=GRAPHCORE)

@@ -28,6 +28,8 @@ def _reduction(call: Call) -> str:
 
 def _reduced(call: Call, losses: Tensor) -> Tensor:
     reduction = _reduction(call)
+    if reduction == "mean" and not losses.is_floating_point():
+        return torch.div(losses.sum(), losses.numel(), rounding_mode="trunc").to(losses.dtype)
     return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses
 
 
@@ -54,13 +56,23 @@ def nll_loss(call: Call, probabilities: Tensor, labels: Tensor) -> Tensor:
     if ignored is not None:
         counts = places != ignored
         places = torch.where(counts, places, torch.zeros_like(places))
-    losses = -logs.gather(-1, places.unsqueeze(-1)).squeeze(-1)
+    losses = -_picked(call, logs, places)
     if counts is None:
         return _reduced(call, losses)
     losses = torch.where(counts, losses, torch.zeros_like(losses))
     if _reduction(call) == "mean":
-        return losses.sum() / counts.sum().to(losses.dtype)
+        # where all labels are ignored the loss is 0
+        return losses.sum() / counts.sum().clamp_min(1).to(losses.dtype)
     return _reduced(call, losses)
+
+
+def _picked(call: Call, logs: Tensor, places: Tensor) -> Tensor:
+    """The values at the labels. On the device no class matches a label that there is none of, so nothing is picked."""
+    if not call.settings.as_device:
+        return logs.gather(-1, places.unsqueeze(-1)).squeeze(-1)
+    known = (places >= 0) & (places < logs.shape[-1])
+    picked = logs.gather(-1, torch.where(known, places, 0).unsqueeze(-1)).squeeze(-1)
+    return torch.where(known, picked, torch.zeros_like(picked))
 
 
 @op("Ctc", domain=GRAPHCORE)
@@ -82,12 +94,11 @@ def ctc(
 
 @op("CtcBeamSearchDecoder", domain=GRAPHCORE)
 def ctc_beam_search(call: Call, log_probabilities: Tensor, lengths: Tensor) -> list[Tensor]:
-    return list(
-        beam_search(
-            log_probabilities,
-            lengths.long(),
-            call.integer("blank", 0),
-            call.integer("beam_width", 100),
-            call.integer("top_paths", 1),
-        )
+    probabilities, counts, labels = beam_search(
+        log_probabilities,
+        lengths.long(),
+        call.integer("blank", 0),
+        call.integer("beam_width", 100),
+        call.integer("top_paths", 1),
     )
+    return [probabilities, counts.to(torch.uint32), labels.to(torch.uint32)]

@@ -35,14 +35,19 @@ def scatter_reduce(call: Call, source: Tensor, index: Tensor, initial: Tensor | 
         raise Error(f"axis {axis} is the dimension of the groups.")
     size = call.integer("axis_size")
     places = signed(index).long()
-    if not call.flag("enable_index_broadcast", True) or places.dim() < source.dim():
+    if places.dim() < source.dim():
         places = _along(places, source, axis, grouped)
-    places = places.expand(source.shape)
+    if call.flag("enable_index_broadcast", True):
+        places = places.expand(source.shape)
     reduction = _reduction(call)
-    shape = [size if dim == axis else extent for dim, extent in enumerate(source.shape)]
+    # without broadcasting there are as many places as the index has, as in torch
+    shape = [size if dim == axis else extent for dim, extent in enumerate(places.shape)]
     start = initial
     if start is None:
         start = source.new_ones(shape) if reduction == "mul" else source.new_zeros(shape)
+    if start.shape != places.shape:
+        # torch's quick path for an expanded index takes both to have the same shape
+        places = places.contiguous()
     if reduction == "none":
         return start.scatter(axis, places, source)
     return start.scatter_reduce(

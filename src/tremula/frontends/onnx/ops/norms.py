@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tremula.errors import Error
 from tremula.frontends.onnx.call import Call
 from tremula.frontends.onnx.ops.broadcasting import axis_of
 from tremula.frontends.onnx.ops.table import op
@@ -18,11 +17,14 @@ from tremula.frontends.onnx.ops.table import op
 def batch_norm(
     call: Call, tensor: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor
 ) -> list[Tensor]:
-    if not call.flag("spatial", True):
-        raise Error("batch norms of single activations (spatial=0) are not supported.")
     training = call.flag("training_mode") if call.version >= 14 else call.outputs > 1
     if call.version < 7 and call.flag("is_test"):
         training = False
+    if not call.flag("spatial", True):
+        # each activation is a channel of its own
+        flat = [each.reshape(-1) for each in (scale, bias, mean, variance)]
+        normed, *others = batch_normalised(call, tensor.flatten(1), *flat, training=training, unbiased=False)
+        return [normed.reshape(tensor.shape), *(each.reshape(scale.shape) for each in others)]
     return batch_normalised(call, tensor, scale, bias, mean, variance, training=training, unbiased=False)
 
 
@@ -42,6 +44,8 @@ def batch_normalised(
     `unbiased`: the running variance is that of a sample.
     """
     epsilon, momentum = call.number("epsilon", 1e-5), call.number("momentum", 0.9)
+    if not tensor.numel():
+        return [tensor, mean, variance, mean, variance] if training else [tensor]
     if not training:
         normed = functional.batch_norm(
             tensor,

@@ -86,6 +86,11 @@ def reduced_dims(axes: list[int], tensor: Tensor) -> list[int]:
     return sorted(dims) or list(range(tensor.dim()))
 
 
+def _names_none(call: Call) -> bool:
+    """Whether the attribute says that no dimension is reduced: it is there, and empty."""
+    return call.has("axes") and not call.integers("axes")
+
+
 def _reduction(name: str, reduce: Reduce) -> None:
     single: Callable[[Tensor], Tensor] = _SINGLE.get(name, torch.clone)
 
@@ -96,6 +101,8 @@ def _reduction(name: str, reduce: Reduce) -> None:
 
     @op(name)
     def by_attribute(call: Call, tensor: Tensor) -> Tensor:
+        if _names_none(call):
+            return single(tensor)
         return compute(tensor, call.integers("axes", ()), call.flag("keepdims", True))
 
     @op(name, since=13 if name == "ReduceSum" else 18, static=(1,))
@@ -113,7 +120,7 @@ for _name, _reduce in _REDUCTIONS.items():
 @op("ReduceMedian", domain=GRAPHCORE)
 def reduce_median(call: Call, tensor: Tensor) -> tuple[Tensor, Tensor]:
     """The lower median and its place in the flattened dimensions that are reduced."""
-    dims = reduced_dims(call.integers("axes", ()), tensor) if tensor.dim() else []
+    dims = [] if _names_none(call) or not tensor.dim() else reduced_dims(call.integers("axes", ()), tensor)
     keep = call.flag("keepdims", True)
     kept = [dim for dim in range(tensor.dim()) if dim not in dims]
     flat = tensor.permute(*kept, *dims).reshape(*(tensor.shape[dim] for dim in kept), -1)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,6 +20,8 @@ _ROUNDING: dict[str, Callable[[float], int]] = {
     "round_prefer_ceil": lambda x: math.floor(x + 0.5),
     "floor": math.floor,
     "ceil": math.ceil,
+    # the device's own: as torch does it
+    "pytorch": math.floor,
 }
 
 
@@ -49,7 +52,7 @@ class _Way:
 def _source(axis: _Axis, way: _Way, place: int) -> float:
     """Where an output element lies in the input."""
     exact = axis.scale * axis.extent
-    kind = way.coordinates
+    kind = "asymmetric" if way.rounding == "pytorch" else way.coordinates
     if kind == "asymmetric":
         return place / axis.scale
     if kind == "half_pixel" or (kind == "pytorch_half_pixel" and exact != 1):
@@ -145,7 +148,8 @@ def _by_scales(tensor: Tensor, scales: list[float], dims: list[int]) -> dict[int
     if any(scale <= 0 for scale in scales):
         raise Error(f"scales must be positive, not {scales}.")
     return {
-        dim: _Axis(tensor.shape[dim], math.floor(tensor.shape[dim] * scale), scale)
+        # in the precision of scales: 6 times 5/6 is 5
+        dim: _Axis(tensor.shape[dim], math.floor(np.float32(tensor.shape[dim]) * np.float32(scale)), scale)
         for dim, scale in zip(dims, scales, strict=True)
     }
 

@@ -58,7 +58,14 @@ def find(domain: str, type: str, version: int) -> Rule | None:
     """The rule of an operator in a version of its domain, the newest that is not newer; None if there is none."""
     _load()
     rules = _rules.get((domain, type), ())
-    return next((rule for rule in reversed(rules) if rule.since <= version), None)
+    found = next((rule for rule in reversed(rules) if rule.since <= version), None)
+    if found is None and domain != STANDARD:
+        from tremula.frontends.onnx.ops.registered import compute
+        from tremula.frontends.torch.ops.custom import is_registered
+
+        if is_registered(domain, type):
+            return Rule(compute, version, folds=False)
+    return found
 
 
 def known_operators() -> list[tuple[str, str, tuple[int, ...]]]:

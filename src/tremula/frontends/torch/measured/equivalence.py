@@ -173,7 +173,9 @@ def _gradient(
     A velocity without history is the gradient, and a learning rate of 0 leaves the weights as they are.
     """
     own = present(subject.parts.spec, "the optimizer")
-    plain = named_spec("momentum", [name for name, _ in own.parameters()], accumulator=own.accum_type)
+    plain = named_spec(
+        "momentum", [name for name, _ in own.parameters()], accumulator=own.accum_type or torch.float32
+    )
     still = {**plain.groups[0].values, "learningRate": HyperValue(0.0)}
     spec = replace(
         plain, groups=(GroupSpec(plain.groups[0].parameters, still),), loss_scaling=own.loss_scaling

@@ -63,6 +63,12 @@ def unregister(domain: str, name: str) -> None:
     _registry.pop((domain, name), None)
 
 
+def is_registered(domain: str, name: str) -> bool:
+    """Whether an op has an implementation here."""
+    _import_modules()
+    return (domain, name) in _registry
+
+
 def find(domain: str, name: str) -> CustomOp:
     """The implementation of an op."""
     _import_modules()

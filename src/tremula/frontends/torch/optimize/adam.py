@@ -1,5 +1,5 @@
-"""Adam, AdamW and LAMB: `Accl1` and `Accl2` are the moments, `Step` counts updates for the bias correction. Scalars
-are computed for all parameters of a group at once, because tiny ops cost as much as big ones.
+"""Adam, AdamW, AdaMax and LAMB: `Accl1` and `Accl2` are the moments, `Step` counts updates for the bias correction.
+Scalars are computed for all parameters of a group at once, because tiny ops cost as much as big ones.
 """
 
 from __future__ import annotations
@@ -76,15 +76,19 @@ def step_scalars(group: Sequence[Scalars], state: Mapping[str, torch.Tensor]) ->
     eps, rate = _together(group, ADAM_EPS), _together(group, RATE)
     scale: Scalar = 1.0
     keep: Scalar = 1.0
-    if spec.kind is Kind.ADAMW and has_decay(group[0].group):
+    if spec.kind is not Kind.LAMB and not spec.decays_gradient and has_decay(group[0].group):
         keep = 1 - product(rate, _together(group, DECAY))
     if spec.bias_correction:
         counts = [state[f"{STEP}___{scalars.parameter}"] for scalars in group]
         torch._foreach_add_(counts, 1.0)
         steps = torch.stack(counts)
-        root = (1 - torch.pow(_together(group, ADAM_BETA2), steps)).sqrt_()
-        scale = root / (1 - torch.pow(_together(group, ADAM_BETA1), steps))
-        eps = root * eps
+        first = 1 - torch.pow(_together(group, ADAM_BETA1), steps)
+        if spec.kind is Kind.ADAMAX:  # the greatest gradient so far is not biased
+            scale = first.reciprocal()
+        else:
+            root = (1 - torch.pow(_together(group, ADAM_BETA2), steps)).sqrt_()
+            scale = root / first
+            eps = root * eps
     if spec.kind is not Kind.LAMB:
         rate, scale = product(rate, scale), 1.0
     columns = [_each(value, len(group)) for value in (eps, rate, scale, keep)]
@@ -116,14 +120,18 @@ def update(
     stored = (parameter, state[f"{FIRST_MOMENT}___{name}"], state[f"{SECOND_MOMENT}___{name}"])
     with updating(*stored) as (weight, first, second):
         gradient = multiplied(single(gradient), product(scalars[ADAM_GRADIENT], gradient_factor))
-        if decays and kind is Kind.ADAM:
+        if decays and scalars.spec.decays_gradient:
             gradient = plus_scaled(gradient, weight, scalars[DECAY])
         first.lerp_(gradient, 1 - scalars[ADAM_BETA1])
-        decay_square_(second, gradient, scalars[ADAM_BETA2])
-        divisor = second.sqrt().add_(step.eps)
+        if kind is Kind.ADAMAX:
+            torch.maximum(second.mul_(scalars[ADAM_BETA2]), gradient.abs(), out=second)
+            divisor = second + step.eps
+        else:
+            decay_square_(second, gradient, scalars[ADAM_BETA2])
+            divisor = second.sqrt().add_(step.eps)
         if kind is Kind.LAMB:
             direction = multiplied(first / divisor, step.scale)
-            if decays:
+            if decays and not scalars.spec.decays_gradient:
                 add_scaled_(direction, weight, scalars[DECAY])
             trust = _trust(weight, direction, scalars[MAX_WEIGHT_NORM])
             subtract_scaled_(weight, direction, product(trust, step.rate))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tremula.frontends.torch.optimize.scalars import has_velocity
+from tremula.frontends.torch.optimize.scalars import ADAPTIVE, has_velocity
 from tremula.frontends.torch.optimize.spec import GroupSpec, Kind, OptimizerSpec
 
 
@@ -19,7 +19,9 @@ def _ops_of(spec: OptimizerSpec, group: GroupSpec) -> list[str]:
             return ["Accumulate", "SGD1VarUpdate", "SGD1AcclUpdate"]
         # the runtime lists no op types of its own for the variant with separate tensors
         return ["SGD1AcclUpdate", "Accumulate", "SGD1VarUpdate"]
-    if spec.kind is Kind.RMSPROP:
+    if spec.kind is Kind.ADADELTA:
+        return ["Accumulate", "AdaDeltaUpdater", "Accumulate", "ScaledVarUpdate"]
+    if spec.kind in ADAPTIVE:
         averages = 2 if spec.centered else 1
         return [*["Accumulate"] * averages, "RMSPropUpdater", "ScaledVarUpdate"]
     moments = ["Accumulate", "Accumulate", "AdamUpdater"]

@@ -19,7 +19,7 @@ from tremula.frontends.torch.optimize.scalars import (
     Compound,
     has_decay,
 )
-from tremula.frontends.torch.optimize.spec import GroupSpec, Kind, OptimizerSpec
+from tremula.frontends.torch.optimize.spec import Decay, GroupSpec, Kind, OptimizerSpec
 
 _KERNELS: dict[Kind, Any] = {Kind.ADAM: torch._fused_adam_, Kind.ADAMW: torch._fused_adamw_}
 
@@ -36,6 +36,8 @@ def fused_update(
         spec.kind in _KERNELS
         and spec.bias_correction
         and math.isinf(spec.max_grad_norm)
+        and not spec.clip_groups
+        and spec.weight_decay in (None, Decay.STEP if spec.kind is Kind.ADAMW else Decay.GRADIENT)
         and not spec.automatic_loss_scaling
         and all(tensor.dtype is torch.float32 for tensor in tensors)
     )

@@ -9,9 +9,9 @@ from functools import partial
 
 import torch
 
-from tremula.frontends.torch.optimize import adam, loss_scale, rmsprop, sgd
-from tremula.frontends.torch.optimize.scalars import Scalar, Scalars, hyper_tensors, product
-from tremula.frontends.torch.optimize.spec import Kind, OptimizerSpec
+from tremula.frontends.torch.optimize import adam, adaptive, loss_scale, sgd
+from tremula.frontends.torch.optimize.scalars import ADAPTIVE, Scalar, Scalars, hyper_tensors, product
+from tremula.frontends.torch.optimize.spec import ClipGroup, Kind, OptimizerSpec
 
 __all__ = ["apply_update", "hyper_tensors", "initial_state"]
 
@@ -28,7 +28,7 @@ def _at_once(
 
 def initial_state(spec: OptimizerSpec, parameters: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The state tensors that training starts with, under the names that the device's runtime gives them."""
-    rules = {Kind.SGD: sgd.initial_state, Kind.RMSPROP: rmsprop.initial_state}
+    rules = {Kind.SGD: sgd.initial_state, **dict.fromkeys(ADAPTIVE, adaptive.initial_state)}
     initial = rules.get(spec.kind, adam.initial_state)
     state: dict[str, torch.Tensor] = {}
     for name, group in spec.parameters():
@@ -58,11 +58,11 @@ def apply_update(
     }
     if not present:
         return
-    factor = _gradient_factor(spec, present, state, hyper)
+    factors = _gradient_factors(spec, present, state, hyper)
     own = _by_parameter([*state.items(), *hyper.items()])
     for index, group in enumerate(spec.groups):
         members = [Scalars(spec, group, name, hyper) for name in group.parameters if name in present]
-        for scalars, update, step in _updates(members, parameters, present, state, factor):
+        for scalars, update, step in _updates(members, parameters, present, state, factors):
             name = scalars.parameter
             tensors = [parameters[name], present[name], *own.get(name, ())]
             numbers = tuple(value for value in step if not isinstance(value, torch.Tensor))
@@ -87,36 +87,46 @@ def _updates(
     parameters: Mapping[str, torch.Tensor],
     gradients: Mapping[str, torch.Tensor],
     state: Mapping[str, torch.Tensor],
-    factor: Scalar,
+    factors: Mapping[str, Scalar],
 ) -> Iterable[tuple[Scalars, Callable[[], None], tuple[Scalar, ...]]]:
     """For each parameter of a group its update, and the scalars that it takes from what the group shares."""
     if not members:
         return
     kind = members[0].spec.kind
-    if kind in (Kind.SGD, Kind.RMSPROP):
-        rule = sgd.update if kind is Kind.SGD else rmsprop.update
+    if kind is Kind.SGD or kind in ADAPTIVE:
+        rule = sgd.update if kind is Kind.SGD else adaptive.update
         for scalars in members:
             name = scalars.parameter
-            yield scalars, partial(rule, scalars, parameters[name], gradients[name], state, factor), ()
+            factor = factors[name]
+            yield scalars, partial(rule, scalars, parameters[name], gradients[name], state, factor), (factor,)
         return
     for scalars, step in zip(members, adam.step_scalars(members, state), strict=True):
         name = scalars.parameter
+        factor = factors[name]
         update = partial(adam.update, scalars, parameters[name], gradients[name], state, factor, step)
-        yield scalars, update, (step.eps, step.rate, step.scale, step.keep)
+        yield scalars, update, (step.eps, step.rate, step.scale, step.keep, factor)
 
 
-def _gradient_factor(
+def _gradient_factors(
     spec: OptimizerSpec,
     gradients: Mapping[str, torch.Tensor],
     state: Mapping[str, torch.Tensor],
     hyper: Mapping[str, torch.Tensor],
-) -> Scalar:
-    """What all gradients are multiplied by besides undoing the user's loss scaling."""
+) -> dict[str, Scalar]:
+    """What each gradient is multiplied by besides undoing the user's loss scaling."""
     factor: Scalar = 1.0
     if spec.automatic_loss_scaling:
         factor = state[loss_scale.UPDATE_FACTOR].reciprocal()
+    factors = dict.fromkeys(gradients, factor)
+    clipped = spec.clip_groups
     if spec.max_grad_norm != float("inf"):
-        norms = [torch.linalg.vector_norm(gradient, dtype=torch.float32) for gradient in gradients.values()]
+        clipped = (ClipGroup(spec.max_grad_norm), *clipped)
+    for group in clipped:
+        names = [name for name in gradients if group.parameters is None or name in group.parameters]
+        if not names:
+            continue
+        norms = [torch.linalg.vector_norm(gradients[name], dtype=torch.float32) for name in names]
         norm = torch.linalg.vector_norm(torch.stack(norms)) / loss_scale.loss_scale(spec, state, hyper)
-        factor = product(spec.max_grad_norm / norm.clamp(min=spec.max_grad_norm), factor)
-    return factor
+        clip = group.max_norm / norm.clamp(min=group.max_norm)
+        factors.update((name, product(clip, factors[name])) for name in names)
+    return factors

@@ -118,6 +118,10 @@ ADAPTIVE_EPS = _plain("adaptiveEps", "eps")
 ADAPTIVE_GRADIENT = Compound("adaptiveGradientScaling", (_ATOMIC_LOSS_SCALING,), _inverse)
 
 
+#: kinds that scale by a mean of squares
+ADAPTIVE = (Kind.RMSPROP, Kind.ADAGRAD, Kind.ADADELTA)
+
+
 def has_velocity(group: GroupSpec) -> bool:
     """Momentum is, or may become, other than zero."""
     return not group.values["momentum"].is_fixed_at(0.0)
@@ -140,8 +144,10 @@ def compounds_of(spec: OptimizerSpec, group: GroupSpec) -> list[Compound]:
     """The scalars that the update of `group` reads."""
     if spec.kind is Kind.SGD:
         return _compounds_of_sgd(spec, group)
-    if spec.kind is Kind.RMSPROP:
-        compounds = [RATE, ADAPTIVE_ALPHA, ADAPTIVE_EPS, ADAPTIVE_GRADIENT]
+    if spec.kind in ADAPTIVE:
+        compounds = [RATE, ADAPTIVE_EPS, ADAPTIVE_GRADIENT]
+        if spec.kind is not Kind.ADAGRAD:
+            compounds.append(ADAPTIVE_ALPHA)
         if has_velocity(group):
             compounds.append(ADAPTIVE_MOMENTUM)
     else:

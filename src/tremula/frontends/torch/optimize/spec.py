@@ -20,8 +20,11 @@ class Kind(enum.Enum):
     SGD = "SGD"
     ADAM = "ADAM"
     ADAMW = "ADAMW"
+    ADAMAX = "ADAMAX"
     LAMB = "LAMB"
     RMSPROP = "RMSPROP"
+    ADAGRAD = "ADAGRAD"
+    ADADELTA = "ADADELTA"
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,23 @@ class GroupSpec:
     values: Mapping[str, HyperValue] = field(default_factory=dict)
 
 
+class Decay(enum.Enum):
+    """Where weight decay enters the update."""
+
+    #: it is added to the gradient
+    GRADIENT = "gradient"
+    #: it is added to the step
+    STEP = "step"
+
+
+@dataclass(frozen=True)
+class ClipGroup:
+    """Parameters (None: all) whose gradients together have at most this norm."""
+
+    max_norm: float
+    parameters: tuple[str, ...] | None = None
+
+
 @dataclass(frozen=True)
 class LossScaleSettings:
     """Automatic loss scaling, with the defaults of the device's runtime.
@@ -68,20 +88,24 @@ class OptimizerSpec:
     """An optimizer, complete enough to capture its update.
 
     Attributes:
-        accum_type: dtype in which gradients are accumulated over micro-batches.
+        accum_type: dtype in which gradients are accumulated over micro-batches. Of this and the types below, None
+            stands for that of the parameter.
         first_order_type: dtype of the first state tensor (velocity or first moment).
         second_order_type: dtype of the second state tensor.
         loss_scaling: factor that the loss was multiplied by before the backward pass.
+        third_order_type: dtype of the third state tensor (momentum of the adaptive kinds).
         max_grad_norm: largest allowed global norm of all gradients together.
+        clip_groups: further limits, of some parameters' gradients.
+        weight_decay: where weight decay enters, if not where it usually does for the kind.
         use_combined_accum: SGD keeps one tensor for accumulation and velocity.
         automatic_loss_scaling: how the device adapts a further factor on the loss by itself, or None.
     """
 
     kind: Kind
     groups: tuple[GroupSpec, ...]
-    accum_type: torch.dtype = torch.float32
-    first_order_type: torch.dtype = torch.float32
-    second_order_type: torch.dtype = torch.float32
+    accum_type: torch.dtype | None = torch.float32
+    first_order_type: torch.dtype | None = torch.float32
+    second_order_type: torch.dtype | None = torch.float32
     loss_scaling: HyperValue = HyperValue(1.0, True)
     max_grad_norm: float = math.inf
     use_tf_variant: bool = False
@@ -89,6 +113,20 @@ class OptimizerSpec:
     bias_correction: bool = True
     use_combined_accum: bool = False
     automatic_loss_scaling: LossScaleSettings | None = None
+    third_order_type: torch.dtype | None = torch.float32
+    clip_groups: tuple[ClipGroup, ...] = ()
+    weight_decay: Decay | None = None
+
+    @property
+    def decays_gradient(self) -> bool:
+        """Whether weight decay is added to the gradient, rather than to the step."""
+        if self.weight_decay is not None:
+            return self.weight_decay is Decay.GRADIENT
+        return self.kind not in (Kind.ADAMW, Kind.LAMB)
+
+    def accumulator_type(self, parameter: torch.Tensor) -> torch.dtype:
+        """The dtype in which the gradients of a parameter are accumulated."""
+        return parameter.dtype if self.accum_type is None else self.accum_type
 
     def parameters(self) -> Iterator[tuple[str, GroupSpec]]:
         """Every parameter with the group it belongs to."""

@@ -1,0 +1,1 @@
+"""Runs ONNX graphs step by step: inputs in, anchored tensors out, weights trained on the way."""

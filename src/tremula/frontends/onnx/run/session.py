@@ -1,0 +1,362 @@
+"""A session: a checked graph with its weights on the host and on the device, run step by step."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from tremula.errors import Error
+from tremula.frontends.onnx.run.anchors import SUM, Turn, Turns, place_of, returned_shape
+from tremula.frontends.onnx.run.chosen_step import ChosenStep
+from tremula.frontends.onnx.run.device_types import device_type
+from tremula.frontends.onnx.run.exchange import Meeting, together
+from tremula.frontends.onnx.run.feeds import StepData
+from tremula.frontends.onnx.run.groups import WeightGroups, is_first, key_of, weight_of
+from tremula.frontends.onnx.run.program import GraphProgram
+from tremula.frontends.onnx.run.step import EagerStep, TurnResult
+from tremula.frontends.onnx.run.synthetic import Synthetic
+from tremula.frontends.onnx.run.updating import ACCUMULATOR, UPDATED, Updater
+from tremula.frontends.onnx.shapes import TensorType
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What becomes of the gradients of all micro-batches and replicas: their sum, or their mean, which may be kept as
+    a running mean.
+    """
+
+    mean: bool = False
+    running: bool = False
+
+
+class GraphSession:
+    """Runs one program.
+
+    Attributes:
+        program: what is run.
+        turns: the loops of a step.
+        seed: that the random numbers began with.
+        updater: trains the weights; None where nothing is trained.
+        host: the host's copies of the weights.
+    """
+
+    def __init__(
+        self,
+        program: GraphProgram,
+        turns: Turns,
+        updater: Updater | None = None,
+        reduction: Reduction | None = None,
+        synthetic: Synthetic = Synthetic.Off,
+        groups: Mapping[str, WeightGroups] | None = None,
+        whole: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        """`groups` are of weights that differ between replicas, `whole` their values for all groups."""
+        for rule in program.request.anchors.values():
+            if rule.period < 1:
+                raise Error("an anchor is returned every 1 or more batches.")
+        self.program = program
+        self.turns = turns
+        self.updater = updater
+        self.reduction = reduction or Reduction()
+        self.host = {
+            name: _on_device(stored.tensor()) for name, stored in program.model.graph.initializers.items()
+        }
+        self.host |= {name: _on_device(tensor) for name, tensor in (whole or {}).items()}
+        self.groups = dict(groups or {})
+        self._synthetic = synthetic
+        self._made: dict[str, Tensor] = {}
+        self.seed = 0
+        self._generator = torch.Generator().manual_seed(self.seed)
+        self._step: ChosenStep | None = None
+        self._together = turns.replicas > 1 and program.collective
+        self._device: list[dict[str, Tensor]] = []
+        if updater is not None:
+            updater.begin(self._trained(self._replicas()))
+            for name, stored in program.model.graph.initializers.items():
+                if name in updater.tensors():
+                    updater.write(name, stored.tensor())
+        self._check_anchors()
+
+    def _check_anchors(self) -> None:
+        known = self._beside()
+        for name in self.program.beside:
+            if name not in known:
+                raise Error(f"the anchor tensor {name} is not in the graph: it has no such tensor.")
+
+    def _beside(self) -> dict[str, Tensor]:
+        """Tensors of the update: the optimizer's, and the new values of weights."""
+        if self.updater is None:
+            return {}
+        weights = self._device[0] if self._device else self.host
+        updated = {f"{UPDATED}{name}": weights[name] for name in self.program.trained}
+        if self.turns.accumulation > 1:
+            types = {name: self.updater.accumulator(weights[name]) for name in self.program.trained}
+            updated |= {
+                f"{ACCUMULATOR}{name}": torch.zeros(weights[name].shape, dtype=dtype)
+                for name, dtype in types.items()
+            }
+        return {**self.updater.present(), **updated}
+
+    # -- preparing ------------------------------------------------------------------------------------------
+
+    @property
+    def prepared(self) -> bool:
+        return self._step is not None
+
+    def prepare(self) -> None:
+        """Compile."""
+        eager = EagerStep(self.program, self._generator)
+        self._step = ChosenStep(self.program, eager, self.program.model.graph.name)
+
+    @property
+    def generator(self) -> torch.Generator:
+        """Where random numbers come from."""
+        return self._generator
+
+    def set_seed(self, seed: int) -> None:
+        """Begin the random numbers anew."""
+        self.seed = seed
+        self._generator.manual_seed(seed)
+
+    # -- weights --------------------------------------------------------------------------------------------
+
+    @property
+    def device(self) -> Mapping[str, Tensor]:
+        """The weights on the device, those of the first replica."""
+        return self._device[0] if self._device else {}
+
+    def weights_from_host(self) -> None:
+        """Copy the host's weights to the device: one for all replicas, but what the graph itself changes."""
+        self._device = self._replicas()
+        if self.updater is not None:
+            self.updater.begin(self._trained(self._device))
+
+    def _replicas(self) -> list[dict[str, Tensor]]:
+        """The host's weights as each replica has them; those of one group are one tensor."""
+        by_key: dict[str, Tensor] = {}
+        replicas = []
+        for replica in range(self.turns.replicas):
+            held = {}
+            for name in self.program.weights:
+                groups = self.groups.get(name)
+                key = key_of(name, groups, replica)
+                own = name in self.program.stores
+                if key not in by_key or own:
+                    host = self.host[name]
+                    value = host if groups is None else groups.value(host, groups.group_of(replica))
+                    by_key[key] = value.clone()
+                held[name] = by_key[key]
+            replicas.append(held)
+        return replicas
+
+    def _trained(self, replicas: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+        """The weights that are trained, once for each group, by the optimizer's names."""
+        return {
+            key_of(name, self.groups.get(name), replica): held[name]
+            for name in self.program.trained
+            for replica, held in enumerate(replicas)
+        }
+
+    def weights_to_host(self) -> None:
+        """Copy the device's weights to the host."""
+        for name in self.device:
+            copies = [held[name].detach() for held in self._device]
+            groups = self.groups.get(name)
+            self.host[name] = (copies[0] if groups is None else groups.gathered(copies)).clone()
+        if self.updater is not None:
+            self.updater.to_host()
+
+    def held(self) -> dict[str, Tensor]:
+        """The host's copies of the weights, and of the state of what trains them."""
+        weights = {
+            name: self.groups[name].returned(tensor) if name in self.groups else tensor
+            for name, tensor in self.host.items()
+        }
+        if self.updater is None:
+            return weights
+        state = {name: tensor for name, tensor in self.updater.tensors().items() if is_first(name)}
+        return {**weights, **state}
+
+    def write(self, name: str, value: Tensor) -> None:
+        """Give the host's copy of a weight another value."""
+        if self.updater is not None and name in self.updater.tensors():
+            self.updater.write(name, value)
+            return
+        own = self.host.get(name)
+        if own is None:
+            raise Error(f"there is no weight {name} in the graph.")
+        if (
+            name in self.groups
+            and value.numel() != own.numel()
+            and value.numel() == self.held()[name].numel()
+        ):
+            value = self.groups[name].taken(value, own)
+        if own.numel() != value.numel():
+            raise Error(f"the weight {name} has {own.numel()} elements, and {value.numel()} were given.")
+        self.host[name] = _on_device(value).to(own.dtype).reshape(own.shape).clone()
+
+    def reset(self, values: Mapping[str, Tensor], *, ignore_unknown: bool) -> None:
+        """Take over the weights of another model."""
+        known = self.held()
+        unknown = [name for name in values if name not in known]
+        if unknown and not ignore_unknown:
+            raise Error(f"resetHostWeights, no tensor {unknown[0]} in the graph.")
+        for name, value in values.items():
+            if name in known:
+                self.write(name, value)
+
+    # -- running --------------------------------------------------------------------------------------------
+
+    def anchor_shape(self, name: str) -> tuple[int, ...]:
+        """The shape of the host's array of an anchored tensor."""
+        return returned_shape(self.program.request.anchors[name], self.turns, self.info(name).shape)
+
+    def info(self, name: str) -> TensorType:
+        """Shape and type of a tensor on the device, those of the update included."""
+        beside = self._beside().get(name)
+        if beside is not None:
+            return TensorType(tuple(beside.shape), beside.dtype)
+        return self.program.info(name)
+
+    def run(self, data: StepData) -> None:
+        """One step."""
+        if self._step is None:
+            raise Error("the session is not prepared.")
+        if not self._device:
+            self.weights_from_host()
+        data.begin(self.program.inputs if self._synthetic is Synthetic.Off else {}, self.turns)
+        if self._synthetic is not Synthetic.Off and not self._made:
+            self._made = {
+                name: self._synthetic.make(kind, self._generator)
+                for name, kind in self.program.inputs.items()
+            }
+        for batch in range(self.turns.batches):
+            gradients: dict[str, Tensor] = {}
+            for turns in self._rounds_of(batch):
+                found = self._compute(self._step, data, turns)
+                for turn, result in zip(turns, found, strict=True):
+                    self._take(result, data, turn, gradients)
+            if self.updater is not None and gradients:
+                self.updater.update(self._trained(self._device), self._reduced(gradients))
+            self._return_after(data, batch)
+
+    def _turns_of(self, batch: int) -> Iterator[Turn]:
+        for accumulation in range(self.turns.accumulation):
+            for replica in range(self.turns.replicas):
+                yield Turn(batch, accumulation, replica)
+
+    def _rounds_of(self, batch: int) -> Iterator[list[Turn]]:
+        """The turns that run together: those of all replicas if they talk to each other, else one by one."""
+        turns = list(self._turns_of(batch))
+        size = self.turns.replicas if self._together else 1
+        for start in range(0, len(turns), size):
+            yield turns[start : start + size]
+
+    def _compute(self, step: ChosenStep, data: StepData, turns: Sequence[Turn]) -> list[TurnResult]:
+        scale = 1.0 if self.updater is None else self.updater.loss_scale
+        given = [(self._device[turn.replica], self._inputs(data, turn)) for turn in turns]
+        if len(turns) == 1:
+            return [step(*given[0], scale)]
+        meeting = Meeting(len(turns))
+        steps = [
+            EagerStep(
+                self.program,
+                self._generator,
+                turn.replica,
+                functools.partial(meeting.exchange, turn.replica),
+            )
+            for turn in turns
+        ]
+        return together(
+            meeting,
+            [functools.partial(each, *own, scale) for each, own in zip(steps, given, strict=True)],
+        )
+
+    def _inputs(self, data: StepData, turn: Turn) -> dict[str, Tensor]:
+        return {
+            name: (self._made[name] if name in self._made else data.input(name, turn)).to(
+                self._computed(kind.dtype)
+            )
+            for name, kind in self.program.inputs.items()
+        }
+
+    def _take(self, found: TurnResult, data: StepData, turn: Turn, gradients: dict[str, Tensor]) -> None:
+        """What a turn gave: gradients to the sums, values to the weights and to the host."""
+        weights = self._device[turn.replica]
+        self._gather(gradients, found.gradients, turn)
+        for name in self.program.beside:
+            if name.startswith(ACCUMULATOR):
+                self._return(data, name, turn, gradients[name.removeprefix(ACCUMULATOR)])
+        with torch.no_grad():
+            for name, value in found.stored.items():
+                weights[name].copy_(value)
+        for name, value in found.anchors.items():
+            if name not in weights:
+                self._return(data, name, turn, value)
+
+    def _return_after(self, data: StepData, batch: int) -> None:
+        """Anchored weights and tensors of the update come back as they are after it."""
+        anchors = self.program.request.anchors
+        weights = [name for name in anchors if name in self.device]
+        beside = self._beside() if self.program.beside else {}
+        for turn in self._turns_of(batch):
+            for name in weights:
+                self._return(data, name, turn, self._device[turn.replica][name])
+            for name in beside:
+                if name in self.program.beside and not name.startswith(ACCUMULATOR):
+                    self._return(data, name, turn, beside[name])
+
+    def _return(self, data: StepData, name: str, turn: Turn, value: Tensor) -> None:
+        rule = self.program.request.anchors[name]
+        place = place_of(rule, self.turns, turn)
+        if place is not None:
+            first = turn.batch == 0 and turn.accumulation == 0
+            value = value.to(self.info(name).dtype)
+            data.output(name, turn, place, value, add=rule.mode == SUM and not first)
+
+    def _gather(self, sums: dict[str, Tensor], gradients: Mapping[str, Tensor], turn: Turn) -> None:
+        """Add the gradients of a turn to those of the turns before, in the types of their accumulators."""
+        if self.updater is None:
+            return
+        for name, gradient in gradients.items():
+            key = key_of(name, self.groups.get(name), turn.replica)
+            if self.turns.accumulation * self.turns.replicas == 1:
+                sums[key] = gradient
+                continue
+            gradient = gradient.to(self.updater.accumulator(self.device[name]))
+            number = self._number(name, turn)
+            if key not in sums:
+                sums[key] = gradient.clone()
+            elif self.reduction.mean and self.reduction.running:
+                sums[key].mul_(number / (number + 1)).add_(gradient, alpha=1 / (number + 1))
+            else:
+                sums[key].add_(gradient)
+
+    def _number(self, name: str, turn: Turn) -> int:
+        """How many gradients of a weight the turns before this one have given."""
+        groups = self.groups.get(name)
+        if groups is None or not groups.split:
+            return turn.accumulation * self.turns.replicas + turn.replica
+        members = groups.replicas[groups.group_of(turn.replica)]
+        return turn.accumulation * len(members) + members.index(turn.replica)
+
+    def _reduced(self, gradients: dict[str, Tensor]) -> dict[str, Tensor]:
+        if self.reduction.mean and not self.reduction.running:
+            for key, gradient in gradients.items():
+                groups = self.groups.get(weight_of(key))
+                split = groups is not None and groups.split
+                replicas = len(groups.replicas[0]) if groups is not None and split else self.turns.replicas
+                if self.turns.accumulation * replicas > 1:
+                    gradients[key] = gradient / (self.turns.accumulation * replicas)
+        return gradients
+
+    def _computed(self, dtype: torch.dtype) -> torch.dtype:
+        return self.program.request.settings.retyped.get(dtype, dtype)
+
+
+def _on_device(tensor: Tensor) -> Tensor:
+    return tensor.to(device_type(tensor.dtype))

@@ -1,0 +1,264 @@
+"""The session options of PopART: name, kind and default of each, and what becomes of it here.
+
+Names, kinds and defaults are public interface. An enumeration is named by its type, its default by the member; a
+group of settings is named by its class. `python -m tremula.settings.session_page` writes the reference page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+HONOURED = "honoured"
+_CHIP = "recorded: for the chip model; it does not change results"
+_NOT_FOLLOWED = (
+    "no effect: the chip model does not follow it for sessions, and results are the same without it"
+)
+_ORDER = "no effect: ops run in the order of the graph; there is no scheduler to steer"
+_GRAPHS = "no effect: one graph is executed; nothing is cut out of it, merged or copied"
+_CODE = "no effect: no code is made for tiles"
+_STREAMS = "no effect: data passes in memory; there are no streams to a device"
+_DOT = "no effect: no graph is drawn; look at the profile or at _serializeIr instead"
+_CHECKS = "no effect: it checks the compiler of the real stack"
+_WEIGHTS = "no effect: a weight is a tensor of the program, whether it changes or not"
+
+
+@dataclass(frozen=True)
+class SessionOption:
+    """One option of a session, or one field of a group of settings."""
+
+    name: str
+    #: bool, int, float, str, strs, floats, dict, instrumentations; else an enumeration or a settings class
+    kind: str
+    default: Any
+    effect: str
+
+    @property
+    def honoured(self) -> bool:
+        return self.effect.startswith(HONOURED)
+
+    @property
+    def reason(self) -> str:
+        """Why it has no effect, or what it is recorded for; empty if it is honoured."""
+        return self.effect.partition(": ")[2]
+
+
+def _rows(effect: str, *rows: tuple[str, str, Any]) -> tuple[SessionOption, ...]:
+    return tuple(SessionOption(name, kind, default, effect) for name, kind, default in rows)
+
+
+# fmt: off
+OPTIONS: tuple[SessionOption, ...] = (
+    *_rows(HONOURED,
+        ("enableGradientAccumulation", "bool", False),
+        ("accumulationFactor", "int", 1),
+        ("accumulationAndReplicationReductionType", "ReductionType", "Sum"),
+        ("meanAccumulationAndReplicationReductionStrategy", "MeanReductionStrategy", "Post"),
+        ("enableReplicatedGraphs", "bool", False),
+        ("replicatedGraphCount", "int", 1),
+        ("automaticLossScalingSettings", "AutomaticLossScalingSettings", None),
+        ("syntheticDataMode", "SyntheticDataMode", "Off"),
+        ("instrumentWithHardwareCycleCounter", "bool", False),
+        ("groupNormStridedChannelGrouping", "bool", False),
+        ("constantWeights", "bool", True),
+        ("engineOptions", "dict", None),
+        ("compileEngine", "bool", True),
+    ),
+    *_rows("honoured: `getRNGState` and `setRNGState` need it; the state is that of random ops",
+        ("enableLoadAndOffloadRNGState", "bool", False),
+    ),
+    *_rows("honoured: checked; a session of several instances is refused, as sessions run in one process here",
+        ("enableDistributedReplicatedGraphs", "bool", False),
+        ("globalReplicationFactor", "int", 1),
+        ("globalReplicaOffset", "int", 0),
+    ),
+    *_rows("no effect: values are not looked at while sessions run; NaN and infinity pass",
+        ("enableFloatingPointChecks", "bool", False),
+    ),
+    *_rows("no effect: sessions round to nearest",
+        ("enableStochasticRounding", "bool", False),
+    ),
+    *_rows("no effect: 64-bit types are always computed as 32-bit ones, as with the default",
+        ("enableSupportedDataTypeCasting", "bool", True),
+    ),
+    *_rows("no effect: any weight can be written",
+        ("updatableNamedBuffers", "strs", ()),
+    ),
+    *_rows("no effect: sessions run at once; there is no executable to keep",
+        ("enableEngineCaching", "bool", False),
+        ("cachePath", "str", "session_cache"),
+    ),
+    *_rows("honoured: checked and listed by `_serializeIr`; results are the same without it",
+        ("enablePipelining", "bool", False),
+        ("virtualGraphMode", "VirtualGraphMode", "Off"),
+        ("useHostCopyOps", "bool", False),
+    ),
+    *_rows("honoured: the chip model and `_serializeIr` follow it; results are the same without it",
+        ("autoRecomputation", "RecomputationType", "NoRecompute"),
+    ),
+    *_rows("honoured: checked together with useHostCopyOps; results are the same without it",
+        ("enableExplicitMainLoops", "bool", False),
+    ),
+    *_rows(_CHIP,
+        ("activationTensorLocationSettings", "TensorLocationSettings", None),
+        ("weightTensorLocationSettings", "TensorLocationSettings", None),
+        ("optimizerStateTensorLocationSettings", "TensorLocationSettings", None),
+        ("accumulatorTensorLocationSettings", "TensorLocationSettings", None),
+        ("numIOTiles", "int", 0),
+        ("defaultBufferingDepth", "int", 1),
+        ("partialsTypeMatMuls", "str", ""),
+    ),
+    *_rows(_NOT_FOLLOWED,
+        ("virtualGraphSplitRatios", "floats", ()),
+        ("executionPhaseSettings", "ExecutionPhaseSettings", None),
+        ("batchSerializationSettings", "BatchSerializationSettings", None),
+        ("tensorLocationSettingsOverride", "dict", None),
+        ("enablePrefetchDatastreams", "bool", True),
+        ("bufferingDepthMap", "dict", None),
+        ("enableFullyConnectedPass", "bool", True),
+        ("convolutionOptions", "dict", None),
+        ("matmulOptions", "dict", None),
+        ("lstmOptions", "dict", None),
+        ("gclOptions", "dict", None),
+        ("replicatedCollectivesSettings", "ReplicatedCollectivesSettings", None),
+        ("enableStableNorm", "bool", False),
+        ("enableNonStableSoftmax", "bool", False),
+    ),
+    *_rows("no effect: it is the older name of defaultBufferingDepth, which is set with it",
+        ("defaultPrefetchBufferingDepth", "int", 1),
+    ),
+    *_rows("no effect: it is the older name of bufferingDepthMap, which is set with it",
+        ("prefetchBufferingDepthMap", "dict", None),
+    ),
+    *_rows("no effect: no layer writes files of its own",
+        ("logDir", "str", ""),
+    ),
+    *_rows(_DOT,
+        ("dotChecks", "strs", ()),
+        ("firstDotOp", "int", 0),
+        ("finalDotOp", "int", 10000),
+        ("dotOpNames", "bool", False),
+        ("separateCallOpPdfs", "bool", True),
+        ("exportPoplarComputationGraph", "bool", False),
+        ("exportPoplarVertexGraph", "bool", False),
+    ),
+    *_rows("no effect: a report always has everything that the profile has",
+        ("reportOptions", "dict", None),
+    ),
+    *_rows("no effect: cycles are modelled for a whole run, whichever loop would be measured",
+        ("hardwareInstrumentations", "instrumentations", ("Outer",)),
+    ),
+    *_rows(_GRAPHS,
+        ("explicitRecomputation", "bool", False),
+        ("enableOutlining", "bool", True),
+        ("enableOutliningCopyCostPruning", "bool", True),
+        ("outlineThreshold", "float", 1.0),
+        ("outlineSequenceBreakCost", "float", 10000.0),
+        ("subgraphCopyingStrategy", "SubgraphCopyingStrategy", "OnEnterAndExit"),
+        ("aliasZeroCopy", "bool", False),
+        ("useLoopCandidateCreator", "bool", False),
+        ("mergeVarUpdate", "MergeVarUpdateType", "Off"),
+        ("mergeVarUpdateMemThreshold", "int", 1000000),
+        ("createImplicitPipeliningFwdOnlyProgram", "bool", False),
+        ("stashAllTensorsInferencePipeline", "bool", False),
+        ("enableConstantFoldingOfMultipleConsumers", "bool", True),
+        ("decomposeGradSum", "bool", False),
+    ),
+    *_rows(_ORDER,
+        ("accumulateOuterFragmentSettings", "AccumulateOuterFragmentSettings", None),
+        ("delayVarUpdates", "bool", True),
+        ("scheduleNonWeightUpdateGradientConsumersEarly", "bool", False),
+        ("kahnTieBreaker", "str", "greedy"),
+        ("timeLimitScheduler", "float", 1e9),
+        ("swapLimitScheduler", "int", 1000000000),
+        ("transitiveClosureOptimizationThreshold", "int", 100000),
+        ("serializedPoprithmsShiftGraphsDir", "str", ""),
+        ("serializedPoprithmsAnnealGraphsDir", "str", ""),
+        ("enableEfficientOverlapIOTopoCons", "bool", False),
+    ),
+    *_rows(_STREAMS,
+        ("rearrangeAnchorsOnHost", "bool", True),
+        ("rearrangeStreamsOnHost", "bool", False),
+        ("groupHostSync", "bool", False),
+        ("enableMergeExchange", "bool", True),
+    ),
+    *_rows(_WEIGHTS,
+        ("disableGradAccumulationTensorStreams", "bool", False),
+        ("disableOptimizerStateTensorStreams", "bool", False),
+        ("enableVariablesCaching", "bool", True),
+    ),
+    *_rows(_CODE,
+        ("customCodeletCompileFlags", "str", ""),
+        ("experimentalSettings", "ExperimentalSettings", None),
+    ),
+    *_rows(
+        "no effect: code for tiles cannot run here; register a Python implementation (register_custom_op)",
+        ("customCodelets", "strs", ()),
+    ),
+    *_rows(_CHECKS,
+        ("strictOpVersions", "bool", True),
+        ("opxAliasChecking", "bool", False),
+        ("opxModifyChecking", "bool", False),
+        ("enableInplaceAmbiguityChecking", "bool", False),
+    ),
+    *_rows("no effect: the state of random numbers is kept with and without it",
+        ("_enableRngStateManagement", "bool", False),
+    ),
+    *_rows("no effect: loss scales are float32 here in any case",
+        ("ensureFp32LossScaleTensor", "bool", False),
+    ),
+    *_rows("no effect: there are no 8-bit floating-point types here",
+        ("throwIfLog2ScaleTensorNotInRange", "bool", True),
+    ),
+)
+
+#: groups of settings: class -> fields, in the order of their constructors
+SETTINGS: Mapping[str, tuple[SessionOption, ...]] = {
+    "AutomaticLossScalingSettings": _rows(HONOURED,
+        ("enabled", "bool", False),
+        ("toTrackTensors", "strs?", None),
+        ("binEdgeLocation", "float", 0.125),
+        ("thresholdUpperCountProportion", "float", 1e-7),
+        ("updatePeriod", "int", 1),
+        ("gradientTensorTrackingMethod", "GradientTensorTrackingMethod", "AllNonViewChangingGradientTensors"),
+    ),
+    "ReplicatedCollectivesSettings": _rows(_NOT_FOLLOWED,
+        ("prepareScheduleForMergingCollectives", "bool", False),
+        ("mergeAllReduceCollectives", "bool", False),
+        ("mergeReduceScatterCollectives", "bool", False),
+        ("mergeAllGatherCollectives", "bool", False),
+    ),
+    "BatchSerializationSettings": _rows(_NOT_FOLLOWED,
+        ("factor", "int", 0),
+        ("concatOnVirtualGraphChange", "bool", True),
+        ("concatOnExecutionPhaseChange", "bool", True),
+        ("concatOnPipelineStageChange", "bool", True),
+        ("transformContext", "BatchSerializationTransformContext", "Fwd"),
+        ("method", "BatchSerializationMethod", "UnrollDynamic"),
+        ("batchSchedule", "BatchSerializationBatchSchedule", "Isomorphic"),
+    ),
+    "ExecutionPhaseSettings": _rows(_NOT_FOLLOWED,
+        ("phases", "int", 0),
+        ("stages", "int", 2),
+        ("weightIOSchedule", "ExecutionPhaseIOSchedule", "Preload"),
+        ("activationIOSchedule", "ExecutionPhaseIOSchedule", "Preload"),
+        ("optimizerStateIOSchedule", "ExecutionPhaseIOSchedule", "OnDemand"),
+        ("accumulatorIOSchedule", "ExecutionPhaseIOSchedule", "Preload"),
+        ("schedule", "ExecutionPhaseSchedule", "Interleaving"),
+    ),
+    "AccumulateOuterFragmentSettings": _rows(_ORDER,
+        ("schedule", "AccumulateOuterFragmentSchedule", "Serial"),
+        ("excludedVirtualGraphs", "ints", ()),
+    ),
+    "AutodiffSettings": _rows(_GRAPHS,
+        ("stitchStrategy", "AutodiffStitchStrategy", "RecomputeAllNonInputs"),
+    ),
+    "ExperimentalSettings": _rows(_CODE,
+        ("customTransformApplierSettings", "dict", None),
+        ("createHostTransferableTensorWithOffset", "bool", False),
+    ),
+}
+# fmt: on
+
+BY_NAME: Mapping[str, SessionOption] = {option.name: option for option in OPTIONS}

@@ -1,0 +1,75 @@
+"""Writes the page of PopART's session options, `docs/popart-options.md`, from their table.
+
+`python -m tremula.settings.session_page [file]` writes it; a test keeps it true.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tremula.atomic_files import write_text_atomically
+from tremula.settings.page import table
+from tremula.settings.session_options import OPTIONS, SETTINGS, SessionOption
+
+_INTRODUCTION = """\
+# Options of PopART sessions
+
+The fields of `SessionOptions`. *Honoured* options do what they do on the real stack. *Recorded* ones do not
+change results: they are kept for the chip model, and one line at INFO says so. The others are accepted, and one
+warning per process says that they have no effect here, and why. A name that is not listed raises `AttributeError`,
+a value of another type `TypeError`.
+
+Dictionaries are live: `options.engineOptions["name"] = "value"` takes effect like a new dictionary. Engine options are
+those of [settings.md](settings.md); `POPART_CACHE_DIR` sets `enableEngineCaching` and `cachePath` of new options.
+
+This page is written by `python -m tremula.settings.session_page`; edit the table in
+`tremula.settings.session_options` instead.
+"""
+_WORDS = {"strs": "list of str", "strs?": "list of str", "floats": "list of float", "ints": "list of int"}
+
+
+def _default(option: SessionOption) -> str:
+    if option.default is None or option.default in ((), ""):
+        return "unset" if option.kind == "strs?" else "empty" if option.kind not in SETTINGS else "see below"
+    if isinstance(option.default, tuple):
+        return ", ".join(option.default)
+    return f"{option.default:g}" if isinstance(option.default, float) else str(option.default)
+
+
+def _rows(options: tuple[SessionOption, ...]) -> list[tuple[str, ...]]:
+    return [
+        (f"`{o.name}`", _WORDS.get(o.kind, o.kind.replace("instrumentations", "set of Instrumentation")),
+         _default(o), o.effect)
+        for o in options
+    ]  # fmt: skip
+
+
+def render() -> str:
+    """The page as Markdown."""
+    head = ("Option", "Takes", "Default", "Effect")
+    parts = [
+        _INTRODUCTION,
+        "## Options\n",
+        table(head, _rows(tuple(sorted(OPTIONS, key=lambda o: o.name.lower().lstrip("_"))))),
+        "\n## Groups of settings\n",
+        "Their effect is that of the option that holds them.\n",
+    ]
+    for name, fields in SETTINGS.items():
+        parts += [f"### {name}\n", table(head[:3], [row[:3] for row in _rows(fields)]), ""]
+    parts += [
+        "### TensorLocationSettings\n",
+        "`location` (`TensorLocation`: storage, loadTileSet, storageTileSet, replicatedTensorSharding,",
+        "shardingDomain), `minElementsForOffChip` (2), `minElementsForReplicatedTensorSharding` (8192).",
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def write(path: Path) -> None:
+    """Put the page at `path`, as a whole."""
+    write_text_atomically(path, render())
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/popart-options.md"))
