@@ -22,17 +22,11 @@ import tempfile
 from typing import Any
 
 from . import speed_rows
+from .speed_process import ROOT, ChildError, answer_of
 from .speed_rows import Row, chosen_rows
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-#: a child that takes longer is given up, and its row says so
-CHILD_TIMEOUT_S = 900
 IMPORT_ROUNDS = 5
 START_EAGER, START, STEADY = "start-eager", "start", "steady"
-
-
-class ChildError(Exception):
-    """A measuring process failed; says how."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -166,7 +160,6 @@ def _run_child(
         ChildError: it failed or took too long.
     """
     answer = folder / "answer.json"
-    answer.unlink(missing_ok=True)
     command = [
         sys.executable,
         "-m",
@@ -187,16 +180,7 @@ def _run_child(
         "TREMULA_SUMMARY": "0",
         **environment,
     }
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=CHILD_TIMEOUT_S, check=False
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise ChildError(f"{kind}: gave up after {CHILD_TIMEOUT_S} s") from None
-    if done.returncode != 0 or not answer.exists():
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise ChildError(f"{kind}: exit status {done.returncode}: {last}")
-    return json.loads(answer.read_text())
+    return answer_of(command, variables, answer, kind)
 
 
 def _child(row: Row, options: argparse.Namespace) -> int:

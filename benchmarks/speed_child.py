@@ -8,15 +8,11 @@ the process is measured beside it, because on a busy machine it tells a slow pro
 from __future__ import annotations
 
 import atexit
-import gc
 import logging
-import math
 import os
 import shutil
 import statistics
 import tempfile
-import time
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -27,21 +23,12 @@ from . import speed_baselines as baselines
 from .speed_baselines import Runner, Search, Variant
 from .speed_models import ADAM_BETAS, ADAM_EPSILON, ADAM_RATE, NETWORKS, SGD_MOMENTUM, SGD_RATE
 from .speed_rows import Row
+from .speed_times import Times, interleaved, ratio, timed
 
-#: calls are timed in blocks of about this length
-BLOCK_SECONDS = 0.03
 MINIMAL_ROUNDS = 7
 PILOT_ROUNDS = 3
 #: share of the measuring time that a variant of the compiled loop gets when the best is looked for
 PILOT_SHARE = 0.25
-
-
-@dataclass
-class Times:
-    """Seconds per call, one entry per round."""
-
-    clock: list[float] = field(default_factory=list)
-    processor: list[float] = field(default_factory=list)
 
 
 class Contest:
@@ -113,13 +100,13 @@ class Contest:
 def measure_start_eager(row: Row) -> dict[str, Any]:
     """The first call of the eager loop."""
     run = Contest(row).eager()
-    return {"seconds": _timed(run)}
+    return {"seconds": timed(run)}
 
 
 def measure_start(row: Row) -> dict[str, Any]:
     """The first call of the wrapped model; the environment says in which form and with which cache."""
     run, executor = Contest(row).ours()
-    seconds = _timed(run)
+    seconds = timed(run)
     return {"seconds": seconds, "form": _form(executor)}
 
 
@@ -140,15 +127,15 @@ def measure_steady(row: Row, seconds: float, with_compile: bool) -> dict[str, An
     runners["ours"], executor = contest.ours()
     results = {name: run().clone() for name, run in runners.items()}
     report["agrees"] = contest.agree(results["ours"], results["eager"])
-    times = _interleaved(runners, seconds, MINIMAL_ROUNDS)
+    times = interleaved(runners, seconds, MINIMAL_ROUNDS)
     report["form"] = _form(executor)
     for name, each in times.items():
         report[f"{name}_us_per_sample"] = statistics.median(each.clock) / contest.samples * 1e6
     for name in ("eager", "compile"):
         known = name in times
-        report[f"ratio_{name}"] = _ratio(times["ours"].clock, times[name].clock) if known else None
+        report[f"ratio_{name}"] = ratio(times["ours"].clock, times[name].clock) if known else None
         report[f"ratio_{name}_cpu"] = (
-            _ratio(times["ours"].processor, times[name].processor) if known else None
+            ratio(times["ours"].processor, times[name].processor) if known else None
         )
     return report
 
@@ -169,7 +156,7 @@ def _pilot(contest: Contest, seconds: float) -> Search:
             first_line = (str(error).strip().splitlines() or [""])[0]
             search.failures[variant] = f"{type(error).__name__}: {first_line[:200]}"
             continue
-        times = _interleaved({"variant": run, "eager": eager}, seconds, PILOT_ROUNDS)
+        times = interleaved({"variant": run, "eager": eager}, seconds, PILOT_ROUNDS)
         search.figures[variant] = _choice_ratio(times["variant"], times["eager"])
         # the eager loop has moved on: the next variant's first result is compared with a fresh one's
         eager = contest.eager()
@@ -204,49 +191,11 @@ def _empty_folder() -> str:
     return folder
 
 
-def _interleaved(runners: dict[str, Runner], seconds: float, rounds: int) -> dict[str, Times]:
-    """Blocks of calls, taken in turns; who begins changes from round to round."""
-    gc.collect()
-    calls = {name: _calls_per_block(run) for name, run in runners.items()}
-    times = {name: Times() for name in runners}
-    order = list(runners)
-    stop = time.perf_counter() + seconds
-    while time.perf_counter() < stop or len(times[order[0]].clock) < rounds:
-        for name in order:
-            run, count = runners[name], calls[name]
-            started, busy = time.perf_counter(), time.process_time()
-            for _ in range(count):
-                run()
-            times[name].processor.append((time.process_time() - busy) / count)
-            times[name].clock.append((time.perf_counter() - started) / count)
-        order.append(order.pop(0))
-    return times
-
-
 def _choice_ratio(times: Times, others: Times) -> float:
     """What variants are chosen by: with one thread processor time, which other programs disturb least."""
     if torch.get_num_threads() == 1:
-        return _ratio(times.processor, others.processor)
-    return _ratio(times.clock, others.clock)
-
-
-def _calls_per_block(run: Runner) -> int:
-    """How many calls fill a block, after some to warm up."""
-    fastest = min(_timed(run) for _ in range(3))
-    if fastest < BLOCK_SECONDS / 10:
-        fastest = min(fastest, *(_timed(run) for _ in range(20)))
-    return max(1, math.ceil(BLOCK_SECONDS / fastest))
-
-
-def _ratio(times: list[float], others: list[float]) -> float:
-    """Median over rounds: both times of a round were taken side by side."""
-    return statistics.median(mine / other for mine, other in zip(times, others, strict=True))
-
-
-def _timed(run: Runner) -> float:
-    started = time.perf_counter()
-    run()
-    return time.perf_counter() - started
+        return ratio(times.processor, others.processor)
+    return ratio(times.clock, others.clock)
 
 
 def _form(executor: Any) -> str | None:

@@ -12,6 +12,10 @@ from tremula.frontends.onnx.ops.table import op
 
 @op("MatMul")
 def matmul(call: Call, first: Tensor, second: Tensor) -> Tensor:
+    if first.dim() > 2 and second.dim() == 2:
+        # one product; torch makes one for each matrix of a batch that does not lie in one piece
+        rows = torch.mm(first.reshape(-1, first.shape[-1]), second)
+        return rows.reshape(*first.shape[:-1], second.shape[-1])
     return torch.matmul(first, second)
 
 

@@ -1,4 +1,7 @@
-"""A micro-batch as one captured graph, forward and backward, which the executor of torch programs runs and compiles."""
+"""A micro-batch as one captured graph, forward and backward, which the executor of torch programs runs and compiles.
+
+Where nothing is trained the executor keeps the weights, and prepares them once; else they are inputs, never copied.
+"""
 
 from __future__ import annotations
 
@@ -49,13 +52,17 @@ def _stays_eager(node: Node) -> bool:
 
 
 class CapturedStep:
-    """Runs a micro-batch as a whole; weights are inputs, so that they are never copied."""
+    """Runs a micro-batch as a whole."""
 
-    def __init__(self, program: GraphProgram, eager: EagerStep, label: str) -> None:
+    def __init__(self, program: GraphProgram, eager: EagerStep, label: str, *, keeps_weights: bool) -> None:
+        """With `keeps_weights` all turns have the same weights, which change only between sets of them."""
         self._program = program
         self._eager = eager
         self._label = label
+        self._keeps_weights = keeps_weights
+        self._kept: Mapping[str, Tensor] = {}
         self._executable: Executable | None = None
+        #: weights and inputs, in this order
         self._names: list[str] = []
         #: which of the three parts of a result each output belongs to, and its name there
         self._places: list[tuple[int, str]] = []
@@ -64,11 +71,16 @@ class CapturedStep:
         self, weights: Mapping[str, Tensor], inputs: Mapping[str, Tensor], loss_scale: float
     ) -> TurnResult:
         scale = torch.tensor(loss_scale, dtype=torch.float32)
-        values = {**weights, **inputs}
         if self._executable is None:
-            self._names = list(values)
+            self._names = [*weights, *inputs]
             self._executable = self._captured(weights, inputs, scale)
-        outputs = self._executable.run([*(values[name].detach() for name in self._names), scale])
+            self._kept = weights
+        elif self._keeps_weights and weights is not self._kept:
+            self._executable.write_state(weights)
+            self._kept = weights
+        values = inputs if self._keeps_weights else {**weights, **inputs}
+        given = [values[name].detach() for name in self._names if name in values]
+        outputs = self._executable.run([*given, scale])
         parts: tuple[dict[str, Tensor], ...] = ({}, {}, {})
         for (part, name), tensor in zip(self._places, outputs, strict=True):
             parts[part][name] = tensor
@@ -78,13 +90,14 @@ class CapturedStep:
         self, weights: Mapping[str, Tensor], inputs: Mapping[str, Tensor], scale: Tensor
     ) -> Executable:
         graph = self._recorded(weights, inputs, scale)
+        kept = dict(weights) if self._keeps_weights else {}
         program = TorchProgram(
             training=False,
             step=graph,
             interface=Interface(
-                parameters=(),
+                parameters=tuple(kept),
                 buffers=(),
-                inputs=(*self._names, "loss scale"),
+                inputs=(*(name for name in self._names if name not in kept), "loss scale"),
                 outputs=tuple(f"output/{place}" for place in range(len(self._places))),
                 gradients=(),
             ),
@@ -95,7 +108,7 @@ class CapturedStep:
         )
         return Executable(
             program,
-            {},
+            kept,
             outputs=[OutputRule()] * len(self._places),
             random=RandomState(0, 1),
             clock=time.perf_counter,

@@ -11,6 +11,7 @@ from tremula import log
 from tremula.frontends.onnx.run.captured_step import CapturedStep, can_be_captured
 from tremula.frontends.onnx.run.program import GraphProgram
 from tremula.frontends.onnx.run.step import EagerStep, TurnResult
+from tremula.settings import env
 
 #: seconds of turns after which a capture is worth its time
 _LONG_SECONDS = 2.0
@@ -21,11 +22,15 @@ _TRIALS = 4
 class ChosenStep:
     """Runs a micro-batch in the way that has proved faster on this host."""
 
-    def __init__(self, program: GraphProgram, eager: EagerStep, label: str) -> None:
+    def __init__(self, program: GraphProgram, eager: EagerStep, label: str, *, one_set: bool = False) -> None:
+        """`one_set`: all turns have the same weights."""
         self._program = program
+        self._keeps_weights = one_set and not program.trained and not program.stores
         self._eager = eager
         self._label = label
         self._seconds = 0.0
+        #: who asks for compiled code waits for it
+        self._long_seconds = -1.0 if env.get("TREMULA_EXECUTION") == "compiled" else _LONG_SECONDS
         self._fastest: list[float] = []
         self._captured: CapturedStep | None = None
         self._decided = not can_be_captured(program)
@@ -36,7 +41,7 @@ class ChosenStep:
         if self._decided:
             step = self._eager if self._captured is None else self._captured
             return step(weights, inputs, loss_scale)
-        if self._seconds > _LONG_SECONDS:
+        if self._seconds > self._long_seconds:
             return self._try(weights, inputs, loss_scale)
         started = perf_counter()
         found = self._eager(weights, inputs, loss_scale)
@@ -50,7 +55,9 @@ class ChosenStep:
     ) -> TurnResult:
         """Capture, time a few turns, and decide. The session goes on with their results."""
         if self._captured is None:
-            self._captured = CapturedStep(self._program, self._eager, self._label)
+            self._captured = CapturedStep(
+                self._program, self._eager, self._label, keeps_weights=self._keeps_weights
+            )
             self._times: list[float] = []
             try:
                 return self._captured(weights, inputs, loss_scale)  # the first turn captures
@@ -63,6 +70,6 @@ class ChosenStep:
         self._times.append(perf_counter() - started)
         if len(self._times) >= _TRIALS:
             self._decided = True
-            if min(self._times) > self._fastest[0]:
+            if self._fastest and min(self._times) > self._fastest[0]:
                 self._captured = None
         return found

@@ -110,7 +110,8 @@ class GraphSession:
     def prepare(self) -> None:
         """Compile."""
         eager = EagerStep(self.program, self._generator)
-        self._step = ChosenStep(self.program, eager, self.program.model.graph.name)
+        one_set = self.turns.replicas == 1
+        self._step = ChosenStep(self.program, eager, self.program.model.graph.name, one_set=one_set)
 
     @property
     def generator(self) -> torch.Generator:

@@ -1,0 +1,218 @@
+"""What the speed benchmark of ONNX models measures inside one process of its own, for one row.
+
+Both sides begin with the weights in the same file, and compute on the same data. A session runs operator by operator
+at first and decides after two seconds whether a captured graph is faster; what is measured and compared comes after.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+import popart
+
+from .models.resnet import ResNet
+from .speed_models import Bert, WorkshopCnn
+from .speed_times import Call, Times, interleaved, ratio
+
+#: of a model that a builder goes on with, and of one that a session runs as it is
+TRAINING_OPSET, INFERENCE_OPSET = 11, 17
+MINIMAL_ROUNDS = 7
+#: a session has decided how it runs after this time and, beyond it, this number of steps
+SETTLE_SECONDS, SETTLE_STEPS = 2.5, 7
+#: steps of training whose losses are compared, and their rate: large enough for the losses to move
+CHECKED_STEPS, CHECKED_RATE = 4, 1e-3
+#: the rate of the steps that are timed: thousands of steps on one batch must not train it to vanishing gradients
+RATE, MOMENTUM = 1e-6, 0.9
+#: the largest difference beside the largest value
+TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network, its inputs and its labels; classes are the second dimension of its output, or the last."""
+
+    make: Callable[[], nn.Module]
+    data: Callable[[], tuple[tuple[Tensor, ...], Tensor]]
+    #: the output is the logarithm of a softmax
+    log_probabilities: bool = False
+
+
+def _bert_data() -> tuple[tuple[Tensor, ...], Tensor]:
+    tokens = torch.randint(0, Bert.VOCABULARY, (1, 128))
+    mask = (torch.arange(128) < 100).float()[None]
+    return (tokens, mask), torch.randint(0, Bert.LABELS, (1, 128))
+
+
+CASES = {
+    "resnet50": Case(
+        lambda: ResNet(50), lambda: ((torch.randn(1, 3, 224, 224),), torch.randint(0, 1000, (1,)))
+    ),
+    # no dropout: the losses of two programs could not be compared
+    "bert": Case(lambda: Bert(hidden=768, heads=12, layers=12, dropout=0.0), _bert_data),
+    "cnn": Case(
+        WorkshopCnn,
+        lambda: ((torch.randn(16, 1, 28, 28),), torch.randint(0, 10, (16,))),
+        log_probabilities=True,
+    ),
+}
+
+
+def measure_inference(network: str, folder: pathlib.Path, seconds: float) -> dict[str, Any]:
+    """An inference session beside onnxruntime, on the same file."""
+    import onnxruntime
+
+    model, inputs, _ = _made(network)
+    path = _exported(model.eval(), inputs, folder, training=False)
+    feeds = _feeds(inputs)
+    threads = torch.get_num_threads()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    other = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+    flow = popart.DataFlow(1, {"output": popart.AnchorReturnType("All")})
+    session = popart.InferenceSession(str(path), flow, _device())
+    session.prepareDevice()
+    anchors = session.initAnchorArrays()
+    step = popart.PyStepIO({name: _as_popart(value) for name, value in feeds.items()}, anchors)
+    runners: dict[str, Call] = {
+        "ours": lambda: session.run(step),
+        "theirs": lambda: other.run(None, feeds),
+    }
+    _settle(runners["ours"])
+    difference = _difference(anchors["output"], runners["theirs"]()[0])
+    return _report(runners, seconds, difference, session)
+
+
+def measure_training(network: str, folder: pathlib.Path, seconds: float) -> dict[str, Any]:
+    """A training session beside the usual loop of PyTorch."""
+    case = CASES[network]
+    model, inputs, labels = _made(network)
+    path = _exported(model.train(), inputs, folder, training=True)
+    builder = popart.Builder(path.read_bytes())
+    probabilities = "output" if case.log_probabilities else builder.aiOnnx.softmax(["output"], -1)
+    named = builder.addInputTensor(popart.TensorInfo("INT32", list(labels.shape)), "labels")
+    loss = builder.aiGraphcore.nllloss(
+        [probabilities, named], popart.ReductionType.Mean, inputIsLogProbability=case.log_probabilities
+    )
+    flow = popart.DataFlow(1, {loss: popart.AnchorReturnType("All")})
+    proto = builder.getModelProto()
+    session = popart.TrainingSession(proto, flow, loss, _optimizer(CHECKED_RATE), _device())
+    session.prepareDevice()
+    session.weightsFromHost()
+    anchors = session.initAnchorArrays()
+    feeds = {**_feeds(inputs), "labels": labels.numpy()}
+    step = popart.PyStepIO({name: _as_popart(value) for name, value in feeds.items()}, anchors)
+
+    def ours() -> float:
+        session.run(step)
+        return float(anchors[loss].item())
+
+    sgd = torch.optim.SGD(model.parameters(), lr=CHECKED_RATE, momentum=MOMENTUM)
+    loss_of = functional.nll_loss if case.log_probabilities else functional.cross_entropy
+
+    def theirs() -> float:
+        sgd.zero_grad(set_to_none=True)
+        output = model(*inputs)
+        value = loss_of(output.flatten(0, -2), labels.flatten())
+        value.backward()
+        sgd.step()
+        return value.item()
+
+    _settle(ours)
+    session.weightsFromHost()  # the first weights again, and no velocity
+    losses = [np.array([run() for _ in range(CHECKED_STEPS)]) for run in (ours, theirs)]
+    session.updateOptimizerFromHost(_optimizer(RATE))
+    sgd.param_groups[0]["lr"] = RATE
+    report = _report({"ours": ours, "theirs": theirs}, seconds, _difference(*losses), session)
+    return {**report, "losses": losses[0].tolist(), "their_losses": losses[1].tolist()}
+
+
+def _made(network: str) -> tuple[nn.Module, tuple[Tensor, ...], Tensor]:
+    torch.manual_seed(0)
+    model = CASES[network].make()
+    torch.manual_seed(1)
+    inputs, labels = CASES[network].data()
+    return model, inputs, labels
+
+
+def _exported(
+    model: nn.Module, inputs: tuple[Tensor, ...], folder: pathlib.Path, *, training: bool
+) -> pathlib.Path:
+    path = folder / "model.onnx"
+    mode = torch.onnx.TrainingMode.TRAINING if training else torch.onnx.TrainingMode.EVAL
+    opset = TRAINING_OPSET if training else INFERENCE_OPSET
+    running = {name: value.clone() for name, value in model.named_buffers()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of shapes that become constants, which is wanted
+        torch.onnx.export(
+            model, inputs, str(path), dynamo=False, opset_version=opset, training=mode,
+            do_constant_folding=not training,
+            input_names=[f"input{place}" for place in range(len(inputs))], output_names=["output"],
+        )  # fmt: skip
+    # the export of a model in training runs it: its running statistics have moved
+    for name, value in model.named_buffers():
+        value.copy_(running[name])
+    return path
+
+
+def _feeds(inputs: tuple[Tensor, ...]) -> dict[str, np.ndarray]:
+    return {f"input{place}": value.numpy() for place, value in enumerate(inputs)}
+
+
+def _as_popart(value: np.ndarray) -> np.ndarray:
+    """Integers are of 32 bits on the device."""
+    return value.astype(np.int32) if value.dtype == np.int64 else value
+
+
+def _optimizer(rate: float) -> popart.Optimizer:
+    return popart.SGD({"defaultLearningRate": (rate, False), "defaultMomentum": (MOMENTUM, True)})
+
+
+def _device() -> Any:
+    return popart.DeviceManager().createIpuModelDevice({})
+
+
+def _settle(run: Call) -> None:
+    """Run until the session has decided how it runs."""
+    stop = time.perf_counter() + SETTLE_SECONDS
+    while time.perf_counter() < stop:
+        run()
+    for _ in range(SETTLE_STEPS):
+        run()
+
+
+def _difference(mine: np.ndarray, other: np.ndarray) -> float:
+    return float(np.abs(mine - other).max() / np.abs(other).max())
+
+
+def _report(runners: dict[str, Call], seconds: float, difference: float, session: Any) -> dict[str, Any]:
+    times: dict[str, Times] = interleaved(runners, seconds, MINIMAL_ROUNDS)
+    ours, theirs = times["ours"], times["theirs"]
+    return {
+        "ours_ms": statistics.median(ours.clock) * 1000,
+        "theirs_ms": statistics.median(theirs.clock) * 1000,
+        "ratio": ratio(ours.clock, theirs.clock),
+        "ratio_cpu": ratio(ours.processor, theirs.processor),
+        "difference": difference,
+        "agrees": bool(difference <= TOLERANCE),
+        "form": _form(session),
+    }
+
+
+def _form(session: Any) -> str:
+    """How the session's program runs."""
+    step = session._session._step
+    if step._captured is None:
+        return "operator by operator"
+    return f"captured, {step._captured._executable.form}"
