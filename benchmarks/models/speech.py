@@ -36,6 +36,7 @@ class SpeechEncoder(nn.Module):
         samples: of sound in one sample of the batch.
         outputs: letters, or classes with `pooled`.
         pooled: one answer for the whole sound instead of one per frame (classification).
+        frozen: the convolutions over sound are not trained.
 
     The loss of the frames is a cross entropy: that of CTC takes little memory beside the encoder.
     """
@@ -47,6 +48,7 @@ class SpeechEncoder(nn.Module):
         outputs: int = 32,
         pooled: bool = False,
         dropout: float = 0.1,
+        frozen: bool = False,
     ) -> None:
         super().__init__()
         hidden, depth, heads = SIZES[size]
@@ -55,6 +57,7 @@ class SpeechEncoder(nn.Module):
             Wave(1 if number == 0 else _CHANNELS, kernel, stride, number == 0)
             for number, (kernel, stride) in enumerate(CONVOLUTIONS)
         )
+        self.waves.requires_grad_(not frozen)
         self.wave_norm = nn.LayerNorm(_CHANNELS)
         self.project = nn.Linear(_CHANNELS, hidden)
         self.positions = nn.Conv1d(hidden, hidden, 128, padding=64, groups=16)
