@@ -58,17 +58,28 @@ def batch_normalised(
             epsilon,
         )
         return [normed]
-    dims = [dim for dim in range(tensor.dim()) if dim != 1]
+    normed, now_mean, now_variance = _by_batch(tensor, scale, bias, epsilon)
     with torch.no_grad():
-        wide = tensor.detach()
-        now_mean = wide.mean(dims)
-        now_variance = wide.var(dims, correction=0)
         count = tensor.numel() // tensor.shape[1]
         kept = now_variance * (count / max(count - 1, 1)) if unbiased else now_variance
         new_mean = mean * momentum + now_mean * (1 - momentum)
         new_variance = variance * momentum + kept * (1 - momentum)
-    normed = functional.batch_norm(tensor, None, None, scale, bias, True, 0.0, epsilon)
     return [normed, new_mean.to(mean.dtype), new_variance.to(variance.dtype), now_mean, now_variance]
+
+
+def _by_batch(tensor: Tensor, scale: Tensor, bias: Tensor, epsilon: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Normalised by the statistics of the batch, which come with it: mean and variance."""
+    single = all(each.dtype is torch.float32 for each in (tensor, scale, bias))
+    if single and epsilon > 0 and tensor.numel() > tensor.shape[1]:
+        # the kernel has both already, and a second pass for the variance costs more than the rest
+        normed, mean, deviation = torch.native_batch_norm(tensor, scale, bias, None, None, True, 0.0, epsilon)
+        with torch.no_grad():
+            variance = (deviation.detach().double().pow(-2) - epsilon).clamp_min(0.0).float()
+        return normed, mean.detach(), variance
+    dims = [dim for dim in range(tensor.dim()) if dim != 1]
+    wide = tensor.detach()
+    normed = functional.batch_norm(tensor, None, None, scale, bias, True, 0.0, epsilon)
+    return normed, wide.mean(dims), wide.var(dims, correction=0)
 
 
 @op("InstanceNormalization")
