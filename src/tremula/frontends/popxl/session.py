@@ -12,6 +12,7 @@ import numpy as np
 from tremula.device.lifecycle import Acquire, Advance, CompileSteps, DeviceProgram
 from tremula.device.settings import Connection, DeviceSettings, DeviceWords
 from tremula.errors import Error
+from tremula.execute.allocation import keep_freed_memory
 from tremula.execute.executable import OptimizerState, TurnTimes
 from tremula.frontends.popxl.model import Ir
 from tremula.frontends.popxl.program import LoadedProgram
@@ -95,6 +96,7 @@ class PopxlSession:
     """One IR, compiled for a device."""
 
     def __init__(self, ir: Ir) -> None:
+        keep_freed_memory()
         self.ir = ir
         self._device: DeviceProgram[Loaded] | None = None
         self._use_model: bool | None = True

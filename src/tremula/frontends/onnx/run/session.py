@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from tremula.errors import Error
+from tremula.execute.allocation import keep_freed_memory
 from tremula.frontends.onnx.run.anchors import SUM, Turn, Turns, place_of, returned_shape
 from tremula.frontends.onnx.run.chosen_step import ChosenStep
 from tremula.frontends.onnx.run.device_types import device_type
@@ -109,6 +110,7 @@ class GraphSession:
 
     def prepare(self) -> None:
         """Compile."""
+        keep_freed_memory()
         eager = EagerStep(self.program, self._generator)
         one_set = self.turns.replicas == 1
         self._step = ChosenStep(self.program, eager, self.program.model.graph.name, one_set=one_set)

@@ -9,6 +9,7 @@ import torch
 
 from tremula.errors import Error
 from tremula.execute import executable as protocol
+from tremula.execute.allocation import keep_freed_memory
 from tremula.execute.executable import OptimizerState, Progress, TurnTimes
 from tremula.execute.outputs import OutputRule
 from tremula.execute.settings import ExecutionSettings, ReplicaGrouping
@@ -49,6 +50,7 @@ class Executable(protocol.Executable[torch.Tensor]):
         reduction: Reduction | None = None,
     ) -> None:
         choose_threads()
+        keep_freed_memory()
         self.program = program
         self.random = random
         self.training = training
