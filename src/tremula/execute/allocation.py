@@ -1,7 +1,7 @@
 """Memory that a step frees is kept for the next one.
 
-glibc gives freed memory back to the system in small portions, and each step would have it mapped and cleared anew: up to
-a third of the time of a small network's step.
+glibc gives freed memory back to the system in small portions, and each step would have it mapped and cleared anew:
+up to a third of the time of a small network's step.
 """
 
 from __future__ import annotations
