@@ -134,9 +134,7 @@ def measure_steady(row: Row, seconds: float, with_compile: bool) -> dict[str, An
     for name in ("eager", "compile"):
         known = name in times
         report[f"ratio_{name}"] = ratio(times["ours"].clock, times[name].clock) if known else None
-        report[f"ratio_{name}_cpu"] = (
-            ratio(times["ours"].processor, times[name].processor) if known else None
-        )
+        report[f"ratio_{name}_cpu"] = ratio(times["ours"].processor, times[name].processor) if known else None
     return report
 
 
