@@ -29,7 +29,7 @@ from .speed_times import Call, Times, interleaved, ratio
 #: of a model that a builder goes on with, and of one that a session runs as it is
 TRAINING_OPSET, INFERENCE_OPSET = 11, 17
 MINIMAL_ROUNDS = 7
-#: a session has decided how it runs after this time and, beyond it, this number of steps
+#: a session has decided how it runs after this processor time and, beyond it, this number of steps
 SETTLE_SECONDS, SETTLE_STEPS = 2.5, 7
 #: steps of training whose losses are compared, and their rate: large enough for the losses to move
 CHECKED_STEPS, CHECKED_RATE = 4, 1e-3
@@ -210,8 +210,8 @@ def _device() -> Any:
 
 def _settle(run: Call) -> None:
     """Run until the session has decided how it runs."""
-    stop = time.perf_counter() + SETTLE_SECONDS
-    while time.perf_counter() < stop:
+    stop = time.thread_time() + SETTLE_SECONDS
+    while time.thread_time() < stop:
         run()
     for _ in range(SETTLE_STEPS):
         run()
