@@ -6,6 +6,7 @@ at first and decides after two seconds whether a captured graph is faster; what 
 
 from __future__ import annotations
 
+import copy
 import pathlib
 import statistics
 import time
@@ -28,14 +29,15 @@ from .speed_times import Call, Times, interleaved, ratio
 #: of a model that a builder goes on with, and of one that a session runs as it is
 TRAINING_OPSET, INFERENCE_OPSET = 11, 17
 MINIMAL_ROUNDS = 7
-#: a session has decided how it runs after this time and, beyond it, this number of steps
+#: a session has decided how it runs after this processor time and, beyond it, this number of steps
 SETTLE_SECONDS, SETTLE_STEPS = 2.5, 7
 #: steps of training whose losses are compared, and their rate: large enough for the losses to move
 CHECKED_STEPS, CHECKED_RATE = 4, 1e-3
 #: the rate of the steps that are timed: thousands of steps on one batch must not train it to vanishing gradients
 RATE, MOMENTUM = 1e-6, 0.9
-#: the largest difference beside the largest value
-TOLERANCE = 1e-3
+#: the largest difference beside the largest value. Where a network is so sensitive that PyTorch's own float32 losses
+#: are further from those in float64, ours may be as far from these, times the factor
+TOLERANCE, ROUNDING_FACTOR = 1e-3, 2.0
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def measure_inference(network: str, folder: pathlib.Path, seconds: float) -> dic
     }
     _settle(runners["ours"])
     difference = _difference(anchors["output"], runners["theirs"]()[0])
-    return _report(runners, seconds, difference, session)
+    return _report(runners, seconds, difference <= TOLERANCE, [difference], session)
 
 
 def measure_training(network: str, folder: pathlib.Path, seconds: float) -> dict[str, Any]:
@@ -126,24 +128,39 @@ def measure_training(network: str, folder: pathlib.Path, seconds: float) -> dict
         session.run(step)
         return float(anchors[loss].item())
 
+    exact, _ = _loop(case, copy.deepcopy(model).double(), inputs, labels)
+    theirs, sgd = _loop(case, model, inputs, labels)
+    _settle(ours)
+    session.weightsFromHost()  # the first weights again, and no velocity
+    losses = {
+        name: np.array([run() for _ in range(CHECKED_STEPS)])
+        for name, run in (("ours", ours), ("theirs", theirs), ("float64", exact))
+    }
+    session.updateOptimizerFromHost(_optimizer(RATE))
+    sgd.param_groups[0]["lr"] = RATE
+    distances = [_difference(losses[name], losses["float64"]) for name in ("ours", "theirs")]
+    agrees = distances[0] <= max(TOLERANCE, ROUNDING_FACTOR * distances[1])
+    report = _report({"ours": ours, "theirs": theirs}, seconds, agrees, distances, session)
+    return {**report, "losses": {name: values.tolist() for name, values in losses.items()}}
+
+
+def _loop(
+    case: Case, model: nn.Module, inputs: tuple[Tensor, ...], labels: Tensor
+) -> tuple[Callable[[], float], torch.optim.Optimizer]:
+    """The usual loop in the precision of the model, one step of it at each call, and its optimizer."""
+    dtype = next(model.parameters()).dtype
+    given = [value.to(dtype) if value.is_floating_point() else value for value in inputs]
     sgd = torch.optim.SGD(model.parameters(), lr=CHECKED_RATE, momentum=MOMENTUM)
     loss_of = functional.nll_loss if case.log_probabilities else functional.cross_entropy
 
-    def theirs() -> float:
+    def step() -> float:
         sgd.zero_grad(set_to_none=True)
-        output = model(*inputs)
-        value = loss_of(output.flatten(0, -2), labels.flatten())
+        value = loss_of(model(*given).flatten(0, -2), labels.flatten())
         value.backward()
         sgd.step()
         return value.item()
 
-    _settle(ours)
-    session.weightsFromHost()  # the first weights again, and no velocity
-    losses = [np.array([run() for _ in range(CHECKED_STEPS)]) for run in (ours, theirs)]
-    session.updateOptimizerFromHost(_optimizer(RATE))
-    sgd.param_groups[0]["lr"] = RATE
-    report = _report({"ours": ours, "theirs": theirs}, seconds, _difference(*losses), session)
-    return {**report, "losses": losses[0].tolist(), "their_losses": losses[1].tolist()}
+    return step, sgd
 
 
 def _made(network: str) -> tuple[nn.Module, tuple[Tensor, ...], Tensor]:
@@ -193,8 +210,8 @@ def _device() -> Any:
 
 def _settle(run: Call) -> None:
     """Run until the session has decided how it runs."""
-    stop = time.perf_counter() + SETTLE_SECONDS
-    while time.perf_counter() < stop:
+    stop = time.thread_time() + SETTLE_SECONDS
+    while time.thread_time() < stop:
         run()
     for _ in range(SETTLE_STEPS):
         run()
@@ -204,7 +221,9 @@ def _difference(mine: np.ndarray, other: np.ndarray) -> float:
     return float(np.abs(mine - other).max() / np.abs(other).max())
 
 
-def _report(runners: dict[str, Call], seconds: float, difference: float, session: Any) -> dict[str, Any]:
+def _report(
+    runners: dict[str, Call], seconds: float, agrees: bool, differences: list[float], session: Any
+) -> dict[str, Any]:
     times: dict[str, Times] = interleaved(runners, seconds, MINIMAL_ROUNDS)
     ours, theirs = times["ours"], times["theirs"]
     return {
@@ -212,8 +231,9 @@ def _report(runners: dict[str, Call], seconds: float, difference: float, session
         "theirs_ms": statistics.median(theirs.clock) * 1000,
         "ratio": ratio(ours.clock, theirs.clock),
         "ratio_cpu": ratio(ours.processor, theirs.processor),
-        "difference": difference,
-        "agrees": bool(difference <= TOLERANCE),
+        #: of outputs from theirs; of losses from those in float64, and how far theirs are from these
+        "differences": differences,
+        "agrees": agrees,
         "form": _form(session),
     }
 

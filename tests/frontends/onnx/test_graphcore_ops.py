@@ -51,6 +51,22 @@ def test_the_running_variance_is_that_of_a_sample() -> None:
     assert torch.allclose(found[0], plain[0])
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("spread", [0.0, 0.01, 1.0, 100.0])
+def test_a_batch_norm_gives_the_statistics_of_the_batch(spread: float, dtype: torch.dtype) -> None:
+    x = (torch.randn(8, 2, 16) * spread + torch.tensor([1.0, -2.0])[:, None]).to(dtype)
+    ones, zeros = torch.ones(2), torch.zeros(2)
+    found = run_node("BatchNormalization", x, ones, zeros, zeros, ones, outputs=5, momentum=0.5, opset=9)
+    rows = x.double().transpose(0, 1).reshape(2, -1)
+    rounding = {"rtol": 1e-5, "atol": 1e-8} if dtype is torch.float32 else {"rtol": 2e-3, "atol": 1e-6}
+    torch.testing.assert_close(
+        found[3].double(), rows.mean(1), rtol=rounding["rtol"], atol=rounding["rtol"] * spread
+    )
+    torch.testing.assert_close(found[4].double(), rows.var(1, correction=0), **rounding)
+    torch.testing.assert_close(found[2].double(), 0.5 + 0.5 * rows.var(1, correction=0), **rounding)
+    assert not any(each.requires_grad for each in found)
+
+
 @pytest.mark.parametrize("strided", [False, True])
 def test_groups_of_a_norm_are_neighbours_or_strided(strided: bool) -> None:
     x = torch.randn(2, 6, 3)

@@ -12,6 +12,7 @@ from tremula.frontends.torch.execute.bindings import fast_binding
 from tremula.frontends.torch.execute.folding import drop_detached, drop_unused
 from tremula.frontends.torch.execute.kernels import pick_kernels
 from tremula.frontends.torch.execute.memory_format import allow_any_order
+from tremula.frontends.torch.execute.pointwise import pick_pointwise
 from tremula.frontends.torch.execute.pooling import pick_pooling
 from tremula.frontends.torch.execute.products import pick_products
 from tremula.frontends.torch.execute.traps import TrappingInterpreter
@@ -33,6 +34,8 @@ def lower(
     if any_order:
         allow_any_order(graph)
     pick_kernels(graph)
+    if not any_order:
+        pick_pointwise(graph)
     pick_products(graph)
     pick_pooling(graph)
     if traps:
