@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tremula import log
 from tremula.device.profile import FILE_NAME, ProfileFile
 from tremula.errors import Error
+from tremula.formatting import counted
 from tremula.frontends.onnx.run import executables
 from tremula.settings.session_options import BY_NAME
 
@@ -112,7 +113,8 @@ class SessionExecutables:
         """Put the executable and its profile into the cache, where caching is on and it is not there."""
         if self._from_executable or not self._caches():
             return
-        about = f"PopART session {self._name}, {len(self._session.program.model.graph.nodes)} nodes"
+        nodes = counted(len(self._session.program.model.graph.nodes), "node")
+        about = f"PopART session {self._name}, {nodes}"
         cache = executables.cache_in(self._options.cachePath)
         executables.keep(cache, self._identity(), about)
         self._keep_profile(cache.root)

@@ -225,3 +225,38 @@ def test_the_cache_has_the_profile_without_runs(tmp_path: Path) -> None:
 def test_devices_other_than_ipus_keep_nothing(tmp_path: Path) -> None:
     training(options=caching(tmp_path / "cache")).prepareDevice()
     assert not (tmp_path / "cache").exists()
+
+
+def replicated(scale: float) -> tuple[popart.TrainingSession, str]:
+    """A session of two replicas, each with a weight of its own, and its input."""
+    builder = popart.Builder()
+    data = builder.addInputTensor(popart.TensorInfo("FLOAT", [2, 3]))
+    own = popart.VariableSettings(
+        popart.CommGroup(popart.CommGroupType.Consecutive, 1), popart.VariableRetrievalMode.OnePerGroup
+    )
+    values = scale * np.linspace(-1, 1, 24, dtype=np.float32).reshape(2, 3, 4)
+    weight = builder.addInitializedInputTensor(values, own)
+    loss = builder.aiGraphcore.l1loss([builder.aiOnnx.matmul([data, weight])], 0.5)
+    options = popart.SessionOptions()
+    options.enableReplicatedGraphs, options.replicatedGraphCount = True, 2
+    session = popart.TrainingSession(
+        builder.getModelProto(), popart.DataFlow(1, [loss]), loss, popart.Adam({}),
+        popart.DeviceManager().createSimDevice({"numIPUs": 2}), userOptions=options,
+    )  # fmt: skip
+    return session, data
+
+
+def test_every_group_of_replicas_has_its_weights_and_state_back(tmp_path: Path) -> None:
+    def losses(session: popart.TrainingSession, data: str) -> np.ndarray:
+        anchors = session.initAnchorArrays()
+        for _ in range(2):
+            session.run(popart.PyStepIO({data: np.stack([DATA, -2 * DATA])}, anchors))
+        (found,) = anchors.values()
+        return found.copy()
+
+    first, data = replicated(1.0)
+    losses(ready(first), data)
+    first.saveExecutable(tmp_path)
+    second, _ = replicated(3.0)
+    second.loadExecutable(tmp_path)
+    np.testing.assert_array_equal(losses(first, data), losses(ready(second), data))
