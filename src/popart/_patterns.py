@@ -88,6 +88,10 @@ class Patterns:
         self.runtimeAsserts = bool(value)
         return self
 
+    def enabled(self) -> set[str]:
+        """The patterns that are on."""
+        return set(self._enabled)
+
     def missing(self) -> list[str]:
         """Mandatory patterns that are off."""
         return [name for name in _MANDATORY if name not in self._enabled]

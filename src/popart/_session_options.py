@@ -91,7 +91,7 @@ class SessionOptions(TypedFields):
 
     def __init__(self) -> None:
         super().__init__()
-        cache = env.get("POPART_CACHE_DIR")
+        cache = env.get("POPART_CACHE_DIR") or env.get("POPXL_CACHE_DIR")
         if cache:
             self.enableEngineCaching = True
             self.cachePath = str(cache)

@@ -40,6 +40,7 @@ class SessionReports:
     _data_flow: DataFlow
     _name: str
     _has_run = False
+    _from_executable: bool
     _modelled: ModelledRun | None = None
     _report_folder: str | None = None
 
@@ -97,6 +98,8 @@ class SessionReports:
             )
         if self._device.type is DeviceType.Cpu:
             raise poplar_exception("Profiling is disabled for current device type.")
+        if self._from_executable:
+            raise popart_exception("Unable to get reports when using a cached executable.")
 
     def _report(self) -> Path:
         self._check_report()

@@ -19,7 +19,7 @@ from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
 from tremula.frontends.onnx.run.export import write_model
 from tremula.frontends.onnx.run.groups import on_replicas
-from tremula.frontends.onnx.run.on_device import OnDevice
+from tremula.frontends.onnx.run.on_device import LOADED_WORDS, WORDS, OnDevice
 from tremula.frontends.onnx.run.patterns import refuse_missing_patterns
 from tremula.frontends.onnx.run.program import DEVICE_SETTINGS, GraphProgram, Request
 from tremula.frontends.onnx.run.session import GraphSession, Reduction
@@ -182,15 +182,18 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
                 self._attach()
             self._check_engine_options()
             check_virtual_graphs(self._options, self._session.program.model.graph.nodes, self._device.numIpus)
+            self._find_executable()
             if self._device.type is DeviceType.Cpu:
                 self._session.prepare()  # no IPU has a part in it
                 return
-            self._on_device = OnDevice(self._device_settings(), lambda: self._device.attachment)
+            words = LOADED_WORDS if self._from_executable else WORDS
+            self._on_device = OnDevice(self._device_settings(), lambda: self._device.attachment, words)
             self._on_device.compile(
                 self._session,
                 max(1, self._device.numIpus // self.replicationFactor),
                 self._chip,
             )
+            self._keep_executable()
 
     def _device_settings(self) -> DeviceSettings:
         training = self._session.program.request.loss is not None

@@ -98,8 +98,11 @@ def test_the_explicit_graph_is_three_options() -> None:
     assert set(options.changed()) == {"explicitRecomputation", "enableExplicitMainLoops", "useHostCopyOps"}
 
 
-def test_the_cache_folder_of_the_environment_holds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("POPART_CACHE_DIR", str(tmp_path))
+@pytest.mark.parametrize("variable", ["POPART_CACHE_DIR", "POPXL_CACHE_DIR"])
+def test_the_cache_folder_of_the_environment_holds(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
+) -> None:
+    monkeypatch.setenv(variable, str(tmp_path))
     options = popart.SessionOptions()
     assert options.enableEngineCaching
     assert options.cachePath == str(tmp_path)

@@ -23,6 +23,12 @@ a value of another type `TypeError`.
 Dictionaries are live: `options.engineOptions["name"] = "value"` takes effect like a new dictionary. Engine options are
 those of [settings.md](settings.md); `POPART_CACHE_DIR` sets `enableEngineCaching` and `cachePath` of new options.
 
+With `enableEngineCaching`, a session on IPUs (virtual or offline) keeps its program in `cachePath`: the graph without
+the values of its weights, and what was asked of it. It is an entry of the [executable cache](cache.md), signed and
+bounded like all others. A session of the same program finds it again, says so in the log, and then has no reports, as
+on the real stack. That saves no time: graphs run as they are, so there is no compiled code to keep. A profile that
+`autoReport.*` asks for lies in `cachePath` too, without runs. Sessions on the host and on models of IPUs keep nothing.
+
 This page is written by `python -m tremula.settings.session_page`; edit the table in
 `tremula.settings.session_options` instead.
 """

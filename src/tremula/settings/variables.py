@@ -99,6 +99,8 @@ VARIABLES: tuple[Variable, ...] = (
     _destination("POPART_LOG_DEST", "Where the lines of the PopART layer go."),
     _text("POPART_CACHE_DIR", "path", "popart.SessionOptions",
         "Folder of the executable cache of every new `SessionOptions`; empty leaves it to the program."),
+    _text("POPXL_CACHE_DIR", "path", "popart.SessionOptions",
+        "Read in place of POPART_CACHE_DIR where that is not set; PopXL sessions keep no executables."),
     _level("POPLAR_LOG_LEVEL", "OFF", "Level of the lines of the Poplar layer (`PO:ENGINE`, ...)."),
     _destination("POPLAR_LOG_DEST", "Where the lines of the Poplar layer go."),
     _level("POPLIBS_LOG_LEVEL", "OFF", "Level of the lines of the PopLibs layer (`PL:POPLIN`, ...)."),

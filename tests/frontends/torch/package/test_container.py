@@ -169,3 +169,18 @@ def test_damage_never_goes_unnoticed_nor_surprises(file: str, data: st.DataObjec
         assert opened.manifest["answer"] == 42
         assert opened.document("program") == [1, "two"]
         assert torch.equal(opened.tensors("program")["w"], torch.arange(6.0))
+
+
+def test_files_of_one_kind_are_not_taken_for_another(file: str, tmp_path: Path) -> None:
+    other = container.Layout("other", 1, ("manifest",), (), ("net.bin",), what="net", makers="make()")
+    path = str(tmp_path / "net")
+    container.write(path, {"manifest": {}}, {}, {"net.bin": b"\0\1"}, other)
+    with container.opened(path, other) as opened:
+        assert opened.data("net.bin") == b"\0\1"
+    with (
+        pytest.raises(Error, match=r"does not belong .* compiled models are made by"),
+        container.opened(path),
+    ):
+        pass
+    with pytest.raises(Error, match=r"nets are made by make\(\)"), container.opened(file, other):
+        pass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ WORDS = DeviceWords(
     round_up_option="a number of IPUs that is a power of two",
     own_holder="another session of this process; detach its device first",
 )
+#: of a session whose executable was loaded
+LOADED_WORDS = replace(WORDS, captured=())
 
 
 @dataclass
@@ -105,9 +107,11 @@ class OnDevice:
         device: its life cycle.
     """
 
-    def __init__(self, settings: DeviceSettings, held: Callable[[], Attachment | None]) -> None:
+    def __init__(
+        self, settings: DeviceSettings, held: Callable[[], Attachment | None], words: DeviceWords = WORDS
+    ) -> None:
         """`held` is what the user holds: a device is chosen before the session is made."""
-        self.device: DeviceProgram[_Loaded] = DeviceProgram(settings, WORDS, held=held)
+        self.device: DeviceProgram[_Loaded] = DeviceProgram(settings, words, held=held)
 
     def compile(self, session: GraphSession, ipus_per_replica: int, model: Callable[[], ModelledRun]) -> None:
         """Prepare a session. `model` describes its program to the chip model."""

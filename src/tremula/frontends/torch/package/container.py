@@ -1,4 +1,4 @@
-"""One file for a compiled model: a zip container that holds JSON documents and safetensors, and nothing else.
+"""One file for a compiled model: a zip container that holds JSON documents, safetensors and bytes of known names.
 
 No entry is compressed, so a file cannot unpack to more than its own size; names, sizes and checksums are
 checked before anything is parsed. Files are written atomically.
@@ -7,10 +7,12 @@ checked before anything is parsed. Files are written atomically.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -22,14 +24,45 @@ from tremula.atomic_files import atomic_open_binary
 from tremula.checked_json import BadValue
 from tremula.errors import Error
 
+
+@dataclass(frozen=True)
+class Layout:
+    """What files of one kind hold: entries of other names are refused.
+
+    Attributes:
+        format: the kind, as files of it say themselves.
+        version: of the format.
+        documents: names of JSON documents.
+        tensors: names of groups of tensors.
+        data: full names of entries of other bytes.
+        what: such a file in words.
+        makers: the functions that make them.
+    """
+
+    format: str
+    version: int
+    documents: tuple[str, ...]
+    tensors: tuple[str, ...]
+    data: tuple[str, ...] = ()
+    what: str = "compiled model"
+    makers: str = "save() and compileAndExport()"
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """All entries that may be in a file."""
+        documents = (f"{name}.json" for name in self.documents)
+        return frozenset([*documents, *(f"{name}.safetensors" for name in self.tensors), *self.data])
+
+
 FORMAT = "tremula-executable"
 FORMAT_VERSION = 2
 
 #: everything that may be in a file: JSON documents and groups of tensors
 DOCUMENTS = ("manifest", "program", "model", "optimizer")
 TENSORS = ("program", "model", "optimizer")
+#: files of PopTorch models
+COMPILED_MODEL = Layout(FORMAT, FORMAT_VERSION, DOCUMENTS, TENSORS)
 
-_NAMES = frozenset([*(f"{name}.json" for name in DOCUMENTS), *(f"{name}.safetensors" for name in TENSORS)])
 _OWN_FIELDS = ("format", "format_version", "entries")
 _JSON_LIMIT = 512 << 20
 _ENCRYPTED = 0x1
@@ -43,23 +76,33 @@ class OtherVersion(Error):
     """A file is sound, but of a version that this one does not read."""
 
 
-def write(path: str, documents: Mapping[str, Any], tensors: Mapping[str, Mapping[str, torch.Tensor]]) -> None:
-    """Put documents (JSON data) and groups of tensors into the file `path`.
+def write(
+    path: str,
+    documents: Mapping[str, Any],
+    tensors: Mapping[str, Mapping[str, torch.Tensor]],
+    data: Mapping[str, bytes] | None = None,
+    layout: Layout = COMPILED_MODEL,
+) -> None:
+    """Put documents (JSON data), groups of tensors, and other bytes into the file `path`.
 
     Raises Error if a tensor cannot be stored, or the file cannot be written; what was there before is kept.
     """
     try:
         with atomic_open_binary(Path(path), parents=False) as file:
-            _write_entries(file, documents, tensors)
+            _write_entries(file, documents, tensors, data or {}, layout)
     except OSError as problem:
-        raise Error(f"The compiled model cannot be written to {path}: {problem}.") from problem
+        raise Error(f"The {layout.what} cannot be written to {path}: {problem}.") from problem
 
 
 def _write_entries(
-    file: IO[bytes], documents: Mapping[str, Any], tensors: Mapping[str, Mapping[str, torch.Tensor]]
+    file: IO[bytes],
+    documents: Mapping[str, Any],
+    tensors: Mapping[str, Mapping[str, torch.Tensor]],
+    others: Mapping[str, bytes],
+    layout: Layout,
 ) -> None:
-    names = sorted([*(f"{name}.json" for name in documents), *(f"{name}.safetensors" for name in tensors)])
-    own = {"format": FORMAT, "format_version": FORMAT_VERSION, "entries": names}
+    names = [*(f"{name}.json" for name in documents), *(f"{name}.safetensors" for name in tensors), *others]
+    own = {"format": layout.format, "format_version": layout.version, "entries": sorted(names)}
     manifest = {**documents["manifest"], **own}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as container:
         for name, document in {**documents, "manifest": manifest}.items():
@@ -71,6 +114,8 @@ def _write_entries(
             except (safetensors.SafetensorError, ValueError, KeyError) as problem:
                 raise Error(f"A tensor of the {name} cannot be stored: {problem}.") from problem
             container.writestr(zipfile.ZipInfo(f"{name}.safetensors", _EPOCH), data)
+        for name, content in others.items():
+            container.writestr(zipfile.ZipInfo(name, _EPOCH), content)
 
 
 def _storable(group: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -90,8 +135,9 @@ def _storable(group: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 class Package:
     """A file that is open for reading; `opened` makes one."""
 
-    def __init__(self, path: str, container: zipfile.ZipFile) -> None:
+    def __init__(self, path: str, container: zipfile.ZipFile, layout: Layout = COMPILED_MODEL) -> None:
         self.path = path
+        self.layout = layout
         self._container = container
         self.manifest: dict[str, Any] = {}
 
@@ -123,9 +169,13 @@ class Package:
         except (safetensors.SafetensorError, ValueError, KeyError) as problem:
             self.refuse(f"{entry.filename} is not readable as safetensors ({problem})")
 
+    def data(self, name: str) -> bytes | None:
+        """The bytes of an entry that is neither; None if there is none of that name."""
+        return self._container.read(self._entry(name)) if name in self.entries() else None
+
     def refuse(self, reason: str) -> NoReturn:
         """Raise the Error that names this file and the reason."""
-        raise problem_of(self.path, reason)
+        raise problem_of(self.path, reason, self.layout)
 
     def _entry(self, name: str) -> zipfile.ZipInfo:
         try:
@@ -134,11 +184,10 @@ class Package:
             self.refuse(f"{name} is missing")
 
 
-def problem_of(path: str, reason: str) -> Error:
+def problem_of(path: str, reason: str, layout: Layout = COMPILED_MODEL) -> Error:
     """The error about a file that cannot be used."""
     return Error(
-        f"{path} cannot be used: {reason}. Files of compiled models are made by save() and "
-        "compileAndExport(); make this one again."
+        f"{path} cannot be used: {reason}. Files of {layout.what}s are made by {layout.makers}; make this one again."
     )
 
 
@@ -147,14 +196,14 @@ def _no_constant(name: str) -> NoReturn:
 
 
 @contextlib.contextmanager
-def opened(path: str) -> Iterator[Package]:
+def opened(path: str, layout: Layout = COMPILED_MODEL) -> Iterator[Package]:
     """Open a file, check its outside, and read its manifest.
 
     Raises OtherVersion for another format version; Error if it is missing, corrupt or foreign, also inside the `with`.
     """
     try:
         with open(path, "rb") as file, zipfile.ZipFile(file) as container:
-            package = Package(path, container)
+            package = Package(path, container, layout)
             _check_entries(package, container, os.fstat(file.fileno()).st_size)
             package.manifest = _manifest(package)
             try:
@@ -162,12 +211,12 @@ def opened(path: str) -> Iterator[Package]:
             except BadData as problem:
                 package.refuse(str(problem))
     except FileNotFoundError as problem:
-        raise Error(f"There is no file {path} to load a compiled model from.") from problem
+        raise Error(f"There is no file {path} to load a {layout.what} from.") from problem
     except OSError as problem:
-        raise Error(f"The compiled model cannot be read from {path}: {problem}.") from problem
+        raise Error(f"The {layout.what} cannot be read from {path}: {problem}.") from problem
     except (zipfile.BadZipFile, EOFError, NotImplementedError) as problem:
         raise problem_of(
-            path, f"it is corrupt, cut short or no compiled model at all ({problem})"
+            path, f"it is corrupt, cut short or no {layout.what} at all ({problem})", layout
         ) from problem
 
 
@@ -175,7 +224,7 @@ def _check_entries(package: Package, container: zipfile.ZipFile, size: int) -> N
     total = 0
     seen = set()
     for entry in container.infolist():
-        if entry.filename not in _NAMES or entry.filename in seen:
+        if entry.filename not in package.layout.names or entry.filename in seen:
             package.refuse(f"it has an entry {entry.filename[:80]!r} that does not belong in it")
         seen.add(entry.filename)
         stored = entry.compress_type == zipfile.ZIP_STORED and entry.file_size == entry.compress_size
@@ -188,12 +237,12 @@ def _check_entries(package: Package, container: zipfile.ZipFile, size: int) -> N
 
 def _manifest(package: Package) -> dict[str, Any]:
     manifest = package.document("manifest")
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+    if not isinstance(manifest, dict) or manifest.get("format") != package.layout.format:
         package.refuse("it is some other kind of file")
-    if manifest.get("format_version") != FORMAT_VERSION:
+    if manifest.get("format_version") != package.layout.version:
         raise OtherVersion(
             f"{package.path} has version {manifest.get('format_version')!r} of the file format; this version "
-            f"of Tremula reads version {FORMAT_VERSION}. Compile and save the model again."
+            f"of Tremula reads version {package.layout.version}. Compile and save the model again."
         )
     if manifest.get("entries") != sorted(package.entries()):
         package.refuse("it lacks entries that it should have, or has others")
