@@ -89,9 +89,9 @@ def test_the_unrelated_popart_of_the_package_index_is_a_problem(
 
 
 def test_a_package_that_we_do_not_ship_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "popxl.py").write_text("")
+    (tmp_path / "poplar.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
-    [found] = [each for each in conflicts.foreign_packages() if each.name == "popxl"]
+    [found] = [each for each in conflicts.foreign_packages() if each.name == "poplar"]
     assert not found.shadows_ours
     assert "problem" not in levels(doctor.check_conflicts())
 

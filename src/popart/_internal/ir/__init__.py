@@ -18,7 +18,10 @@ from popart import (
 )
 
 from .. import errors as _errors
-from . import op, patterns, transforms, view
+from . import op as op
+from . import patterns as patterns
+from . import transforms as transforms
+from . import view as view
 from ._enums import (
     AccumulationType,
     CodeLocation,
@@ -106,10 +109,6 @@ __all__ = [
     "convertFromFloat16ToFloat8AsUInt8",
     "convertFromFloat32ToFloat8AsUInt8",
     "convertFromFloat64ToFloat8AsUInt8",
-    "op",
-    "patterns",
     "removeScope",
-    "transforms",
-    "view",
 ]
 del _errors
