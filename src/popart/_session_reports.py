@@ -140,10 +140,10 @@ class SessionReports:
 
             session = self._session
             description = None if session.updater is None else session.updater.description
-            nodes, options = session.program.model.graph.nodes, self._options
+            options = self._options
             mode = options.virtualGraphMode
             where = placed(
-                nodes,
+                session.program.model.graph.all_nodes(),
                 manual=mode is VirtualGraphMode.Manual,
                 pipelined=bool(options.enablePipelining),
                 phased=mode is VirtualGraphMode.ExecutionPhases,

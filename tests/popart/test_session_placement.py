@@ -144,6 +144,31 @@ def test_stages_follow_from_ipus_and_backward_ops_belong_to_their_node() -> None
     assert {(op.ipu, op.stage) for op in program.ops if op.phase is Phase.BACKWARD} == {(1, 1), (0, 2)}
 
 
+def test_nodes_of_subgraphs_have_places_of_their_own() -> None:
+    builder = popart.Builder()
+    info = popart.TensorInfo("FLOAT", [4])
+    data = builder.addInputTensor(info)
+    inner = builder.createSubgraphBuilder()
+    given = inner.addInputTensor(info)
+    with inner.virtualGraph(0):
+        first = inner.aiOnnx.sin([given])
+    with inner.virtualGraph(1):
+        inner.addOutputTensor(inner.aiOnnx.cos([first]))
+    with builder.virtualGraph(0):
+        (out,) = builder.aiGraphcore.call([data], 1, callee=inner)
+        out = builder.aiOnnx.abs([out])
+    session = popart.InferenceSession(
+        builder.getModelProto(),
+        popart.DataFlow(1, [out]),
+        popart.DeviceManager().createIpuModelDevice({"numIPUs": 2}),
+        userOptions=session_options(accumulation=1),
+    )
+    session.prepareDevice()
+    program = session._chip().estimate.program
+    where = {op.kind: op.ipu for op in program.ops}
+    assert {name: where[f"aten::{name}"] for name in ("sin", "cos", "abs")} == {"sin": 0, "cos": 1, "abs": 0}
+
+
 def test_marks_decide_what_runs_again() -> None:
     kept, again = popart.RecomputeType.Checkpoint, popart.RecomputeType.Recompute
     options = session_options(pipelined=True)

@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from tremula.frontends.onnx.interpreter import Interpreter, Running, reads
 from tremula.frontends.onnx.model import Node, OnnxModel
-from tremula.frontends.onnx.placing import is_kept, node_marks
+from tremula.frontends.onnx.placing import begin, is_kept, node_marks
 from tremula.frontends.onnx.settings import Settings
 from tremula.frontends.onnx.shapes import constant_initializers
 from tremula.frontends.torch.capture.context import annotated, current
@@ -91,9 +91,17 @@ class OnnxModule(nn.Module):
         values = {name: tensor for name, tensor in state.items() if tensor is not None}
         values |= dict(zip(self.input_names, inputs, strict=True))
         running = self._in_precision(values).begin(values, self.output_names)
+        if self._places is not None:
+            running.before = self._begin
         self._run(running, self._steps)
         results = running.results()
         return [results[name] for name in self.output_names]
+
+    def _begin(self, node: Node, _inputs: Sequence[Tensor | None]) -> None:
+        """A node runs, perhaps one inside of another."""
+        capture = current()
+        if capture is not None and self._places is not None:
+            begin(capture, node, self._places)
 
     def _in_precision(self, values: dict[str, Tensor]) -> Interpreter:
         """The interpreter, in the floating types that the weights have now, and in the mode of the module."""

@@ -52,6 +52,7 @@ def placed(nodes: Iterable[Node], *, manual: bool, pipelined: bool, phased: bool
         )
     if not manual:
         return Placed()
+    # nodes of inner graphs have places of their own; those without run where the node around them runs
     ipus = {node: _number(node, IPU, 0) for node in nodes if IPU in node.attributes}
     stages = pipeline_stages(ipus) if pipelined else ipus
     places = {node: Placement(ipu=ipu, stage=stages[node]) for node, ipu in ipus.items() if node in stages}
@@ -96,12 +97,17 @@ def runs_again(node: Node) -> bool:
     return _number(node, RECOMPUTE, 0) == _AGAIN
 
 
-@contextlib.contextmanager
-def node_marks(capture: Capture, node: Node, places: Mapping[Node, Placement]) -> Iterator[None]:
-    """What is recorded inside runs where `node` runs, and runs again for the backward pass if the user marked it so."""
+def begin(capture: Capture, node: Node, places: Mapping[Node, Placement]) -> None:
+    """What is recorded from now on runs where `node` runs."""
     place = places.get(node)
     if place is not None and isinstance(capture.rule, NodePlaces):
         capture.rule.begin_node(place)
+
+
+@contextlib.contextmanager
+def node_marks(capture: Capture, node: Node, places: Mapping[Node, Placement]) -> Iterator[None]:
+    """What is recorded inside runs where `node` runs, and runs again for the backward pass if the user marked it so."""
+    begin(capture, node, places)
     if not runs_again(node):
         yield
         return
