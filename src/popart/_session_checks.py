@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tremula.errors import Error
 from tremula.frontends.onnx.model import Node
+from tremula.frontends.onnx.placing import IPU, STAGE, pipeline_stages, runs_again
 
 from ._enums import (
     BatchSerializationMethod,
@@ -14,9 +15,6 @@ from ._enums import (
     VirtualGraphMode,
 )
 from ._session_options import SessionOptions
-
-_IPU, _STAGE, _PHASE = "__ipu_number", "__pipeline_stage", "__execution_phase"
-_RECOMPUTE = "__recompute_output"
 
 
 def check_options(options: SessionOptions, *, training: bool) -> None:
@@ -123,11 +121,11 @@ def _check_forward_only(options: SessionOptions) -> None:
 def check_placement(options: SessionOptions, nodes: Sequence[Node], ipus: int) -> None:
     """Raise Error if ops are placed on IPUs or in stages that do not fit the options or each other."""
     mode = options.virtualGraphMode
-    placed = [node for node in nodes if _IPU in node.attributes]
+    placed = [node for node in nodes if IPU in node.attributes]
     if mode is VirtualGraphMode.Manual:
         _check_annotated(nodes, placed)
-    explicit = [node for node in nodes if node.attributes.get(_RECOMPUTE) is not None]
-    if explicit and options.autoRecomputation in (RecomputationType.RecomputeAll, RecomputationType.NormOnly):
+    automatic = options.autoRecomputation is not RecomputationType.NoRecompute
+    if automatic and options.executionPhaseSettings.phases < 2 and any(map(runs_again, nodes)):
         raise Error("A mixture of auto and manual recomputation is not supported")
     if options.enablePipelining:
         _check_pipeline(options, nodes, _ipus_of_replica(options, ipus))
@@ -144,7 +142,7 @@ def check_virtual_graphs(options: SessionOptions, nodes: Sequence[Node], ipus: i
         return
     ipus = _ipus_of_replica(options, ipus)
     for node in nodes:
-        number = int(node.attributes.get(_IPU, 0))
+        number = int(node.attributes.get(IPU, 0))
         if not 0 <= number < ipus:
             raise Error(
                 f"inputs: {_name(node)} has been assigned to an invalid virtual graph {number}. numIPUs = {ipus}."
@@ -172,10 +170,10 @@ def _check_pipeline(options: SessionOptions, nodes: Sequence[Node], ipus: int) -
             f"Pipelining requires more than 1 IPU (currently {ipus}) and the 'virtualGraphMode' session option to not "
             f"be VirtualGraphMode::Off (currently VirtualGraphMode::{options.virtualGraphMode.name})."
         )
-    staged = {node: int(node.attributes[_STAGE]) for node in nodes if _STAGE in node.attributes}
+    staged = {node: int(node.attributes[STAGE]) for node in nodes if STAGE in node.attributes}
     if not staged:
         # stages follow from the virtual graphs
-        _check_order({node: int(node.attributes[_IPU]) for node in nodes if _IPU in node.attributes})
+        _check_order({node: int(node.attributes[IPU]) for node in nodes if IPU in node.attributes})
         return
     if any(node not in staged for node in nodes if node.type not in ("Constant", "Shape")):
         raise Error(
@@ -193,7 +191,7 @@ def _check_stages(staged: dict[Node, int]) -> None:
             raise Error(
                 f"The set of pipeline stages for all Ops contains {len(stages)} stages, but stage {stage} is missing"
             )
-        graphs = {node.attributes.get(_IPU): node for node, own in staged.items() if own == stage}
+        graphs = {node.attributes.get(IPU): node for node, own in staged.items() if own == stage}
         if len(graphs) > 1:
             names = ", ".join(_name(node) for node in graphs.values())
             numbers = ", ".join(str(number) for number in graphs)
@@ -220,9 +218,7 @@ def check_pipeline_depth(
     """Raise Error if a pipeline would never be full."""
     if not options.enablePipelining:
         return
-    forward = {int(node.attributes[_STAGE]) for node in nodes if _STAGE in node.attributes} or {
-        int(node.attributes[_IPU]) for node in nodes if _IPU in node.attributes
-    }
+    forward = pipeline_stages(nodes).values()
     if not forward:
         return
     stages = max(forward) + 1

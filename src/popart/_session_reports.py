@@ -17,11 +17,13 @@ from ._enums import (
     ReplicatedTensorSharding,
     SyntheticDataMode,
     TensorStorage,
+    VirtualGraphMode,
 )
 from ._exceptions import popart_errors, popart_exception, poplar_exception
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import ModelledRun
+    from tremula.frontends.onnx.placing import Placed
     from tremula.frontends.onnx.run.session import GraphSession
     from tremula.schedule.deployment import Deployment, Location
 
@@ -29,6 +31,15 @@ if TYPE_CHECKING:
     from ._devices import DeviceInfo
     from ._session_options import SessionOptions
     from ._tensor_locations import TensorLocationSettings
+
+#: what is computed again, in the chip model's words
+_RECOMPUTE = {
+    RecomputationType.NoRecompute: "none",
+    RecomputationType.Standard: "checkpoints",
+    RecomputationType.NormOnly: "norms",
+    RecomputationType.Pipeline: "checkpoints",
+    RecomputationType.RecomputeAll: "checkpoints",
+}
 
 
 class SessionReports:
@@ -127,23 +138,34 @@ class SessionReports:
     def _chip(self) -> ModelledRun:
         """The program as the chip model sees it."""
         if self._modelled is None:
+            from tremula.frontends.onnx.placing import placed
             from tremula.frontends.onnx.run.modelled import modelled_run
 
             session = self._session
             description = None if session.updater is None else session.updater.description
-            self._modelled = modelled_run(
-                session.program, session.turns, description, _deployment(self._options)
+            options = self._options
+            mode = options.virtualGraphMode
+            where = placed(
+                session.program.model.graph.all_nodes(),
+                manual=mode is VirtualGraphMode.Manual,
+                pipelined=bool(options.enablePipelining),
+                phased=mode is VirtualGraphMode.ExecutionPhases,
             )
+            if mode is VirtualGraphMode.Auto:
+                log.no_effect("VirtualGraphMode.Auto", "nothing is placed; figures are those of one IPU")
+            deployment = _deployment(options, where)
+            self._modelled = modelled_run(session.program, session.turns, description, deployment, where)
         return self._modelled
 
 
-def _deployment(options: SessionOptions) -> Deployment:
+def _deployment(options: SessionOptions, where: Placed) -> Deployment:
     """The options that the chip model follows."""
     from tremula.schedule.deployment import Deployment
 
-    recompute = options.autoRecomputation not in (RecomputationType.NoRecompute, RecomputationType.NormOnly)
     return Deployment(
-        recompute="checkpoints" if recompute else "none",
+        execution=where.execution,
+        ipus_per_replica=where.ipus,
+        recompute=_RECOMPUTE[options.autoRecomputation],
         partials="fp16" if options.partialsTypeMatMuls.lower() == "half" else "fp32",
         weights=_location(options.weightTensorLocationSettings),
         optimizer_state=_location(options.optimizerStateTensorLocationSettings),

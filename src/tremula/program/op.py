@@ -12,6 +12,8 @@ from tremula.program.work import Work
 
 #: shared by all ops without attributes
 NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
+#: the attribute of forward ops that the user marked to run again for the backward pass
+RUNS_AGAIN = "runs_again"
 
 
 class Phase(enum.Enum):

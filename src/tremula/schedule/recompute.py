@@ -2,16 +2,17 @@
 
 Kept for the backward pass are weights, inputs of a stage, and results that the user marked; everything
 else that a gradient reads is computed again from those. A pipeline's last stage goes straight on to its
-gradients, so nothing is forgotten there unless the user marked a result in it. `norms` forgets only the
-results of normalisations and of element-wise ops: what is cheap to make again. Source: PopART's
-recomputation types; facts in the vendor's documentation of pipelined execution.
+gradients, so nothing is forgotten there unless the user marked a result in it. An op that the user
+marked to run again does so under every setting. `norms` forgets only the results of normalisations and
+of element-wise ops: what is cheap to make again. Source: PopART's recomputation types; facts in the
+vendor's documentation of pipelined execution.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tremula.program.op import Op, Phase
+from tremula.program.op import RUNS_AGAIN, Op, Phase
 from tremula.program.program import Program
 from tremula.program.work import Cast, Elementwise, Norm, Random
 from tremula.schedule.deployment import Deployment
@@ -89,6 +90,7 @@ class _forgetting:  # noqa: N801 (a predicate with settings)
 
     def __init__(self, program: Program, deployment: Deployment) -> None:
         self._mode = deployment.recompute if program.training else "none"
+        self._training = program.training
         self._last = -1
         if deployment.execution == "pipelined" and deployment.pipeline_schedule != "sequential":
             last = program.forward_stages - 1
@@ -101,6 +103,8 @@ class _forgetting:  # noqa: N801 (a predicate with settings)
                 self._last = last
 
     def __call__(self, op: Op) -> bool:
+        if self._training and op.attributes.get(RUNS_AGAIN):
+            return True
         if self._mode == "none" or op.stage == self._last:
             return False
         if self._mode == "norms":

@@ -208,6 +208,10 @@ class Running:
         """A tensor that is still held."""
         return self._values.get(name)
 
+    def put(self, name: str, tensor: Tensor) -> None:
+        """From now on `name` is `tensor`."""
+        self._values.tensors[name] = tensor
+
     def _execute(self, node: Node, scope: _Scope) -> None:
         self._executed += 1
         if self.recording and self._executed > _MOST_NODES:

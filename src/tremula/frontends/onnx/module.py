@@ -6,18 +6,21 @@ So everything that takes a torch model takes an ONNX graph: capture, execution, 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensor
 
 from tremula.frontends.onnx.interpreter import Interpreter, Running, reads
 from tremula.frontends.onnx.model import Node, OnnxModel
+from tremula.frontends.onnx.placing import begin, is_kept, node_marks
 from tremula.frontends.onnx.settings import Settings
 from tremula.frontends.onnx.shapes import constant_initializers
-from tremula.frontends.torch.capture.context import current
+from tremula.frontends.torch.capture.context import annotated, current
+from tremula.program.op import Placement
 
 #: the two statistics of batch norms, which are state and not trained
 _STATISTICS = {"BatchNormalization": (3, 4)}
@@ -43,9 +46,13 @@ class OnnxModule(nn.Module):
         *,
         values: bool = True,
         outputs: Sequence[str] | None = None,
+        places: Mapping[Node, Placement] | None = None,
     ) -> None:
-        """Without `values` the weights are on the meta device, and their files are not read."""
+        """Without `values` the weights are on the meta device, and their files are not read. With `places` a capture
+        follows them and the marks for recomputation.
+        """
         super().__init__()
+        self._places = places
         self._interpreter = Interpreter(model.graph, model.opsets, settings, functions=model.functions)
         self.input_names = [each.name for each in model.graph.inputs]
         self.output_names = list(outputs or (each.name for each in model.graph.outputs))
@@ -84,9 +91,17 @@ class OnnxModule(nn.Module):
         values = {name: tensor for name, tensor in state.items() if tensor is not None}
         values |= dict(zip(self.input_names, inputs, strict=True))
         running = self._in_precision(values).begin(values, self.output_names)
+        if self._places is not None:
+            running.before = self._begin
         self._run(running, self._steps)
         results = running.results()
         return [results[name] for name in self.output_names]
+
+    def _begin(self, node: Node, _inputs: Sequence[Tensor | None]) -> None:
+        """A node runs, perhaps one inside of another."""
+        capture = current()
+        if capture is not None and self._places is not None:
+            begin(capture, node, self._places)
 
     def _in_precision(self, values: dict[str, Tensor]) -> Interpreter:
         """The interpreter, in the floating types that the weights have now, and in the mode of the module."""
@@ -101,8 +116,10 @@ class OnnxModule(nn.Module):
     def _run(self, running: Running, steps: list[Any]) -> None:
         for step in steps:
             if isinstance(step, Node):
-                with _line(step):
+                with recorded(step, self._places):
                     running.execute(step)
+                    if self._places is not None and is_kept(step):
+                        _keep(running, step)
             else:
                 scope, inside = step
                 scope(lambda inside=inside: self._run(running, inside))
@@ -150,14 +167,23 @@ def _word(node: Node, number: int) -> str:
 
 
 @contextlib.contextmanager
-def _line(node: Node) -> Iterator[None]:
-    """While a node is recorded, its ops come from the line that made the node."""
+def recorded(node: Node, places: Mapping[Node, Placement] | None) -> Iterator[None]:
+    """While a node is recorded, its ops come from the line that made the node, and run where it runs."""
     capture = current()
     if capture is None:
         yield
         return
     capture.sources.append(node.source)
     try:
-        yield
+        with contextlib.nullcontext() if places is None else node_marks(capture, node, places):
+            yield
     finally:
         capture.sources.pop()
+
+
+def _keep(running: Running, node: Node) -> None:
+    """Mark the results of a node as kept for the backward pass."""
+    for name in node.outputs:
+        tensor = running.tensor(name)
+        if isinstance(tensor, FakeTensor):
+            running.put(name, annotated(tensor, kind="recomputation_checkpoint"))

@@ -14,11 +14,11 @@ from tremula.frontends.onnx.ir.listing import Listing
 from tremula.frontends.onnx.ir.updates import updates
 from tremula.frontends.onnx.model import Node
 from tremula.frontends.onnx.ops.table import Rule
+from tremula.frontends.onnx.placing import IPU, STAGE, is_kept, runs_again
 from tremula.frontends.onnx.run.program import GraphProgram
 from tremula.frontends.torch.optimize.spec import OptimizerSpec
 
 MAIN = "maingraph"
-_IPU, _STAGE = "__ipu_number", "__pipeline_stage"
 _COMPUTED = ("Constant", "Shape", "Size")
 
 
@@ -48,7 +48,7 @@ def view(program: GraphProgram, spec: OptimizerSpec | None, layout: Layout) -> s
     attributes = {node: _attributes(node, layout) for node in nodes}
     constants = _constants(program, nodes)
     moved: set[tuple[str, str]] = set()
-    where = {name: attributes[node].get(_IPU, "0") for node in nodes for name in node.outputs}
+    where = {name: attributes[node].get(IPU, "0") for node in nodes for name in node.outputs}
     for node in nodes:
         inputs = [
             name for place, name in enumerate(node.inputs) if not _folded(program, node, place, constants)
@@ -76,15 +76,14 @@ def _attributes(node: Node, layout: Layout) -> dict[str, str]:
         for name, value in node.attributes.items()
         if isinstance(value, int | float | str | tuple)
     }
-    stage = found.get(_STAGE, found.get(_IPU, "0"))
+    stage = found.get(STAGE, found.get(IPU, "0"))
     if not layout.placed:
-        found.pop(_IPU, None)
+        found.pop(IPU, None)
     if layout.pipelined:
-        found[_STAGE] = stage
+        found[STAGE] = stage
     else:
-        found.setdefault(_STAGE, "")
-    recompute = node.attributes.get("__recompute_output")
-    again = layout.recomputes if recompute is None else recompute == 2
+        found.setdefault(STAGE, "")
+    again = runs_again(node) or (layout.recomputes and not is_kept(node))
     return {**found, "scope": "/".join(node.scope), "recompute": "YES" if again else "NO"}
 
 
@@ -118,7 +117,7 @@ def _copied(
     moved: set[tuple[str, str]],
 ) -> list[str]:
     """Inputs from other IPUs come through copies, one for each tensor and IPU."""
-    own = attributes.get(_IPU, "0")
+    own = attributes.get(IPU, "0")
     found = []
     for name in inputs:
         if where.get(name, own) == own:
@@ -127,7 +126,7 @@ def _copied(
         copy = f"{name}_c{own}"
         if (name, own) not in moved:
             moved.add((name, own))
-            listing.add("IpuCopy", [name], [copy], {**attributes, _IPU: where[name]}, like=name)
+            listing.add("IpuCopy", [name], [copy], {**attributes, IPU: where[name]}, like=name)
         found.append(copy)
     return found
 
@@ -136,11 +135,11 @@ def _stash(
     listing: Listing, nodes: Sequence[Node], attributes: Mapping[Node, Mapping[str, str]], weights: set[str]
 ) -> None:
     """What a stage needs for its backward pass is kept: its activations, or if it is computed again its inputs."""
-    stages = {name: attributes[node][_STAGE] for node in nodes for name in node.outputs}
+    stages = {name: attributes[node][STAGE] for node in nodes for name in node.outputs}
     last = max((int(stage) for stage in stages.values() if stage), default=0)
     kept: dict[str, str] = {}
     for node in nodes:
-        stage = attributes[node][_STAGE]
+        stage = attributes[node][STAGE]
         if not stage or int(stage) == last:
             continue
         for name in node.inputs:
@@ -149,8 +148,8 @@ def _stash(
             if known and (crosses or attributes[node]["recompute"] == "NO"):
                 kept[name] = stage
     for name, stage in kept.items():
-        listing.add("Stash", [name], [f"Stashed___{name}"], {_STAGE: stage}, like=name)
+        listing.add("Stash", [name], [f"Stashed___{name}"], {STAGE: stage}, like=name)
     for name, stage in kept.items():
         listing.add(
-            "RestoreInplace", [name, f"Stashed___{name}"], [f"Restored___{name}"], {_STAGE: stage}, like=name
+            "RestoreInplace", [name, f"Stashed___{name}"], [f"Restored___{name}"], {STAGE: stage}, like=name
         )
