@@ -35,8 +35,8 @@ def _faults(how, **environment):
 
 
 def test_a_step_finds_the_memory_of_the_last_one():
-    assert _faults("keep") < 1000 < _faults("leave")
+    assert 4 * _faults("keep") < _faults("leave")
 
 
 def test_settings_of_the_user_stay():
-    assert _faults("keep", MALLOC_TRIM_THRESHOLD_="65536") > 1000
+    assert 4 * _faults("keep") < _faults("keep", MALLOC_TRIM_THRESHOLD_="65536")
