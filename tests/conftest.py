@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,13 @@ os.environ["TREMULA_SUMMARY"] = "0"
 import hypothesis
 import pytest
 import torch
+
+# Tests send Ctrl-C to programs, which would inherit that it is ignored where a shell runs the tests in the background.
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    and threading.current_thread() is threading.main_thread()
+):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A loaded machine is not a failed property.
 hypothesis.settings.register_profile("tremula", deadline=None, max_examples=50)
