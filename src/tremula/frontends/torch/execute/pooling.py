@@ -29,7 +29,10 @@ def pick_pooling(graph: fx.Graph) -> None:
 
 
 def _takes_maxima(user: fx.Node) -> bool:
-    return user.target is operator.getitem and (user.args[1] in (0,) or not user.users)
+    if user.target is not operator.getitem:
+        return False
+    place: Any = user.args[1]
+    return bool(place == 0) or not user.users
 
 
 def _window(node: fx.Node) -> tuple[list[int], list[int]] | None:
