@@ -1,0 +1,1 @@
+"""Checks of a graph before it runs: mappings and hazards."""

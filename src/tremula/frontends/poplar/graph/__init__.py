@@ -1,0 +1,1 @@
+"""Graphs: variables, tensors as views over them, tile mappings, vertices and compute sets."""

@@ -1,0 +1,1 @@
+"""Programs: the control tree that an engine runs."""
