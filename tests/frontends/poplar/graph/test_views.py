@@ -98,10 +98,10 @@ def test_any_chain_of_views_names_what_numpy_names(data: st.DataObject) -> None:
 
 def test_slices_and_transpositions_take_no_list_of_addresses() -> None:
     view = graph().add_variable(FLOAT, (4, 6))
-    assert view.transpose()[1:5, 2].index is None
-    assert view.reshape((2, 2, 6)).dim_shuffle([2, 0, 1]).index is None
-    assert concat([view[0:2], view[2:4]]).index is None
-    assert view.transpose().flatten().index is not None
+    assert view.transpose()[1:5, 2].address_list is None
+    assert view.reshape((2, 2, 6)).dim_shuffle([2, 0, 1]).address_list is None
+    assert concat([view[0:2], view[2:4]]).address_list is None
+    assert view.transpose().flatten().address_list is not None
 
 
 def test_half_is_kept_in_the_type_that_computes_it() -> None:

@@ -21,7 +21,7 @@ def concat(views: Sequence[AnyView], dimension: int = 0) -> AnyView:
     if len(views) == 1:
         return first
     _check(views, dimension)
-    if all(view.index is None and view.strides == first.strides for view in views):
+    if all(view.address_list is None and view.strides == first.strides for view in views):
         stride = first.strides[dimension]
         end = first.offset
         for view in views:

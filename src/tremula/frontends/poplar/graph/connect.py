@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tremula.frontends.poplar.codelets.codelet import Field, Kind
 from tremula.frontends.poplar.errors import GraphConnectionError, UnknownField
 from tremula.frontends.poplar.graph.concat import concat
-from tremula.frontends.poplar.graph.vertices import WHOLE, VertexBatch
+from tremula.frontends.poplar.graph.vertices import WHOLE, States, VertexBatch
 from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.lines import user_line
 
@@ -130,3 +130,18 @@ def set_state(vertex: VertexRef, name: str, value: Any) -> None:
     states = vertex.batch.states_of(name)
     states.vertex.append(vertex.number)
     states.values.append(value)
+
+
+def set_size(vertex: VertexRef, name: str, size: int) -> None:
+    """Set how many edges a list has, or how many elements a state vector has."""
+    field = field_of(vertex, name)
+    if field.kind is Kind.STATE_VECTOR:
+        set_state(vertex, name, [0] * size)
+        return
+    if field.kind not in (Kind.VECTOR, Kind.VECTOR_LIST):
+        raise GraphConnectionError(
+            f"field {name!r} of vertex type {vertex.batch.codelet.name} has no size ({user_line()})"
+        )
+    states = vertex.batch.sizes.setdefault(name, States())
+    states.vertex.append(vertex.number)
+    states.values.append(int(size))

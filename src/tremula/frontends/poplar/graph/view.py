@@ -26,9 +26,9 @@ Index = int | slice
 
 
 class View:
-    """Elements of variables in an order. `index` holds their addresses where `strides` cannot."""
+    """Elements of variables in an order. `address_list` holds their addresses where `strides` cannot."""
 
-    __slots__ = ("_size", "graph", "index", "offset", "shape", "strides", "type")
+    __slots__ = ("_size", "address_list", "graph", "offset", "shape", "strides", "type")
 
     def __init__(
         self,
@@ -37,14 +37,14 @@ class View:
         shape: Shape,
         offset: int = 0,
         strides: Shape = (),
-        index: Ints | None = None,
+        address_list: Ints | None = None,
     ) -> None:
         self.graph = graph
         self.type = type
         self.shape = shape
         self.offset = offset
         self.strides = strides
-        self.index = index
+        self.address_list = address_list
         self._size = graph.element_size(type)
 
     # -- facts ------------------------------------------------------------------------------------------------
@@ -72,19 +72,19 @@ class View:
 
     def addresses(self) -> Ints:
         """The address of each element, in this shape."""
-        if self.index is not None:
-            return self.index
+        if self.address_list is not None:
+            return self.address_list
         return layout.addresses(self.offset, self.shape, self.strides)
 
     def runs(self) -> tuple[Ints, Ints, Ints]:
         """The elements in order as runs: start addresses, counts, and distances in bytes."""
-        if self.index is not None:
-            return layout.runs_of_addresses(self.index.reshape(-1), self._size)
+        if self.address_list is not None:
+            return layout.runs_of_addresses(self.address_list.reshape(-1), self._size)
         return layout.runs(self.offset, self.shape, self.strides, self._size)
 
     def single_run(self) -> tuple[int, int, int] | None:
         """Offset, count and distance in bytes, if the elements are one run; quick for vectors and scalars."""
-        if self.index is not None:
+        if self.address_list is not None:
             return None
         if len(self.shape) == 1:
             return self.offset, self.shape[0], self.strides[0]
@@ -97,7 +97,7 @@ class View:
 
     def has_aliases(self) -> bool:
         """Whether an element is named more than once."""
-        if self.index is None:
+        if self.address_list is None:
             lengths, steps = layout.merged(self.shape, self.strides)
             if 0 in steps:
                 return True
@@ -137,8 +137,8 @@ class View:
                 f"the slice [{begin}, {end}) is outside dimension {dimension} of a tensor of shape {list(shape)}"
             )
         new = (*shape[:dimension], end - begin, *shape[dimension + 1 :])
-        if self.index is not None:
-            return self._indexed(self.index[(slice(None),) * dimension + (slice(begin, end),)])
+        if self.address_list is not None:
+            return self._indexed(self.address_list[(slice(None),) * dimension + (slice(begin, end),)])
         return self._strided(new, self.offset + begin * self.strides[dimension], self.strides)
 
     def at(self, number: int) -> Self:
@@ -151,8 +151,8 @@ class View:
             raise TensorCreationError(
                 f"number {number} is outside the first dimension of a tensor of shape {list(shape)}"
             )
-        if self.index is not None:
-            return self._indexed(np.asarray(self.index[place]))
+        if self.address_list is not None:
+            return self._indexed(np.asarray(self.address_list[place]))
         strides = self.strides
         return self.__class__(self.graph, self.type, shape[1:], self.offset + place * strides[0], strides[1:])
 
@@ -193,8 +193,8 @@ class View:
                 f"a tensor of shape {list(self.shape)} has {self.elements} elements; "
                 f"shape {list(new)} needs {prod(new)}"
             )
-        if self.index is not None:
-            return self._indexed(self.index.reshape(new))
+        if self.address_list is not None:
+            return self._indexed(self.address_list.reshape(new))
         if not prod(new):
             return self._strided(new, self.offset, layout.contiguous_strides(new, self._size))
         strides = layout.reshaped(self.shape, self.strides, new)
@@ -220,8 +220,8 @@ class View:
 
     def _keep(self, kept: Sequence[int]) -> Self:
         shape = tuple(self.shape[number] for number in kept)
-        if self.index is not None:
-            return self._indexed(self.index.reshape(shape))
+        if self.address_list is not None:
+            return self._indexed(self.address_list.reshape(shape))
         return self._strided(shape, self.offset, tuple(self.strides[number] for number in kept))
 
     def expand(self, positions: Sequence[int]) -> Self:
@@ -238,9 +238,9 @@ class View:
             strides += [0] * extra
             if number < len(self.shape):
                 shape.append(self.shape[number])
-                strides.append(self.strides[number] if self.index is None else 0)
-        if self.index is not None:
-            return self._indexed(self.index.reshape(tuple(shape)))
+                strides.append(self.strides[number] if self.address_list is None else 0)
+        if self.address_list is not None:
+            return self._indexed(self.address_list.reshape(tuple(shape)))
         return self._strided(tuple(shape), self.offset, tuple(strides))
 
     def dim_shuffle(self, permutation: Sequence[int]) -> Self:
@@ -249,8 +249,8 @@ class View:
             raise TensorCreationError(
                 f"{list(permutation)} does not name each dimension of {list(self.shape)} once"
             )
-        if self.index is not None:
-            return self._indexed(self.index.transpose(tuple(permutation)))
+        if self.address_list is not None:
+            return self._indexed(self.address_list.transpose(tuple(permutation)))
         return self._strided(
             tuple(self.shape[number] for number in permutation),
             self.offset,
@@ -266,7 +266,7 @@ class View:
         self._dimension(dimension)
         shape = self.shape
         new = (*shape[:dimension], shape[dimension] * count, *shape[dimension + 1 :])
-        if self.index is None and shape[dimension] == 1:
+        if self.address_list is None and shape[dimension] == 1:
             strides = (*self.strides[:dimension], 0, *self.strides[dimension + 1 :])
             return self._strided(new, self.offset, strides)
         if count == 1:
@@ -277,7 +277,7 @@ class View:
     def upsample(self, scale: int, dimension: int) -> Self:
         """Repeat each element of a dimension `scale` times."""
         shape = self.shape
-        if self.index is None and shape[self._dimension(dimension)] == 1:
+        if self.address_list is None and shape[self._dimension(dimension)] == 1:
             return self.broadcast(scale, dimension)
         return self._indexed(np.repeat(self.addresses(), scale, axis=dimension))
 
@@ -286,8 +286,8 @@ class View:
         length = self.shape[self._dimension(dimension)]
         if step < 1:
             raise TensorCreationError(f"a step of {step} is not possible; it must be at least 1")
-        if self.index is not None:
-            return self._indexed(self.index[(slice(None),) * dimension + (slice(None, None, step),)])
+        if self.address_list is not None:
+            return self._indexed(self.address_list[(slice(None),) * dimension + (slice(None, None, step),)])
         new = (*self.shape[:dimension], -(-length // step), *self.shape[dimension + 1 :])
         strides = list(self.strides)
         strides[dimension] *= step
@@ -296,8 +296,8 @@ class View:
     def reverse(self, dimension: int) -> Self:
         """The elements of a dimension in reverse order."""
         length = self.shape[self._dimension(dimension)]
-        if self.index is not None:
-            return self._indexed(np.flip(self.index, dimension))
+        if self.address_list is not None:
+            return self._indexed(np.flip(self.address_list, dimension))
         strides = list(self.strides)
         offset = self.offset + max(length - 1, 0) * strides[dimension]
         strides[dimension] = -strides[dimension]
@@ -309,13 +309,13 @@ class View:
             raise TensorCreationError(
                 f"elements of type {self.type} cannot be read as {type}: their sizes on the host differ"
             )
-        return self.__class__(self.graph, type, self.shape, self.offset, self.strides, self.index)
+        return self.__class__(self.graph, type, self.shape, self.offset, self.strides, self.address_list)
 
     # -- memory -------------------------------------------------------------------------------------------------
 
     def array(self, memory: NDArray[np.uint8]) -> NDArray[np.generic] | None:
         """The elements in a replica's memory without a copy, or None where the addresses are a list."""
-        if self.index is not None:
+        if self.address_list is not None:
             return None
         dtype = self.graph.storage(self.type)
         return np.ndarray(self.shape, dtype, memory, self.offset, self.strides)
@@ -325,8 +325,8 @@ class View:
         if self.shape != other.shape or self.type is not other.type or self.graph is not other.graph:
             return False
         if (
-            self.index is None
-            and other.index is None
+            self.address_list is None
+            and other.address_list is None
             and (self.offset, self.strides)
             == (
                 other.offset,
