@@ -1,0 +1,75 @@
+"""The enumerations of Poplar, with the names of C++."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from tremula.frontends.poplar.target import TargetKind as TargetType
+
+
+class VariableMappingMethod(Enum):
+    """Where a new variable lies: nowhere yet, or evenly on all tiles."""
+
+    NONE = 0
+    LINEAR = 1
+
+
+class TensorCloneMethod(Enum):
+    """What of the order and the aliases of a tensor its clone keeps."""
+
+    PRESERVE_ORDER_AND_ALIASES = 0
+    CREATE_NEW_ORDER = 1
+    PRESERVE_ORDER_UNLESS_ALIASES = 2
+    GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES = 3
+
+
+class ReplicatedStreamMode(Enum):
+    """Whether each replica has a stream of its own, or all get the same data."""
+
+    REPLICATE = 0
+    BROADCAST = 1
+
+
+class SyncType(Enum):
+    """Who waits for each other: tiles of an IPU, all IPUs, replicas too."""
+
+    INTERNAL = 0
+    EXTERNAL = 1
+    GLOBAL = 2
+
+
+class UpsampleMethod(Enum):
+    """How `upsample` fills in elements."""
+
+    REPEAT = 0
+
+
+class CodeletFileType(Enum):
+    """What a file of codelets is."""
+
+    PreprocessedAsmSource = 0
+    AsmSource = 1
+    CSource = 2
+    CppSource = 3
+    IrSource = 4
+    Object = 5
+    Auto = 6
+
+
+class RelativeSyncDelayType(Enum):
+    """Which delay between tiles an IPU model assumes in a sync."""
+
+    AUTO = 0
+    NO_DELAY = 1
+
+
+__all__ = [
+    "CodeletFileType",
+    "RelativeSyncDelayType",
+    "ReplicatedStreamMode",
+    "SyncType",
+    "TargetType",
+    "TensorCloneMethod",
+    "UpsampleMethod",
+    "VariableMappingMethod",
+]

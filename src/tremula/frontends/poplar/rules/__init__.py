@@ -1,0 +1,1 @@
+"""Graphs and programs of Poplar, as the chip model takes them."""
