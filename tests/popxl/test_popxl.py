@@ -10,6 +10,7 @@ import popart
 import popart._internal.ir as _ir
 import popxl
 from popxl import ops
+from tremula.frontends.popxl.modelled import modelled_run
 
 
 def run(ir: popxl.Ir, *tensors: popxl.Tensor, inputs: dict | None = None) -> list[np.ndarray]:
@@ -245,3 +246,11 @@ def test_popxl_addons_finds_its_ops() -> None:
         turned = popxl.Tensor._from_pb_tensor(op.outTensor(0))
     (found,) = run(ir, turned)
     np.testing.assert_allclose(found[0, :, 0], [[0, 1, 2, 3], [-5, 4, -6, -7]], atol=1e-5)
+
+
+def test_the_chip_model_describes_programs_with_collectives() -> None:
+    ir = popxl.Ir(replication=2)
+    with ir.main_graph:
+        x = popxl.variable(X)
+        ops.collectives.replicated_all_reduce(ops.matmul(x, x.transpose((1, 0))))
+    assert modelled_run(ir._pb_ir).cycles_per_call() > 0
