@@ -12,7 +12,20 @@ from collections.abc import Iterator, Sequence
 
 from tremula import __version__
 from tremula.atomic_files import disk_problem, named_file
-from tremula.cli import cache, compare, demo, doctor, estimate, profile, run, scale, settings, system, view
+from tremula.cli import (
+    cache,
+    compare,
+    completion,
+    demo,
+    doctor,
+    estimate,
+    profile,
+    run,
+    scale,
+    settings,
+    system,
+    view,
+)
 from tremula.cli.command import Command, CommandError
 from tremula.cli.program_words import ProgramParser
 from tremula.errors import Error
@@ -21,6 +34,7 @@ from tremula.formatting import plain
 COMMANDS: tuple[Command, ...] = (
     cache.COMMAND,
     compare.COMMAND,
+    completion.COMMAND,
     demo.COMMAND,
     doctor.COMMAND,
     estimate.COMMAND,
