@@ -22,7 +22,7 @@ MINUTES ?= 10
 SEED ?= 0
 TARGETS ?=
 
-.PHONY: help demo test test-tensorflow test-tensorflow-newest test-slow fuzz fuzz-tensorflow test-hosts test-oldest browser web lint lock format conformance \
+.PHONY: help demo test test-tensorflow test-tensorflow-newest test-slow fuzz fuzz-tensorflow test-hosts test-oldest browser web man lint lock format conformance \
 	conformance-tensorflow conformance-popart clean
 .DEFAULT_GOAL := help
 
@@ -115,11 +115,15 @@ browser:
 web: ## check and bundle the pages: web/src -> src/tremula/view/assets (needs node 20 and npm)
 	cd web && npm ci --silent && npm run --silent check && npm run --silent build
 
+man: $(VENV)/.dev ## write the manual pages of all commands: release/man
+	@$(BIN)/python -m release.man_pages
+
 lint: $(VENV)/.dev ## format check, lint, types, layering
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/hadolint release/Dockerfile
 
 format: $(VENV)/.dev ## put the code into the house format
 	$(BIN)/ruff format .
