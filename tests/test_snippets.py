@@ -25,6 +25,7 @@ _WITH_NETWORK = {"README", "advice", "cache", "chip-model", "estimate", "popdist
 _ELSEWHERE = {
     "errors": "tests/poptorch/test_static_graph.py runs it, failing programs included",
     "tensorflow": "tests/frontends/tensorflow/test_snippets.py",
+    "start-keras": "tests/frontends/tensorflow/test_snippets.py",
 }
 #: the first line of a block that is a part of something larger, and why it cannot run alone
 _PARTS = {
