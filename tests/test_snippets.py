@@ -29,6 +29,10 @@ _ELSEWHERE = {
 }
 #: the first line of a block that is a part of something larger, and why it cannot run alone
 _PARTS = {
+    (
+        "popdist",
+        "options = popart.SessionOptions()",
+    ): "lines of a program; tests/popart run whole ones under poprun",
     ("poprun", "import popdist.tensorflow"): "lines of a TensorFlow 1 program",
     ("pva", "steps = report.execution.steps.to_dataframe()"): "needs pandas, which the tests do not install",
     ("pva", 'with pva.openReport("reports/training") as report:'): "states limits of one program",
