@@ -79,9 +79,10 @@ def everything(graph: Graph) -> list[p.Program]:
     graph.create_host_write("x", x.reverse(0))
     shared = p.Sequence_(p.Call(function), p.Block(p.Execute(made), "block"), name="shared")
     first = p.Sequence_(
-        make_copy(to, n), shared, shared, p.Repeat(3, p.Call(function)), make_copy(y, back), make_copy(y, buffer, [flag]),
-        p.If(flag, p.Abort("never")), p.Switch(flag, [(0, add(n, 10)), (1, p.Program())]), p.WriteUndef(x), p.Sync(),
-        p.RepeatWhile(p.Program(), flag, p.Program(), True), p.AbortOnCondition(flag, "no"), p.AssumeEqualAcrossReplicas(n),
+        make_copy(to, n), shared, shared, p.Repeat(3, p.Call(function)), make_copy(y, back),
+        make_copy(y, buffer, [flag]), p.If(flag, p.Abort("never")), p.WriteUndef(x), p.Sync(),
+        p.Switch(flag, [(0, add(n, 10)), (1, p.Program())]), p.AbortOnCondition(flag, "no"),
+        p.RepeatWhile(p.Program(), flag, p.Program(), True), p.AssumeEqualAcrossReplicas(n),
         p.CrossReplicaCopy(x, y, {0: 0}),
     )  # fmt: skip
     return [
@@ -207,9 +208,8 @@ def test_numbers_out_of_range_are_refused_or_harmless(graph: Graph) -> None:
             memory = stored.graph.memory.size
             if memory < 1 << 20:
                 started(stored.graph, *stored.programs)
-        except PoplarError as problem:
+        except PoplarError:
             refused += 1
-            assert "executable" in str(problem) or "tile" in str(problem) or str(problem)
     assert refused > 50
 
 
