@@ -28,8 +28,15 @@ if TYPE_CHECKING:
 
 _LOG = log.layer("popart:session")
 _EXECUTABLE, _VARIABLES = "executable.popef", "variables.popef"
-#: say where something is kept, and nothing about the program; engine options are looked at one by one
-_NOT_OF_THE_PROGRAM = ("cachePath", "enableEngineCaching", "enableVariablesCaching", "engineOptions")
+#: say where something is kept or which instance this is, and nothing about the program; engine options are looked at
+#: one by one
+_NOT_OF_THE_PROGRAM = (
+    "cachePath",
+    "enableEngineCaching",
+    "enableVariablesCaching",
+    "engineOptions",
+    "globalReplicaOffset",
+)
 _REPORTS = ("autoReport.", "debug.", "profiler.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tremula import log
+from tremula.distributed.replica_share import ReplicaShare
 from tremula.settings.environment import env
 from tremula.settings.session_options import BY_NAME, OPTIONS, SETTINGS, SessionOption
 
@@ -119,6 +120,13 @@ class SessionOptions(TypedFields):
         if self.enableDistributedReplicatedGraphs:
             return int(self.globalReplicationFactor)
         return int(self.replicatedGraphCount) if self.enableReplicatedGraphs else 1
+
+    def _share(self) -> ReplicaShare:
+        """The replicas of this instance among those of the run; raises Error if the numbers do not fit."""
+        local = int(self.replicatedGraphCount) if self.enableReplicatedGraphs else 1
+        if not self.enableDistributedReplicatedGraphs:
+            return ReplicaShare.alone(local)
+        return ReplicaShare(int(self.globalReplicationFactor), int(self.globalReplicaOffset), local)
 
     def report(self) -> None:
         """Say once of each option that was set and is not honoured what becomes of it."""

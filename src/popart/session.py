@@ -18,11 +18,12 @@ from tremula.frontends.onnx.dtypes import type_of
 from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
 from tremula.frontends.onnx.run.export import write_model
+from tremula.frontends.onnx.run.gradient_sums import Reduction
 from tremula.frontends.onnx.run.groups import on_replicas
 from tremula.frontends.onnx.run.on_device import LOADED_WORDS, WORDS, OnDevice
 from tremula.frontends.onnx.run.patterns import refuse_missing_patterns
 from tremula.frontends.onnx.run.program import DEVICE_SETTINGS, GraphProgram, Request
-from tremula.frontends.onnx.run.session import GraphSession, Reduction
+from tremula.frontends.onnx.run.session import GraphSession
 from tremula.frontends.onnx.run.synthetic import Synthetic
 from tremula.frontends.onnx.run.updating import Updater
 from tremula.program.op import SourceLine
@@ -35,6 +36,7 @@ from ._exceptions import OutOfMemoryException, popart_errors, popart_exception, 
 from ._patterns import Patterns
 from ._session_checks import check_options, check_pipeline_depth, check_placement, check_virtual_graphs
 from ._session_executables import SessionExecutables
+from ._session_instances import SessionInstances
 from ._session_ir import SessionIr
 from ._session_options import SessionOptions
 from ._session_random import SessionRandomState
@@ -50,7 +52,7 @@ _LOG = log.layer("popart:session")
 Model = bytes | str | os.PathLike[str]
 
 
-class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables):
+class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables, SessionInstances):
     """What both kinds of sessions do."""
 
     def __init__(
@@ -81,7 +83,8 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
             model = _loaded(fnModel, sources)
             if loss is None and not dataFlow.nAnchors():
                 raise Error("User must specify an anchor tensor when doing inference.")
-            groups = weight_groups(model.properties, self.replicationFactor)
+            share = self._options._share()
+            groups = weight_groups(model.properties, share.total)
             whole = {
                 name: model.graph.initializers[name].tensor() for name, own in groups.items() if own.split
             }
@@ -90,7 +93,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
             settings = replace(
                 DEVICE_SETTINGS,
                 strided_groups=bool(self._options.groupNormStridedChannelGrouping),
-                replicas=self.replicationFactor,
+                replicas=share.total,
             )
             program = GraphProgram(model, Request(dataFlow.rules(), loss, shapes, settings))
             check_pipeline_depth(
@@ -108,6 +111,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
                 Synthetic[self._options.syntheticDataMode.name],
                 groups,
                 whole,
+                self._exchange(share, training=loss is not None),
             )
         self._weights_sent = self._engine_loaded = False
         self._on_device: OnDevice | None = None
@@ -204,6 +208,8 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
             training=training,
             name=self._name,
             replicas=self.replicationFactor,
+            instance=self._session.share.instance,
+            instances=self._session.share.instances,
             connection=Connection.NEVER if never else Connection.ALWAYS,
             use_model=self._device.type is not DeviceType.Ipu,
             engine_options=self._options.engineOptions,
@@ -312,6 +318,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
                 self.loadEngineAndConnectStreams()
             if self._device.connectionType is DeviceConnectionType.Never:
                 raise Error("Offline devices cannot run programs: the device's connection type is Never.")
+            self._agree()
             if self._on_device is None:
                 session.run(stepio)
             else:

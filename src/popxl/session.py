@@ -9,6 +9,7 @@ import numpy as np
 
 from popart._internal.ir._options import tell_effects
 from tremula import log
+from tremula.distributed import launch_environment
 from tremula.frontends.popxl.session import PopxlSession
 
 from .device import DeviceInfo, device_of
@@ -61,8 +62,11 @@ class Session:
         self._pb_session = _PbSession(self)
         self._inputs, self._outputs = ir.get_all_h2d_streams(), ir.get_all_d2h_streams()
         self._attached_before: list[Any] = []
+        ir._take_share()
         self._program = PopxlSession(ir._pb_ir)
-        self._device: DeviceInfo = device_of(device_desc, self._program, self._get_ipu_count())
+        self._device: DeviceInfo = device_of(
+            device_desc, self._program, self._get_ipu_count(), _reserved_device(ir)
+        )
         self._compiled_for = _kind_of(self._device)
         self._program.compile()
         ir._pb_ir.prepared = True
@@ -162,7 +166,8 @@ class Session:
             if not rest or rest[0] != replicas:
                 raise ValueError(
                     f"Dimension {len(array.shape) - len(rest)} of the array for the {what} stream {stream.tensor_id} "
-                    f"is the wrong size: it must be replication_factor = {replicas}, and the shape is {array.shape}."
+                    f"is the wrong size: it must be instance_replication_factor = {replicas}, the replicas of this "
+                    f"instance, and the shape is {array.shape}."
                 )
             rest = rest[1:]
         raise ValueError(
@@ -306,6 +311,15 @@ class Session:
         if exc_type is None and self.weights_to_host_on_exit:
             self.weights_to_host()
         self._device.detach()
+
+
+def _reserved_device(ir: Ir) -> int | None:
+    """The device that the launcher reserved for this instance of a distributed program."""
+    if not ir._use_popdist:
+        return None
+    import popdist
+
+    return None if launch_environment.node_device() is None else popdist.getDeviceId()
 
 
 def _kind_of(device: DeviceInfo) -> tuple[str, int]:

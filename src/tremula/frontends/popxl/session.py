@@ -14,6 +14,8 @@ from tremula.device.settings import Connection, DeviceSettings, DeviceWords
 from tremula.errors import Error
 from tremula.execute.allocation import keep_freed_memory
 from tremula.execute.executable import OptimizerState, TurnTimes
+from tremula.frontends.popxl.description import described
+from tremula.frontends.popxl.invariants import present_data
 from tremula.frontends.popxl.model import Ir
 from tremula.frontends.popxl.program import LoadedProgram
 
@@ -101,10 +103,12 @@ class PopxlSession:
         self._device: DeviceProgram[Loaded] | None = None
         self._use_model: bool | None = True
         self._ipus = 1
+        self._device_id: int | None = None
+        self._agreed = not ir.share.several
 
-    def on(self, *, use_model: bool | None, ipus: int) -> None:
+    def on(self, *, use_model: bool | None, ipus: int, device_id: int | None = None) -> None:
         """Run on an IPU model or on (virtual) IPUs (None: as the machine is set up), so many of them."""
-        self._use_model, self._ipus = use_model, ipus
+        self._use_model, self._ipus, self._device_id = use_model, ipus, device_id
 
     @property
     def device(self) -> DeviceProgram[Loaded]:
@@ -128,7 +132,10 @@ class PopxlSession:
         settings = DeviceSettings(
             kind="popxl.Session",
             label="popxl",
-            replicas=self.ir.replicas,
+            replicas=self.ir.share.local,
+            device_id=self._device_id,
+            instance=self.ir.share.instance,
+            instances=self.ir.share.instances,
             connection=Connection.ON_DEMAND,
             use_model=self._use_model,
             round_up=True,
@@ -140,7 +147,7 @@ class PopxlSession:
 
     def _capture(self, advance: Advance, acquire: Acquire) -> tuple[Loaded, list[Array]]:
         started = perf_counter()
-        acquire(max(1, self._ipus // self.ir.replicas))
+        acquire(max(1, self._ipus // self.ir.share.local))
         loaded = Loaded(LoadedProgram(self.ir))
         advance(40)
         self.device.captured(perf_counter() - started, sum(len(graph.ops) for graph in self.ir.reachable()))
@@ -167,9 +174,24 @@ class PopxlSession:
         """Copy the device's variables to the host."""
         self.program.save()
 
+    def _agree(self) -> None:
+        """Before the first run: see that all instances run the same program."""
+        if self._agreed:
+            return
+        exchange = self.program.machine.exchange
+        exchange.require_same(described(self.ir))
+        exchange.tell_differing(
+            "Variables of the PopXL program",
+            {each.identifier: present_data(each) for each in self.program.variables},
+            "Each replica gets the values that its own instance has: make the same ones on all, with the same seed "
+            "for example.",
+        )
+        self._agreed = True
+
     def run(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:
         """One run on arrays by stream."""
         device = self.device
+        self._agree()
         if device.attached:
             device.about_to_run()
         started = perf_counter()

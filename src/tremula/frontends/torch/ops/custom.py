@@ -17,7 +17,12 @@ import torch
 
 from tremula.errors import Error
 from tremula.frontends.torch.errors import compile_error
-from tremula.frontends.torch.ops.host_call import detached_results, empty_like, outside_capture
+from tremula.frontends.torch.ops.host_call import (
+    detached_results,
+    differentiating,
+    empty_like,
+    outside_capture,
+)
 from tremula.frontends.torch.ops.library import add_op
 from tremula.program.source import user_line
 
@@ -195,7 +200,7 @@ def _differentiate(
     attributes: str,
     wanted: Sequence[bool],
 ) -> Sequence[torch.Tensor | None]:
-    with torch.enable_grad():
+    with differentiating():
         leaves = [
             tensor.detach().requires_grad_(want and tensor.is_floating_point())
             for tensor, want in zip(inputs, wanted, strict=True)
