@@ -264,10 +264,11 @@ _DEFINITIONS = (
     ),
     FrameDefinition(
         "blocks",
-        "A named part of a placed program as it ran: from when to when, on all tiles alike.",
+        "A named part of a placed program as it ran on an IPU: from when to when, on all of its tiles alike.",
         1_000_000,
         (
             _RUN,
+            _LANE_IPU,
             FrameColumn("program", "i8", "row of `programs`", refers="programs"),
             *_ints(
                 kind="0: named by the program, 1: a stream copy",

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from tremula.errors import Error
 from tremula.placed.bands import PLACED_BANDS
 from tremula.placed.estimate import PlacedEstimate, Totals
 from tremula.profile import model
 from tremula.profile.frames import FRAMES
-from tremula.profile.program_types import ProgramType
 from tremula.profile.pyramids import liveness_pyramid
 from tremula.profile.writer import ProfileWriter
 from tremula.program.placed import FieldRuns
+from tremula.recording.placed_blocks import BlockFilter, block_rows
 from tremula.recording.placed_memory import memory_rows, variable_columns
 from tremula.recording.placed_ops import (
     compute_set_columns,
@@ -31,9 +29,6 @@ from tremula.recording.placed_tree import PlacedTree, placed_tree
 from tremula.recording.segments import Lane
 from tremula.recording.steps import write_lane
 
-#: kinds of blocks
-_COMMON, _STREAM_COPY = 0, 1
-
 
 @dataclass(frozen=True)
 class PlacedRun:
@@ -42,22 +37,6 @@ class PlacedRun:
     program: int
     name: str
     executions: Mapping[int, int]
-
-
-@dataclass(frozen=True)
-class BlockFilter:
-    """Which named parts of a program are recorded with begin and end; regular expressions, empty for none."""
-
-    blocks: str = ""
-    programs: str = ""
-    stream_copies: bool = False
-
-    def __post_init__(self) -> None:
-        for text in (self.blocks, self.programs):
-            try:
-                re.compile(text)
-            except re.error as problem:
-                raise Error(f"{text!r} is no regular expression: {problem}.", type="profile_error") from None
 
 
 def write_placed_profile(
@@ -238,7 +217,9 @@ class _Recorder:
                     write_lane(writer, number, ipu, lanes, lane.columns(round(total)))
                     lanes += 1
                 steps += lane.steps
-            self._blocks(writer, number, laid, blocks, cycles)
+            rows = block_rows(estimate, self._tree, laid, blocks, cycles)
+            if rows is not None:
+                writer.frame("blocks").add({"run": number, **rows})
             start, microseconds = microseconds, microseconds + estimate.seconds(total) * 1e6
             cycles += total
             writer.add(self._row(number, run, start, microseconds, total, steps, bool(rest)))
@@ -262,43 +243,6 @@ class _Recorder:
             if missing > 0 and leaf.phases:
                 left[node] = missing
         return left
-
-    def _blocks(
-        self, writer: ProfileWriter, number: int, laid: Laid, blocks: BlockFilter, begin: float
-    ) -> None:
-        """Named sequences, leaves and stream copies whose name is asked for."""
-        if self._tree is None or not (blocks.blocks or blocks.programs or blocks.stream_copies):
-            return
-        leaves = self._estimate.leaves
-        lengths = [leaves[node].cycles if node in leaves else 0.0 for node in laid.nodes]
-        ends = begin + np.concatenate([[0.0], np.cumsum(lengths)])
-        rows: list[tuple[int, int, int, int]] = []
-        names = self._tree.tree.name
-        for node, first, last in laid.blocks:
-            row = self._tree.nodes.get(node, -1)
-            if row >= 0 and blocks.blocks and re.match(blocks.blocks, names[row]):
-                rows.append((row, _COMMON, round(ends[first]), round(ends[last])))
-        for place, node in enumerate(laid.nodes):
-            row = self._tree.nodes.get(node, -1)
-            if row >= 0 and blocks.programs and re.match(blocks.programs, names[row]):
-                rows.append((row, _COMMON, round(ends[place]), round(ends[place + 1])))
-            if blocks.stream_copies and node in leaves:
-                rows += self._streams(node, ends[place])
-        rows.sort(key=lambda each: (each[2], -each[3]))
-        if rows:
-            program, kind, start, end = (list(column) for column in zip(*rows, strict=True))
-            writer.frame("blocks").add(
-                {"run": number, "program": program, "kind": kind, "start": start, "end": end}
-            )
-
-    def _streams(self, node: int, begin: float) -> Iterator[tuple[int, int, int, int]]:
-        leaf = self._estimate.leaves[node]
-        rows = self._tree.phases.get(node, []) if self._tree is not None else []
-        types = (ProgramType.StreamCopyBegin, ProgramType.StreamCopyMid)
-        for phase, row in zip(leaf.phases, rows, strict=False):
-            if self._tree is not None and self._tree.tree.type[row] in types:
-                yield row, _STREAM_COPY, round(begin), round(begin + phase.cycles)
-            begin += phase.cycles
 
 
 def _edges(field: FieldRuns) -> int:
