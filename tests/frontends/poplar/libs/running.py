@@ -25,9 +25,7 @@ class Case:
     """One sequence on a graph of 16 tiles."""
 
     def __init__(self, *, accurate_half: bool = True, replicas: int = 1, ipus: int = 1) -> None:
-        facts = TargetFacts(
-            TargetKind.IPU_MODEL, ipus=ipus, tiles_per_ipu=16, accurate_half=accurate_half
-        )
+        facts = TargetFacts(TargetKind.IPU_MODEL, ipus=ipus, tiles_per_ipu=16, accurate_half=accurate_half)
         self.graph = Graph(facts, replicas)
         self.program = Sequence_()
         self.engine: Any = None
@@ -46,7 +44,9 @@ class Case:
         if layout == "transposed":
             view = graph.add_variable(type, shape[::-1]).transpose()
         elif layout == "spaced" and shape:
-            view = graph.add_variable(type, (*shape[:-1], max(2 * shape[-1], 1))).sub_sample(2, len(shape) - 1)
+            view = graph.add_variable(type, (*shape[:-1], max(2 * shape[-1], 1))).sub_sample(
+                2, len(shape) - 1
+            )
             view = view.slice_dimension(0, shape[-1], len(shape) - 1)
         elif layout == "reversed" and shape:
             view = graph.add_variable(type, shape).reverse(0)
@@ -63,7 +63,8 @@ class Case:
         return view
 
     def run(self, times: int = 1) -> Case:
-        """Run the sequence; `view` of the result is read by `case[view]`."""
+        """Run the sequence, whose calls all have work that can be planned; `case[view]` reads a tensor then."""
+        assert self.works is not None
         self.engine = started(self.graph, self.program)
         for _ in range(times):
             self.engine.run()
@@ -88,7 +89,9 @@ class Case:
         return found
 
 
-def arrays(shape: tuple[int, ...], seed: int, dtype: Any = np.float32, low: float = -4, high: float = 4) -> np.ndarray:
+def arrays(
+    shape: tuple[int, ...], seed: int, dtype: Any = np.float32, low: float = -4, high: float = 4
+) -> np.ndarray:
     """Random numbers."""
     made = np.random.default_rng(seed).uniform(low, high, shape)
     return made.astype(dtype)

@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-import popops
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import popops
 from popops import expr
 from popops._elementwise import FUNCTIONS, NAMES
-
 from tremula.frontends.poplar.errors import InvalidOption
 from tremula.frontends.poplar.graph import mapping
 from tremula.frontends.poplar.libs.errors import PoplibsError
@@ -77,7 +77,9 @@ def test_each_function_and_its_forms(name: str) -> None:
     expected = REFERENCE[name](*(each.astype(np.float64) if each.dtype == np.float32 else each
                                  for each in given_arrays))  # fmt: skip
     case = Case()
-    views = [case.tensor(each, layout=layout) for each, layout in zip(given_arrays, LAYOUTS[1:], strict=False)]
+    views = [
+        case.tensor(each, layout=layout) for each, layout in zip(given_arrays, LAYOUTS[1:], strict=False)
+    ]
     made = getattr(popops, name)(case.graph, *views, case.program)
     out = case.tensor(np.zeros((5, 3), given_arrays[0].dtype if made.type is not BOOL else bool))
     getattr(popops, f"{name}WithOutput")(case.graph, *views, out, case.program)
@@ -191,7 +193,9 @@ def test_nan_is_smaller_and_larger_than_no_number() -> None:
     np.testing.assert_array_equal(case[sign], [0, 1, 0])
 
 
-@pytest.mark.parametrize(("accurate", "expected"), [(True, np.float16(1.001) * np.float16(1.001)), (False, None)])
+@pytest.mark.parametrize(
+    ("accurate", "expected"), [(True, np.float16(1.001) * np.float16(1.001)), (False, None)]
+)
 def test_half_is_rounded_only_where_that_was_asked_for(accurate: bool, expected: Any) -> None:
     case = Case(accurate_half=accurate)
     x = case.tensor(np.float32([1.001]), HALF)
@@ -222,7 +226,9 @@ def test_expressions_are_computed_in_one_call() -> None:
 def test_nested_lists_are_expressions() -> None:
     case = Case()
     x = case.tensor(np.float32([1, 2]))
-    made = popops.map(case.graph, ["ADD", ["MULTIPLY", ["_", 1], ["const", "FLOAT", 3]], ["_", 1]], [x], case.program)
+    made = popops.map(
+        case.graph, ["ADD", ["MULTIPLY", ["_", 1], ["const", "FLOAT", 3]], ["_", 1]], [x], case.program
+    )
     case.run()
     np.testing.assert_array_equal(case[made], [4, 8])
 
@@ -259,5 +265,5 @@ def test_what_cannot_be_is_an_error() -> None:
     with pytest.raises(PoplibsError, match="no truth value"):
         bool(expr._1 > 0)
     with pytest.raises(AttributeError, match=r"docs/poplar-libs\.md"):
-        popops.frobnicate  # noqa: B018
+        popops.frobnicate
     assert not program.programs

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import popops
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import popops
 from tremula.frontends.poplar.libs.errors import PoplibsError
 from tremula.frontends.poplar.types import BOOL, FLOAT, HALF, INT
 
@@ -47,7 +47,9 @@ def test_any_dimensions_of_any_layout(
         assert 1 <= len(where) <= 2
         case.execute(where)
     case.run()
-    np.testing.assert_allclose(case[made], REFERENCE[operation](values, axis=tuple(dims)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        case[made], REFERENCE[operation](values, axis=tuple(dims)), rtol=1e-5, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("in_sets", [False, True])
@@ -58,7 +60,9 @@ def test_a_result_is_scaled_and_updates_the_output(in_sets: bool) -> None:
     out, out2 = case.tensor(np.arange(6, dtype=np.float32)), case.tensor(np.zeros(6, np.float32))
     where: Any = [] if in_sets else case.program
     popops.reduceWithOutput(case.graph, view, out, [0], popops.ReduceParams(Op.ADD, True, scale), where)
-    popops.reduceWithOutput(case.graph, view, out2, [0], popops.ReduceParams(Op.SQUARE_ADD), where, "name", {})
+    popops.reduceWithOutput(
+        case.graph, view, out2, [0], popops.ReduceParams(Op.SQUARE_ADD), where, "name", {}
+    )
     if in_sets:
         case.execute(where)
     case.run()
@@ -137,8 +141,14 @@ def test_what_cannot_be_reduced_is_an_error() -> None:
         (lambda: popops.reduce(case.graph, view, [2], Op.ADD, case.program), "dimensions"),
         (lambda: popops.reduce(case.graph, truth, [0], Op.ADD, case.program), "type bool"),
         (lambda: popops.reduce(case.graph, view, BOOL, [0], Op.ADD, case.program), "to bool"),
-        (lambda: popops.reduce(case.graph, view, [0], popops.ReduceParams(Op.MAX, True), case.program), "sums"),
-        (lambda: popops.reduce(case.graph, view, [0], popops.ReduceParams(Op.ADD, True), case.program), "updates"),
+        (
+            lambda: popops.reduce(case.graph, view, [0], popops.ReduceParams(Op.MAX, True), case.program),
+            "sums",
+        ),
+        (
+            lambda: popops.reduce(case.graph, view, [0], popops.ReduceParams(Op.ADD, True), case.program),
+            "updates",
+        ),
         (lambda: popops.ReduceParams(Op.ADD, 0.5), "scale is a tensor"),
     ):
         with pytest.raises(PoplibsError, match=text):

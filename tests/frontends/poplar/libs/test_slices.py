@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import popops
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import popops
 from tremula.frontends.poplar.errors import InvalidOption
 from tremula.frontends.poplar.graph import mapping
 from tremula.frontends.poplar.libs.errors import PoplibsError
@@ -26,7 +26,11 @@ from .running import LAYOUTS, Case, arrays
     layout=st.sampled_from(LAYOUTS),
 )
 def test_a_slice_goes_on_at_the_beginning(
-    shape: tuple[int, ...], sizes: tuple[int, ...], offsets: tuple[int, ...], dims: tuple[int, ...], layout: str
+    shape: tuple[int, ...],
+    sizes: tuple[int, ...],
+    offsets: tuple[int, ...],
+    dims: tuple[int, ...],
+    layout: str,
 ) -> None:
     sizes = tuple(min(size, shape[dim]) for dim, size in zip(dims, sizes, strict=False))
     places = [offset % shape[dim] for dim, offset in zip(dims, offsets, strict=False)]
@@ -118,7 +122,9 @@ def test_sliceable_tensors_keep_each_column_on_one_tile() -> None:
     made = popops.createSliceableTensor(case.graph, FLOAT, [7, 32], [0], [1])
     tiles = mapping.tiles_of(case.graph.memory, made).reshape(7, 32)
     assert made.shape == (7, 32) and (tiles == tiles[0]).all() and len(set(tiles[0])) == 16
-    grouped = popops.createGroupedSliceableTensor(case.graph, FLOAT, 2, [7, 32], [0], [1], popops.SlicePlan(), {})
+    grouped = popops.createGroupedSliceableTensor(
+        case.graph, FLOAT, 2, [7, 32], [0], [1], popops.SlicePlan(), {}
+    )
     assert grouped.shape == (2, 7, 32)
     assert popops.createSliceTensor(case.graph, made, [0], [1], 5).shape == (5, 1, 32)
     with_plan = popops.createSliceTensor(
