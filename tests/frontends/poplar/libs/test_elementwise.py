@@ -99,7 +99,8 @@ def test_each_function_and_its_forms(name: str) -> None:
 
 def test_the_functions_in_place_are_those_of_the_table() -> None:
     assert set(REFERENCE) == set(NAMES)
-    assert "isNaNInPlace" not in FUNCTIONS and "isNaNWithOutput" in FUNCTIONS
+    assert "isNaNInPlace" not in FUNCTIONS
+    assert "isNaNWithOutput" in FUNCTIONS
 
 
 @given(
@@ -161,7 +162,8 @@ def test_numbers_stand_for_operands_and_take_their_type() -> None:
     np.testing.assert_array_equal(found[2], np.uint32([1, 0, 2**32 - 2]))
     np.testing.assert_array_equal(found[3], [False, True, True])
     np.testing.assert_array_equal(case[x], [0.5, 1, 2])
-    assert results[2].type is UNSIGNED_INT and results[3].type is BOOL
+    assert results[2].type is UNSIGNED_INT
+    assert results[3].type is BOOL
 
 
 def test_integers_follow_the_device() -> None:
@@ -189,7 +191,9 @@ def test_nan_is_smaller_and_larger_than_no_number() -> None:
     case.run()
     np.testing.assert_array_equal(case[made[0]], [1, 1, np.nan])
     np.testing.assert_array_equal(case[made[1]], [1, 1, np.nan])
-    assert not case[made[2]].any() and case[made[3]].all() and not case[made[4]].any()
+    assert not case[made[2]].any()
+    assert case[made[3]].all()
+    assert not case[made[4]].any()
     np.testing.assert_array_equal(case[sign], [0, 1, 0])
 
 

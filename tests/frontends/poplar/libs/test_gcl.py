@@ -139,7 +139,8 @@ def test_tiles_for_input_and_output_are_spread_and_do_not_overlap() -> None:
     case = Case()
     wide = Case(ipus=2)
     first, rest = gcl.perIPUTiles(case.graph, 0, 6), gcl.perIPUTiles(case.graph, 6, 10)
-    assert sorted([*first, *rest]) == list(range(16)) and first == sorted(first)
+    assert sorted([*first, *rest]) == list(range(16))
+    assert first == sorted(first)
     assert gcl.perIPUTiles(wide.graph, 0, 16) == list(range(16))
     assert gcl.getMinIoTiles(case.graph) == 16
     with pytest.raises(PoplibsError, match="17 tiles"):

@@ -38,14 +38,17 @@ def test_moments_and_ranges(type: Any) -> None:
     wide = draws(case, poprand.logUniform, 1.0, 1000.0, type=type)
     case.run()
     flat, bell, cut, coin, wide = (case[each].astype(np.float64) for each in (flat, bell, cut, coin, wide))
-    assert flat.min() >= -1 and flat.max() <= 3
+    assert flat.min() >= -1
+    assert flat.max() <= 3
     np.testing.assert_allclose([flat.mean(), flat.var()], [1, 16 / 12], atol=0.05)
     np.testing.assert_allclose([bell.mean(), bell.std()], [1, 2], atol=0.05)
-    assert np.abs(cut - 1).max() <= 3.001 and cut.std() < 1.6
+    assert np.abs(cut - 1).max() <= 3.001
+    assert cut.std() < 1.6
     np.testing.assert_allclose(cut.mean(), 1, atol=0.05)
     assert set(coin.tolist()) == {0, 1}
     np.testing.assert_allclose(coin.mean(), 0.3, atol=0.02)
-    assert wide.min() >= 1 and wide.max() <= 1000
+    assert wide.min() >= 1
+    assert wide.max() <= 1000
     np.testing.assert_allclose(np.log10(wide).mean(), 1.5, atol=0.05)
 
 
@@ -58,9 +61,11 @@ def test_integers_reach_both_bounds() -> None:
     )
     case.run()
     values, counts = np.unique(case[made], return_counts=True)
-    assert values.tolist() == [-2, -1, 0, 1, 2, 3] and counts.min() > COUNT / 6 * 0.9
+    assert values.tolist() == [-2, -1, 0, 1, 2, 3]
+    assert counts.min() > COUNT / 6 * 0.9
     assert set(case[coin].tolist()) == {0, 1}
-    assert case[wide].min() >= 2 and case[wide].max() <= 9
+    assert case[wide].min() >= 2
+    assert case[wide].max() <= 9
 
 
 def test_a_seed_and_its_modifier_decide() -> None:
@@ -91,7 +96,8 @@ def test_draws_without_a_seed_go_on_until_one_is_set() -> None:
     other = draws(case, poprand.uniform, 0, 1, seed=None)
     case.run()
     np.testing.assert_array_equal(case[first], case[again])
-    assert not np.array_equal(case[first], case[second]) and not np.array_equal(case[first], case[other])
+    assert not np.array_equal(case[first], case[second])
+    assert not np.array_equal(case[first], case[other])
 
 
 def test_dropout_masks_repeat() -> None:
@@ -110,7 +116,8 @@ def test_dropout_masks_repeat() -> None:
     np.testing.assert_allclose((case[first] > 0).mean(), 0.75, atol=0.03)
     np.testing.assert_allclose(case[first].max(), 4 / 3, rtol=1e-6)
     by_row = case[shaped]
-    assert (by_row == by_row[:, :1]).all() and set(by_row.ravel().tolist()) == {0, 2}
+    assert (by_row == by_row[:, :1]).all()
+    assert set(by_row.ravel().tolist()) == {0, 2}
 
 
 def test_numbers_lie_like_the_reference() -> None:

@@ -80,7 +80,8 @@ def test_halves_are_added_in_single_precision() -> None:
     case.execute(sets)
     case.run()
     exact = 4096 * float(np.float16(0.1))
-    assert half.type is HALF and case[half] == np.float16(exact)
+    assert half.type is HALF
+    assert case[half] == np.float16(exact)
     np.testing.assert_allclose([case[full], case[spread]], exact, rtol=1e-6)
 
 
@@ -91,7 +92,8 @@ def test_integers_wrap_and_empty_sums_are_zero() -> None:
     wrapped = popops.reduce(case.graph, large, [0], Op.ADD, case.program)
     zero = popops.reduce(case.graph, empty, [0], Op.ADD, case.program)
     case.run()
-    assert case[wrapped] == -(2**31) and wrapped.type is INT
+    assert case[wrapped] == -(2**31)
+    assert wrapped.type is INT
     np.testing.assert_array_equal(case[zero], np.zeros(3))
 
 

@@ -121,7 +121,9 @@ def test_sliceable_tensors_keep_each_column_on_one_tile() -> None:
     case = Case()
     made = popops.createSliceableTensor(case.graph, FLOAT, [7, 32], [0], [1])
     tiles = mapping.tiles_of(case.graph.memory, made).reshape(7, 32)
-    assert made.shape == (7, 32) and (tiles == tiles[0]).all() and len(set(tiles[0])) == 16
+    assert made.shape == (7, 32)
+    assert (tiles == tiles[0]).all()
+    assert len(set(tiles[0])) == 16
     grouped = popops.createGroupedSliceableTensor(
         case.graph, FLOAT, 2, [7, 32], [0], [1], popops.SlicePlan(), {}
     )
@@ -132,7 +134,8 @@ def test_sliceable_tensors_keep_each_column_on_one_tile() -> None:
     )
     assert with_plan.shape == (5, 1, 32)
     indices = popops.createIndicesTensor(case.graph, [0], 5, popops.SlicePlan(), {})
-    assert indices.shape == (5, 1) and indices.type is UNSIGNED_INT
+    assert indices.shape == (5, 1)
+    assert indices.type is UNSIGNED_INT
     again = popops.createSliceableTensorFromSlice(case.graph, made[0:1], [0], [3])
     places = mapping.tiles_of(case.graph.memory, again).reshape(3, 32)
     assert (places == tiles[0]).all()
@@ -144,7 +147,8 @@ def test_plans_are_values_and_options_are_checked() -> None:
     def plan(**options: Any) -> Any:
         return popops.embedding.plan(case.graph, FLOAT, 2, 6, 4, [4], options)
 
-    assert plan() == plan() and plan(availableMemoryProportion="0.1") != plan()
+    assert plan() == plan()
+    assert plan(availableMemoryProportion="0.1") != plan()
     with pytest.raises(InvalidOption, match="usedForFun"):
         plan(usedForFun="true")
     view, offset = case.tensor(arrays((4,), 0)), case.tensor(np.float32([0]))

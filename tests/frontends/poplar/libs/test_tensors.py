@@ -43,7 +43,8 @@ def test_fills_write_every_element_and_no_other(layout: str) -> None:
     popops.fill(case.graph, sets, 5, compute_set, 7)
     case.execute([compute_set])
     case.run()
-    assert not case[view].any() and (case[sets] == 7).all()
+    assert not case[view].any()
+    assert (case[sets] == 7).all()
     np.testing.assert_array_equal(case[part], np.concatenate([x[:1], np.full((2, 3), 2.5), x[3:]]))
 
 
@@ -88,7 +89,8 @@ def test_casts_go_towards_zero_and_stay_in_range(
     for result in (case[made], case[out]):
         for got, wanted in zip(result.tolist(), expected, strict=True):
             assert wanted is None or got == wanted
-    assert made.type is target and (expected[-1] is not None or case[made][1] > 2**62)
+    assert made.type is target
+    assert expected[-1] is not None or case[made][1] > 2**62
 
 
 @given(
@@ -388,7 +390,8 @@ def test_splines_sum_to_one_and_weight_features(degree: int) -> None:
     )
     case.run()
     np.testing.assert_allclose(case[basis].sum(1), 1, rtol=1e-6)
-    assert case[index].min() >= 0 and case[index].max() < 30
+    assert case[index].min() >= 0
+    assert case[index].max() < 30
     expected = np.einsum("es,ei,esio->eo", case[basis], features, weights[case[index]])
     np.testing.assert_allclose(case[made], expected, rtol=1e-5, atol=1e-5)
 
@@ -412,7 +415,9 @@ def test_loops_count() -> None:
     goes_on = popops.addForLoopCounterVertex(case.graph, count, limit, 1, 0, case.program, "")
     case.run()
     np.testing.assert_array_equal(case[seen], [0, 1, 0, 0, 4, 0, 0, 7])
-    assert case[total] == 4 + 2 + 2 and case[count] == 7 and case[goes_on]
+    assert case[total] == 4 + 2 + 2
+    assert case[count] == 7
+    assert case[goes_on]
 
 
 def test_a_circular_buffer_keeps_the_last_tensors() -> None:
