@@ -24,6 +24,7 @@ _MODULES = {
     "executables": "executables",
     "session_executables": "session_files",
     "onnx": "onnx_models",
+    "poplar": "poplar_executables",
     "kills": "kills",
     "interrupts": "interrupts",
 }

@@ -38,6 +38,7 @@ _EVENTS = {"kills": 16, "interrupts": 18}
         "executables",
         "session_executables",
         "onnx",
+        "poplar",
     ],
 )
 def test_hostile_files_are_read_or_refused(name: str) -> None:
