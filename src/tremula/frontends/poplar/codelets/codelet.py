@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tremula.frontends.poplar.types import Type
 
 Run = Callable[[], bool | None]
-"""Computes all vertices of a batch once; false if one of them returned false, for the exit value of Execute."""
+"""Computes all vertices of a batch once; false if a vertex returned false."""
 
 
 class Kind(Enum):
