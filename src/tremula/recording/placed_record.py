@@ -113,7 +113,7 @@ class _Recorder:
         }  # fmt: skip
         # a placed program has no settings: its loops and its layout are written in it
         fixed = {"execution": "as placed", "recompute": "none", "partials": "as placed"}
-        once = {"accumulation": "1", "device_iterations": "1"}
+        once = {"gradient_accumulation": "1", "device_iterations": "1"}
         for section, settings in (("run", run), ("deployment", fixed), ("loops", once)):
             for name, value in settings.items():
                 yield model.Option(section, name, value)
