@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 
 import numpy as np
+import pytest
+
 import poplar
 import popops
 import poputil
-import pytest
 from poplar.program import Execute, Sequence
-
 from tremula.frontends.poplar.libs.popops import vertex_types
 from tremula.frontends.poplar.libs.popops.reduce_vertices import ReduceCodelet
 from tremula.frontends.poplar.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT
@@ -31,7 +31,9 @@ from tremula.frontends.poplar.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT
 )
 def test_a_name_gives_its_type(made) -> None:
     again = vertex_types.of_name(made.name)
-    assert type(again) is type(made) and again.name == made.name and again.fields == made.fields
+    assert type(again) is type(made)
+    assert again.name == made.name
+    assert again.fields == made.fields
 
 
 @pytest.mark.parametrize("name", ["Adder", "popops::Fill<float>", "popops::Reduce<popops::ReduceFun,float,float,true>",
