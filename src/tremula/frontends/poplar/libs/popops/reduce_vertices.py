@@ -117,7 +117,7 @@ def add_vertices(
 def _distinct(numbers: Ints) -> Ints:
     """The different numbers in ascending order; faster than NumPy's function where most are different."""
     ordered = np.sort(numbers)
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    return np.asarray(ordered[np.append(True, ordered[1:] != ordered[:-1])])
 
 
 def _placed(graph: Graph, view: View, dims: Sequence[int], out: View) -> _Elements:
