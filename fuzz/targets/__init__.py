@@ -23,6 +23,7 @@ _MODULES = {
     "logs": "logs",
     "executables": "executables",
     "onnx": "onnx_models",
+    "poplar": "poplar_executables",
     "kills": "kills",
     "interrupts": "interrupts",
 }

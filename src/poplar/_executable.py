@@ -6,13 +6,18 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from tremula.frontends.poplar.execute.executable import Stored, read_executable, write_executable
-
 from tremula.frontends.poplar.execute.engine import ProgramEngine
+from tremula.frontends.poplar.execute.stored.files import Stored, read_executable, write_executable
 from tremula.frontends.poplar.program.programs import Program
+from tremula.frontends.poplar.target import TargetFacts
 
 from ._graph import Graph
 from ._snake import with_snake_case
+from ._target import Target
+
+
+def _graph(facts: TargetFacts, replicas: int) -> Graph:
+    return Graph(Target(facts), replicas)
 
 
 @with_snake_case
@@ -34,7 +39,7 @@ class Executable:
         the program that calls are found without. C++ codelets in it are compiled when an engine is made: that runs
         their author's code.
         """
-        return Executable(read_executable(source, codelets, Graph))
+        return Executable(read_executable(source, codelets, _graph))
 
     def engine(
         self,

@@ -37,6 +37,7 @@ _EVENTS = {"kills": 16, "interrupts": 18}
         "cache",
         "executables",
         "onnx",
+        "poplar",
     ],
 )
 def test_hostile_files_are_read_or_refused(name: str) -> None:

@@ -208,5 +208,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("TREMULA_CACHE_LIMIT", "size", parse_bytes, 4 << 30, "tremula.cache",
         "How much an executable cache may hold (bytes, or with K, M, G or T); the least recently used entries make "
         "room."),
+    _text("TREMULA_CXX", "command", "tremula.frontends.poplar.codelets",
+        "C++ compiler for Poplar codelets; empty means the first of c++, g++ and clang++."),
 )
 # fmt: on

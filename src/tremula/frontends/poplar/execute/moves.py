@@ -193,7 +193,7 @@ def _strided_copy(source: Places, target: Places, arena: Arena) -> Call:
 
 def _share(one: NDArray[np.generic], other: NDArray[np.generic]) -> bool:
     try:
-        return np.shares_memory(one, other, max_work=10_000)
+        return np.shares_memory(one, other, max_work=10_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 
