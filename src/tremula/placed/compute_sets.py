@@ -10,7 +10,7 @@ import numpy as np
 
 from tremula.placed.exchange import NO_EXCHANGE, Exchange, exchange_of
 from tremula.placed.hardware import PlacedHardware
-from tremula.placed.phases import ModelledSet, Phase, PhaseKind
+from tremula.placed.phases import ModelledSet, Phase, PhaseKind, VertexGroup
 from tremula.placed.pieces import NOWHERE, Pieces, split
 from tremula.placed.workers import compute_cycles
 from tremula.program.placed import ComputeSet, FieldRuns, Ints, Runs, Variables, Vertices
@@ -21,12 +21,16 @@ def modelled_set(given: ComputeSet, hardware: PlacedHardware) -> ModelledSet:
     batches = tuple(each for each in given.batches if each.count)
     found = compute_cycles(batches, hardware.chip.worker_contexts)
     vertices = {
-        each.type: (each.count, len(np.unique(each.tile)), float(np.maximum(each.cycles, 0.0).sum()))
+        each.type: VertexGroup(
+            each.count,
+            len(np.unique(each.tile)),
+            float(np.maximum(each.cycles, 0.0).sum()),
+            each.source,
+        )
         for each in batches
     }
     flops = sum(float(each.flops.sum()) for each in batches if each.flops is not None)
-    sources = tuple(sorted({each.source for each in batches}))
-    return ModelledSet(given.name, vertices, found.tiles, found.cycles, found.busy, sources, flops)
+    return ModelledSet(given.name, vertices, found.tiles, found.cycles, found.busy, flops)
 
 
 def read_exchange(given: ComputeSet, variables: Variables, hardware: PlacedHardware) -> Exchange:

@@ -15,7 +15,7 @@ import numpy as np
 from tremula.placed.copy_vertices import CopyVertices, copy_vertices
 from tremula.placed.exchange import Exchange, exchange_of
 from tremula.placed.hardware import PlacedHardware
-from tremula.placed.phases import ModelledSet
+from tremula.placed.phases import ModelledSet, VertexGroup
 from tremula.placed.pieces import NOWHERE, Pieces, split
 from tremula.placed.workers import worker_cycles
 from tremula.program.placed import Copy, Ints, Runs, Variables
@@ -105,8 +105,10 @@ def copy_set(name: str, vertices: Sequence[CopyVertices], hardware: PlacedHardwa
     cycles = np.concatenate([np.zeros(0), *(each.cycles for each in vertices)])
     found = worker_cycles(tile, cycles, hardware.chip.worker_contexts)
     kinds = {
-        each.type: (len(each.tile), len(np.unique(each.tile)), float(each.cycles.sum()))
+        each.type: VertexGroup(
+            len(each.tile), len(np.unique(each.tile)), float(each.cycles.sum()), COPY_SOURCE
+        )
         for each in vertices
         if len(each.tile)
     }
-    return ModelledSet(name, kinds, found.tiles, found.cycles, found.busy, (COPY_SOURCE,))
+    return ModelledSet(name, kinds, found.tiles, found.cycles, found.busy)

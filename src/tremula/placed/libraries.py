@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tremula.placed.hardware import PlacedHardware
-from tremula.placed.phases import ModelledSet, Phase, PhaseKind
+from tremula.placed.phases import ModelledSet, Phase, PhaseKind, VertexGroup
 from tremula.plan.cost import Cost, Superstep
 from tremula.plan.planner import Planner
 from tremula.program.placed import Floats, Ints, Library
@@ -48,8 +48,10 @@ def _superstep(
         cycles = step.repeats * step.compute_cycles
         spread = _spread(cycles, step.balance, tiles)
         flops = step.repeats * step.flops
-        vertices = {f"{name} ({step.name})": (len(tiles), len(tiles), float(spread.sum()))}
-        made = ModelledSet(label, vertices, tiles, spread, spread, (LIBRARY_SOURCE,), flops)
+        vertices = {
+            f"{name} ({step.name})": VertexGroup(len(tiles), len(tiles), float(spread.sum()), LIBRARY_SOURCE)
+        }
+        made = ModelledSet(label, vertices, tiles, spread, spread, flops)
         phases.append(
             Phase(PhaseKind.COMPUTE, label, cycles, tiles, spread, spread, compute_set=add(made), flops=flops)
         )

@@ -51,24 +51,31 @@ class Phase:
         return float(self.on_tiles.sum())
 
 
+@dataclass(frozen=True)
+class VertexGroup:
+    """The vertices of one type in a compute set."""
+
+    count: int
+    tiles: int  #: that have some
+    cycles: float  #: of all of them
+    source: str  #: where the cycles come from, in words
+
+
 @dataclass(frozen=True, eq=False)
 class ModelledSet:
     """A compute set on the chip: one of the program's, or one that the model adds for copies and library functions."""
 
     name: str
-    #: vertices by type: how many, on how many tiles, and their cycles together
-    vertices: Mapping[str, tuple[int, int, float]]
+    vertices: Mapping[str, VertexGroup]  #: by type
     tiles: Ints
     cycles: Floats  #: with idle threads, of each tile
     busy: Floats  #: without
-    #: where the cycles come from, in words
-    sources: tuple[str, ...] = ()
     flops: float = 0.0
 
     @property
     def count(self) -> int:
         """Vertices of all types."""
-        return sum(count for count, _, _ in self.vertices.values())
+        return sum(each.count for each in self.vertices.values())
 
     @property
     def slowest(self) -> float:

@@ -271,6 +271,8 @@ template <typename... A> Value list(A &&... items) {
 
 // The place in the program that messages name: that of the innermost DebugContext among the arguments.
 inline void noteLocation(SourceLocation &) {}
+template <typename F, typename... R>
+void noteLocation(SourceLocation &where, const F &, const R &... rest);
 template <typename... R>
 void noteLocation(SourceLocation &where, const DebugContext &debug, const R &... rest) {
   where = debug.location();
