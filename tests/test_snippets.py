@@ -25,9 +25,14 @@ _WITH_NETWORK = {"README", "advice", "cache", "chip-model", "estimate", "popdist
 _ELSEWHERE = {
     "errors": "tests/poptorch/test_static_graph.py runs it, failing programs included",
     "tensorflow": "tests/frontends/tensorflow/test_snippets.py",
+    "start-keras": "tests/frontends/tensorflow/test_snippets.py",
 }
 #: the first line of a block that is a part of something larger, and why it cannot run alone
 _PARTS = {
+    (
+        "popdist",
+        "options = popart.SessionOptions()",
+    ): "lines of a program; tests/popart run whole ones under poprun",
     ("poprun", "import popdist.tensorflow"): "lines of a TensorFlow 1 program",
     ("pva", "steps = report.execution.steps.to_dataframe()"): "needs pandas, which the tests do not install",
     ("pva", 'with pva.openReport("reports/training") as report:'): "states limits of one program",

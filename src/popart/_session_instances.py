@@ -13,8 +13,8 @@ from ._exceptions import popart_errors
 if TYPE_CHECKING:
     from tremula.distributed.replica_exchange import ReplicaExchange
     from tremula.distributed.replica_share import ReplicaShare
-    from tremula.frontends.onnx.run.executables import Identity
     from tremula.frontends.onnx.run.session import GraphSession
+    from tremula.frontends.sessions.executables import Identity
 
     from ._session_options import SessionOptions
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,20 +13,22 @@ import numpy as np
 from tremula import log
 from tremula.device.settings import Connection, DeviceSettings
 from tremula.errors import Error
+from tremula.formatting import counted
 from tremula.frontends.onnx.arrays import array_of, tensor_of
 from tremula.frontends.onnx.build.sources import lines_of
 from tremula.frontends.onnx.dtypes import type_of
 from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
+from tremula.frontends.onnx.run.device_state import SessionExecutable
 from tremula.frontends.onnx.run.export import write_model
 from tremula.frontends.onnx.run.gradient_sums import Reduction
 from tremula.frontends.onnx.run.groups import on_replicas
-from tremula.frontends.onnx.run.on_device import LOADED_WORDS, WORDS, OnDevice
 from tremula.frontends.onnx.run.patterns import refuse_missing_patterns
 from tremula.frontends.onnx.run.program import DEVICE_SETTINGS, GraphProgram, Request
 from tremula.frontends.onnx.run.session import GraphSession
 from tremula.frontends.onnx.run.synthetic import Synthetic
 from tremula.frontends.onnx.run.updating import Updater
+from tremula.frontends.sessions.on_device import WORDS, OnDevice, of_executable
 from tremula.program.op import SourceLine
 from tremula.settings import engine_options
 
@@ -190,14 +193,21 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
             if self._device.type is DeviceType.Cpu:
                 self._session.prepare()  # no IPU has a part in it
                 return
-            words = LOADED_WORDS if self._from_executable else WORDS
-            self._on_device = OnDevice(self._device_settings(), lambda: self._device.attachment, words)
+            words = of_executable(WORDS) if self._from_executable else WORDS
+            self._on_device = OnDevice(self._device_settings(), words, lambda: self._device.attachment)
             self._on_device.compile(
-                self._session,
+                SessionExecutable(self._session),
+                self._ready,
                 max(1, self._device.numIpus // self.replicationFactor),
                 self._chip,
             )
-            self._keep_executable()
+            nodes = counted(len(self._session.program.model.graph.nodes), "node")
+            self._keep_executable(f"PopART session {self._name}, {nodes}")
+
+    def _ready(self) -> int:
+        """Prepare the session; the number of its nodes."""
+        self._session.prepare()
+        return len(self._session.program.model.graph.nodes)
 
     def _device_settings(self) -> DeviceSettings:
         training = self._session.program.request.loss is not None
@@ -322,11 +332,17 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
             if self._on_device is None:
                 session.run(stepio)
             else:
-                self._on_device.run(session, stepio)
+                self._on_device.run(functools.partial(_step, session, stepio))
         self._has_run = True
 
     def _before_run(self) -> None:
         pass
+
+
+def _step(session: GraphSession, stepio: IStepIO) -> tuple[list[Any], list[Any]]:
+    """One step: the arrays that it took, and those that it filled."""
+    session.run(stepio)
+    return stepio.given, stepio.returned
 
 
 class InferenceSession(_Session):

@@ -65,7 +65,7 @@ class Graph(_Graph):
         return whole
 
     def createVirtualGraph(self, lower: int | Sequence[int], upper: int | None = None) -> Graph:
-        """`createVirtualGraph(first, end)`, `createVirtualGraph(tiles)`, or `createVirtualGraph(count)`: tiles per IPU."""
+        """`createVirtualGraph(first, end)`, `createVirtualGraph(tiles)`, or `createVirtualGraph(count)` of each IPU."""
         if upper is not None:
             return self.part(np.arange(int(lower), int(upper)))
         if isinstance(lower, Sequence):
@@ -211,7 +211,7 @@ class Graph(_Graph):
     setCycleEstimate = setPerfEstimate
 
     def registerPerfEstimator(self, vertexType: str, estimator: Callable[..., Any]) -> None:
-        """Let a function `(introspector, target)` say what the vertices of a type take: cycles, or cycles and operations."""
+        """Let a function `(introspector, target)` say what vertices of a type take: cycles, or cycles and operations."""
         self.contents.estimators[vertexType] = _estimates.of_user(estimator, self.getTarget())
 
     registerCycleEstimator = registerPerfEstimator

@@ -232,7 +232,7 @@ class DeviceManager:
 
 
 class IPUModel:
-    """A model of IPUs whose figures may be changed before a device is made from it. `docs/poplar.md` says which count."""
+    """A model of IPUs whose figures may be changed before a device is made. `docs/poplar.md` says which count."""
 
     def __init__(self, IPUVersion: str = "ipu2", **figures: Any) -> None:
         facts = of_version(IPUVersion, TargetKind.IPU_MODEL)

@@ -140,6 +140,7 @@ class Ir:
     @property
     def replication_factor(self) -> int:
         """Number of replicas of all instances."""
+        self._take_share()
         return self._pb_ir.replicas
 
     @replication_factor.setter
@@ -156,6 +157,7 @@ class Ir:
     @property
     def instance_replication_factor(self) -> int:
         """Number of replicas of this instance."""
+        self._take_share()
         return self._pb_ir.share.local
 
     @property

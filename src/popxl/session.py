@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from popart._exceptions import popart_errors
+from popart._executables import Executables
 from popart._internal.ir._options import tell_effects
 from tremula import log
 from tremula.distributed import launch_environment
+from tremula.frontends.popxl.identity import identity_of, take_variables, variables_of
 from tremula.frontends.popxl.session import PopxlSession
 
 from .device import DeviceInfo, device_of
@@ -18,16 +22,58 @@ from .streams import DeviceToHostStream, HostToDeviceStream, Stream
 from .tensor import Constant, HostScalarTensor, Tensor, Variable
 from .utils import to_numpy
 
+if TYPE_CHECKING:
+    from tremula.frontends.sessions.executables import Identity
+    from tremula.frontends.sessions.on_device import OnDevice
+
 d2hStreamBufferMaps = Mapping[DeviceToHostStream, np.ndarray]
 h2dStreamBufferMaps = Mapping[HostToDeviceStream, HostScalarTensor]
 StreamBufferMaps = d2hStreamBufferMaps | h2dStreamBufferMaps
 
 
-class _PbSession:
+class _PbSession(Executables):
     """What programs use of PopART's session below a PopXL one."""
+
+    _name = "popxl"
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._options = session.ir._pb_ir.getSessionOptions()
+
+    @property
+    def _on_device(self) -> OnDevice | None:  # type: ignore[override]
+        return self._session._program.on_device
+
+    @property
+    def _device_type(self) -> Any:
+        return self._session._device.type
+
+    @property
+    def _is_prepared(self) -> bool:
+        return self._on_device is not None
+
+    def _compile(self, loadEngine: bool) -> None:
+        """Compile, or take the program that the cache has."""
+        with popart_errors():
+            self._find_executable()
+            options = {name: str(value) for name, value in self._options.engineOptions.items()}
+            self._session._program.compile(options, kept=self._from_executable)
+            self._keep_executable(f"PopXL program of {self._session.ir}")
+
+    def _identity(self) -> Identity:
+        ir = self._session.ir._pb_ir
+        return identity_of(ir, {"IPUs": self._session._device.numIpus, **self._options._of_program()})
+
+    def _variables(self) -> dict[str, Any]:
+        variables = self._session.ir.main_graph.variables
+        if self._session.is_attached and any(not each.in_sync_with_ipu for each in variables):
+            self._session.weights_to_host()
+        return variables_of(self._session.ir._pb_ir)
+
+    def _take_variables(self, values: Mapping[str, Any], path: str) -> None:
+        take_variables(self._session.ir._pb_ir, values, path)
+        if self._session.is_attached:
+            self._session.weights_from_host()
 
     def writeWeights(self, weights: Any) -> None:
         """Take over weights by identifier, for the host only."""
@@ -68,7 +114,7 @@ class Session:
             device_desc, self._program, self._get_ipu_count(), _reserved_device(ir)
         )
         self._compiled_for = _kind_of(self._device)
-        self._program.compile()
+        self._pb_session._compile(loadEngine=False)
         ir._pb_ir.prepared = True
         ir._write_dot("Final")
         if self.is_attached:
@@ -242,6 +288,13 @@ class Session:
                 f"Tensor {getattr(tensor, 'id', tensor)} is not of type Variable, and cannot be written."
             )
         float8 = tensor.dtype.name.startswith("float8")
+        if isinstance(data, numbers.Number):
+            if float8:
+                raise TypeError(
+                    f"A number cannot be written to {tensor.id}, which has {tensor.dtype}: give an array, as of "
+                    "popxl.utils.host_pow2scale_cast_to_fp8."
+                )
+            data = np.asarray(data, tensor.dtype.as_numpy())
         array = to_numpy(data, tensor.dtype if float8 else None, copy=False)
         if array.dtype != tensor.dtype.as_numpy():
             raise TypeError(f"The data has the type {array.dtype}, but {tensor.id} has {tensor.dtype}.")

@@ -27,7 +27,7 @@ class Failed(AssertionError):
 
 
 def poprun(folder: Path, program: str, instances: int, replicas: int) -> list[dict[str, np.ndarray]]:
-    """Run a program with so many replicas in all; what each instance left."""
+    """Run a program with so many replicas in all; what each instance left. Its output is in `output.txt`."""
     path = folder / "program.py"
     path.write_text(_PRELUDE + textwrap.dedent(program))
     words = ["--num-instances", str(instances), "--num-replicas", str(replicas)]
@@ -41,6 +41,7 @@ def poprun(folder: Path, program: str, instances: int, replicas: int) -> list[di
         check=False,
         env={**os.environ, "TREMULA_CHIP_MODEL": "off", "OMP_NUM_THREADS": "1"},
     )
+    (folder / "output.txt").write_text(found.stdout)
     if found.returncode:
         raise Failed(found.stdout)
     return [dict(np.load(folder / f"{number}.npz")) for number in range(instances)]

@@ -80,35 +80,45 @@ def test_training_is_that_of_one_instance(tmp_path: Path, running: bool) -> None
     assert not np.allclose(alone["bias"][0], alone["bias"][1])
 
 
-def test_collectives_reach_over_instances_and_weights_can_be_broadcast(tmp_path: Path) -> None:
-    program = """
-    import popart
-    import popdist.popart
+_COLLECTIVES = """
+import popart
+import popdist.popart
 
-    local, first = popdist.getNumLocalReplicas(), popdist.getReplicaIndexOffset()
-    options = popart.SessionOptions()
-    popdist.popart.configureSessionOptions(options)
-    builder = popart.Builder()
-    x = builder.addInputTensor("FLOAT", [3])
-    w = builder.addInitializedInputTensor(np.full(3, 1 + first, np.float32), "w")
-    y = builder.aiOnnx.mul([x, w])
-    group = popart.CommGroup(popart.CommGroupType.Orthogonal, 2)
-    every = builder.aiGraphcore.replicatedallreduce([y])
-    across = builder.aiGraphcore.replicatedallreduce([y], commGroup=group)
-    session = popart.InferenceSession(
-        builder.getModelProto(),
-        popart.DataFlow(1, {every: popart.AnchorReturnType("All"), across: popart.AnchorReturnType("All")}),
-        popart.DeviceManager().createIpuModelDevice({"numIPUs": local}),
-        userOptions=options,
-    )
+local, first = popdist.getNumLocalReplicas(), popdist.getReplicaIndexOffset()
+options = popart.SessionOptions()
+popdist.popart.configureSessionOptions(options)
+builder = popart.Builder()
+x = builder.addInputTensor("FLOAT", [3])
+w = builder.addInitializedInputTensor(np.full(3, 1 + first, np.float32), "w")
+y = builder.aiOnnx.mul([x, w])
+group = popart.CommGroup(popart.CommGroupType.Orthogonal, 2)
+every = builder.aiGraphcore.replicatedallreduce([y])
+across = builder.aiGraphcore.replicatedallreduce([y], commGroup=group)
+session = popart.InferenceSession(
+    builder.getModelProto(),
+    popart.DataFlow(1, {every: popart.AnchorReturnType("All"), across: popart.AnchorReturnType("All")}),
+    popart.DeviceManager().createIpuModelDevice({"numIPUs": local}),
+    userOptions=options,
+)
+if {broadcast}:
     session.broadcastWeights(1)
-    session.prepareDevice()
-    anchors = session.initAnchorArrays()
-    data = np.arange(12, dtype=np.float32).reshape(4, 3)[first : first + local]
-    session.run(popart.PyStepIO({x: np.ascontiguousarray(data)}, anchors))
-    leave(every=anchors[every], across=anchors[across])
-    """
-    data = 3 * np.arange(12, dtype=np.float32).reshape(4, 3)  # the weights of instance 1
-    for each in poprun(tmp_path, program, 2, 4):
+session.prepareDevice()
+anchors = session.initAnchorArrays()
+data = np.arange(12, dtype=np.float32).reshape(4, 3)[first : first + local]
+session.run(popart.PyStepIO({x: np.ascontiguousarray(data)}, anchors))
+leave(every=anchors[every], across=anchors[across])
+"""
+
+
+@pytest.mark.parametrize("broadcast", [True, False])
+def test_collectives_reach_over_instances_and_weights_can_be_broadcast(
+    tmp_path: Path, broadcast: bool
+) -> None:
+    data = np.arange(12, dtype=np.float32).reshape(4, 3)
+    # the weights of instance 1 are 3, and those of instance 0 are 1
+    data *= 3 if broadcast else np.array([[1], [1], [3], [3]])
+    for each in poprun(tmp_path, _COLLECTIVES.replace("{broadcast}", str(broadcast)), 2, 4):
         np.testing.assert_allclose(each["every"], [data.sum(0)] * 2)
         np.testing.assert_allclose(each["across"], [data[0] + data[2], data[1] + data[3]])
+    warned = "differ between instance 0 and instance 1: w." in (tmp_path / "output.txt").read_text()
+    assert warned != broadcast

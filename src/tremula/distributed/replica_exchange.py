@@ -121,7 +121,7 @@ class ReplicaExchange:
         names = [name for name, a, b in zip(arrays, every[0][1:], other[1:], strict=True) if a != b]
         log.warn_once(
             f"differing {what}",
-            f"{what} {'differs' if len(names) == 1 else 'differ'} between instance 0 and {named(differ)}: "
+            f"{what} differ between instance 0 and {named(differ)}: "
             f"{', '.join(names[:3])}{' and others' if len(names) > 3 else ''}. {advice}",
         )
 

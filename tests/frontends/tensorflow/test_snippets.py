@@ -1,4 +1,4 @@
-"""The Python blocks of docs/tensorflow.md, in processes of their own: each is a whole program or a part of one."""
+"""The Python blocks of the pages on TensorFlow, in processes of their own: each is a whole program or a part of one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[3] / "docs" / "tensorflow.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+DOCS = Path(__file__).parents[3] / "docs"
+BLOCKS = [
+    block
+    for page in ("tensorflow.md", "start-keras.md")
+    for block in re.findall(
+        r"^```python\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+]
 #: what a block takes for granted
 _BEFORE = """
 import numpy as np

@@ -268,7 +268,7 @@ def _collective(op: Op, made: CompiledGraph, compiler: Compiler) -> Step:
     in_place = op.kind.endswith("Inplace")
     machine = compiler.machine
     crosses = machine.share.crosses(assignment)
-    like = [meta_tensor(tensor.type) for tensor in op.input_list]
+    types = [tensor.type for tensor in op.input_list]
 
     def deliver(frame: Frame, results: Sequence[Any]) -> None:
         for target, result in zip(targets, results, strict=False):
@@ -286,7 +286,7 @@ def _collective(op: Op, made: CompiledGraph, compiler: Compiler) -> Step:
         own = {machine.share.first + frame[0]: frame for frame in frames}
         given = {replica: [frame[source] for source in sources] for replica, frame in own.items()}
         if crosses:
-            given = machine.exchange.gathered(given, like) | given
+            given = machine.exchange.gathered(given, list(map(meta_tensor, types))) | given
         for members in groups.values():
             if not any(each in own for each in members):
                 continue

@@ -156,16 +156,18 @@ def copy(source: Places, target: Places, arena: Arena) -> Call:
             words, index, out = arena.words(source.size), source.index, place.reshape(-1)
             return partial(_take, words, index, out)
     read, write, shape = reader(source, arena), writer(target, arena), target.shape
+    if source.index is None and not _disjoint(source, target):
+        return lambda: write(read().copy().reshape(shape))
     return lambda: write(read().reshape(shape))
-
-
-def _take(words: NDArray[np.generic], index: Ints, out: NDArray[np.generic]) -> None:
-    words.take(index, out=out, mode="clip")
 
 
 def _disjoint(source: Places, target: Places) -> bool:
     (first, end), (other_first, other_end) = source.bounds(), target.bounds()
     return end <= other_first or other_end <= first
+
+
+def _take(words: NDArray[np.generic], index: Ints, out: NDArray[np.generic]) -> None:
+    words.take(index, out=out, mode="clip")
 
 
 def _nothing() -> None:
@@ -181,6 +183,21 @@ def _strided_copy(source: Places, target: Places, arena: Arena) -> Call:
         else:
             strides = layout.reshaped(target.shape, target.strides, source.shape)
             if strides is None:
-                return lambda: np.copyto(place, given.reshape(place.shape))
+                return lambda: np.copyto(place, given.reshape(place.shape).copy())
             place = Places(target.size, source.shape, target.offset, strides).array(arena)
+    if _share(given, place):  # NumPy itself looks at some overlaps only
+        between = np.empty_like(given)
+        return partial(_copy_over, between, given, place)
     return partial(np.copyto, place, given)
+
+
+def _share(one: NDArray[np.generic], other: NDArray[np.generic]) -> bool:
+    try:
+        return np.shares_memory(one, other, max_work=10_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _copy_over(between: NDArray[np.generic], given: NDArray[np.generic], place: NDArray[np.generic]) -> None:
+    np.copyto(between, given)
+    np.copyto(place, between)

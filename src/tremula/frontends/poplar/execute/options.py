@@ -13,7 +13,13 @@ from tremula.settings import engine_options
 
 _NO_EFFECT = "no effect: "
 #: honoured here, whatever becomes of them in other front ends
-_HONOURED = ("exchange.enablePrefetch", "profiler.blocks.filter", "debug.allowOutOfMemory")
+_HONOURED = (
+    "exchange.enablePrefetch",
+    "profiler.blocks.filter",
+    "profiler.programs.filter",
+    "debug.instrumentExternalExchange",
+    "debug.allowOutOfMemory",
+)
 
 
 class EngineOptions:

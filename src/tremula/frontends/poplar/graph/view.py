@@ -97,6 +97,8 @@ class View:
 
     def has_aliases(self) -> bool:
         """Whether an element is named more than once."""
+        if not self.elements:
+            return False
         if self.address_list is None:
             lengths, steps = layout.merged(self.shape, self.strides)
             if 0 in steps:

@@ -176,9 +176,12 @@ public:
   void setInitialValueHalf(FieldRef field, ArrayRef<std::uint16_t> values);
 
   // -- tiles
-  void setTileMapping(const Tensor &tensor, unsigned tile);
-  void setTileMapping(const Tensor &tensor, const TileToTensorMapping &mapping);
-  void setTileMapping(VertexRef vertex, unsigned tile);
+  void setTileMapping(const Tensor &tensor, unsigned tile,
+                      SourceLocation where = SourceLocation::Current());
+  void setTileMapping(const Tensor &tensor, const TileToTensorMapping &mapping,
+                      SourceLocation where = SourceLocation::Current());
+  void setTileMapping(VertexRef vertex, unsigned tile,
+                      SourceLocation where = SourceLocation::Current());
   TileToTensorMapping getTileMapping(const Tensor &tensor, bool requireComplete = true) const;
   TileToTensorMapping getTileMapping(const Tensor &tensor, bool *isComplete) const;
   TileToTensorMapping getVariableTileMapping(const VariableRef &variable) const;
@@ -205,11 +208,15 @@ public:
   bool addCodelets(const std::vector<std::string> &sources, StringRef compileFlags = "");
   bool hasCodelet(StringRef vertexType) const;
   ComputeSet addComputeSet(const DebugContext &debug = {});
-  VertexRef addVertex(ComputeSet cs, StringRef vertexType);
   VertexRef addVertex(ComputeSet cs, StringRef vertexType,
-                      ArrayRef<ConnectionDesc> connections);
-  void connect(FieldRef field, const Tensor &tensor);
-  void connect(FieldRef field, ArrayRef<Tensor> tensors);
+                      SourceLocation where = SourceLocation::Current());
+  VertexRef addVertex(ComputeSet cs, StringRef vertexType,
+                      ArrayRef<ConnectionDesc> connections,
+                      SourceLocation where = SourceLocation::Current());
+  void connect(FieldRef field, const Tensor &tensor,
+               SourceLocation where = SourceLocation::Current());
+  void connect(FieldRef field, ArrayRef<Tensor> tensors,
+               SourceLocation where = SourceLocation::Current());
   template <typename T, typename = typename std::enable_if<
                             std::is_arithmetic<T>::value>::type>
   void connect(FieldRef field, T value) {
@@ -228,7 +235,6 @@ public:
   void setFieldSize(FieldRef field, std::size_t size);
   std::size_t getMaxVertexFieldValue(StringRef vertexType, StringRef field) const;
   std::size_t getMaxFieldDim(StringRef vertexType, StringRef field, unsigned dimension) const;
-  std::size_t getFieldSize(StringRef vertexType, StringRef field) const;
   void setPerfEstimate(const VertexRef &vertex, std::uint64_t cycles, std::uint64_t flops = 0);
   void setPerfEstimate(const VertexRef &vertex, const VertexPerfEstimate &estimate) {
     setPerfEstimate(vertex, estimate.cycles, estimate.flops);

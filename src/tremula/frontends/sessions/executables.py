@@ -1,6 +1,6 @@
 """Executables of sessions: files and cache entries that say what a session runs, and which values its variables have.
 
-Graphs run as they are, so no compiled code is kept. An executable has the graph without the values of its weights,
+Programs run as they are, so no compiled code is kept. An executable has the graph without the values of its weights,
 what was asked of it, and, in a file, the variables: weights and the optimizer's state. A session takes an executable
 only if it runs the same program. Nothing that is read is executed or parsed as a model: its bytes are compared.
 """
@@ -12,18 +12,16 @@ import enum
 import functools
 import hashlib
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from tremula.cache import Store, key_of, usable_root
+from tremula.cache import Store, file_name, key_in, key_of, usable_root
 from tremula.errors import Error
-from tremula.frontends.onnx.build import storing
-from tremula.frontends.onnx.run.session import GraphSession
 from tremula.frontends.torch.optimize.spec import HyperValue
 from tremula.frontends.torch.package import container
 from tremula.frontends.torch.package.container import Layout, Package
@@ -33,11 +31,12 @@ LAYOUT = Layout(
     1,
     documents=("manifest", "request"),
     tensors=("variables",),
-    data=("model.onnx",),
+    data=("model.onnx", "popxl.json"),
     what="session executable",
     makers="compileAndExport(), saveExecutable() and saveVariables()",
 )
-_MODEL = "model.onnx"
+#: the entries that hold a program
+ONNX_MODEL, POPXL_PROGRAM = LAYOUT.data
 
 
 @dataclass(frozen=True)
@@ -45,10 +44,12 @@ class Identity:
     """What a session runs.
 
     Attributes:
+        entry: what the program is called in a file: ONNX_MODEL or POPXL_PROGRAM.
         model: the graph without the values of its weights.
         request: what was asked of it, as JSON data.
     """
 
+    entry: str
     model: bytes
     request: Mapping[str, Any]
 
@@ -56,43 +57,6 @@ class Identity:
     def key(self) -> str:
         """Equal for equal programs."""
         return key_of({"model": hashlib.sha256(self.model).hexdigest(), "request": self.request})
-
-
-def identity_of(
-    model: bytes | str | os.PathLike[str], session: GraphSession, settings: Mapping[str, Any]
-) -> Identity:
-    """What `session` runs of `model`; `settings` are what the front end asked of it besides."""
-    message = storing.read(model)
-    for name in ("producer_name", "producer_version", "doc_string"):
-        message.ClearField(name)
-    _clear_names(message.graph)
-    for weight in message.graph.initializer:
-        if weight.name in session.program.weights:
-            shape = type(weight)(name=weight.name, data_type=weight.data_type, dims=weight.dims)
-            weight.CopyFrom(shape)
-    asked = session.program.request
-    request = {
-        "anchors": asked.anchors,
-        "loss": asked.loss,
-        "input shapes": asked.shapes,
-        "turns": session.turns,
-        "reduction": session.reduction,
-        **settings,
-    }
-    return Identity(message.SerializeToString(deterministic=True), plain(request))
-
-
-def _clear_names(graph: Any) -> None:
-    """Take away what says nothing of the program: builders number their graphs."""
-    graph.ClearField("name")
-    graph.ClearField("doc_string")
-    for node in graph.node:
-        node.ClearField("doc_string")
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                _clear_names(attribute.g)
-            for each in attribute.graphs:
-                _clear_names(each)
 
 
 def plain(value: Any) -> Any:
@@ -121,18 +85,8 @@ def plain(value: Any) -> Any:
 # -- variables ----------------------------------------------------------------------------------------------
 
 
-def variables_of(session: GraphSession) -> dict[str, Tensor]:
-    """The host's copies of weights and of the optimizer's state, all groups of replicas included."""
-    state = {} if session.updater is None else session.updater.tensors()
-    return {**session.host, **state}
-
-
-def take_variables(session: GraphSession, values: Mapping[str, Tensor], path: str) -> None:
-    """Make these the host's copies.
-
-    Raises Error if they are not exactly the variables of the session; then nothing is changed.
-    """
-    own = variables_of(session)
+def check_variables(own: Mapping[str, Tensor], values: Mapping[str, Tensor], path: str) -> None:
+    """Raise Error unless `values`, of a file, have the names, shapes and types of a session's `own` variables."""
     for name in sorted({*own, *values}):
         if name not in values or name not in own:
             where = "the file lacks" if name in own else "the session lacks"
@@ -147,11 +101,6 @@ def take_variables(session: GraphSession, values: Mapping[str, Tensor], path: st
                 f"{wanted.dtype} of shape {list(wanted.shape)}",
                 LAYOUT,
             )
-    for name, value in values.items():
-        if name in session.host:
-            session.host[name] = value.clone()
-        elif session.updater is not None:
-            session.updater.write(name, value)
 
 
 # -- files --------------------------------------------------------------------------------------------------
@@ -163,7 +112,7 @@ def write(path: str, identity: Identity | None, variables: Mapping[str, Tensor] 
     data = {}
     if identity is not None:
         documents["request"] = identity.request
-        data[_MODEL] = identity.model
+        data[identity.entry] = identity.model
     tensors = {} if variables is None else {"variables": variables}
     container.write(path, documents, tensors, data, LAYOUT)
 
@@ -192,13 +141,13 @@ def _variables(package: Package) -> dict[str, Tensor] | None:
 
 
 def _check_program(package: Package, identity: Identity) -> None:
-    model = package.data(_MODEL)
+    model = package.data(identity.entry)
     if model is None or not package.has("request"):
-        package.refuse("it does not say which program it is of, as it was saved without PopART's metadata")
+        package.refuse(_why_unknown(package))
     request = package.document("request")
     if not isinstance(request, dict):
         package.refuse("request.json is no object")
-    if Identity(model, request).key != package.manifest.get("key"):
+    if Identity(identity.entry, model, request).key != package.manifest.get("key"):
         package.refuse("its contents are not those that it was written with")
     different = [] if model == identity.model else ["the model"]
     names = sorted({*request, *identity.request})
@@ -209,6 +158,12 @@ def _check_program(package: Package, identity: Identity) -> None:
             f"{', '.join(different)[:200]}. Make the session as it was when the executable was saved, or compile it "
             "again."
         )
+
+
+def _why_unknown(package: Package) -> str:
+    if any(name in package.entries() for name in LAYOUT.data):
+        return "it is of a program of the other kind: one of a PopART graph and one of PopXL"
+    return "it does not say which program it is of, as it was saved without PopART's metadata"
 
 
 # -- the cache ----------------------------------------------------------------------------------------------
@@ -222,9 +177,19 @@ def cache_in(folder: str) -> Store:
 def is_kept(cache: Store, identity: Identity) -> bool:
     """Whether the cache has this program, sound and signed by this user."""
     found = cache.get(identity.key).entry
-    return found is not None and found.blobs.get(_MODEL) == identity.model
+    return found is not None and found.blobs.get(identity.entry) == identity.model
+
+
+def kept_file(cache: Store, identity: Identity) -> Path:
+    """Where the cache has this program, if it has it."""
+    return cache.root / file_name(identity.key)
+
+
+def files_of(cache: Store) -> list[tuple[Path, str | None]]:
+    """The files of executables in the cache's folder, with the keys in their names; None: no name of the cache."""
+    return [(path, key_in(path.name)) for path in sorted(cache.root.glob("*.popef"))]
 
 
 def keep(cache: Store, identity: Identity, about: str) -> None:
     """Put the program into the cache. What cannot be kept is a warning."""
-    cache.put(identity.key, {"about": about, "request": identity.request}, {_MODEL: identity.model})
+    cache.put(identity.key, {"about": about, "request": identity.request}, {identity.entry: identity.model})
