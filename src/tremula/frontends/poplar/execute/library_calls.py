@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.frontends.poplar.codelets.recipes import import_library
 from tremula.frontends.poplar.errors import LinkError
 from tremula.frontends.poplar.execute import moves, values
 from tremula.frontends.poplar.execute.arena import Arena
@@ -78,12 +79,12 @@ def _give(array: Array, write: values.Write) -> Call:
 
 def crosses_replicas(call: LibraryCall) -> bool:
     """Whether a function exchanges data between replicas; one that is not there is an error."""
+    if kernel_maker(call.function) is None and across_kernel_maker(call.function) is None:
+        import_library(call.function)
     if kernel_maker(call.function) is not None:
         return False
     if across_kernel_maker(call.function) is None:
-        raise LinkError(
-            f"there is no library function {call.function!r} in this process: import the package that has it"
-        )
+        raise LinkError(f"there is no library function {call.function!r} in this version of Tremula")
     return True
 
 

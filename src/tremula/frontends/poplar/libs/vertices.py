@@ -25,6 +25,7 @@ from tremula.frontends.poplar.codelets.codelet import (
     Run,
     Shapes,
 )
+from tremula.frontends.poplar.codelets.recipes import Recipe
 from tremula.frontends.poplar.graph import mapping
 from tremula.frontends.poplar.graph.concat import concat
 from tremula.frontends.poplar.graph.graph import Graph
@@ -77,7 +78,9 @@ class ElementCodelet(FlatCodelet):
         inputs: Sequence[Type],
         function: Callable[..., Any],
         cycles_per_element: float,
+        recipe: Recipe | None = None,
     ) -> None:
+        self.recipe = recipe
         fields = [vector("out", Direction.OUTPUT, out)]
         fields += [vector(f"in{number}", Direction.INPUT, each) for number, each in enumerate(inputs)]
         super().__init__(name, fields, cycles_per_element)

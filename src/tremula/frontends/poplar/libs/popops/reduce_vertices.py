@@ -5,10 +5,12 @@ output. Where all elements of each result lie on one tile, one compute set is en
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from tremula.frontends.poplar.codelets.codelet import Batch, Direction, Field, Kind, Run, StateVectors
+from tremula.frontends.poplar.codelets.recipes import Recipe, maker
 from tremula.frontends.poplar.errors import InvalidTileMapping
 from tremula.frontends.poplar.graph import mapping
 from tremula.frontends.poplar.graph.graph import Graph
@@ -20,7 +22,7 @@ from tremula.frontends.poplar.libs.errors import PoplibsError
 from tremula.frontends.poplar.libs.popops.reducing import COMBINE, segments
 from tremula.frontends.poplar.libs.vertices import FlatCodelet, Places, add_column, register, vector
 from tremula.frontends.poplar.lines import user_line
-from tremula.frontends.poplar.types import FLOAT, INT, Type
+from tremula.frontends.poplar.types import BY_NAME, FLOAT, INT, Type
 
 #: elements of a 64-bit load are reduced in about a cycle, by one of six workers at a time
 _CYCLES_PER_ELEMENT = 0.75
@@ -42,6 +44,8 @@ class ReduceCodelet(FlatCodelet):
             fields.append(vector("scale", Direction.INPUT, scale))
         super().__init__(f"{name},{'true' if update else 'false'}>", fields, _CYCLES_PER_ELEMENT)
         self._operation, self._update, self._scaled = operation, update, scale is not None
+        kinds = (source.name, out.name, update, None if scale is None else scale.name)
+        self.recipe = Recipe("popops.Reduce", (operation, *kinds))
 
     def bind(self, batch: Batch) -> Run:
         out, source = Places(batch, "out"), Places(batch, "in")
@@ -64,6 +68,16 @@ class ReduceCodelet(FlatCodelet):
                 out.put(result)
 
         return run
+
+
+@maker("popops.Reduce")
+def _from_recipe(arguments: Sequence[Any]) -> ReduceCodelet:
+    operation, source, out, update, scale = arguments
+    if operation not in COMBINE:
+        raise ValueError(f"there is no reduction {operation!r:.40}")
+    return ReduceCodelet(
+        operation, BY_NAME[source], BY_NAME[out], bool(update), None if scale is None else BY_NAME[scale]
+    )
 
 
 def add_vertices(
