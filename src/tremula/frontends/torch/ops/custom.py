@@ -175,9 +175,10 @@ def _fake(inputs: list[torch.Tensor], domain: str, name: str, attributes: str) -
     op = find(domain, name)
     with outside_capture():
         zeros = [torch.zeros(tensor.shape, dtype=tensor.dtype) for tensor in inputs]
-        if op.infer is not None:
-            return [empty_like(result) for result in op.infer(*zeros, **json.loads(attributes))]
-        results = _results(op, zeros, attributes)
+        if op.infer is None:
+            results = _results(op, zeros, attributes)
+        else:
+            results = op.infer(*zeros, **json.loads(attributes))
     return [empty_like(result) for result in results]
 
 
