@@ -22,6 +22,12 @@ from tremula.frontends.poplar.user_ops.tensors import TensorFacts
 LIBRARY = "libtremula_user_ops.so"
 #: what `output` gives for an output that is missing, as gradients may be
 _MISSING = -2
+#: what `metadata` gives for a library of another level
+_WRONG_LEVEL = -2
+
+
+class WrongLevel(Error):
+    """A library was compiled for another level of the interface."""
 
 
 class _Functions:
@@ -136,10 +142,13 @@ def check(library: str, function: str, inputs: int) -> None:
     """Load a library and ask for what it says of an operator.
 
     Raises:
-        Error: it cannot be loaded, or is made for another level of the interface.
+        WrongLevel: it is made for another level of the interface. Error: it cannot be loaded.
     """
     functions = _functions()
-    if functions.metadata(library.encode(), function.encode(), inputs) < 0:
+    found = functions.metadata(library.encode(), function.encode(), inputs)
+    if found == _WRONG_LEVEL:
+        raise WrongLevel(_error(functions, function, library).message)
+    if found < 0:
         raise _error(functions, function, library)
 
 

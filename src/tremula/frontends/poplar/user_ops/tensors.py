@@ -50,7 +50,7 @@ class TensorFacts:
 def for_device(array: NDArray[Any]) -> NDArray[Any]:
     """An array with a type that the device has, in one piece."""
     narrowed = _NARROWED.get(array.dtype.name)
-    return np.ascontiguousarray(array if narrowed is None else array.astype(narrowed))
+    return np.asarray(array, dtype=narrowed, order="C")
 
 
 def structs(facts: Sequence[TensorFacts]) -> ctypes.Array[TensorStruct]:

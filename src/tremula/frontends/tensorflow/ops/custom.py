@@ -66,6 +66,7 @@ def precompiled_user_op(
 
     Raises:
         NotFoundError: the library is not there, or cannot be loaded.
+        InternalError: it was compiled for another level of the interface.
     """
     _check(inputs, outs, inputs_with_gradients, attributes, gradient_attributes)
     paths = [library_path, gp_path] if gp_path else [library_path]
@@ -89,6 +90,7 @@ def cpu_user_operation(
 
     Raises:
         NotFoundError: the library is not there, or cannot be loaded.
+        InternalError: it was compiled for another level of the interface.
     """
     _check(inputs, outs, inputs_with_gradients, attributes, gradient_attributes)
     _check_library("cpu_user_operation", name, op_name, [library_path], len(inputs))
@@ -156,6 +158,8 @@ def _check_library(function: str, name: str, op_name: str, paths: list[str], inp
         )
     try:
         build_functions.check(os.path.abspath(paths[0]), op_name, inputs)
+    except build_functions.WrongLevel as problem:
+        raise tf.errors.InternalError(None, None, f"{function} {name!r}: {problem.message}") from None
     except Error as problem:
         raise tf.errors.NotFoundError(
             None,
