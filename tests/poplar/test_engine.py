@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -301,3 +302,46 @@ def test_names_in_the_style_of_python(device: poplar.Device) -> None:
     assert x.contains_aliases() is False
     with pytest.raises(AttributeError, match="IPUModel has no field 'numIpus'"):
         poplar.IPUModel().numIpus = 3
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
+def test_codelets_in_cpp_are_saved_as_source(device: poplar.Device, tmp_path: Path) -> None:
+    graph = poplar.Graph(device)
+    graph.addCodelets(
+        """
+        #include <poplar/Vertex.hpp>
+        template <typename T> class Twice : public poplar::Vertex {
+        public:
+          poplar::Input<poplar::Vector<T>> x;
+          poplar::Output<poplar::Vector<T>> y;
+          T add;
+          bool compute() { for (unsigned i = 0; i < x.size(); ++i) y[i] = 2 * x[i] + add; return true; }
+        };
+        template class Twice<float>;
+        """
+    )
+    x = graph.addVariable(poplar.FLOAT, [4], "x")
+    made = graph.addComputeSet("twice")
+    vertex = graph.addVertex(made, "Twice<float>", {"x": x[0:2], "y": x[2:4]})
+    graph.setInitialValue(vertex["add"], 1)
+    graph.setInitialValue(x, [1, 2, 0, 0])
+    for what in (x, vertex):
+        graph.setTileMapping(what, 0)
+    graph.createHostRead("x", x)
+    path = tmp_path / "executable"
+    poplar.compileGraph(graph, Execute(made)).serialize(path)
+    loaded = poplar.Executable.deserialize(path)
+    again = tmp_path / "again"
+    loaded.serialize(again)
+    for executable in (loaded, poplar.Executable.deserialize(again)):
+        engine = poplar.Engine(executable)
+        engine.load(device)
+        engine.run()
+        assert engine.readTensor("x").tolist() == [1, 2, 3, 5]
+        assert "Twice<float>" in _summary(engine)
+
+
+def _summary(engine: poplar.Engine) -> str:
+    out = io.StringIO()
+    engine.printProfileSummary(out)
+    return out.getvalue()
