@@ -6,6 +6,7 @@ beside the including file or in the folders of -I flags is the compiler's own, o
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Sequence
@@ -37,9 +38,9 @@ def bundle(paths: Sequence[Path], flags: str) -> Sources:
         found[path] = _text(path)
         for quoted, angled in _INCLUDE.findall(found[path]):
             places = [path.parent, *folders] if quoted else folders
-            waiting += [
-                file.resolve() for place in places if (file := place / (quoted or angled)).is_file()
-            ][:1]
+            waiting += [file.resolve() for place in places if (file := place / (quoted or angled)).is_file()][
+                :1
+            ]
     root = Path(os.path.commonpath([path.parent for path in [*found, *(each / "x" for each in folders)]]))
     inside = [f"-I{HERE}/{_name(folder, root)}" for folder in folders]
     moved = [_moved(each, root) for each in others]
@@ -67,7 +68,7 @@ def _folders(flags: Sequence[str]) -> tuple[list[Path], list[str]]:
 
 
 def _included_by_flags(flags: Sequence[str]) -> list[str]:
-    return [after for word, after in zip(flags, flags[1:], strict=False) if word == "-include"]
+    return [after for word, after in itertools.pairwise(flags) if word == "-include"]
 
 
 def _moved(flag: str, root: Path) -> str:
