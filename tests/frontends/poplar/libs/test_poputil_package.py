@@ -201,9 +201,7 @@ def test_broadcasts_and_changes_of_shape(graph: poplar.Graph) -> None:
     assert poputil.broadcastToMatch(a, [5, 3, 4]).shape == (5, 3, 4)
     assert [each.shape for each in poputil.expandToMatchRanks(a, c)] == [(1, 3, 1), (2, 1, 1)]
     assert poputil.canBroadcastToMatch(a, b)
-    assert not poputil.canBroadcastToMatch(
-        b, graph.addVariable(FLOAT, [3])
-    )
+    assert not poputil.canBroadcastToMatch(b, graph.addVariable(FLOAT, [3]))
     with pytest.raises(poputil.poplibs_error, match="cannot be broadcast"):
         poputil.broadcastToMatch(a, [5, 4])
     t = graph.addVariable(FLOAT, [2, 6, 8])
