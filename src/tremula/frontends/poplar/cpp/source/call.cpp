@@ -13,7 +13,10 @@ void addGraph(Value &to, const Graph &graph) { to.writer.reference('g', graph.nu
 void addProgram(Value &to, const program::Program &program) {
   to.writer.reference('p', lowerProgram(ProgramAccess::node(program)));
 }
-void addComputeSet(Value &to, const ComputeSet &cs) { to.writer.reference('c', cs.getId()); }
+void addComputeSet(Value &to, const ComputeSet &cs) {
+  to.writer.reference('c', cs.graph());
+  to.writer.raw(static_cast<std::uint32_t>(cs.getId()));
+}
 void addObject(Value &to, const std::shared_ptr<RemoteObject> &object) {
   if (object)
     to.writer.reference('h', object->number);
@@ -138,7 +141,7 @@ program::Program Result::program() const {
 ComputeSet Result::computeSet() const {
   if (kind != Kind::ComputeSet)
     unexpected("a compute set");
-  return ComputeSet(static_cast<unsigned>(integer_));
+  return ComputeSet(static_cast<unsigned>(integer_), static_cast<unsigned>(real_));
 }
 std::shared_ptr<RemoteObject> Result::object() const {
   if (kind != Kind::Object)

@@ -345,10 +345,7 @@ Result Connection::request(const std::string &name, const Value &arguments, std:
       broken_ = true;
       throw unrecoverable_runtime_error("the process that builds the graph sent a message that is not known");
     }
-    for (const Result &change : found[0].items())
-      for (GraphCore *core : cores_)
-        if (static_cast<std::int64_t>(core->number) == change[0].integer())
-          core->learnVariables(change);
+    learn(found[0]);
     if (kind == 'X') {
       if (thrown)
         std::rethrow_exception(thrown);
@@ -358,16 +355,25 @@ Result Connection::request(const std::string &name, const Value &arguments, std:
   }
 }
 
+// What was added to graphs in the other process.
+void Connection::learn(const Result &changes) {
+  for (const Result &change : changes.items())
+    for (GraphCore *core : cores_)
+      if (static_cast<std::int64_t>(core->number) == change[0].integer())
+        core->learnVariables(change);
+}
+
 void Connection::answer(const std::vector<char> &payload) {
   Reader reader(payload.data(), payload.size());
   const Result asked = reader.value();
   const bool wanted = asked[0].boolean();
+  learn(asked[2]);
   const auto found = answers_.find(static_cast<std::uint32_t>(asked[1].integer()));
   if (found == answers_.end())
     throw system_runtime_error("the process that runs the graph asked for a callback that is not there any more");
-  const Answer function = found->second; // it may be replaced while it runs
-  const std::vector<Result> arguments(asked.items().begin() + 2, asked.items().end());
-  const Value given = function(arguments);
+  const std::shared_ptr<Answer> function = found->second; // it may be replaced while it runs
+  const std::vector<Result> arguments(asked[3].items().begin(), asked[3].items().end());
+  const Value given = (*function)(arguments);
   if (!wanted)
     return;
   flush();
@@ -381,7 +387,7 @@ void Connection::answer(const std::vector<char> &payload) {
 
 std::uint32_t Connection::addAnswer(Answer answer) {
   std::lock_guard<std::recursive_mutex> lock(mutex);
-  answers_[nextAnswer_] = std::move(answer);
+  answers_[nextAnswer_] = std::make_shared<Answer>(std::move(answer));
   return nextAnswer_++;
 }
 
@@ -538,6 +544,7 @@ Result Reader::value() {
     break;
   case 'c':
     made.kind = Result::Kind::ComputeSet;
+    made.real_ = raw<std::uint32_t>();
     made.integer_ = raw<std::uint32_t>();
     break;
   case 'h':

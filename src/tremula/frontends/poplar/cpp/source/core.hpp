@@ -53,6 +53,7 @@ private:
   void send(char kind, const Writer &payload);
   char receive(std::vector<char> &payload);
   void answer(const std::vector<char> &payload);
+  void learn(const Result &changes);
   [[noreturn]] void lost();
   void readAll(void *to, std::size_t length);
   void writeAll(const void *from, std::size_t length);
@@ -60,7 +61,7 @@ private:
   int socket_ = -1;
   long owner_ = 0;
   bool broken_ = false;
-  std::map<std::uint32_t, Answer> answers_;
+  std::map<std::uint32_t, std::shared_ptr<Answer>> answers_;
   std::uint32_t nextAnswer_ = 1;
   std::vector<GraphCore *> cores_;
   std::mutex releasedMutex_;

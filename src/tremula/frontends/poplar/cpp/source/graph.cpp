@@ -360,7 +360,7 @@ bool Graph::hasCodelet(StringRef vertexType) const {
 }
 
 ComputeSet Graph::addComputeSet(const DebugContext &debug) {
-  const ComputeSet made(core_->computeSets);
+  const ComputeSet made(core_->computeSets, core_->number);
   core_->addComputeSet(debug.getPathName(), detail::placeOf(debug));
   return made;
 }

@@ -170,12 +170,12 @@ Block::Block(const Program &body, const DebugContext &debug) {
 }
 
 Execute::Execute(ComputeSet cs, const DebugContext &debug) {
-  fill(node_, "Execute", debug).numbers = {cs.getId()};
+  fill(node_, "Execute", debug).numbers = {cs.graph(), cs.getId()};
 }
 Execute::Execute(ComputeSet cs, Tensor exitValue, const DebugContext &debug) {
   mustBeTensor(exitValue, debug);
   ProgramNode &node = fill(node_, "Execute", debug);
-  node.numbers = {cs.getId()};
+  node.numbers = {cs.graph(), cs.getId()};
   node.tensors = {exitValue};
 }
 

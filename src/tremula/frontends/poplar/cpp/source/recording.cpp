@@ -163,7 +163,7 @@ Batch &GraphCore::batchOf(ComputeSet set, const std::string &type, unsigned &num
     learnCodelets(Connection::get().request("codelet", arguments, 2, placeOf(where)));
     codelet = codeletNumbers.find(type);
   }
-  if (set.getId() >= computeSets)
+  if (set.getId() >= computeSets || set.graph() != this->number)
     throw graph_object_creation_error("a vertex of type " + type +
                                       " is added to a compute set that this graph does not have" + place());
   const std::uint64_t key = (std::uint64_t(set.getId()) << 32) | codelet->second;

@@ -22,8 +22,12 @@ class Report;
 
 namespace poplar {
 
+class Engine;
+
 namespace detail {
 struct EngineCore;
+struct RemoteObject;
+std::shared_ptr<RemoteObject> engineObject(const Engine &engine);
 }
 
 typedef std::function<void(int, int)> ProgressFunc;
@@ -125,6 +129,7 @@ public:
   OptionFlags getEngineOptions() const;
 
 private:
+  friend std::shared_ptr<detail::RemoteObject> detail::engineObject(const Engine &);
   std::unique_ptr<detail::EngineCore> core_;
 };
 

@@ -16,12 +16,14 @@ struct RemoteObject;
 class ComputeSet {
 public:
   ComputeSet() = default;
-  explicit ComputeSet(unsigned id) : id_(id) {}
+  explicit ComputeSet(unsigned id, unsigned graph = 0) : id_(id), graph_(graph) {}
   unsigned getId() const { return id_; }
-  bool operator==(const ComputeSet &o) const { return id_ == o.id_; }
+  // The number of the graph that it belongs to.
+  unsigned graph() const { return graph_; }
+  bool operator==(const ComputeSet &o) const { return id_ == o.id_ && graph_ == o.graph_; }
 
 private:
-  unsigned id_ = ~0u;
+  unsigned id_ = ~0u, graph_ = 0;
 };
 
 class FieldRef;

@@ -47,13 +47,6 @@ private:
 };
 
 void serializeToJSON(std::ostream &os, const ProfileValue &value, bool prettyPrint = false);
-void printProfileSummary(std::ostream &os, const ProfileValue &graphProfile,
-                         const ProfileValue &executionProfile, const OptionFlags &options = {});
-void printGraphSummary(std::ostream &os, const ProfileValue &graphProfile,
-                       const OptionFlags &options = {});
-void printExecutionSummary(std::ostream &os, const ProfileValue &graphProfile,
-                           const ProfileValue &executionProfile,
-                           const OptionFlags &options = {});
 
 } // namespace poplar
 
