@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,14 +140,6 @@ class CycleEstimate:
     flops: NDArray[np.float64] | None = None
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """How a library makes a codelet: the name of the maker (`codelets.recipes`), and its plain arguments."""
-
-    maker: str
-    arguments: tuple[Any, ...]
-
-
 class Codelet(ABC):
     """The code of one vertex type."""
 
@@ -157,7 +148,6 @@ class Codelet(ABC):
     fields: Mapping[str, Field]
     accepts_strides: bool = False
     code_bytes: int | None = None  # size of the compiled code, where it is known
-    recipe: Recipe | None = None  # for executables that are saved: how a library makes this codelet
 
     @abstractmethod
     def bind(self, batch: Batch) -> Run:

@@ -14,13 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.frontends.poplar.codelets.recipes import import_library
 from tremula.frontends.poplar.errors import LinkError
 from tremula.frontends.poplar.execute import moves, values
 from tremula.frontends.poplar.execute.arena import Arena
 from tremula.frontends.poplar.execute.moves import Call
 from tremula.frontends.poplar.graph.view import View
-from tremula.frontends.poplar.program.library import LibraryCall, across_kernel_maker, kernel_maker
+from tremula.frontends.poplar.program.library import (
+    LibraryCall,
+    across_kernel_maker,
+    import_library,
+    kernel_maker,
+)
 
 Array = NDArray[Any]
 

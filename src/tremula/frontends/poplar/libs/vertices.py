@@ -25,7 +25,6 @@ from tremula.frontends.poplar.codelets.codelet import (
     Run,
     Shapes,
 )
-from tremula.frontends.poplar.codelets.recipes import Recipe
 from tremula.frontends.poplar.graph import mapping
 from tremula.frontends.poplar.graph.concat import concat
 from tremula.frontends.poplar.graph.graph import Graph
@@ -69,7 +68,7 @@ class FlatCodelet(Codelet):
 
 
 class ElementCodelet(FlatCodelet):
-    """Each element of `out` is a function of the elements of the inputs at the same place."""
+    """Each element of `out` is a function of the elements of the inputs at the same place, and of the type of `out`."""
 
     def __init__(
         self,
@@ -78,22 +77,20 @@ class ElementCodelet(FlatCodelet):
         inputs: Sequence[Type],
         function: Callable[..., Any],
         cycles_per_element: float,
-        recipe: Recipe | None = None,
     ) -> None:
-        self.recipe = recipe
         fields = [vector("out", Direction.OUTPUT, out)]
         fields += [vector(f"in{number}", Direction.INPUT, each) for number, each in enumerate(inputs)]
         super().__init__(name, fields, cycles_per_element)
         self._function = function
 
     def bind(self, batch: Batch) -> Run:
-        write = Places(batch, "out")
+        write, dtype = Places(batch, "out"), batch.edges["out"].dtype
         reads = [Places(batch, name) for name in self.fields if name != "out"]
         function = self._function
 
         def run() -> None:
             with np.errstate(all="ignore"):
-                write.put(function(*(each.get() for each in reads)))
+                write.put(function(dtype, *(each.get() for each in reads)))
 
         return run
 

@@ -37,9 +37,9 @@ def bundle(paths: Sequence[Path], flags: str) -> Sources:
         found[path] = _text(path)
         for quoted, angled in _INCLUDE.findall(found[path]):
             places = [path.parent, *folders] if quoted else folders
-            waiting += [
-                file.resolve() for place in places if (file := place / (quoted or angled)).is_file()
-            ][:1]
+            waiting += [file.resolve() for place in places if (file := place / (quoted or angled)).is_file()][
+                :1
+            ]
     root = Path(os.path.commonpath([path.parent for path in [*found, *(each / "x" for each in folders)]]))
     inside = [f"-I{HERE}/{_name(folder, root)}" for folder in folders]
     moved = [_moved(each, root) for each in others]

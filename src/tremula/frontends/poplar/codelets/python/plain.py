@@ -150,4 +150,3 @@ def elements(buffer: NDArray[np.uint8], offset: int, count: int, stride: int, dt
 
 def _value(value: Any) -> Any:
     return value.item() if isinstance(value, np.integer | np.bool_) else value
-

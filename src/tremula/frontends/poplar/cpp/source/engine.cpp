@@ -30,16 +30,30 @@ struct EngineCore {
     }
   }
 
-  // Returns the number by which the server asks; what answered before is dropped.
-  std::uint32_t answerWith(const std::string &handle, long replica, Answer answer) {
+  // Tells the server, by `connect`, the number by which it shall ask. What answered before may be asked for the last
+  // time while the server is told, and is dropped then.
+  template <typename F>
+  void answerWith(const std::string &handle, long replica, Answer answer, F connect) {
     Connection &connection = Connection::get();
     const std::uint32_t number = connection.addAnswer(std::move(answer));
-    const auto key = std::make_pair(handle, replica);
-    const auto before = answers.find(key);
-    if (before != answers.end())
-      connection.removeAnswer(before->second);
-    answers[key] = number;
-    return number;
+    try {
+      connect(number);
+    } catch (...) {
+      connection.removeAnswer(number);
+      throw;
+    }
+    std::uint32_t &current = answers[std::make_pair(handle, replica)];
+    if (current)
+      connection.removeAnswer(current);
+    current = number;
+  }
+
+  void connectStream(const std::string &handle, long replica, Answer answer, bool callback,
+                     std::int64_t bytes) {
+    answerWith(handle, replica, std::move(answer), [&](std::uint32_t number) {
+      Value whichReplica = replica < 0 ? value(nullptr) : value(replica);
+      ask("connect stream", object, handle, whichReplica, number, callback, bytes);
+    });
   }
 };
 
@@ -173,11 +187,12 @@ std::unique_ptr<EngineCore> started(const Result &object) {
   std::unique_ptr<EngineCore> core(new EngineCore());
   core->object = object.object();
   EngineCore *raw = core.get();
-  const std::uint32_t number = core->answerWith("", -2, [raw](const std::vector<Result> &asked) {
+  const auto print = [raw](const std::vector<Result> &asked) {
     *raw->print << asked.at(0).text() << std::flush;
     return Value();
-  });
-  detail::ask("print of engine", core->object, number);
+  };
+  core->answerWith("", -2, print,
+                   [&](std::uint32_t number) { detail::ask("print of engine", core->object, number); });
   return core;
 }
 
@@ -250,23 +265,18 @@ std::chrono::nanoseconds Engine::getTimeStamp() {
 
 void Engine::connectStream(StringRef handle, void *begin, void *end) {
   present(core_);
-  const std::uint32_t number = core_->answerWith(handle.str(), -1, detail::Ring(handle.str(), begin, end));
   const std::int64_t bytes = end ? static_cast<char *>(end) - static_cast<char *>(begin) : -1;
-  detail::ask("connect stream", core_->object, handle, nullptr, number, false, bytes);
+  core_->connectStream(handle.str(), -1, detail::Ring(handle.str(), begin, end), false, bytes);
 }
 void Engine::connectStream(StringRef handle, void *buffer) { connectStream(handle, buffer, nullptr); }
 
 void Engine::connectStreamToCallback(StringRef handle, StreamCallbackHandle callback) {
   present(core_);
-  const std::uint32_t number =
-      core_->answerWith(handle.str(), -1, detail::CallbackOfStream(callback.release()));
-  detail::ask("connect stream", core_->object, handle, nullptr, number, true, -1);
+  core_->connectStream(handle.str(), -1, detail::CallbackOfStream(callback.release()), true, -1);
 }
 void Engine::connectStreamToCallback(StringRef handle, unsigned replica, StreamCallbackHandle callback) {
   present(core_);
-  const std::uint32_t number =
-      core_->answerWith(handle.str(), replica, detail::CallbackOfStream(callback.release()));
-  detail::ask("connect stream", core_->object, handle, replica, number, true, -1);
+  core_->connectStream(handle.str(), replica, detail::CallbackOfStream(callback.release()), true, -1);
 }
 
 void Engine::connectHostFunction(
@@ -291,8 +301,9 @@ void Engine::connectHostFunction(
       given.writer.data(each.data(), each.size() - 1);
     return given;
   };
-  const std::uint32_t number = core_->answerWith("function " + handle.str(), replica, answer);
-  detail::ask("connect host function", core_->object, handle, replica, number);
+  core_->answerWith("function " + handle.str(), replica, answer, [&](std::uint32_t number) {
+    detail::ask("connect host function", core_->object, handle, replica, number);
+  });
 }
 
 void Engine::connectHostFunction(StringRef handle, unsigned replica, HostCallbackHandle callback) {

@@ -1,7 +1,8 @@
 """Codelets of an executable: the fields of each vertex type, and where its code comes from.
 
-Python classes are not saved: they are those of the program that loads the executable. C++ is saved as source code, and
-compiled when an engine binds a vertex type; reading the file compiles nothing.
+Python classes are not saved: they are those of the program that loads the executable. Vertex types of library functions
+follow from their names. C++ is saved as source code, and compiled when an engine binds a vertex type; reading the file
+compiles nothing.
 """
 
 from __future__ import annotations
@@ -21,11 +22,10 @@ from tremula.frontends.poplar.codelets.codelet import (
     Run,
     Shapes,
 )
-from tremula.frontends.poplar.codelets.recipes import made_from
 from tremula.frontends.poplar.errors import GraphObjectLoadError
 from tremula.frontends.poplar.execute.stored.columns import entries, flag, item, record, text, texts, whole
 from tremula.frontends.poplar.graph.graph import Graph
-from tremula.frontends.poplar.libs.vertices import FlatCodelet
+from tremula.frontends.poplar.libs.popops import vertex_types
 from tremula.frontends.poplar.types import ALL_TYPES
 
 _FIELD = ("name", "kind", "direction", "type", "min_align", "has_size")
@@ -101,13 +101,7 @@ def write_codelets(graph: Graph) -> dict[str, Any]:
             place = places.setdefault(id(source), len(sources))
             if place == len(sources):
                 sources.append({"code": source.code, "flags": list(source.flags), "title": source.title})
-        recipe = codelet.recipe
-        if recipe is None and isinstance(codelet, FlatCodelet):
-            raise GraphObjectLoadError(
-                f"vertex type {name} is one of a library's that cannot be saved in an executable yet"
-            )
-        made = None if recipe is None else [recipe.maker, list(recipe.arguments)]
-        types.append({"name": name, "source": place, "recipe": made, **_description(codelet)})
+        types.append({"name": name, "source": place, **_description(codelet)})
     return {"types": types, "sources": sources}
 
 
@@ -151,28 +145,21 @@ def read_codelets(graph: Graph, document: Any, classes: Collection[type | Codele
     asked = False
     found: dict[str, Codelet] = {}
     for each in entries(given["types"], "vertex types"):
-        kind = record(each, "a vertex type", ("name", "source", "recipe", "base", "fields"))
+        kind = record(each, "a vertex type", ("name", "source", "base", "fields"))
         name = text(kind["name"], "a vertex type")
         described = _Described(name, Base(text(kind["base"], "a base")), _read_fields(kind["fields"]))
         if kind["source"] is not None:
             source_code = item(sources, kind["source"], "source code")
             found[name] = CompiledWhenUsed(name, described, graph, source_code)
             continue
-        if kind["recipe"] is not None:
-            found[name] = _of_library(described, kind["recipe"])
+        of_library = vertex_types.of_name(name)
+        if of_library is not None:
+            found[name] = _matching(described, {name: of_library})
             continue
         if name not in own and not asked:
             own, asked = {**_python_codelets(graph, classes), **own}, True
         found[name] = _matching(described, own)
     return found
-
-
-def _of_library(described: Codelet, recipe: Any) -> Codelet:
-    maker, arguments = entries(recipe, "a recipe")
-    made = made_from(text(maker, "the maker of a vertex type"), entries(arguments, "arguments"))
-    if made is None or made.name != described.name or _description(made) != _description(described):
-        raise BadValue(f"no library makes vertex type {described.name[:80]} like this")
-    return made
 
 
 def _read_fields(value: Any) -> dict[str, Field]:

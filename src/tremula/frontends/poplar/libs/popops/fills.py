@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tremula.frontends.poplar.codelets.recipes import Recipe, maker
 from tremula.frontends.poplar.graph.concat import concat
 from tremula.frontends.poplar.graph.graph import Graph
 from tremula.frontends.poplar.graph.vertices import ComputeSet
@@ -15,18 +14,14 @@ from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs import calls, outputs, vertices
 from tremula.frontends.poplar.libs.calls import computing, work_type
 from tremula.frontends.poplar.libs.errors import PoplibsError
+from tremula.frontends.poplar.libs.popops import vertex_types
 from tremula.frontends.poplar.libs.popops.arithmetic import converted
 from tremula.frontends.poplar.libs.popops.mapping import check_writeable
 from tremula.frontends.poplar.lines import user_line
 from tremula.frontends.poplar.program.library import Arrays, Kernel
 from tremula.frontends.poplar.program.programs import Sequence_
-from tremula.frontends.poplar.types import ALL_TYPES, BY_NAME, Type
+from tremula.frontends.poplar.types import Type
 from tremula.program import work
-
-#: cycles of a tile per element: a 64-bit store in each cycle; a cast loads, converts and stores
-_FILL_CYCLES, _CAST_CYCLES = 0.5, 1.0
-#: NumPy's names of the types of elements, as they stand in executables
-_NUMBERS = frozenset(np.dtype(each.numpy_name).str for each in ALL_TYPES)
 
 
 @computing("popops.fill")
@@ -63,36 +58,6 @@ def fill(graph: Graph, view: View, value: Any, program: Sequence_, name: str) ->
     calls.add_call(program, "popops.fill", [], [view], attributes, works, name)
 
 
-def _fill_codelet(type: Type, number: Any) -> vertices.ElementCodelet:
-    name = f"popops::Fill<{type}>({number})"
-    recipe = Recipe("popops.Fill", (type.name, number.dtype.str, number.item()))
-    return vertices.ElementCodelet(name, type, [], lambda: number, _FILL_CYCLES, recipe)
-
-
-@maker("popops.Fill")
-def _fill_from_recipe(arguments: Sequence[Any]) -> vertices.ElementCodelet:
-    type_name, dtype, number = arguments
-    if dtype not in _NUMBERS or not isinstance(number, int | float):
-        raise ValueError("a fill needs a number")
-    return _fill_codelet(BY_NAME[type_name], np.dtype(dtype).type(number))
-
-
-def _cast_codelet(source: Type, out: Type, dtype: np.dtype[Any]) -> vertices.ElementCodelet:
-    name = f"popops::Cast1D<{source},{out}>"
-    recipe = Recipe("popops.Cast", (source.name, out.name, dtype.str))
-    return vertices.ElementCodelet(
-        name, out, [source], lambda values: converted(values, dtype), _CAST_CYCLES, recipe
-    )
-
-
-@maker("popops.Cast")
-def _cast_from_recipe(arguments: Sequence[Any]) -> vertices.ElementCodelet:
-    source, out, dtype = arguments
-    if dtype not in _NUMBERS:
-        raise ValueError("a cast needs the type of its results")
-    return _cast_codelet(BY_NAME[source], BY_NAME[out], np.dtype(dtype))
-
-
 def fill_in(
     graph: Graph,
     view: View,
@@ -101,10 +66,7 @@ def fill_in(
     value: Any,
 ) -> None:
     """Add vertices that write a constant: one on each tile, to those stretches of the flattened tensor."""
-    dtype = graph.storage(view.type)
-    number = dtype.type(constant(graph, view.type, value))
-    codelet = _fill_codelet(view.type, number)
-    name = vertices.register(graph, codelet)
+    name = vertices.register(graph, vertex_types.fill(view.type, constant(graph, view.type, value)))
     flat = view.flatten()
     places = [(tile, each) for tile, each in where if each]
     parts = [concat([flat.slice_dimension(begin, end) for begin, end in each]) for _, each in places]
@@ -126,8 +88,7 @@ def cast(graph: Graph, view: View, out: View, program: Sequence_, name: str) -> 
 def cast_in(graph: Graph, view: View, out: View, compute_set: ComputeSet) -> None:
     """Add vertices that write a tensor in another type, on the tiles of the output."""
     _check_cast(view, out)
-    dtype = graph.storage(out.type)
-    codelet = _cast_codelet(view.type, out.type, dtype)
+    codelet = vertex_types.cast(view.type, out.type)
     vertices.add_on_tiles(graph, compute_set, codelet, out, [view])
 
 
