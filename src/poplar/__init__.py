@@ -15,7 +15,6 @@ from tremula.frontends.poplar.codelets.python_classes import (
     VectorList,
     Vertex,
 )
-
 from tremula.frontends.poplar.graph.connect import FieldRef, VertexRef
 from tremula.frontends.poplar.graph.vertices import ComputeSet
 from tremula.frontends.poplar.program.endpoints import DataStream, Function, HostFunction, RemoteBuffer

@@ -16,10 +16,12 @@ from tremula.frontends.poplar.errors import (
     StreamConnectionError,
     TensorIOStateError,
 )
+from tremula.frontends.poplar.estimate.look import look
 from tremula.frontends.poplar.execute.engine import ProgramEngine
 from tremula.frontends.poplar.program.programs import Program
 from tremula.frontends.poplar.types import Type
 
+from . import _study
 from ._callbacks import LegacyStreamCallback, StreamCallback, served
 from ._executable import Executable, compileGraph
 from ._graph import Graph
@@ -76,8 +78,10 @@ class Engine:
 
     def load(self, device: Device) -> None:
         """Put the programs on a device; all elements get their initial values."""
+        _study.answer(self._core)
         self._core.load(device._present())
         self._device = device
+        look(self._core.model, self._core.graph)
 
     def deploy(self) -> None:
         """Load on the device that the engine was prepared for; `load` does this too."""

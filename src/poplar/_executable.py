@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from tremula.frontends.poplar.execute.engine import ProgramEngine
+from tremula.frontends.poplar.execute.preparation import Preparation
 from tremula.frontends.poplar.execute.stored.files import Stored, read_executable, write_executable
 from tremula.frontends.poplar.program.programs import Program
 from tremula.frontends.poplar.target import TargetFacts
@@ -24,8 +25,9 @@ def _graph(facts: TargetFacts, replicas: int) -> Graph:
 class Executable:
     """A graph and programs that were compiled together."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: Stored, prepared: Preparation | None = None) -> None:
         self._stored = stored
+        self._prepared = prepared
 
     def serialize(self, out: BinaryIO | str | os.PathLike[str]) -> None:
         """Write it to a file, or to a stream of bytes. C++ codelets are in it as source code."""
@@ -56,6 +58,7 @@ class Executable:
             program_names=stored.program_names,
             progress=progress,
             name=name or stored.name,
+            prepared=self._prepared,
         )
 
 
@@ -69,5 +72,5 @@ def compileGraph(
     """Check and prepare programs, as an executable."""
     programs = [progs] if isinstance(progs, Program) else list(progs)
     options = dict(opt or {})
-    ProgramEngine(graph, programs, options, progress=progressCallback, name=debugName)
-    return Executable(Stored(graph, programs, options, (), debugName))
+    engine = ProgramEngine(graph, programs, options, progress=progressCallback, name=debugName)
+    return Executable(Stored(graph, programs, options, (), debugName), engine.prepared)

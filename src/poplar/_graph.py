@@ -211,7 +211,7 @@ class Graph(_Graph):
     setCycleEstimate = setPerfEstimate
 
     def registerPerfEstimator(self, vertexType: str, estimator: Callable[..., Any]) -> None:
-        """Let a function `(introspector, target)` say what vertices of a type take: cycles, or cycles and operations."""
+        """Let a function `(introspector, target)` say what vertices take: cycles, or cycles and operations."""
         self.contents.estimators[vertexType] = _estimates.of_user(estimator, self.getTarget())
 
     registerCycleEstimator = registerPerfEstimator

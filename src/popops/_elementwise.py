@@ -121,6 +121,7 @@ def _functions(name: str, operation: Any) -> dict[str, Callable[..., Any]]:
 #: public name -> operation
 NAMES = {
     "abs": "ABSOLUTE", "asin": "ASIN", "bitwiseNot": "BITWISE_NOT", "cbrt": "CBRT", "ceil": "CEIL", "cos": "COS",
+    "countLeadingZeros": "COUNT_LEADING_ZEROS",
     "erf": "ERF", "exp": "EXPONENT", "exp2": "EXPONENT2", "expm1": "EXPONENT_MINUS_ONE", "floor": "FLOOR",
     "geluErf": "GELU_ERF", "inv": "INVERSE", "isFinite": "IS_FINITE", "isInf": "IS_INF", "isNaN": "IS_NAN",
     "log": "LOGARITHM", "log1p": "LOGARITHM_ONE_PLUS", "logicalNot": "LOGICAL_NOT", "nearbyint": "NEARBY_INT",

@@ -8,9 +8,8 @@ from __future__ import annotations
 from tremula.frontends.poplar.graph.vertices import ComputeSet
 from tremula.frontends.poplar.libs import outputs, vertices
 from tremula.frontends.poplar.libs.errors import PoplibsError
+from tremula.frontends.poplar.libs.popops import vertex_types
 
-#: cycles of a tile per element of a transposition, an assumption: load, store
-_CYCLES = 1.0
 _GRAINS = {1: 8, 2: 4, 4: 2}
 
 
@@ -23,10 +22,7 @@ def partialTranspose(graph, in_, cs, debug="", options=None):
     order = [*range(in_.rank - 2), in_.rank - 1, in_.rank - 2]
     turned = in_.dim_shuffle(order)
     out = outputs.linear(graph, in_.type, tuple(turned.shape), str(debug))
-    codelet = vertices.ElementCodelet(
-        f"popops::Transpose1D<{in_.type}>", in_.type, [in_.type], lambda values: values, _CYCLES
-    )
-    vertices.add_on_tiles(graph, cs, codelet, out, [turned])
+    vertices.add_on_tiles(graph, cs, vertex_types.transpose(in_.type), out, [turned])
     return out
 
 

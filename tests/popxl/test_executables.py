@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -139,3 +140,23 @@ def test_damage_is_refused_or_without_effect(saved: Path, place: float, bit: int
         made._pb_session.loadExecutable(damaged)
     except popart.popart_exception:
         np.testing.assert_array_equal(made.get_tensor_data(tensors["shared"]), before)
+
+
+def test_a_name_that_is_no_text_and_data_that_are_nested_too_deeply_are_refused(
+    saved: Path, tmp_path: Path
+) -> None:
+    data = bytearray(saved.read_bytes())
+    entry = data.index(b"PK\x01\x02")  # the list of entries at the end
+    data[entry + 8 : entry + 10] = (0x800).to_bytes(2, "little")  # its name is UTF-8
+    data[entry + 46] = 0x83
+    names = tmp_path / "names"
+    names.write_bytes(data)
+    deep = tmp_path / "deep"
+    with zipfile.ZipFile(saved) as sound, zipfile.ZipFile(deep, "w") as nested:
+        for each in sound.namelist():
+            text = b'{"a":' + b"[" * 900 + b"]" * 900 + b"}" if each == "request.json" else sound.read(each)
+            nested.writestr(each, text)
+    made = session(program()[0])
+    for path in (names, deep):
+        with pytest.raises(popart.popart_exception, match=f"{path} cannot be used: it"):
+            made._pb_session.loadExecutable(path)

@@ -16,7 +16,12 @@ from tremula.estimate.bands import Band
 _TIMES = Band(low=1.0, high=2.2, rows=6, families=2)
 
 PLACED_BANDS: Mapping[str, Band] = {
-    "cycles_per_step": _TIMES,
-    "device_cycles_per_step": _TIMES,
-    "seconds_per_step": _TIMES,
-}
+    **dict.fromkeys(
+        (
+            "cycles_per_step", "device_cycles_per_step", "cycles_per_call", "seconds_per_step", "seconds_per_call",
+            "latency_seconds",
+        ),
+        _TIMES,
+    ),
+    "throughput": _TIMES.inverse,
+}  # fmt: skip

@@ -23,6 +23,8 @@ from tremula.program.placed import Floats, Ints
 SCATTER_CYCLES = 36
 #: cycles of each place beside its first word: 45 with it
 PLACE_CYCLES = 44.5
+#: places that a vertex has at least, as long as there are any left: two are done by one; more is not known
+LEAST_PLACES = 4
 #: cycles of a vertex that copies neighbouring elements, beside its bytes
 MEMCPY_CYCLES = 20
 #: bytes from which a copy of neighbouring elements is divided among workers
@@ -76,7 +78,7 @@ def _scatters(places: Pieces, tile: Ints, workers: int, bytes_per_cycle: float) 
     at = at.reshape(-1)
     counts = np.bincount(at, weights=count).astype(np.int64)
     sizes = np.bincount(at, weights=count * width)
-    parts = np.minimum(counts, workers)
+    parts = np.minimum(-(-counts // LEAST_PLACES), workers)
     owner = np.repeat(np.arange(len(counts)), parts)
     number = np.arange(int(parts.sum())) - np.repeat(np.cumsum(parts) - parts, parts)
     mine = counts[owner] // parts[owner] + (number < counts[owner] % parts[owner])

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tremula.estimate.estimate import VERSION
+from tremula.hardware.catalogue import host_rates
 from tremula.placed.bands import PLACED_BANDS
 from tremula.placed.estimate import PlacedEstimate, Totals
 from tremula.profile import model
@@ -105,16 +107,20 @@ class _Recorder:
         fullest = int(estimate.memory.most.max())
         fits = fullest <= chip.tile_memory_bytes
         run = {
-            "model": program.name or "Poplar program",
-            "kind": "Poplar program",
-            "fits": "yes" if fits else "no",
-        }
-        for name, value in run.items():
-            yield model.Option("run", name, value)
+            "model": program.name or "Poplar program", "kind": "placed program", "fits": "yes" if fits else "no",
+            "evidence of the fit": "", "version of the chip model": VERSION,
+            "rates to and from the host": host_rates(hardware.system.machine),
+        }  # fmt: skip
+        # a placed program has no settings: its loops and its layout are written in it
+        fixed = {"execution": "as placed", "recompute": "none", "partials": "as placed"}
+        once = {"gradient_accumulation": "1", "device_iterations": "1"}
+        for section, settings in (("run", run), ("deployment", fixed), ("loops", once)):
+            for name, value in settings.items():
+                yield model.Option(section, name, value)
         for name, value in sorted(options.items()):
             yield model.Option("engine", name, value)
         totals = estimate.totals(self._counts)
-        yield from self._figures(totals, fullest)
+        yield from self._figures(totals, fullest, fits)
         for part, cycles in self._breakdown(totals):
             yield model.Part(part, cycles)
         sets = program.compute_sets
@@ -129,12 +135,18 @@ class _Recorder:
         ):
             yield model.Count(name, count)
 
-    def _figures(self, totals: Totals, fullest: int) -> Iterator[model.Row]:
-        clock = self._estimate.hardware.chip.clock_hz
+    def _figures(self, totals: Totals, fullest: int, fits: bool) -> Iterator[model.Row]:
+        seconds = self._estimate.seconds(totals.total)
         for name, value, unit in (
             ("cycles_per_step", totals.total, "cycles"),
             ("device_cycles_per_step", totals.total, "cycles"),
-            ("seconds_per_step", totals.total / clock, "seconds"),
+            ("cycles_per_call", totals.total, "cycles"),
+            ("seconds_per_step", seconds, "seconds"),
+            ("seconds_per_call", seconds, "seconds"),
+            ("latency_seconds", seconds, "seconds"),
+            ("throughput", 1.0 / seconds if seconds else 0.0, "runs/s"),
+            ("samples_per_micro_batch", 1.0, "runs"),
+            ("fit_probability", float(fits), "of 1"),
             ("max_tile_bytes", float(fullest), "bytes"),
             ("total_bytes", float(self._estimate.memory.total.sum()), "bytes"),
             ("flops_per_step", totals.flops, "FLOP"),
@@ -147,7 +159,7 @@ class _Recorder:
         return [
             ("compute", totals.compute),
             ("exchange", totals.exchange),
-            ("copies_between_ipus", totals.between_ipus),
+            ("inter_ipu", totals.between_ipus),
             ("host_transfer", totals.host),
             ("sync", totals.sync),
         ]

@@ -44,7 +44,8 @@ def laid_out(
 class _Layout:
     def __init__(self, functions: Mapping[str, Step], counts: Mapping[int, int], most: int) -> None:
         self._functions, self._counts, self._most = functions, counts, most
-        self._taken: dict[int, int] = {}
+        self._entered: dict[int, int] = {}  # runs of each loop so far
+        self._taken: dict[int, int] = {}  # and of each case of a branch
         self._laid = Laid()
 
     def run(self, root: Step) -> Laid:
@@ -87,8 +88,8 @@ class _Layout:
 
     def _share(self, node: int, below: int) -> int:
         """Runs of `below` in this run of `node`: all of them end up somewhere."""
-        runs, all_runs = self._taken.get(node, 0), max(self._counts.get(node, 1), 1)
-        self._taken[node] = runs + 1
+        runs, all_runs = self._entered.get(node, 0), max(self._counts.get(node, 1), 1)
+        self._entered[node] = runs + 1
         total = self._counts.get(below, 0)
         return total * (runs + 1) // all_runs - total * runs // all_runs
 

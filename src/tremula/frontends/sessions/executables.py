@@ -147,7 +147,11 @@ def _check_program(package: Package, identity: Identity) -> None:
     request = package.document("request")
     if not isinstance(request, dict):
         package.refuse("request.json is no object")
-    if Identity(identity.entry, model, request).key != package.manifest.get("key"):
+    try:
+        known = Identity(identity.entry, model, request).key == package.manifest.get("key")
+    except RecursionError:
+        known = False
+    if not known:
         package.refuse("its contents are not those that it was written with")
     different = [] if model == identity.model else ["the model"]
     names = sorted({*request, *identity.request})

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tremula.frontends.poplar.codelets.cpp import compiler
-from tremula.frontends.poplar.cpp.installation import Installation, install
+from tremula.frontends.poplar.cpp.installation import LIBRARIES, Installation, install
 
 PROGRAMS = Path(__file__).parent / "programs"
 SECONDS = 120
@@ -24,23 +24,25 @@ class Kit:
     """Compiles programs, and runs them with the libraries."""
 
     sdk: Installation
-    place: Path
+    place: Path  #: of the programs
 
     @property
     def environment(self) -> dict[str, str]:
         """The variables that a program needs, and the packages that are tested."""
         return {**os.environ, "LD_LIBRARY_PATH": str(self.sdk.lib), "PYTHONPATH": os.pathsep.join(sys.path)}
 
-    def build(self, source: Path, *libraries: str) -> Path:
+    def build(
+        self, source: Path, *libraries: str, standard: str = "c++11", place: Path | None = None
+    ) -> Path:
         """Compile a program, unless that was done."""
-        target = self.place / source.stem
+        target = (place or self.place) / source.stem
         if not target.exists():
             found = compiler.find()
             assert found is not None
             names = [f"-l{each}" for each in (*libraries, "poplar")]
             subprocess.run(
-                [*found.command, "-std=c++11", "-O0", "-Wall", "-Wextra", "-Werror", f"-isystem{self.sdk.include}",
-                 str(source), f"-L{self.sdk.lib}", *names, "-o", str(target)],
+                [*found.command, f"-std={standard}", "-O0", "-Wall", "-Wextra", "-Werror",
+                 f"-isystem{self.sdk.include}", str(source), f"-L{self.sdk.lib}", *names, "-o", str(target)],
                 check=True,
             )  # fmt: skip
         return target
@@ -59,31 +61,30 @@ class Kit:
 
 
 @pytest.fixture(scope="session")
-def kit(tmp_path_factory: pytest.TempPathFactory) -> Kit:
-    """The libraries and a place for programs."""
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """Headers and libraries."""
     if compiler.find() is None:
         assert not os.environ.get("CI"), "no C++ compiler: the tests of C++ would prove nothing"
         pytest.skip("no C++ compiler on this machine")
-    place = tmp_path_factory.mktemp("cpp")
-    return Kit(install(place / "sdk", optimisation="-O0"), place)
+    return install(tmp_path_factory.mktemp("cpp") / "sdk", optimisation="-O0")
+
+
+@pytest.fixture(scope="session")
+def kit(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Kit:
+    """The libraries and a place for programs."""
+    return Kit(installation, tmp_path_factory.mktemp("programs"))
 
 
 @pytest.fixture
-def run_text(kit: Kit, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Compiles and runs a text, with codelets beside it."""
+def run_program(kit: Kit, tmp_path: Path) -> Callable[..., str]:
+    """Compile the text of a program with all libraries, run it, and return what it prints."""
 
-    def run(
-        text: str, *libraries: str, codelets: str = "", **options: str
-    ) -> subprocess.CompletedProcess[str]:
-        source = tmp_path / f"program{len(list(kit.place.iterdir()))}.cpp"
+    def run(text: str, standard: str = "c++11") -> str:
+        source = tmp_path / "program.cpp"
         source.write_text(text)
-        if codelets:
-            (tmp_path / "codelets.cpp").write_text(codelets)
-        program = kit.build(source, *libraries)
-        return subprocess.run(
-            [program], capture_output=True, text=True, timeout=SECONDS, check=False, cwd=tmp_path,
-            env={**kit.environment, **options},
-        )  # fmt: skip
+        done = kit.run(kit.build(source, *LIBRARIES, standard=standard, place=tmp_path))
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     return run
 

@@ -228,7 +228,7 @@ def test_cycles_of_a_part_are_those_of_its_leaves(graph: Graph) -> None:
         def leaf_cycles(self) -> dict[int, float]:
             return {calls[0]: 1000.0, calls[1]: 2**33 * 1.0, calls[2]: 7.0}
 
-    engine.model = Model()  # type: ignore[assignment]
+    engine._figures.model = Model()  # type: ignore[assignment]
     engine.run(1)
     assert value_of(engine, counter).tolist() == [21, 0]
     engine.run(0)

@@ -23,6 +23,7 @@ from .running import LAYOUTS, Case, arrays
 
 REFERENCE: dict[str, Any] = {
     "abs": np.abs, "asin": np.arcsin, "bitwiseNot": np.invert, "cbrt": np.cbrt, "ceil": np.ceil, "cos": np.cos,
+    "countLeadingZeros": np.vectorize(lambda v: 32 - (int(v) & 0xFFFFFFFF).bit_length()),
     "erf": np.vectorize(math.erf), "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "floor": np.floor,
     "geluErf": lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2))), "inv": np.reciprocal,
     "isFinite": np.isfinite, "isInf": np.isinf, "isNaN": np.isnan, "log": np.log, "log1p": np.log1p,

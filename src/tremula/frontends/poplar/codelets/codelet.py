@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tremula.frontends.poplar.types import Type
 
-Run = Callable[[], None]
-"""Computes all vertices of a batch once."""
+Run = Callable[[], bool | None]
+"""Computes all vertices of a batch once; false if a vertex returned false."""
 
 
 class Kind(Enum):

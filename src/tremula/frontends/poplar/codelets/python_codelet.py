@@ -122,10 +122,9 @@ class PythonCodelet(Codelet):
         check = checking.FirstRun(self.vertex, self.fields, batch)
         instead: list[Run] = []
 
-        def run() -> None:
+        def run() -> bool | None:
             if instead:
-                instead[0]()
-                return
+                return instead[0]()
             check.before()
             for group in groups_of(self.fields, batch, plan.keys):
                 Lanes(function, plan, data_of(self.fields, batch, group, plan.keys)).run()
@@ -136,7 +135,8 @@ class PythonCodelet(Codelet):
                     f"Codelet {self.name} is executed vertex by vertex, because {problem}.",
                 )
                 instead.append(self._compiled(batch) if _has_compiler() else plain.run)
-                instead[0]()
+                return instead[0]()
+            return True
 
         return run
 
@@ -147,10 +147,11 @@ class PythonCodelet(Codelet):
         moved = packed(batch, self.fields)
         inner = codelet.bind(self._renamed(moved.batch))
 
-        def run() -> None:
+        def run() -> bool | None:
             moved.gather()
-            inner()
+            agreed = inner()
             moved.scatter()
+            return agreed
 
         return run
 

@@ -26,14 +26,19 @@ from tremula.frontends.poplar.codelets.cpp import compiler
 from tremula.frontends.poplar.codelets.cpp.compiler import Compiler
 from tremula.frontends.poplar.cpp import cmake, wire
 from tremula.frontends.poplar.cpp.shell import enable_script
-from tremula.private_files import make_code_directory
+from tremula.private_files import Untrusted, make_code_directory
 from tremula.progress import ProgressCallback
 
 _HERE = Path(__file__).parent
 INCLUDE = _HERE / "include"
 SOURCE = _HERE / "source"
 #: libraries with files of their own; the rest of the files is libpoplar, which all others need
-_OWN_FILES = {"pva": ("pva.cpp",), "pvti": ("pvti.cpp",)}
+_OWN_FILES = {
+    "pva": ("pva.cpp",),
+    "pvti": ("pvti.cpp",),
+    "popart": ("popart.cpp", "popart_calls.cpp"),
+    "tremula_user_ops": ("user_ops.cpp",),
+}
 #: libraries whose functions are in their headers; programs link them by name
 _THIN = ("poputil", "popops", "poplin", "popnn", "poprand", "popsparse", "popfloat", "gcl")
 LIBRARIES = ("poplar", *_THIN, *_OWN_FILES)
@@ -102,6 +107,11 @@ def install(
             return Installation(root)
         make_code_directory(root.parent)
         _build(Flags(found, optimisation), root, key, progress or (lambda what, share: None))
+    except Untrusted as problem:
+        raise Error(
+            f"The libraries are not kept in {root.parent}: {problem}. Name another folder with --dir.",
+            type="command_error",
+        ) from None
     except subprocess.CalledProcessError as problem:
         raise Error(f"A library does not compile:\n{problem.stderr}", type="command_error") from None
     except OSError as problem:

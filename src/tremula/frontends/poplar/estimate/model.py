@@ -17,7 +17,8 @@ from tremula.frontends.poplar.graph.graph import Graph
 from tremula.frontends.poplar.program.numbering import Numbering
 from tremula.frontends.poplar.rules.placed import placed_program
 from tremula.placed.estimate import PlacedEstimate
-from tremula.recording.placed_record import BlockFilter, PlacedRun, write_placed_profile
+from tremula.recording.placed_blocks import BlockFilter
+from tremula.recording.placed_record import PlacedRun, write_placed_profile
 
 PROFILE_NAME = "profile.pop"
 

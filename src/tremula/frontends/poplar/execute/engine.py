@@ -6,10 +6,8 @@ chip model (`estimate`), which is made only when somebody asks.
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +17,13 @@ from tremula import log
 from tremula.frontends.poplar.devices import Device
 from tremula.frontends.poplar.errors import (
     ControlProgramError,
-    GraphMemoryAllocationError,
     NoSuchStream,
     PoplarError,
     TensorIOStateError,
 )
 from tremula.frontends.poplar.execute import values
 from tremula.frontends.poplar.execute.control import Lowered, Lowering
+from tremula.frontends.poplar.execute.figures import Figures
 from tremula.frontends.poplar.execute.loaded import Host, HostFunctionCode, Loaded
 from tremula.frontends.poplar.execute.metering import RunMeter
 from tremula.frontends.poplar.execute.options import EngineOptions
@@ -59,8 +57,12 @@ class ProgramEngine:
         program_names: Sequence[str] = (),
         progress: Progress | None = None,
         name: str = "",
+        prepared: Preparation | None = None,
     ) -> None:
-        """Check and prepare the programs. Raises errors of the front end, which name what is wrong and where."""
+        """Check and prepare the programs. Raises errors of the front end, which name what is wrong and where.
+
+        `prepared` is what another engine made of the same graph and programs.
+        """
         started = time.perf_counter()
         self.graph = graph
         self.name = name
@@ -68,10 +70,10 @@ class ProgramEngine:
         self.programs = tuple(programs)
         self.program_names = tuple(program_names)
         self.runs: list[ProgramRun] = []
-        self.numbering: Numbering = number(self.programs)
         self._meter = RunMeter(name, graph.contents.target.ipus)
         with self._meter.compiling():
-            self._prepared = Preparation(graph, self.numbering, progress)
+            self.prepared = prepared or Preparation(graph, number(self.programs), progress)
+        self.numbering: Numbering = self.prepared.numbering
         contents = graph.contents
         prefetches = self.options.is_on("exchange.enablePrefetch", default=True)
         self._host = Host(
@@ -81,9 +83,8 @@ class ProgramEngine:
         self._lowered: Lowered | None = None
         self._device: Device | None = None
         self.compile_seconds = time.perf_counter() - started
-        self._refuse_if_too_large()
-        if self.options.graph_profile:
-            self.write_profile(self.options.profile_directory, execution=False)
+        self._figures = Figures(self._chip_model, self.options)
+        self._figures.look()
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -94,11 +95,12 @@ class ProgramEngine:
             raise PoplarError(
                 f"device {device.id} cannot be attached: another program holds it; `gc-monitor` shows which"
             )
-        arenas = [self._prepared.arena(replica) for replica in range(self.graph.contents.replicas)]
-        loaded = Loaded(arenas, self._host, self._prepared.machine, lambda: self.model.leaf_cycles())
-        self._lowered = Lowering(loaded, self._prepared.compute_sets, self.numbering).all()
+        arenas = [self.prepared.arena(replica) for replica in range(self.graph.contents.replicas)]
+        loaded = Loaded(arenas, self._host, self.prepared.machine, lambda: self.model.leaf_cycles())
+        self._lowered = Lowering(loaded, self.prepared.compute_sets, self.numbering).all()
         self._loaded, self._device = loaded, device
         self._meter.attached(device)
+        log.layer("PO:ENGINE").info("Loaded %d programs on device %d", len(self.programs), device.id)
 
     @property
     def loaded(self) -> bool:
@@ -114,6 +116,7 @@ class ProgramEngine:
             raise ControlProgramError(
                 f"the engine has {len(lowered.programs)} programs, so none with number {program}"
             )
+        log.layer("PO:ENGINE").debug("Running program %d %s", program, name)
         before = list(loaded.counts)
         loaded.active = loaded.everyone
         with self._meter.running():
@@ -126,9 +129,7 @@ class ProgramEngine:
             return
         ran = [now - then for now, then in zip(loaded.counts, before, strict=True)]
         self.runs.append(ProgramRun(program, name, BlockCounts(lowered.blocks, ran)))
-        options = self.options
-        if options.execution_profile and len(self.runs) <= options.profiled_runs:
-            self.write_profile(options.profile_directory, execution=True)
+        self._figures.ran(self.runs)
 
     def close(self) -> None:
         """Give everything back but the device, which is the user's."""
@@ -222,9 +223,12 @@ class ProgramEngine:
 
     # -- chip model ---------------------------------------------------------------------------------------------
 
-    @functools.cached_property
+    @property
     def model(self) -> ChipModel:
         """The chip model's view of the programs, made when first asked for."""
+        return self._figures.model
+
+    def _chip_model(self) -> ChipModel:
         from tremula.frontends.poplar.estimate.model import ChipModel
 
         return ChipModel(
@@ -238,25 +242,6 @@ class ProgramEngine:
     def summary(self, options: Mapping[str, str] | None = None) -> str:
         """The text of printProfileSummary for all runs so far."""
         return self.model.summary(self.runs, options or {})
-
-    def write_profile(self, directory: Path, *, execution: bool) -> Path | None:
-        """Write a profile. One that cannot be written is reported, and the program runs on."""
-        try:
-            return self.model.write_profile(directory, self.runs, execution=execution)
-        except OSError as problem:
-            log.layer("tremula").warning("No profile: %s", problem)
-            return None
-
-    def _refuse_if_too_large(self) -> None:
-        """Raise for a program that does not fit, where that was asked for."""
-        if self.options.is_on("debug.allowOutOfMemory", default=True):
-            return
-        problem = self.model.memory_problem()
-        if problem is not None:
-            if self.options.graph_profile:
-                written = self.write_profile(self.options.profile_directory, execution=False)
-                problem += f" Profile saved to: {written}" if written else ""
-            raise GraphMemoryAllocationError(problem)
 
 
 class BlockCounts(Mapping[int, int]):

@@ -19,7 +19,12 @@ from tremula.frontends.poplar.execute import moves, values
 from tremula.frontends.poplar.execute.arena import Arena
 from tremula.frontends.poplar.execute.moves import Call
 from tremula.frontends.poplar.graph.view import View
-from tremula.frontends.poplar.program.library import LibraryCall, across_kernel_maker, kernel_maker
+from tremula.frontends.poplar.program.library import (
+    LibraryCall,
+    across_kernel_maker,
+    import_library,
+    kernel_maker,
+)
 
 Array = NDArray[Any]
 
@@ -78,12 +83,12 @@ def _give(array: Array, write: values.Write) -> Call:
 
 def crosses_replicas(call: LibraryCall) -> bool:
     """Whether a function exchanges data between replicas; one that is not there is an error."""
+    if kernel_maker(call.function) is None and across_kernel_maker(call.function) is None:
+        import_library(call.function)
     if kernel_maker(call.function) is not None:
         return False
     if across_kernel_maker(call.function) is None:
-        raise LinkError(
-            f"there is no library function {call.function!r} in this process: import the package that has it"
-        )
+        raise LinkError(f"there is no library function {call.function!r} in this version of Tremula")
     return True
 
 

@@ -23,6 +23,7 @@ class RunMeter:
         self._label = name or "Poplar program"
         self._ipus = ipus
         self._entry = ledger.wrapped("poplar.Engine", self._label)
+        self._entry.never_ran = "was made and never run"
         self._attachment: Attachment | None = None
         self._meter: Meter | None = None
         self._runs = 0

@@ -49,7 +49,7 @@ class RemoteBuffers:
         typed: NDArray[Any] = raw.view(row.dtype)
         return typed
 
-    def _row(self, handle: str, row: int, replica: int) -> NDArray[np.generic]:
+    def _row(self, handle: str, row: int, replica: int) -> NDArray[Any]:
         buffer = self._buffers.get(handle)
         if buffer is None:
             known = ", ".join(sorted(self._buffers)) or "none"
@@ -60,7 +60,8 @@ class RemoteBuffers:
             )
         if not 0 <= replica < self._replicas:
             raise StreamConnectionError(f"there is no replica {replica}: there are {self._replicas}")
-        return self.of(buffer, replica)[row]
+        found: NDArray[Any] = self.of(buffer, replica)[row]
+        return found
 
 
 def checked_rows(buffer: RemoteBuffer, rows: NDArray[np.generic], line: str) -> NDArray[np.int64]:

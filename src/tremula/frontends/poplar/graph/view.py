@@ -326,14 +326,9 @@ class View:
         """Whether both name the same elements in the same order and shape."""
         if self.shape != other.shape or self.type is not other.type or self.graph is not other.graph:
             return False
-        if (
-            self.address_list is None
-            and other.address_list is None
-            and (self.offset, self.strides)
-            == (
-                other.offset,
-                other.strides,
-            )
-        ):
-            return True
+        if self.address_list is None and other.address_list is None:
+            if (self.offset, self.strides) == (other.offset, other.strides):
+                return True
+            if self.elements and self.offset != other.offset:
+                return False
         return bool(np.array_equal(self.addresses(), other.addresses()))

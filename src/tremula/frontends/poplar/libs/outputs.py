@@ -22,7 +22,11 @@ def linear(graph: Graph, type: Type, shape: Sequence[int], name: str = "") -> Vi
 
 
 def like(graph: Graph, view: View, type: Type, name: str = "") -> View:
-    """A new tensor of the shape of `view`, each element on the tile of its counterpart."""
+    """A new tensor of the shape of `view`, each element on the tile of its counterpart, in the same order in memory."""
+    order = _memory_order(view)
+    if order is not None:
+        made = like(graph, view.dim_shuffle(order), type, name)
+        return made.dim_shuffle([order.index(place) for place in range(view.rank)])
     made = graph.add_variable(type, view.shape, name)
     begin, end, tile = stretches(view)
     if not len(begin) or (tile == mapping.UNMAPPED).any():
@@ -30,6 +34,14 @@ def like(graph: Graph, view: View, type: Type, name: str = "") -> View:
         return made
     put_whole_tiles(graph, made, begin, end, tile)
     return made
+
+
+def _memory_order(view: View) -> list[int] | None:
+    """The dimensions of a strided view by their distances in memory, or None if that is the order that they have."""
+    if view.address_list is not None or view.single_run() is not None:
+        return None
+    order = sorted(range(view.rank), key=lambda place: -abs(view.strides[place]))
+    return None if order == list(range(view.rank)) else order
 
 
 def put_whole_tiles(graph: Graph, made: View, begin: Ints, end: Ints, tile: Ints) -> None:
@@ -67,9 +79,15 @@ def of_element_wise(
     if not candidates:
         return linear(graph, type, shape, name)
     if len(candidates) > 1:
-        spread = [len(np.unique(stretches(each)[2])) for each in candidates]
+        spread = [_tile_count(each) for each in candidates]
         return like(graph, candidates[int(np.argmax(spread))], type, name)
     return like(graph, candidates[0], type, name)
+
+
+def _tile_count(view: View) -> int:
+    """On how many tiles a tensor lies."""
+    order = _memory_order(view)
+    return len(np.unique(stretches(view if order is None else view.dim_shuffle(order))[2]))
 
 
 def _is_constant(view: View) -> bool:

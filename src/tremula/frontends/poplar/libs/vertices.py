@@ -68,7 +68,7 @@ class FlatCodelet(Codelet):
 
 
 class ElementCodelet(FlatCodelet):
-    """Each element of `out` is a function of the elements of the inputs at the same place."""
+    """Each element of `out` is a function of the elements of the inputs at the same place, and of the type of `out`."""
 
     def __init__(
         self,
@@ -84,13 +84,13 @@ class ElementCodelet(FlatCodelet):
         self._function = function
 
     def bind(self, batch: Batch) -> Run:
-        write = Places(batch, "out")
+        write, dtype = Places(batch, "out"), batch.edges["out"].dtype
         reads = [Places(batch, name) for name in self.fields if name != "out"]
         function = self._function
 
         def run() -> None:
             with np.errstate(all="ignore"):
-                write.put(function(*(each.get() for each in reads)))
+                write.put(function(dtype, *(each.get() for each in reads)))
 
         return run
 

@@ -33,6 +33,8 @@ from tremula.frontends.poplar.types import BY_LABEL
 from tremula.invariants import instance
 
 _ALIGNMENT = 64
+#: what a run returns where every vertex returned true; other negative numbers: where not; else the vertex that failed
+_ALL_TRUE = -1
 Pointers = NDArray[np.int64]
 
 
@@ -82,12 +84,13 @@ class CppCodelet(Codelet):
         library.bind(entry, objects.ctypes.data, count, fields.ctypes.data)
         address, state_address = objects.ctypes.data, states.ctypes.data
 
-        def run(kept: list[Any] = kept) -> None:
-            failed = library.run(entry, address, count, state_address)
-            if failed >= 0:
+        def run(kept: list[Any] = kept) -> bool:
+            result = library.run(entry, address, count, state_address)
+            if result >= 0:
                 raise ApplicationRuntimeError(
-                    f"vertex {failed} of type {self.name} failed: {library.failure()}"
+                    f"vertex {result} of type {self.name} failed: {library.failure()}"
                 )
+            return bool(result == _ALL_TRUE)
 
         return run
 

@@ -169,7 +169,7 @@ def _preprocessed(
     common = [
         "-E", *found.flags, "-D__POPC__=1", f"-DTREMULA_WORKERS={workers}",
         *([] if accurate_half else ["-DTREMULA_HALF_AS_FLOAT"]),
-        *sources.flags, *(f"-I{each.parent}" for each in main),
+        *sources.flags_in(folder), *(f"-I{each.parent}" for each in main),
         "-isystem", str(wrapper.OWN_HEADERS), "-isystem", str(wrapper.PUBLIC_HEADERS), str(text),
     ]  # fmt: skip
     try:

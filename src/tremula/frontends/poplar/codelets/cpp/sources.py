@@ -13,6 +13,8 @@ from tremula.frontends.poplar.errors import GraphObjectLoadError
 #: flags of which the next word is a part
 _WITH_WORD = ("-I", "-D", "-U", "-include", "-isystem", "-iquote")
 _PREFIXES = ("-I", "-D", "-U", "-isystem", "-iquote", "-include", "-std=", "-O", "-W", "-f", "-g")
+#: stands for the folder that texts are written to, in flags
+HERE = "@"
 #: they choose something that the host's compiler has not, or takes away what the wrapper needs
 _WITHOUT_EFFECT = ("-fno-exceptions", "-fno-rtti", "-ffast-math", "-flto", "-fsanitize")
 ASSEMBLY = (".s", ".S", ".asm")
@@ -47,6 +49,10 @@ class Sources:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text, encoding="utf-8")
         return [*self.files, *(folder / name for name in self.main)]
+
+    def flags_in(self, folder: Path) -> tuple[str, ...]:
+        """The flags, with the folder that texts were written to where they name it."""
+        return tuple(each.replace(f"{HERE}/", f"{folder}/") for each in self.flags)
 
 
 def of_files(paths: list[Path], flags: str) -> Sources:

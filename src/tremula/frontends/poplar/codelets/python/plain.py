@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,12 +66,12 @@ class PlainRunner:
         self._scalars = [each for each in fields.values() if each.kind is Kind.SCALAR]
         self._states = [each for each in fields.values() if each.kind is Kind.STATE]
 
-    def run(self) -> None:
-        """Compute all vertices."""
-        for number in self._numbers:
-            self._compute(number)
+    def run(self) -> bool:
+        """Compute all vertices; false if one of them returned false."""
+        agreed = [self._compute(number) for number in self._numbers]
+        return all(agreed)
 
-    def _compute(self, number: int) -> None:
+    def _compute(self, number: int) -> bool:
         made: Any = object.__new__(self._vertex)
         arrays = {each.name: self._array(each, number) for each in self._vectors}
         vars(made).update(arrays)
@@ -82,7 +82,7 @@ class PlainRunner:
             column = self._batch.state.get(state.name)
             if isinstance(column, np.ndarray):
                 vars(made)[state.name] = _value(column[number])
-        self._call(made, number)
+        agreed = self._call(made, number)
         found = vars(made)
         for name, array in arrays.items():
             if found[name] is not array:
@@ -94,21 +94,20 @@ class PlainRunner:
             column = self._batch.state.get(state.name)
             if isinstance(column, np.ndarray):
                 column[number] = stored(found[state.name], column.dtype)
+        return agreed
 
-    def _call(self, made: Any, number: int) -> None:
+    def _call(self, made: Any, number: int) -> bool:
         try:
             with np.errstate(all="ignore"):
-                if self._vertex.base is Base.MULTI_VERTEX:
-                    for worker in range(self._batch.workers):
-                        made.compute(worker)
-                else:
-                    made.compute()
+                workers = range(self._batch.workers) if self._vertex.base is Base.MULTI_VERTEX else None
+                results = [made.compute()] if workers is None else [made.compute(each) for each in workers]
         except Exception as problem:
             where = traceback.extract_tb(problem.__traceback__)[-1]
             raise ApplicationRuntimeError(
                 f"vertex {number} of type {self._vertex.__name__} failed at {where.filename}:{where.lineno}: "
                 f"{type(problem).__name__}: {problem}"
             ) from problem
+        return all(each is None or bool(each) for each in results)
 
     def _array(self, field: Field, number: int) -> Array:
         if field.kind is Kind.STATE_VECTOR:
@@ -151,6 +150,3 @@ def elements(buffer: NDArray[np.uint8], offset: int, count: int, stride: int, dt
 
 def _value(value: Any) -> Any:
     return value.item() if isinstance(value, np.integer | np.bool_) else value
-
-
-Runner = Callable[[], None]

@@ -93,8 +93,10 @@ class _Reader:
         match node:
             case ast.Pass() | ast.Expr(value=ast.Constant()):
                 return []
-            case ast.Return():
+            case ast.Return(value=None | ast.Constant(value=None)):
                 return [tree.Leave(line, "return")]
+            case ast.Return(value=ast.expr() as value):
+                return [tree.Leave(line, "return", self.expression(value))]
             case ast.Break():
                 return [tree.Leave(line, "break")]
             case ast.Continue():

@@ -147,8 +147,8 @@ class _Writer:
                 return f"{text} else {{\n{self.body(no, indent + '  ')}{indent}}}\n" if no else f"{text}\n"
             case tree.While(_, test, body):
                 return f"{indent}while ({self.truth(test)}) {{\n{self.body(body, indent + '  ')}{indent}}}\n"
-            case tree.Leave(_, how):
-                return f"{indent}{'return true' if how == 'return' else how};\n"
+            case tree.Leave(_, how, value):
+                return f"{indent}{f'return {self.truth(value)}' if how == 'return' else how};\n"
             case tree.For():
                 return self._for(node, indent)
 

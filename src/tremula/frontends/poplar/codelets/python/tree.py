@@ -175,10 +175,11 @@ class While:
 
 @dataclass(frozen=True)
 class Leave:
-    """`break`, `continue` or `return`."""
+    """`break`, `continue` or `return`; what is returned says whether the vertex agrees."""
 
     line: int
     how: str
+    value: Expr = Const(True)
 
 
 Stmt = Assign | If | For | While | Leave

@@ -295,23 +295,34 @@ template <class T, class... Names> struct VertexType {
     }
   }
 
-  static void compute(T &object) {
+  // False if the vertex, or one of its workers, says so.
+  static bool compute(T &object) {
+    bool agreed = true;
     if constexpr (HasCompute<T>::value) {
-      (void)object.compute();
+      if constexpr (std::is_void<decltype(object.compute())>::value)
+        object.compute();
+      else
+        agreed = static_cast<bool>(object.compute());
     } else if constexpr (HasWorkerCompute<T>::value) {
-      for (unsigned worker = 0; worker < CTXT_WORKERS; ++worker)
-        (void)object.compute(worker);
+      for (unsigned worker = 0; worker < CTXT_WORKERS; ++worker) {
+        if constexpr (std::is_void<decltype(object.compute(worker))>::value)
+          object.compute(worker);
+        else
+          agreed = static_cast<bool>(object.compute(worker)) && agreed;
+      }
     }
+    return agreed;
   }
 
   static std::int64_t run(void *objects, std::int64_t count, const StateData *states) {
     std::int64_t vertex = 0;
+    bool agreed = true;
     try {
       for (; vertex < count; ++vertex) {
         T &object = static_cast<T *>(objects)[vertex];
         CopyState<T> before{object, states, vertex, true};
         Fields<T, Names...>::each(before);
-        compute(object);
+        agreed = compute(object) && agreed;
         CopyState<T> after{object, states, vertex, false};
         Fields<T, Names...>::each(after);
       }
@@ -322,7 +333,7 @@ template <class T, class... Names> struct VertexType {
       failure() = "an exception of an unknown type";
       return vertex;
     }
-    return -1;
+    return agreed ? -1 : -2;
   }
 };
 

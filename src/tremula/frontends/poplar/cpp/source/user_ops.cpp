@@ -44,13 +44,19 @@ template <typename F> F need(void *library, const std::string &path, const std::
   return found;
 }
 
+// A library that was compiled for other signatures.
+class WrongLevel : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
 void checkLevel(void *library, const std::string &path) {
   const std::int32_t *level = find<const std::int32_t *>(library, "custom_op_api_level");
   if (level == nullptr)
     throw std::runtime_error(path + " does not say its API level: it has no variable custom_op_api_level");
   if (*level != apiLevel)
-    throw std::runtime_error(path + " has API level " + std::to_string(*level) + ", level " +
-                             std::to_string(apiLevel) + " is needed: change its functions and compile it again");
+    throw WrongLevel(path + " has API level " + std::to_string(*level) + ", level " +
+                     std::to_string(apiLevel) + " is needed: change its functions and compile it again");
 }
 
 struct Operator {
@@ -126,11 +132,17 @@ int tremula_user_op_run(void *handle, const void *const *inputs, void *const *ou
   });
 }
 
-// What the library says of an operator: bit 1 stateless, bit 2 elementwise, bit 4 hashable; -1: an error.
+// What the library says of an operator: bit 1 stateless, bit 2 elementwise, bit 4 hashable; -1: an error, -2: it was
+// compiled for another API level.
 int tremula_user_op_metadata(const char *path, const char *function, int inputCount) {
   return guarded(-1, [&]() {
     void *library = open(path);
-    checkLevel(library, path);
+    try {
+      checkLevel(library, path);
+    } catch (const WrongLevel &problem) {
+      tremula::lastError() = problem.what();
+      return -2;
+    }
     MetadataFunction tell = find<MetadataFunction>(library, std::string(function) + "_metadata");
     bool elementwise = false, stateless = false, hashable = false;
     if (tell != nullptr) {

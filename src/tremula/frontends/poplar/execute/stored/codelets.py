@@ -1,7 +1,8 @@
 """Codelets of an executable: the fields of each vertex type, and where its code comes from.
 
-Python classes are not saved: they are those of the program that loads the executable. C++ is saved as source code, and
-compiled when an engine binds a vertex type; reading the file compiles nothing.
+Python classes are not saved: they are those of the program that loads the executable. Vertex types of library functions
+follow from their names. C++ is saved as source code, and compiled when an engine binds a vertex type; reading the file
+compiles nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from tremula.frontends.poplar.codelets.codelet import (
 from tremula.frontends.poplar.errors import GraphObjectLoadError
 from tremula.frontends.poplar.execute.stored.columns import entries, flag, item, record, text, texts, whole
 from tremula.frontends.poplar.graph.graph import Graph
+from tremula.frontends.poplar.libs.popops import vertex_types
 from tremula.frontends.poplar.types import ALL_TYPES
 
 _FIELD = ("name", "kind", "direction", "type", "min_align", "has_size")
@@ -149,6 +151,10 @@ def read_codelets(graph: Graph, document: Any, classes: Collection[type | Codele
         if kind["source"] is not None:
             source_code = item(sources, kind["source"], "source code")
             found[name] = CompiledWhenUsed(name, described, graph, source_code)
+            continue
+        of_library = vertex_types.of_name(name)
+        if of_library is not None:
+            found[name] = _matching(described, {name: of_library})
             continue
         if name not in own and not asked:
             own, asked = {**_python_codelets(graph, classes), **own}, True

@@ -14,6 +14,7 @@ from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs import calls, outputs, vertices
 from tremula.frontends.poplar.libs.calls import computing, work_type
 from tremula.frontends.poplar.libs.errors import PoplibsError
+from tremula.frontends.poplar.libs.popops import vertex_types
 from tremula.frontends.poplar.libs.popops.arithmetic import converted
 from tremula.frontends.poplar.libs.popops.mapping import check_writeable
 from tremula.frontends.poplar.lines import user_line
@@ -21,9 +22,6 @@ from tremula.frontends.poplar.program.library import Arrays, Kernel
 from tremula.frontends.poplar.program.programs import Sequence_
 from tremula.frontends.poplar.types import Type
 from tremula.program import work
-
-#: cycles of a tile per element: a 64-bit store in each cycle; a cast loads, converts and stores
-_FILL_CYCLES, _CAST_CYCLES = 0.5, 1.0
 
 
 @computing("popops.fill")
@@ -68,12 +66,7 @@ def fill_in(
     value: Any,
 ) -> None:
     """Add vertices that write a constant: one on each tile, to those stretches of the flattened tensor."""
-    dtype = graph.storage(view.type)
-    number = dtype.type(constant(graph, view.type, value))
-    codelet = vertices.ElementCodelet(
-        f"popops::Fill<{view.type}>({number})", view.type, [], lambda: number, _FILL_CYCLES
-    )
-    name = vertices.register(graph, codelet)
+    name = vertices.register(graph, vertex_types.fill(view.type, constant(graph, view.type, value)))
     flat = view.flatten()
     places = [(tile, each) for tile, each in where if each]
     parts = [concat([flat.slice_dimension(begin, end) for begin, end in each]) for _, each in places]
@@ -95,14 +88,7 @@ def cast(graph: Graph, view: View, out: View, program: Sequence_, name: str) -> 
 def cast_in(graph: Graph, view: View, out: View, compute_set: ComputeSet) -> None:
     """Add vertices that write a tensor in another type, on the tiles of the output."""
     _check_cast(view, out)
-    dtype = graph.storage(out.type)
-    codelet = vertices.ElementCodelet(
-        f"popops::Cast1D<{view.type},{out.type}>",
-        out.type,
-        [view.type],
-        lambda values: converted(values, dtype),
-        _CAST_CYCLES,
-    )
+    codelet = vertex_types.cast(view.type, out.type)
     vertices.add_on_tiles(graph, compute_set, codelet, out, [view])
 
 

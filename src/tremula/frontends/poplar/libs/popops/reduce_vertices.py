@@ -1,10 +1,13 @@
 """Reductions in compute sets: partial results on the tiles that hold the elements, then one vertex for each tile of the
-output. Where all elements of each result lie on one tile, one compute set is enough.
+output. Where all elements of each result lie on one tile, one compute set is enough. Where tiles hold hardly two
+elements of one result, they are exchanged first: each tile reduces a block of a grid of elements and results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, sqrt
 
 import numpy as np
 
@@ -66,6 +69,16 @@ class ReduceCodelet(FlatCodelet):
         return run
 
 
+@dataclass(frozen=True, eq=False)
+class _Elements:
+    """Elements to be reduced: their addresses, the result of each, and the tile that each is reduced on."""
+
+    view: View
+    addresses: Ints
+    owner: Ints
+    tiles: Ints
+
+
 def add_vertices(
     graph: Graph,
     view: View,
@@ -83,101 +96,104 @@ def add_vertices(
             f"there is nothing to reduce in a tensor of shape {list(view.shape)}: give a sequence instead of "
             f"compute sets ({user_line()})"
         )
-    owner = _owners(view, dims, out)
+    elements = _placed(graph, view, dims, out)
+    keys = _distinct(elements.tiles * out.elements + elements.owner)
+    place = 0
+    if len(keys) > out.elements:
+        if 2 * len(keys) > view.elements:
+            elements = _in_blocks(graph, elements, dims, out)
+            keys = _distinct(elements.tiles * out.elements + elements.owner)
+        if not sets:
+            sets.append(graph.add_compute_set(f"{name or 'popops::reduce'}/partials"))
+        elements, place = _first_stage(graph, elements, keys, out, operation, sets[0], name), 1
+        operation = "ADD" if operation == "SQUARE_ADD" else operation
+    if len(sets) <= place:
+        sets.append(graph.add_compute_set(name or "popops::reduce"))
+    _last_stage(graph, elements, out, ReduceCodelet(
+        operation, elements.view.type, out.type, update, None if scale is None else scale.type
+    ), scale, sets[place])  # fmt: skip
+
+
+def _distinct(numbers: Ints) -> Ints:
+    """The different numbers in ascending order; faster than NumPy's function where most are different."""
+    ordered = np.sort(numbers)
+    return np.asarray(ordered[np.append(True, ordered[1:] != ordered[:-1])])
+
+
+def _placed(graph: Graph, view: View, dims: Sequence[int], out: View) -> _Elements:
+    """All elements, on the tiles where they lie."""
     tiles = mapping.tiles_of(graph.memory, view)
-    addresses = view.addresses().reshape(-1)
-    total = max(out.elements, 1)
     for each, what in ((tiles, "reduced"), (mapping.tiles_of(graph.memory, out), "written")):
         if (each == mapping.UNMAPPED).any():
             raise InvalidTileMapping(f"elements that are {what} lie on no tile ({user_line()})")
-    keys = np.unique(tiles * total + owner)
-    final = operation
-    place = 0
-    if len(keys) > out.elements:
-        partial_type = FLOAT if view.type.is_floating else view.type
-        partials = graph.add_variable(partial_type, (len(keys),), f"{name}/partials")
-        tiles, owner, addresses = _first_stage(
-            graph, view, tiles, owner, addresses, partials, operation, _compute_set(graph, sets, place, name)
-        )
-        view, place = partials, 1
-        final = "ADD" if operation == "SQUARE_ADD" else operation
-    _last_stage(
-        graph,
-        view,
-        tiles,
-        owner,
-        addresses,
-        out,
-        (final, update, scale),
-        _compute_set(graph, sets, place, name),
-    )
+    owner = _spread(view, [place for place in range(view.rank) if place not in dims])
+    return _Elements(view, view.addresses().reshape(-1), owner, tiles)
 
 
-def _owners(view: View, dims: Sequence[int], out: View) -> Ints:
-    """The result that each element of the flattened tensor belongs to."""
-    kept = tuple(1 if place in dims else length for place, length in enumerate(view.shape))
-    numbers = np.arange(out.elements, dtype=np.int64).reshape(kept)
+def _spread(view: View, dims: Sequence[int]) -> Ints:
+    """For each element of the flattened tensor, its place in the dimensions that are named."""
+    shape = tuple(length if place in dims else 1 for place, length in enumerate(view.shape))
+    numbers = np.arange(int(np.prod(shape, dtype=np.int64)), dtype=np.int64).reshape(shape)
     return np.broadcast_to(numbers, tuple(view.shape)).reshape(-1)
 
 
-def _compute_set(graph: Graph, sets: list[ComputeSet], place: int, name: str) -> ComputeSet:
-    while len(sets) <= place:
-        sets.append(graph.add_compute_set(f"{name or 'popops::reduce'}/stage{len(sets)}"))
-    return sets[place]
+def _in_blocks(graph: Graph, elements: _Elements, dims: Sequence[int], out: View) -> _Elements:
+    """The same elements with tiles of a grid: about as many stretches of each result as a tile then reduces of it."""
+    each = elements.view.elements // out.elements
+    stretches = max(1, min(ceil(sqrt(each)), graph.tile_count))
+    width = ceil(out.elements * stretches / graph.tile_count)
+    length = ceil(each / stretches)
+    across = ceil(out.elements / width)
+    tiles = _spread(elements.view, dims) // length * across + elements.owner // width
+    whole = tiles % graph.tile_count
+    if graph.tiles is not None:
+        whole = graph.tiles[whole]
+    return _Elements(elements.view, elements.addresses, elements.owner, np.asarray(whole, dtype=np.int64))
 
 
 def _first_stage(
     graph: Graph,
-    view: View,
-    tiles: Ints,
-    owner: Ints,
-    addresses: Ints,
-    partials: View,
+    elements: _Elements,
+    keys: Ints,
+    out: View,
     operation: str,
     compute_set: ComputeSet,
-) -> tuple[Ints, Ints, Ints]:
-    """Reduce what lies on each tile; returns tile, result and address of each partial result."""
-    total = int(owner.max()) + 1
-    mine, theirs = tiles * total + owner, np.unique(tiles * total + owner)
+    name: str,
+) -> _Elements:
+    """Reduce on each tile what is there; returns the partial results."""
+    view = elements.view
+    kind = FLOAT if view.type.is_floating else view.type
+    partials = graph.add_variable(kind, (len(keys),), f"{name}/partials")
+    mine = elements.tiles * out.elements + elements.owner
     order = np.argsort(mine, kind="stable")
-    counts = np.diff(np.searchsorted(mine[order], np.append(theirs, mine[order][-1] + 1)))
-    on_tile, result = theirs // total, theirs % total
-    codelet = ReduceCodelet(operation, view.type, partials.type, False, None)
-    _add(
-        graph,
-        compute_set,
-        codelet,
-        view,
-        partials,
-        addresses[order],
-        counts,
-        on_tile,
-        np.arange(len(theirs)),
-        None,
-    )
-    outputs.put_whole_tiles(graph, partials, np.arange(len(theirs)), np.arange(len(theirs)) + 1, on_tile)
-    return on_tile, result, partials.addresses().reshape(-1)
+    counts = np.diff(np.append(np.searchsorted(mine[order], keys), len(mine)))
+    tiles, owner = keys // out.elements, keys % out.elements
+    numbers = np.arange(len(keys), dtype=np.int64)
+    codelet = ReduceCodelet(operation, view.type, kind, False, None)
+    _add(graph, compute_set, codelet, view, partials, elements.addresses[order], counts, tiles, numbers, None)
+    first = np.flatnonzero(np.append(True, np.diff(tiles) != 0))
+    outputs.put_whole_tiles(graph, partials, first, np.append(first[1:], len(tiles)), tiles[first])
+    return _Elements(partials, partials.addresses().reshape(-1), owner, tiles)
 
 
 def _last_stage(
     graph: Graph,
-    view: View,
-    tiles: Ints,
-    owner: Ints,
-    addresses: Ints,
+    elements: _Elements,
     out: View,
-    what: tuple[str, bool, View | None],
+    codelet: ReduceCodelet,
+    scale: View | None,
     compute_set: ComputeSet,
 ) -> None:
-    operation, update, scale = what
-    codelet = ReduceCodelet(operation, view.type, out.type, update, None if scale is None else scale.type)
     on_tile = mapping.tiles_of(graph.memory, out)
     # results in the order of their tiles, and the elements of each together
     results = np.argsort(on_tile, kind="stable")
     rank = np.argsort(results)
-    order = np.argsort(rank[owner], kind="stable")
-    counts = np.bincount(owner, minlength=out.elements)[results]
-    _add(graph, compute_set, codelet, view, out, addresses[order], counts, on_tile[results], results, scale)
+    order = np.argsort(rank[elements.owner], kind="stable")
+    counts = np.bincount(elements.owner, minlength=out.elements)[results]
+    _add(
+        graph, compute_set, codelet, elements.view, out, elements.addresses[order], counts, on_tile[results], results,
+        scale,
+    )  # fmt: skip
 
 
 def _add(

@@ -12,7 +12,7 @@ inline poplar::program::Sequence countedLoop(
     poplar::Graph &graph, std::size_t begin, std::size_t end, std::size_t step,
     const CountedLoopBodyType &body, const poplar::DebugContext &debugContext = {}) {
   poplar::detail::Callback run = [body](const std::vector<poplar::detail::Result> &given) {
-    return poplar::detail::value(body(given[0].tensor()));
+    return poplar::detail::answerOf(body(given[0].tensor()));
   };
   return poplar::detail::sequenceOf(poplar::detail::call(
       "popops", "countedLoop", graph, begin, end, step, run, debugContext));
@@ -22,7 +22,7 @@ inline poplar::program::Sequence countedLoop(
     poplar::Graph &graph, std::size_t count, const CountedLoopBodyType &body,
     const poplar::DebugContext &debugContext = {}) {
   poplar::detail::Callback run = [body](const std::vector<poplar::detail::Result> &given) {
-    return poplar::detail::value(body(given[0].tensor()));
+    return poplar::detail::answerOf(body(given[0].tensor()));
   };
   return poplar::detail::sequenceOf(poplar::detail::call(
       "popops", "countedLoop", graph, count, run, debugContext));

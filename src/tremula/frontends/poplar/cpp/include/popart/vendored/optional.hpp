@@ -1,14 +1,7 @@
-// An optional value, under the name that operators use.
+// An optional value, under the name that operators use. Libraries of different language standards share objects that hold
+// one, so it is the same class in all of them.
 #ifndef POPART_VENDORED_OPTIONAL_HPP
 #define POPART_VENDORED_OPTIONAL_HPP
-#if __cplusplus >= 201703L
-#include <optional>
-namespace nonstd {
-using std::nullopt;
-using std::nullopt_t;
-using std::optional;
-} // namespace nonstd
-#else
 #include <memory>
 namespace nonstd {
 struct nullopt_t {};
@@ -31,10 +24,10 @@ public:
   T *operator->() { return value_.get(); }
   const T &value() const { return *value_; }
   T value_or(const T &other) const { return value_ ? *value_ : other; }
+  void reset() { value_.reset(); }
 
 private:
   std::unique_ptr<T> value_;
 };
 } // namespace nonstd
-#endif
 #endif

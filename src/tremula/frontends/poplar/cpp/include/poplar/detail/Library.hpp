@@ -24,6 +24,12 @@ inline program::Sequence sequenceOf(const Result &found) {
   made.add(found.program());
   return made;
 }
+// A program that a callback answers with. It has to live until the answer is sent.
+inline Value answerOf(const program::Program &made) {
+  Value answer = value(made);
+  answer.returned.push_back([made](const Result &) {});
+  return answer;
+}
 // The first of several results, or the only one.
 inline const Result &firstOf(const Result &found) {
   return found.kind == Result::Kind::List ? found[0] : found;

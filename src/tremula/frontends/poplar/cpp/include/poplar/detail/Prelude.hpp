@@ -30,6 +30,10 @@
 #include <utility>
 #include <vector>
 
+#if __cplusplus >= 201703L
+#include <optional>
+#endif
+
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

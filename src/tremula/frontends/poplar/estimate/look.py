@@ -1,0 +1,71 @@
+"""The chip model's look at programs that are loaded: a line about their time and memory, and a warning if they do not
+fit. Small programs are looked at by themselves, large ones on request (TREMULA_CHIP_MODEL=compile).
+"""
+
+from __future__ import annotations
+
+from tremula import log
+from tremula.errors import Error
+from tremula.formatting import duration, share
+from tremula.frontends.poplar.errors import GraphMemoryAllocationError
+from tremula.frontends.poplar.estimate.model import ChipModel
+from tremula.frontends.poplar.graph.graph import Graph
+from tremula.frontends.poplar.target import TargetKind
+from tremula.settings.environment import env
+
+#: vertices and variables up to which programs are looked at when they are loaded: about a tenth of a second
+SMALL = 10_000
+
+
+def look(model: ChipModel, graph: Graph) -> str:
+    """Report the figures of programs, and whether they fit; the line about them, empty if nobody looked.
+
+    Raises GraphMemoryAllocationError if they do not fit and that was asked to be an error.
+    """
+    mode = env.get("TREMULA_CHIP_MODEL")
+    strict = env.get("TREMULA_OUT_OF_MEMORY") == "error"
+    if graph.contents.target.kind is TargetKind.CPU or mode == "off":
+        return ""
+    if not (strict or mode == "compile" or (mode == "auto" and _size(graph) <= SMALL)):
+        return ""
+    try:
+        line = brief(model)
+        problem = model.memory_problem()
+    except Error as error:
+        if strict:
+            raise
+        log.warn_once(
+            f"chip model: {error.message}",
+            f"The chip model cannot say what an IPU would do: {error.message}",
+        )
+        return ""
+    log.layer("tremula").info(line)
+    if problem is not None:
+        if strict:
+            raise GraphMemoryAllocationError(problem)
+        log.warn_once(
+            f"out of memory: {problem}",
+            f"{problem} The program runs on, as the host has the memory; on hardware it would not. "
+            "TREMULA_OUT_OF_MEMORY=error makes this an error.",
+        )
+    return line
+
+
+def _size(graph: Graph) -> int:
+    sets = graph.contents.compute_sets
+    return len(graph.memory.variables) + sum(b.count for made in sets for b in made.batches.values())
+
+
+def brief(model: ChipModel) -> str:
+    """One line: time of a run of each program, and the fullest tile."""
+    estimate = model.estimate
+    times = []
+    for number in range(len(estimate.program.programs)):
+        cycles = estimate.totals(estimate.executions(number)).total
+        times.append(f"{duration(estimate.seconds(cycles))} ({cycles:,.0f} cycles)")
+    fullest, limit = int(estimate.memory.most.max()), estimate.hardware.chip.tile_memory_bytes
+    runs = "a run takes" if len(times) == 1 else "runs of the programs take"
+    return (
+        f"modelled for {estimate.hardware.chip.title}: {runs} {', '.join(times)}; "
+        f"{share(fullest / limit)} of tile memory on the fullest tile"
+    )
