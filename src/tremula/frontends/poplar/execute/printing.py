@@ -81,12 +81,14 @@ def _level(array: NDArray[Any], given: PrintFormat, depth: int, shorten: bool) -
     parts = [array] if not cut else [array[:cut], array[len(array) - cut :]]
     if array.ndim == 1:
         texts = [[_element(each, given) for each in part] for part in parts]
-        between = given.separator
+        between, before, after = given.separator, "", ""
     else:
         texts = [[_level(each, given, depth + 1, shorten) for each in part] for part in parts]
-        between = "\n" + " " * depth
+        between = before = "\n" + "  " * depth
+        after = "\n" + "  " * (depth - 1)
     joined = texts[0] if not cut else [*texts[0], "...", *texts[1]]
-    return f"{given.open_bracket}{between.join(joined)}{given.close_bracket}"
+    inside = f"{before}{between.join(joined)}{after}" if joined else ""
+    return f"{given.open_bracket}{inside}{given.close_bracket}"
 
 
 def _element(value: Any, given: PrintFormat) -> str:
