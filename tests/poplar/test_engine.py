@@ -268,6 +268,7 @@ def test_out_of_memory_is_an_error_if_it_is_asked_for(graph: poplar.Graph, tmp_p
 
 
 def test_importing_poplar_imports_no_framework() -> None:
-    code = "import poplar, popops, poplin, popnn, poprand, poputil, gcl, sys\nprint({'torch', 'onnx'} & set(sys.modules))"
+    imports = "import poplar, popops, poplin, popnn, poprand, poputil, gcl, sys"
+    code = f"{imports}\nprint({{'torch', 'onnx'}} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert ran.stdout == "set()\n"

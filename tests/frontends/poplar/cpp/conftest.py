@@ -1,4 +1,4 @@
-"""The C++ libraries, compiled once for all tests, and programs that are built with them."""
+"""Programs that are built with the C++ libraries."""
 
 from __future__ import annotations
 
@@ -10,15 +10,7 @@ from pathlib import Path
 import pytest
 
 from tremula.frontends.poplar.codelets.cpp import compiler
-from tremula.frontends.poplar.cpp.installation import LIBRARIES, Installation, install
-
-
-@pytest.fixture(scope="session")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    """Headers and libraries. Without a compiler the test is skipped."""
-    if compiler.find() is None:
-        pytest.skip("there is no C++ compiler")
-    return install(tmp_path_factory.mktemp("cpp") / "sdk")
+from tremula.frontends.poplar.cpp.installation import LIBRARIES, Installation
 
 
 @pytest.fixture
