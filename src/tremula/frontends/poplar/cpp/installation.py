@@ -41,8 +41,9 @@ _OWN_FILES = {
 }
 #: libraries whose functions are in their headers; programs link them by name
 _THIN = ("poputil", "popops", "poplin", "popnn", "poprand", "popsparse", "popfloat", "gcl")
+_THIN_FILE = "thin.cpp"
 LIBRARIES = ("poplar", *_THIN, *_OWN_FILES)
-_FLAGS = ("-std=c++14", "-O2", "-fPIC", "-w", "-fno-strict-aliasing")
+_FLAGS = ("-std=c++14", "-O1", "-fPIC", "-w", "-fno-strict-aliasing")
 _DONE = "complete"
 
 
@@ -169,28 +170,31 @@ def _take_place(place: Path, root: Path) -> None:
 
 def _libraries(found: Compiler, lib: Path, progress: ProgressCallback) -> None:
     own = {name for names in _OWN_FILES.values() for name in names}
-    core = [each for each in sorted(SOURCE.glob("*.cpp")) if each.name not in {*own, "thin.cpp"}]
-    files = [*core, SOURCE / "thin.cpp", *(SOURCE / name for name in sorted(own))]
+    core = [each.name for each in sorted(SOURCE.glob("*.cpp")) if each.name not in {*own, _THIN_FILE}]
+    units = {"poplar": core, "thin": [_THIN_FILE], **_OWN_FILES}
     objects = lib / "objects"
     objects.mkdir()
     done = 0
 
-    def compiled(source: Path) -> Path:
+    def compiled(name: str) -> Path:
+        """All files of a library together: most of the time goes to headers, which are read once."""
         nonlocal done
-        target = objects / f"{source.stem}.o"
-        _run(found, [*_FLAGS, _python_macro(), f"-I{INCLUDE}", "-c", str(source), "-o", str(target)])
+        target = objects / f"{name}.o"
+        text = "".join(f'#include "{SOURCE / each}"\n' for each in units[name])
+        options = [*_FLAGS, _python_macro(), f"-I{INCLUDE}", "-x", "c++", "-c", "-", "-o", str(target)]
+        _run(found, options, text)
         done += 1
-        progress(f"compiling {source.name}", done / (len(files) + 1))
+        progress(f"compiling {name}", done / (len(units) + 1))
         return target
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        made = dict(zip((each.name for each in files), pool.map(compiled, files), strict=True))
+        made = dict(zip(units, pool.map(compiled, units), strict=True))
     link = functools.partial(_link, found, lib)
-    link("poplar", [made[each.name] for each in core], ["-pthread"])
+    link("poplar", made["poplar"], ["-pthread"])
     for name in _THIN:
-        link(name, [made["thin.cpp"]], ["-Wl,--no-as-needed", "-lpoplar"])
-    for name, names in _OWN_FILES.items():
-        link(name, [made[each] for each in names], ["-Wl,--no-as-needed", "-lpoplar"])
+        link(name, made["thin"], ["-Wl,--no-as-needed", "-lpoplar"])
+    for name in _OWN_FILES:
+        link(name, made[name], ["-Wl,--no-as-needed", "-lpoplar"])
     shutil.rmtree(objects)
 
 
@@ -199,19 +203,20 @@ def _python_macro() -> str:
     return f'-DTREMULA_PYTHON="{text}"'
 
 
-def _link(found: Compiler, lib: Path, name: str, objects: Sequence[Path], libraries: Sequence[str]) -> None:
+def _link(found: Compiler, lib: Path, name: str, object_file: Path, libraries: Sequence[str]) -> None:
     target = lib / f"lib{name}.so"
     _run(
         found,
         [
-            "-shared", "-o", str(target), *map(str, objects), f"-L{lib}", *libraries,
+            "-shared", "-o", str(target), str(object_file), f"-L{lib}", *libraries,
             f"-Wl,-soname,{target.name}", "-Wl,-rpath,$ORIGIN",
         ],
     )  # fmt: skip
 
 
-def _run(found: Compiler, arguments: Sequence[str]) -> None:
+def _run(found: Compiler, arguments: Sequence[str], source: str = "") -> None:
     subprocess.run(
         [*found.command, *arguments],
-        check=True, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"},
+        input=source, check=True, capture_output=True, text=True, errors="replace",
+        env={**os.environ, "LC_ALL": "C"},
     )  # fmt: skip
