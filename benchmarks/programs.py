@@ -43,7 +43,7 @@ are written by hand. The programs are those of the vendor's public examples and 
 changed, but their surroundings are:
 
 - Downloads are replaced: a few thousand digits replace MNIST and Fashion-MNIST, random images CIFAR-10, and random
-  weights  trained ones. torchvision's checksums are switched off for them. Arguments are shown.
+  weights replace trained ones. torchvision's checksums are switched off for them. Arguments are shown.
 - The user guide's programs (`docs/`, `examples/`) see 16 virtual IPUs, because several of them end at once without
   any.
 
