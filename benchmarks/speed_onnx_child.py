@@ -240,7 +240,5 @@ def _report(
 
 def _form(session: Any) -> str:
     """How the session's program runs."""
-    step = session._session._step
-    if step._captured is None:
-        return "operator by operator"
-    return f"captured, {step._captured._executable.form}"
+    form: str = session._session._step.form
+    return form

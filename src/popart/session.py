@@ -108,6 +108,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
                 Synthetic[self._options.syntheticDataMode.name],
                 groups,
                 whole,
+                self._options.cachePath if self._options.enableEngineCaching else None,
             )
         self._weights_sent = self._engine_loaded = False
         self._on_device: OnDevice | None = None
