@@ -1,0 +1,213 @@
+"""How torch's compiler takes convolutions with few channels: as code of our own (`direct_convolution`) between its
+kernels, without a call into a library. For the compiler's process only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import fx
+
+from tremula.frontends.torch.execute.direct_convolution import (
+    Convolution,
+    Vectors,
+    forward_code,
+    is_direct,
+    weight_gradient_code,
+)
+from tremula.frontends.torch.graphs.program import tensors_of
+
+_ATEN = torch.ops.aten
+_FORWARD = _ATEN.convolution.default
+_BACKWARD = _ATEN.convolution_backward.default
+
+
+def vectors_here() -> Vectors | None:
+    """The vectors that the compiler uses on this host; None if it uses none, or does not take code of others."""
+    try:
+        from torch._inductor.codegen import cpp_template, cpp_template_kernel  # noqa: F401 - whether they are there
+        from torch._inductor.cpu_vec_isa import pick_vec_isa
+    except ImportError:
+        return None
+    isa: Any = pick_vec_isa()
+    return Vectors(isa.nelements()) if isa else None
+
+
+def takes_all_convolutions(
+    module: fx.GraphModule, arguments: Sequence[torch.Tensor], vectors: Vectors
+) -> bool:
+    """Whether every convolution of a graph, and there are some, is computed by this code."""
+    from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+
+    graph = module.graph
+    if not any(node.target in (_FORWARD, _BACKWARD) for node in graph.nodes):
+        return False
+    FakeTensorProp(module).propagate(*arguments)
+    problems = [
+        _problem(*[tensors_of(operand)[0] for operand in node.args[:2]], *node.args[3:9])  # type: ignore[arg-type]
+        for node in graph.nodes
+        if node.target is _FORWARD
+    ]
+    problems += [
+        _problem(*[tensors_of(operand)[0] for operand in node.args[1:3]], *node.args[4:10])  # type: ignore[arg-type]
+        for node in graph.nodes
+        if node.target is _BACKWARD
+    ]
+    return bool(problems) and all(problem is not None and is_direct(problem, vectors) for problem in problems)
+
+
+def install(vectors: Vectors, threads: int) -> None:
+    """Have the compiler lower convolutions that suit this code to it, and the others as before."""
+    from torch._inductor import lowering
+    from torch._inductor.kernel import conv  # noqa: F401 - it registers its own
+
+    forward: Any = lowering.lowerings[_FORWARD]
+    backward: Any = lowering.lowerings[_BACKWARD]
+
+    def lower_forward(x: Any, weight: Any, bias: Any, *geometry: Any) -> Any:
+        problem = _lowered_problem(x, weight, geometry, vectors)
+        if problem is None:
+            return forward(x, weight, bias, *geometry)
+        inputs = {"X": _contiguous(x), "W": _realized(weight)}
+        if bias is not None:
+            inputs["B"] = _contiguous(bias)
+        if _repeated(inputs):
+            return forward(x, weight, bias, *geometry)
+        problem = _laid(problem, inputs["W"])
+        code = forward_code(problem, vectors, biased=bias is not None, threads=threads)
+        return _called(inputs, [problem.images, problem.outputs, *problem.result], code)
+
+    def lower_backward(gradient: Any, x: Any, weight: Any, bias_sizes: Any, *geometry: Any) -> Any:
+        *geometry_, wanted = geometry
+        problem = _lowered_problem(x, weight, geometry_, vectors)
+        if problem is None or not is_direct(problem.of_input(), vectors):
+            return backward(gradient, x, weight, bias_sizes, *geometry)
+        operands = {"G": _contiguous(gradient), "X": _contiguous(x), "W": _realized(weight)}
+        if _repeated(operands):
+            return backward(gradient, x, weight, bias_sizes, *geometry)
+        results: list[Any] = [None, None, None]
+        if wanted[0]:
+            back = _laid(problem, operands["W"]).of_input()
+            code = forward_code(back, vectors, biased=False, threads=threads)
+            inputs = {"X": operands["G"], "W": operands["W"]}
+            results[0] = _called(inputs, [problem.images, problem.inputs, *problem.size], code)
+        if wanted[1]:
+            code = weight_gradient_code(problem, vectors, threads=threads)
+            inputs = {"G": operands["G"], "X": operands["X"]}
+            results[1] = _called(inputs, [problem.outputs, problem.inputs, *problem.window], code)
+        if wanted[2]:
+            results[2] = lowering.lowerings[_ATEN.sum.dim_IntList](gradient, [0, 2, 3])
+        return results
+
+    lowering.lowerings.update({_FORWARD: lower_forward, _BACKWARD: lower_backward})
+
+
+def _problem(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    _output_padding: Sequence[int],
+    groups: int,
+) -> Convolution | None:
+    """The convolution of two tensors, if it is one that there is code for; its weights are taken as contiguous."""
+    shapes = [tuple(x.shape), tuple(weight.shape)]
+    if any(tensor.dtype is not torch.float32 or tensor.dim() != 4 for tensor in (x, weight)):
+        return None
+    if transposed or groups != 1 or any(each != 1 for each in (*stride, *dilation)):
+        return None
+    if not all(isinstance(extent, int) for shape in shapes for extent in shape):
+        return None
+    (images, inputs, *size), (outputs, _, rows, columns) = shapes
+    above, left = padding if len(padding) == 2 else (*padding, *padding)
+    return Convolution(
+        images, inputs, outputs, (size[0], size[1]), (rows, columns), (above, left),
+        (inputs * rows * columns, rows * columns, columns, 1),
+    )  # fmt: skip
+
+
+def _lowered_problem(x: Any, weight: Any, geometry: Sequence[Any], vectors: Vectors) -> Convolution | None:
+    """The same of values of the compiler."""
+    shapes = [each.get_size() for each in (x, weight)]
+    if not all(_is_number(extent) for shape in shapes for extent in shape):
+        return None
+    tensors = [
+        torch.empty([int(extent) for extent in shape], dtype=each.get_dtype(), device="meta")
+        for each, shape in zip((x, weight), shapes, strict=True)
+    ]
+    problem = _problem(tensors[0], tensors[1], *geometry)
+    return problem if problem is not None and is_direct(problem, vectors) else None
+
+
+def _is_number(extent: Any) -> bool:
+    return isinstance(extent, int) or bool(getattr(extent, "is_Integer", False))
+
+
+def _contiguous(value: Any) -> Any:
+    from torch._inductor import ir
+
+    return ir.ExternKernel.require_contiguous(ir.ExternKernel.realize_input(value))
+
+
+def _realized(value: Any) -> Any:
+    from torch._inductor import ir
+
+    found: Any = ir.ExternKernel.realize_input(value)
+    if isinstance(found.get_layout(), ir.FlexibleLayout):
+        found.freeze_layout()
+    return found
+
+
+def _repeated(inputs: Mapping[str, Any]) -> bool:
+    """Whether two operands lie in the same buffer: arguments go by its name."""
+    names = [value.get_name() for value in inputs.values()]
+    return len(set(names)) < len(names)
+
+
+def _laid(problem: Convolution, weight: Any) -> Convolution:
+    """The problem with its weights as they lie in memory."""
+    by_output, by_input, by_row, by_column = (int(stride) for stride in weight.get_stride())
+    return replace(problem, strides=(by_output, by_input, by_row, by_column))
+
+
+def _called(inputs: Mapping[str, Any], shape: Sequence[int], body: str) -> Any:
+    """The result of `body`, a function of pointers to the inputs and to `Y`."""
+    from torch._inductor import ir
+    from torch._inductor.codegen.cpp_template import CppTemplate
+
+    strides = [1]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, strides[0] * int(extent))
+    layout = ir.FixedLayout(torch.device("cpu"), torch.float32, list(shape), strides)
+    nodes = {name: _buffer(value) for name, value in inputs.items()}
+    offsets = {name: int(value.get_layout().offset) for name, value in nodes.items()}
+    source = "\n".join([*(f"{name} += {offset};" for name, offset in offsets.items() if offset), body])
+
+    class Direct(CppTemplate):
+        """A function of ours in the compiler's code."""
+
+        def render(self, **given: Any) -> str:
+            kernel, placed = given["kernel"], given.get("template_buffer_node")
+            result = self.output_node if placed is None else placed
+            head = self.header().getvalue()
+            signature = kernel.def_kernel(inputs=nodes, outputs={"Y": result})
+            return (
+                f'{head}\n#include <cstring>\n#include <numeric>\nextern "C" {signature}\n{{\n{source}\n}}\n'
+            )
+
+    make: Callable[[], Any] = Direct("direct", list(nodes.values()), layout, 1).generate
+    return make().output_node()
+
+
+def _buffer(value: Any) -> Any:
+    """What arguments are made of: a buffer, or a view that says where in one it begins."""
+    from torch._inductor import ir
+
+    while isinstance(value, ir.TensorBox | ir.StorageBox):
+        value = value.data
+    return value
