@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import subprocess
 import sys
 from pathlib import Path
@@ -16,38 +15,14 @@ from tremula.frontends.torch.execute.compile_request import cxx_compiler
 from tremula.frontends.torch.execute.direct_convolution import (
     Convolution,
     Vectors,
-    _even,
-    _parts,
+    even_blocks,
     forward_code,
     is_direct,
+    parts,
     weight_gradient_code,
 )
 
-#: torch's vectors as plain loops; what is read beyond `count` would be seen as NaN in the results
-_VECTORS = """
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <numeric>
-#include <vector>
-namespace at::vec {
-template <class T> struct Vectorized {
-  T lane[WIDTH];
-  Vectorized(T value = 0) { std::fill_n(lane, WIDTH, value); }
-  static Vectorized loadu(const T* from, int64_t count = WIDTH) {
-    Vectorized found(0);
-    std::copy_n(from, count, found.lane);
-    return found;
-  }
-  void store(T* to, int64_t count = WIDTH) const { std::copy_n(lane, count, to); }
-};
-template <class T> Vectorized<T> fmadd(Vectorized<T> a, Vectorized<T> b, Vectorized<T> c) {
-  for (int i = 0; i < WIDTH; ++i) c.lane[i] += a.lane[i] * b.lane[i];
-  return c;
-}
-}
-"""
+from .plain_vectors import called, compiled
 
 
 def plain(
@@ -65,31 +40,6 @@ PROBLEMS = [
     plain(2, 4, 3, (6, 5), (4, 1), (3, 0)),
     plain(2, 1, 1, (3, 3), (3, 3), (2, 2)),
 ]
-
-
-def compiled(tmp_path: Path, functions: dict[str, str], width: int) -> ctypes.CDLL:
-    compiler = cxx_compiler()
-    if compiler is None:
-        pytest.skip("there is no C++ compiler")
-    source, library = tmp_path / "direct.cpp", tmp_path / "direct.so"
-    text = [f"#define WIDTH {width}", _VECTORS]
-    text += [f'extern "C" void {name} {{\n{body}\n}}' for name, body in functions.items()]
-    source.write_text("\n".join(text))
-    command = [
-        compiler,
-        "-std=c++20",
-        "-O1",
-        "-fsanitize=undefined",
-        "-fno-sanitize-recover",
-        "-shared",
-        "-fPIC",
-    ]
-    subprocess.run([*command, str(source), "-o", str(library)], check=True, timeout=120)
-    return ctypes.CDLL(str(library))
-
-
-def called(library: ctypes.CDLL, name: str, *tensors: torch.Tensor) -> None:
-    getattr(library, name)(*(ctypes.c_void_p(tensor.data_ptr()) for tensor in tensors))
 
 
 @pytest.mark.parametrize("width", [4, 16])
@@ -140,11 +90,11 @@ def channels_last_strides(problem: Convolution) -> tuple[int, int, int, int]:
 
 @given(st.integers(1, 200), st.integers(1, 40))
 def test_blocks_cover_everything_once_and_are_not_too_large(extent: int, most: int) -> None:
-    block = _even(extent, most)
+    block = even_blocks(extent, most)
     assert block <= most
     covered = [
         place + inside
-        for first, end, size in _parts(extent, block)
+        for first, end, size in parts(extent, block)
         for place in range(first, end, size)
         for inside in range(size)
     ]

@@ -120,13 +120,13 @@ def _pitch(problem: Convolution, vectors: Vectors) -> int:
     return max(needed, problem.size[1] + 2 * problem.padding[1])
 
 
-def _even(extent: int, most: int) -> int:
+def even_blocks(extent: int, most: int) -> int:
     """The size of equal blocks of `extent` that are no larger than `most`."""
     blocks = -(-extent // max(1, most))
     return -(-extent // blocks)
 
 
-def _parts(extent: int, block: int) -> list[tuple[int, int, int]]:
+def parts(extent: int, block: int) -> list[tuple[int, int, int]]:
     """First, end and size of the blocks of `extent`: those of full size, then what remains."""
     full = extent // block * block
     parts = [(0, full, block)] if full else []
@@ -139,20 +139,20 @@ _HEAD = "using vec = at::vec::Vectorized<float>;"
 def forward_code(problem: Convolution, vectors: Vectors, *, biased: bool, threads: int) -> str:
     """The body of a function of `X`, `W`, `B` (if there is a bias) and `Y`."""
     across = vectors.across(problem.result[1])
-    block = _even(problem.outputs, vectors.sums // across)
-    rows = _even(problem.result[0], max(1, vectors.sums // (block * across)))
+    block = even_blocks(problem.outputs, vectors.sums // across)
+    rows = even_blocks(problem.result[0], max(1, vectors.sums // (block * across)))
     padded = any(problem.padding)
     pitch = _pitch(problem, vectors) if padded else problem.size[1]
     lines = [_HEAD, *_packed(problem, block)]
-    lines += [_parallel(threads), f"for (int64_t n = 0; n < {problem.images}; ++n) {{"]
+    lines += [parallel_loop(threads), f"for (int64_t n = 0; n < {problem.images}; ++n) {{"]
     plane = problem.size[0] * problem.size[1]
     lines.append(f"const float* image = X + n * {problem.inputs * plane};")
     if padded:
         lines += _bordered(problem, pitch)
     lines.append(f"float* result = Y + n * {problem.outputs * problem.result[0] * problem.result[1]};")
-    for first, end, size in _parts(problem.outputs, block):
+    for first, end, size in parts(problem.outputs, block):
         lines.append(f"for (int64_t o = {first}; o < {end}; o += {size}) {{")
-        for top, bottom, height in _parts(problem.result[0], rows):
+        for top, bottom, height in parts(problem.result[0], rows):
             lines.append(f"for (int64_t y = {top}; y < {bottom}; y += {height}) {{")
             lines += _tile(problem, vectors, size, height, pitch, biased=biased, padded=padded)
             lines.append("}")
@@ -166,7 +166,7 @@ def _packed(problem: Convolution, block: int) -> Iterator[str]:
     by_output, by_input, by_row, by_column = problem.strides
     taps = problem.inputs * rows * columns
     yield f"alignas(64) float packed[{problem.outputs * taps}];"
-    for first, end, size in _parts(problem.outputs, block):
+    for first, end, size in parts(problem.outputs, block):
         yield f"for (int64_t o = {first}; o < {end}; o += {size})"
         yield f"for (int64_t i = 0; i < {problem.inputs}; ++i)"
         yield f"for (int64_t k = 0; k < {rows}; ++k) for (int64_t l = 0; l < {columns}; ++l)"
@@ -238,7 +238,7 @@ def _loaded(place: str, count: int, vectors: Vectors) -> str:
 def weight_gradient_code(problem: Convolution, vectors: Vectors, *, threads: int) -> str:
     """The body of a function of `G` (the gradient of the result), `X` and `Y` (that of the weights, contiguous)."""
     rows, columns = problem.window
-    block = _even(problem.outputs, vectors.sums // columns)
+    block = even_blocks(problem.outputs, vectors.sums // columns)
     height, width = problem.size
     above, left = problem.padding
     padded = left > 0
@@ -253,11 +253,11 @@ def weight_gradient_code(problem: Convolution, vectors: Vectors, *, threads: int
         ]
     else:
         lines.append("const float* source = X;")
-    lines += [_parallel(threads), f"for (int64_t tap = 0; tap < {problem.inputs * rows}; ++tap) {{"]
+    lines += [parallel_loop(threads), f"for (int64_t tap = 0; tap < {problem.inputs * rows}; ++tap) {{"]
     lines.append(f"const int64_t i = tap / {rows}, k = tap % {rows};")
     lines.append(f"const int64_t top = std::max<int64_t>(0, {above} - k);")
     lines.append(f"const int64_t bottom = std::min<int64_t>({problem.result[0]}, {height + above} - k);")
-    for first, end, size in _parts(problem.outputs, block):
+    for first, end, size in parts(problem.outputs, block):
         lines.append(f"for (int64_t o = {first}; o < {end}; o += {size}) {{")
         lines += _weight_tile(problem, vectors, size, pitch, padded=padded)
         lines.append("}")
@@ -291,14 +291,18 @@ def _weight_tile(
             yield "}"
         yield "}"
     yield "}"
-    yield f"alignas(64) float lanes[{vectors.width}];"
     for c, column in sums:
-        yield f"s{c}_{column}.store(lanes);"
         yield (
             f"Y[(((o + {c}) * {problem.inputs} + i) * {rows} + k) * {columns} + {column}] = "
-            f"std::accumulate(lanes, lanes + {vectors.width}, 0.0f);"
+            f"{sum_of(f's{c}_{column}')};"
         )
 
 
-def _parallel(threads: int) -> str:
+def sum_of(vector: str) -> str:
+    """The sum of a vector's elements."""
+    return f"at::vec::vec_reduce_all<float>([](vec& a, vec& b) {{ return a + b; }}, {vector})"
+
+
+def parallel_loop(threads: int) -> str:
+    """What stands before a loop whose turns may run side by side."""
     return f"#pragma omp parallel for num_threads({threads})" if threads > 1 else ""

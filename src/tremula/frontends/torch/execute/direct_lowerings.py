@@ -1,5 +1,5 @@
-"""How torch's compiler takes convolutions with few channels: as code of our own (`direct_convolution`) between its
-kernels, without a call into a library. For the compiler's process only.
+"""How torch's compiler takes convolutions with few channels and small products: as code of our own between its kernels,
+without a call into a library. For the compiler's process only.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from tremula.frontends.torch.execute import direct_product
 from tremula.frontends.torch.execute.direct_convolution import (
     Convolution,
     Vectors,
@@ -60,7 +61,65 @@ def takes_all_convolutions(
 
 
 def install(vectors: Vectors, threads: int) -> None:
-    """Have the compiler lower convolutions that suit this code to it, and the others as before."""
+    """Have the compiler lower convolutions and products that suit this code to it, and the others as before."""
+    _install_convolutions(vectors, threads)
+    _install_products(vectors, threads)
+
+
+def _install_products(vectors: Vectors, threads: int) -> None:
+    from torch._inductor import lowering
+    from torch._inductor.kernel import mm  # noqa: F401 - it registers its own
+
+    plain: Any = lowering.lowerings[_ATEN.mm.default]
+    adding: Any = lowering.lowerings[_ATEN.addmm.default]
+
+    def lower_plain(left: Any, right: Any, **layout: Any) -> Any:
+        found = None if layout else _product(vectors, threads, left, right)
+        return plain(left, right, **layout) if found is None else found
+
+    def lower_adding(added: Any, left: Any, right: Any, **factors: Any) -> Any:
+        usual = all(name in ("alpha", "beta") and factor == 1 for name, factor in factors.items())
+        found = _product(vectors, threads, left, right, added) if usual else None
+        return adding(added, left, right, **factors) if found is None else found
+
+    lowering.lowerings.update({_ATEN.mm.default: lower_plain, _ATEN.addmm.default: lower_adding})
+
+
+def _product(vectors: Vectors, threads: int, left: Any, right: Any, added: Any = None) -> Any:
+    """The result of our code for a product; None if it does not suit it."""
+    values = [left, right] if added is None else [left, right, added]
+    shapes = [value.get_size() for value in values]
+    if not all(_is_number(extent) for shape in shapes for extent in shape):
+        return None
+    rows, inner, columns = int(shapes[0][0]), int(shapes[0][1]), int(shapes[1][1])
+    if added is not None and [int(extent) for extent in shapes[2]] not in ([columns], [rows, columns]):
+        return None
+    if any(value.get_dtype() is not torch.float32 for value in values):
+        return None
+    if not direct_product.is_direct(direct_product.Product(rows, inner, columns, (inner, 1), (columns, 1))):
+        return None  # whatever the strides are
+    inputs = dict(zip("ABC", [_realized(value) for value in values], strict=False))
+    strides = {name: [int(stride) for stride in value.get_stride()] for name, value in inputs.items()}
+    of_added = None if added is None else [0, *strides["C"]][-2:]
+    problem = direct_product.Product(
+        rows,
+        inner,
+        columns,
+        _two(strides["A"]),
+        _two(strides["B"]),
+        None if of_added is None else _two(of_added),
+    )
+    if not direct_product.is_direct(problem) or _repeated(inputs):
+        return None
+    return _called(inputs, [rows, columns], direct_product.product_code(problem, vectors, threads=threads))
+
+
+def _two(strides: Sequence[int]) -> tuple[int, int]:
+    first, second = strides
+    return first, second
+
+
+def _install_convolutions(vectors: Vectors, threads: int) -> None:
     from torch._inductor import lowering
     from torch._inductor.kernel import conv  # noqa: F401 - it registers its own
 
