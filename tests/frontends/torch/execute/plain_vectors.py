@@ -19,6 +19,7 @@ _VECTORS = """
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <utility>
 #include <vector>
 namespace at::vec {
 template <class T> struct Vectorized {
@@ -34,11 +35,49 @@ template <class T> struct Vectorized {
     for (int i = 0; i < WIDTH; ++i) found.lane[i] += other.lane[i];
     return found;
   }
+  // masks are ones and zeros
+#define COMPARISON(op) \\
+  Vectorized operator op(const Vectorized& other) const { \\
+    Vectorized found; \\
+    for (int i = 0; i < WIDTH; ++i) found.lane[i] = lane[i] op other.lane[i]; \\
+    return found; \\
+  }
+  COMPARISON(>) COMPARISON(!=) COMPARISON(==)
+  Vectorized operator&(const Vectorized& other) const {
+    Vectorized found;
+    for (int i = 0; i < WIDTH; ++i) found.lane[i] = lane[i] != 0 && other.lane[i] != 0;
+    return found;
+  }
+  Vectorized operator|(const Vectorized& other) const {
+    Vectorized found;
+    for (int i = 0; i < WIDTH; ++i) found.lane[i] = lane[i] != 0 || other.lane[i] != 0;
+    return found;
+  }
+  static Vectorized blendv(const Vectorized& a, const Vectorized& b, const Vectorized& mask) {
+    Vectorized found;
+    for (int i = 0; i < WIDTH; ++i) found.lane[i] = mask.lane[i] != 0 ? b.lane[i] : a.lane[i];
+    return found;
+  }
   void store(T* to, int64_t count = WIDTH) const { std::copy_n(lane, count, to); }
 };
 template <class T> Vectorized<T> fmadd(Vectorized<T> a, Vectorized<T> b, Vectorized<T> c) {
   for (int i = 0; i < WIDTH; ++i) c.lane[i] += a.lane[i] * b.lane[i];
   return c;
+}
+template <class T> Vectorized<T> maximum(Vectorized<T> a, Vectorized<T> b) {
+  for (int i = 0; i < WIDTH; ++i) {
+    if (std::isnan(b.lane[i]) || b.lane[i] > a.lane[i]) a.lane[i] = std::isnan(a.lane[i]) ? a.lane[i] : b.lane[i];
+  }
+  return a;
+}
+template <class T> std::pair<Vectorized<T>, Vectorized<T>> deinterleave2(Vectorized<T> a, Vectorized<T> b) {
+  std::pair<Vectorized<T>, Vectorized<T>> found;
+  for (int i = 0; i < WIDTH; ++i) {
+    const int place = 2 * i;
+    found.first.lane[i] = place < WIDTH ? a.lane[place] : b.lane[place - WIDTH];
+    found.second.lane[i] = place < WIDTH ? a.lane[place + 1] : b.lane[place + 1 - WIDTH];
+  }
+  return found;
 }
 template <class T, class F> T vec_reduce_all(F f, Vectorized<T> a) {
   T total = a.lane[0];

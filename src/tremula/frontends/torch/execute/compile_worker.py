@@ -89,7 +89,7 @@ def _compile(
     vectors = direct_lowerings.vectors_here()
     direct = vectors is not None and direct_lowerings.takes_all_convolutions(module, arguments, vectors)
     if vectors is not None:
-        direct_lowerings.install(vectors, threads)
+        direct_lowerings.install(vectors, threads, rows_first=direct)
     with torch.no_grad():
         torch._inductor.aot_compile(
             module,

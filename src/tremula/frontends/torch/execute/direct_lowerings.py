@@ -4,6 +4,7 @@ without a call into a library. For the compiler's process only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from tremula.frontends.torch.execute import direct_product
+from tremula.frontends.torch.execute import direct_pooling, direct_product
 from tremula.frontends.torch.execute.direct_convolution import (
     Convolution,
     Vectors,
@@ -60,10 +61,42 @@ def takes_all_convolutions(
     return bool(problems) and all(problem is not None and is_direct(problem, vectors) for problem in problems)
 
 
-def install(vectors: Vectors, threads: int) -> None:
-    """Have the compiler lower convolutions and products that suit this code to it, and the others as before."""
+def install(vectors: Vectors, threads: int, *, rows_first: bool) -> None:
+    """Have the compiler lower convolutions and products that suit this code to it, and the others as before; pooling as
+    well if images lie row by row (`rows_first`).
+    """
     _install_convolutions(vectors, threads)
     _install_products(vectors, threads)
+    if rows_first:
+        _install_pooling(vectors, threads)
+
+
+def _install_pooling(vectors: Vectors, threads: int) -> None:
+    from torch._inductor import inductor_prims, lowering
+
+    op: Any = getattr(inductor_prims, "_low_memory_max_pool_with_offsets", None)
+    usual: Any = lowering.lowerings.get(op)
+    if usual is None:
+        return
+
+    def lower(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any = False) -> Any:
+        window = [direct_pooling.WINDOW] * 2
+        shape = x.get_size()
+        plain = list(kernel) == list(stride or kernel) == window and not any(padding) and not ceil_mode
+        if not plain or any(each != 1 for each in dilation) or x.get_dtype() is not torch.float32:
+            return usual(x, kernel, stride, padding, dilation, ceil_mode)
+        if len(shape) < 3 or not all(_is_number(extent) for extent in shape):
+            return usual(x, kernel, stride, padding, dilation, ceil_mode)
+        *outer, height, width = (int(extent) for extent in shape)
+        pooling = direct_pooling.Pooling(math.prod(outer), height, width)
+        if min(pooling.images, *pooling.result) == 0:
+            return usual(x, kernel, stride, padding, dilation, ceil_mode)
+        inputs, result = {"X": _contiguous(x)}, [*outer, *pooling.result]
+        maxima = direct_pooling.maxima_code(pooling, vectors, threads=threads)
+        places = direct_pooling.places_code(pooling, vectors, threads=threads)
+        return _called(inputs, result, maxima), _called(inputs, result, places, torch.int8)
+
+    lowering.lowerings[op] = lower
 
 
 def _install_products(vectors: Vectors, threads: int) -> None:
@@ -234,7 +267,9 @@ def _laid(problem: Convolution, weight: Any) -> Convolution:
     return replace(problem, strides=(by_output, by_input, by_row, by_column))
 
 
-def _called(inputs: Mapping[str, Any], shape: Sequence[int], body: str) -> Any:
+def _called(
+    inputs: Mapping[str, Any], shape: Sequence[int], body: str, dtype: torch.dtype = torch.float32
+) -> Any:
     """The result of `body`, a function of pointers to the inputs and to `Y`."""
     from torch._inductor import ir
     from torch._inductor.codegen.cpp_template import CppTemplate
@@ -242,7 +277,7 @@ def _called(inputs: Mapping[str, Any], shape: Sequence[int], body: str) -> Any:
     strides = [1]
     for extent in reversed(shape[1:]):
         strides.insert(0, strides[0] * int(extent))
-    layout = ir.FixedLayout(torch.device("cpu"), torch.float32, list(shape), strides)
+    layout = ir.FixedLayout(torch.device("cpu"), dtype, list(shape), strides)
     nodes = {name: _buffer(value) for name, value in inputs.items()}
     offsets = {name: int(value.get_layout().offset) for name, value in nodes.items()}
     source = "\n".join([*(f"{name} += {offset};" for name, offset in offsets.items() if offset), body])

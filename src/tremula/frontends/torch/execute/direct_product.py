@@ -14,9 +14,8 @@ from tremula.frontends.torch.execute.direct_convolution import (
     parts,
     sum_of,
 )
+from tremula.frontends.torch.execute.products import LARGE_PRODUCT_FLOPS
 
-#: from here on oneDNN or MKL is the faster one
-_MOST_FLOPS = 4_000_000
 #: smaller ones do not matter
 _LEAST_FLOPS = 10_000
 
@@ -61,7 +60,7 @@ def is_direct(product: Product) -> bool:
     """Whether this code is the faster one, and there is code."""
     vectors_fit = product.along_columns or product.along_inner
     added_fits = product.added is None or product.added[1] == 1
-    return vectors_fit and added_fits and _LEAST_FLOPS <= product.flops < _MOST_FLOPS
+    return vectors_fit and added_fits and _LEAST_FLOPS <= product.flops < LARGE_PRODUCT_FLOPS
 
 
 def product_code(product: Product, vectors: Vectors, *, threads: int) -> str:

@@ -16,7 +16,7 @@ from tremula.frontends.torch.graphs.program import tensors_of
 
 _ATEN = torch.ops.aten
 #: a call of oneDNN costs some microseconds more
-_LEAST_FLOPS = 4_000_000
+LARGE_PRODUCT_FLOPS = 4_000_000
 #: with fewer rows or columns a product is bound by memory, and no kernel is faster
 _LEAST_EXTENT = 8
 _INTEL = "GenuineIntel"
@@ -76,7 +76,7 @@ def _is_large(left: fx.Node, right: fx.Node) -> bool:
         return False
     rows, inner = first.shape
     columns = second.shape[1]
-    return min(rows, inner, columns) >= _LEAST_EXTENT and 2 * rows * inner * columns >= _LEAST_FLOPS
+    return min(rows, inner, columns) >= _LEAST_EXTENT and 2 * rows * inner * columns >= LARGE_PRODUCT_FLOPS
 
 
 def _rewrite(graph: fx.Graph, node: fx.Node, left: fx.Node, right: fx.Node, bias: fx.Node | None) -> None:
