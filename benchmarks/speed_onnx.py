@@ -160,7 +160,9 @@ def _child(row: Row, options: argparse.Namespace) -> int:
     from . import speed_onnx_child
 
     measure = speed_onnx_child.measure_training if row.training else speed_onnx_child.measure_inference
-    _write_json(options.json, measure(row.network, pathlib.Path(options.child), options.seconds, options.wait))
+    _write_json(
+        options.json, measure(row.network, pathlib.Path(options.child), options.seconds, options.wait)
+    )
     return 0
 
 
@@ -179,7 +181,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", metavar="A,B", help=f"only those that begin so; there are {keys}")
     parser.add_argument("--seconds", type=float, default=8.0, help="of steady state per row (default 8)")
     parser.add_argument(
-        "--wait", type=float, default=120.0, help="seconds to wait for compiled code before measuring (default 120)"
+        "--wait",
+        type=float,
+        default=120.0,
+        help="seconds to wait for compiled code before measuring (default 120)",
     )
     parser.add_argument("--threads", type=int, default=1, help="of both sides (default 1)")
     parser.add_argument(

@@ -119,7 +119,7 @@ def measure_training(network: str, folder: pathlib.Path, seconds: float, wait: f
     )
     flow = popart.DataFlow(1, {loss: popart.AnchorReturnType("All")})
     proto = builder.getModelProto()
-    session = popart.TrainingSession(proto, flow, loss, _optimizer(CHECKED_RATE), _device())
+    session = popart.TrainingSession(proto, flow, loss, _optimizer(RATE), _device())
     session.prepareDevice()
     session.weightsFromHost()
     anchors = session.initAnchorArrays()
@@ -133,6 +133,7 @@ def measure_training(network: str, folder: pathlib.Path, seconds: float, wait: f
     exact, _ = _loop(case, copy.deepcopy(model).double(), inputs, labels)
     theirs, sgd = _loop(case, model, inputs, labels)
     settled = _settle(ours, session, wait)
+    session.updateOptimizerFromHost(_optimizer(CHECKED_RATE))
     session.weightsFromHost()  # the first weights again, and no velocity
     losses = {
         name: np.array([run() for _ in range(CHECKED_STEPS)])

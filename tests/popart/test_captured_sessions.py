@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import popart
 from tremula.frontends.onnx.run import chosen_step
+from tremula.frontends.torch.execute.trial import tried
 
 CPU = popart.DeviceManager().createCpuDevice
 BATCHES = 8
@@ -118,8 +120,6 @@ def test_training_with_dropout_gives_the_same_numbers_captured(
 
 
 def test_the_host_s_generator_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
     def run() -> dict[str, Any]:
         builder, data, _, anchors = dropped(training=False)
         session = popart.InferenceSession(builder.getModelProto(), popart.DataFlow(BATCHES, anchors), CPU())
@@ -135,6 +135,42 @@ def test_the_host_s_generator_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> 
     for name, values in expected.items():
         np.testing.assert_allclose(found[name], values, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(found["host"], host)
+
+
+def test_compiled_code_that_updates_weights_otherwise_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run() -> dict[str, Any]:
+        builder, data, loss, anchors = dropped()
+        flow = popart.DataFlow(BATCHES, anchors)
+        session = popart.TrainingSession(builder.getModelProto(), flow, loss, optimizers()["sgd"][0], CPU())
+        session.prepareDevice()
+        session.weightsFromHost()
+        session.run(popart.PyStepIO({data: VALUES}, session.initAnchorArrays()))
+        step = session._session._step
+        weights = dict(session._session.device)
+        slots = {name: each for table in session._session.updater.slots() for name, each in table.items()}
+        captured = step._captured
+        quick = captured._executable.choice.form
+        given = [weights[name] for name in captured._weights] + [torch.from_numpy(VALUES[0]), torch.ones(())]
+        given += [slots[name] for names in captured._slots for name in names]
+        kept = [each.clone() for each in given]
+
+        class Wrong:
+            name, unrolled = "compiled", 1
+
+            def iterate(self, chunks: Any, sink: Any, first: int, count: int) -> None:
+                quick.iterate(chunks, sink, first, count)
+                chunks[0][0].add_(0.5)
+
+        executable = captured._executable
+        chunks = [(each,) for each in given]
+        with torch.no_grad(), executable._random_streams():
+            assert tried(executable._around, quick, quick, chunks).equal
+            verdict = tried(executable._around, quick, Wrong(), chunks)
+        for each, value in zip(given, kept, strict=True):
+            torch.testing.assert_close(each, value, rtol=0, atol=0)
+        return {"difference": verdict.difference, "form": step.form}
+
+    assert "inputs" in anchored(monkeypatch, True, run)["difference"]
 
 
 def test_a_step_that_is_run_again_reads_its_arrays_anew() -> None:

@@ -21,6 +21,8 @@ from tremula.settings import env
 _LONG_SECONDS = 2.0
 #: turns of each kind that are timed, of which the fastest counts
 _TRIALS = 4
+#: a captured graph that may be compiled yet may take so much longer meanwhile
+_ALLOWED = 1.25
 
 
 class ChosenStep:
@@ -111,7 +113,8 @@ class ChosenStep:
         self._times.append(_now() - started)
         if len(self._times) >= _TRIALS:
             self._decided = True
-            if self._fastest and min(self._times) > self._seconds_by_operators():
+            allowed = 1.0 if self._captured.settled else _ALLOWED
+            if self._fastest and min(self._times) > allowed * self._seconds_by_operators():
                 self._captured = None
         return found
 
