@@ -157,20 +157,26 @@ def test_compiled_code_that_updates_weights_otherwise_is_noticed(monkeypatch: py
         class Wrong:
             name, unrolled = "compiled", 1
 
+            def __init__(self, place: int) -> None:
+                self.place = place
+
             def iterate(self, chunks: Any, sink: Any, first: int, count: int) -> None:
                 quick.iterate(chunks, sink, first, count)
-                chunks[0][0].add_(0.5)
+                chunks[self.place][0].add_(0.5)
 
         executable = captured._executable
         chunks = [(each,) for each in given]
         with torch.no_grad(), executable._random_streams():
             assert tried(executable._around, quick, quick, chunks).equal
-            verdict = tried(executable._around, quick, Wrong(), chunks)
+            # the weight, and after input and loss scale its velocity
+            wrong = [tried(executable._around, quick, Wrong(place), chunks).difference for place in (0, 3)]
         for each, value in zip(given, kept, strict=True):
             torch.testing.assert_close(each, value, rtol=0, atol=0)
-        return {"difference": verdict.difference, "form": step.form}
+        return {"wrong": wrong, "form": step.form}
 
-    assert "inputs" in anchored(monkeypatch, True, run)["difference"]
+    weights, state = anchored(monkeypatch, True, run)["wrong"]
+    assert "inputs" in weights
+    assert "state" in state
 
 
 def test_a_step_that_is_run_again_reads_its_arrays_anew() -> None:

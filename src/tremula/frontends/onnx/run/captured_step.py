@@ -115,6 +115,8 @@ class CapturedStep:
         kept = dict(weights) if self._keeps_weights else {}
         self._weights = tuple(name for name in weights if name not in kept)
         self._inputs = tuple(inputs)
+        written = mutated_placeholders(graph.graph)
+        before_state = len(self._weights) + len(self._inputs) + 1
         program = TorchProgram(
             training=False,
             step=graph,
@@ -127,7 +129,8 @@ class CapturedStep:
             ),
             loops=Loops(),
             mutated_buffers=frozenset(),
-            mutated_inputs=frozenset(mutated_placeholders(graph.graph)),
+            mutated_inputs=frozenset(written),
+            state_inputs=frozenset(place for place in written if place >= before_state),
             uses_random=uses_random(graph.graph),
         )
         return Executable(

@@ -25,8 +25,8 @@ _TOLERANCE_HALF = 3e-2
 #: Weights are compared by how they moved. Where a gradient is nothing but rounding noise (a bias before a
 #: normalisation), Adam makes full steps of it in either direction.
 _TOLERANCE_STEP = 0.1
-_INPUTS = "inputs"
-#: inputs that a program writes to are the weights of a caller that keeps them itself
+#: of inputs that a program writes to: weights that its caller keeps, and the optimizer's state
+_INPUTS, _STATE = "inputs", "state"
 _COMPARED_BY_MOVE = ("weights", _INPUTS)
 _RACE_SECONDS = 1.0
 _LEAST_ROUNDS = 2
@@ -127,9 +127,10 @@ def _run(around: RunContext, form: Form, chunks: Chunks, count: int) -> dict[str
 
 def _written_inputs(around: RunContext, chunks: Chunks) -> Iterator[tuple[str, torch.Tensor]]:
     """Every input that a step may write, with a word for its kind."""
-    for place in sorted(around.program.mutated_inputs):
+    program = around.program
+    for place in sorted(program.mutated_inputs):
         for chunk in chunks[place]:
-            yield _INPUTS, chunk
+            yield _STATE if place in program.state_inputs else _INPUTS, chunk
 
 
 @contextlib.contextmanager
