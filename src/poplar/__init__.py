@@ -53,6 +53,7 @@ from ._enums import (
 from ._exceptions import *
 from ._exceptions import __all__ as _exceptions
 from ._graph import Graph
+from ._registers import FloatingPointBehaviour, setFloatingPointBehaviour, setStochasticRounding
 from ._target import Device, DeviceManager, IPUModel, Target
 from ._tensor import Interval, Tensor, VariableInterval, append, concat
 from .program import *
@@ -96,6 +97,7 @@ __all__ = [
     "Engine",
     "Executable",
     "FieldRef",
+    "FloatingPointBehaviour",
     "Function",
     "Graph",
     "HostFunction",
@@ -131,5 +133,7 @@ __all__ = [
     "cycleStamp",
     "packageHash",
     "program",
+    "setFloatingPointBehaviour",
+    "setStochasticRounding",
     "versionString",
 ]
