@@ -53,6 +53,7 @@ from ._enums import (
 from ._exceptions import *
 from ._exceptions import __all__ as _exceptions
 from ._graph import Graph
+from ._print_format import PrintTensorFmt
 from ._target import Device, DeviceManager, IPUModel, Target
 from ._tensor import Interval, Tensor, VariableInterval, append, concat
 from .program import *
@@ -106,6 +107,7 @@ __all__ = [
     "LegacyStreamCallback",
     "MultiVertex",
     "Output",
+    "PrintTensorFmt",
     "RelativeSyncDelayType",
     "RemoteBuffer",
     "ReplicatedStreamMode",

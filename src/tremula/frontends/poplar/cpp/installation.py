@@ -41,9 +41,27 @@ _OWN_FILES = {
 }
 #: libraries whose functions are in their headers; programs link them by name
 _THIN = ("poputil", "popops", "poplin", "popnn", "poprand", "popsparse", "popfloat", "gcl")
+_THIN_FILE = "thin.cpp"
 LIBRARIES = ("poplar", *_THIN, *_OWN_FILES)
-_FLAGS = ("-std=c++14", "-O2", "-fPIC", "-w", "-fno-strict-aliasing")
+_FLAGS = ("-std=c++14", "-fPIC", "-w", "-fno-strict-aliasing")
+OPTIMISED = "-O2"
 _DONE = "complete"
+
+
+@dataclass(frozen=True)
+class Flags:
+    """A compiler, and how far it optimises."""
+
+    compiler: Compiler
+    optimisation: str
+
+    def run(self, arguments: Sequence[str], source: str = "") -> None:
+        """Run the compiler, with a source as its input; a failure raises CalledProcessError."""
+        subprocess.run(
+            [*self.compiler.command, *arguments],
+            input=source, check=True, capture_output=True, text=True, errors="replace",
+            env={**os.environ, "LC_ALL": "C"},
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,7 +86,11 @@ class Installation:
         return self.root / "enable.sh"
 
 
-def install(directory: Path | None = None, progress: ProgressCallback | None = None) -> Installation:
+def install(
+    directory: Path | None = None,
+    progress: ProgressCallback | None = None,
+    optimisation: str = OPTIMISED,
+) -> Installation:
     """Compile the libraries, unless that was done; into `directory`, or a folder of the user's.
 
     Raises:
@@ -80,13 +102,13 @@ def install(directory: Path | None = None, progress: ProgressCallback | None = N
             "There is no C++ compiler: install one (apt install g++), or name one with TREMULA_CXX.",
             type="command_error",
         )
-    key = _key(found)
+    key = _key(found, optimisation)
     root = directory or default_root() / key[:20]
     try:
         if _complete(root, key):
             return Installation(root)
         make_code_directory(root.parent)
-        _build(found, root, key, progress or (lambda what, share: None))
+        _build(Flags(found, optimisation), root, key, progress or (lambda what, share: None))
     except Untrusted as problem:
         raise Error(
             f"The libraries are not kept in {root.parent}: {problem}. Name another folder with --dir.",
@@ -112,12 +134,19 @@ def sources() -> list[Path]:
     return sorted(each for folder in (INCLUDE, SOURCE) for each in folder.rglob("*") if each.is_file())
 
 
-def _key(found: Compiler) -> str:
+def _key(found: Compiler, optimisation: str) -> str:
     total = hashlib.sha256()
     for each in sources():
         total.update(f"{each.relative_to(_HERE)}\0".encode())
         total.update(hashlib.sha256(each.read_bytes()).digest())
-    for text in (found.identity, sys.executable, *_FLAGS, str(wire.VERSION), enable_script(Path("/"))):
+    for text in (
+        found.identity,
+        sys.executable,
+        optimisation,
+        *_FLAGS,
+        str(wire.VERSION),
+        enable_script(Path("/")),
+    ):
         total.update(f"{text}\0".encode())
     return total.hexdigest()
 
@@ -129,7 +158,7 @@ def _complete(root: Path, key: str) -> bool:
         return False
 
 
-def _build(found: Compiler, root: Path, key: str, progress: ProgressCallback) -> None:
+def _build(flags: Flags, root: Path, key: str, progress: ProgressCallback) -> None:
     """Build beside the final place, then take that place in one step."""
     root.parent.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix=f".{root.name}.", suffix=".part", dir=root.parent))
@@ -137,7 +166,7 @@ def _build(found: Compiler, root: Path, key: str, progress: ProgressCallback) ->
         made = Installation(place)
         shutil.copytree(INCLUDE, made.include)
         made.lib.mkdir()
-        _libraries(found, made.lib, progress)
+        _libraries(flags, made.lib, progress)
         cmake.write(made.lib / "cmake", LIBRARIES)
         write_text_atomically(made.script, enable_script(root.absolute()))
         write_text_atomically(place / _DONE, key + "\n")
@@ -167,30 +196,38 @@ def _take_place(place: Path, root: Path) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _libraries(found: Compiler, lib: Path, progress: ProgressCallback) -> None:
+def _libraries(flags: Flags, lib: Path, progress: ProgressCallback) -> None:
     own = {name for names in _OWN_FILES.values() for name in names}
-    core = [each for each in sorted(SOURCE.glob("*.cpp")) if each.name not in {*own, "thin.cpp"}]
-    files = [*core, SOURCE / "thin.cpp", *(SOURCE / name for name in sorted(own))]
+    core = [each.name for each in sorted(SOURCE.glob("*.cpp")) if each.name not in {*own, _THIN_FILE}]
+    units = {"poplar": core, "thin": [_THIN_FILE], **_OWN_FILES}
     objects = lib / "objects"
     objects.mkdir()
     done = 0
 
-    def compiled(source: Path) -> Path:
+    def compiled(name: str) -> Path:
+        """All files of a library together: most of the time goes to headers, which are read once."""
         nonlocal done
-        target = objects / f"{source.stem}.o"
-        _run(found, [*_FLAGS, _python_macro(), f"-I{INCLUDE}", "-c", str(source), "-o", str(target)])
+        target = objects / f"{name}.o"
+        text = "".join(f'#include "{SOURCE / each}"\n' for each in units[name])
+        flags.run(
+            [
+                *_FLAGS, flags.optimisation, _python_macro(), f"-I{INCLUDE}", "-x", "c++", "-c", "-", "-o",
+                str(target),
+            ],
+            text,
+        )  # fmt: skip
         done += 1
-        progress(f"compiling {source.name}", done / (len(files) + 1))
+        progress(f"compiling {name}", done / (len(units) + 1))
         return target
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        made = dict(zip((each.name for each in files), pool.map(compiled, files), strict=True))
-    link = functools.partial(_link, found, lib)
-    link("poplar", [made[each.name] for each in core], ["-pthread"])
+        made = dict(zip(units, pool.map(compiled, units), strict=True))
+    link = functools.partial(_link, flags, lib)
+    link("poplar", made["poplar"], ["-pthread"])
     for name in _THIN:
-        link(name, [made["thin.cpp"]], ["-Wl,--no-as-needed", "-lpoplar"])
-    for name, names in _OWN_FILES.items():
-        link(name, [made[each] for each in names], ["-Wl,--no-as-needed", "-lpoplar"])
+        link(name, made["thin"], ["-Wl,--no-as-needed", "-lpoplar"])
+    for name in _OWN_FILES:
+        link(name, made[name], ["-Wl,--no-as-needed", "-lpoplar"])
     shutil.rmtree(objects)
 
 
@@ -199,19 +236,11 @@ def _python_macro() -> str:
     return f'-DTREMULA_PYTHON="{text}"'
 
 
-def _link(found: Compiler, lib: Path, name: str, objects: Sequence[Path], libraries: Sequence[str]) -> None:
+def _link(flags: Flags, lib: Path, name: str, object_file: Path, libraries: Sequence[str]) -> None:
     target = lib / f"lib{name}.so"
-    _run(
-        found,
+    flags.run(
         [
-            "-shared", "-o", str(target), *map(str, objects), f"-L{lib}", *libraries,
+            "-shared", "-o", str(target), str(object_file), f"-L{lib}", *libraries,
             f"-Wl,-soname,{target.name}", "-Wl,-rpath,$ORIGIN",
         ],
-    )  # fmt: skip
-
-
-def _run(found: Compiler, arguments: Sequence[str]) -> None:
-    subprocess.run(
-        [*found.command, *arguments],
-        check=True, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"},
     )  # fmt: skip

@@ -69,6 +69,7 @@ class Lowering:
     def _steps(self, node: Node, block: int) -> list[Call]:
         """The calls of a node and of all below it that run as often, in order."""
         found: list[Call] = []
+        copies: list[p.TensorCopy] = []
         waiting = [node]
         while waiting:
             current = waiting.pop()
@@ -76,14 +77,19 @@ class Lowering:
             if isinstance(current.program, p.Sequence_ | p.Block):
                 waiting.extend(reversed(current.children))
                 continue
+            if isinstance(current.program, p.TensorCopy):
+                copies.append(current.program)
+                continue
+            found += leaves.tensor_copies(copies, self._loaded)
+            copies = []
             call = self._control(current)
             if call is not leaves.nothing:
                 found.append(call)
-            if self._stamped and not isinstance(current.program, p.Execute | p.TensorCopy):
+            if self._stamped and not isinstance(current.program, p.Execute):
                 # what comes after a reading of the cycles has not run yet
                 block = self._loaded.new_block()
                 found.append(_count(self._loaded.counts, block))
-        return found
+        return found + leaves.tensor_copies(copies, self._loaded)
 
     def _control(self, node: Node) -> Call:
         program = node.program
@@ -107,8 +113,6 @@ class Lowering:
         match program:
             case p.Execute():
                 return leaves.execute(program, self._sets[program.compute_set.number], loaded)
-            case p.TensorCopy():
-                return leaves.tensor_copy(program, loaded)
             case p.RunLibrary():
                 return leaves.library_call(program, loaded)
             case p.StreamRead():

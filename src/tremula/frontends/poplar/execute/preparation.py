@@ -32,6 +32,7 @@ class Preparation:
         memory = graph.memory
         place_constants_beside_vertices(graph)
         check_variables(memory)
+        program_checks.check_nesting(numbering)
         program_checks.check_programs(graph, nodes(numbering))
         used = _compute_sets(numbering)
         tiles = TilesOfAddresses(memory)
