@@ -353,6 +353,6 @@ def test_helpers_of_poputil_are_computed_in_cpp(run_program: Callable[[str], str
 """)
     lines = printed.splitlines()
     assert lines[0] == "ns::Vertex<float,true,3,text,half>"
-    assert lines[1].split() == ["[0,10)[15,17)", "[17,20)[33,42)", "[42,54)", "[54,60)"]
+    assert lines[1].split() == ["[0,8)", "[8,10)[15,20)[33,38)", "[38,50)", "[50,60)"]
     assert lines[2].replace(" ", "").count("3,4") == 2
     assert lines[3:] == ["poplibs_error", "invalid_option"]

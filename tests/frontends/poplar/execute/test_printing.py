@@ -19,8 +19,8 @@ from ..conftest import placed, started
         (np.array([1, 1.5], np.float32), "[1.0000000 1.5000000]"),
         (np.arange(3, dtype=np.int32), "[0 1 2]"),
         (np.array(2.5, np.float16), "2.5000000"),
-        (np.arange(4, dtype=np.uint8).reshape(2, 2), "[[0 1]\n [2 3]]"),
-        (np.arange(4, dtype=np.int32).reshape(2, 1, 2), "[[[0 1]]\n [[2 3]]]"),
+        (np.arange(4, dtype=np.uint8).reshape(2, 2), "[\n  [0 1]\n  [2 3]\n]"),
+        (np.arange(4, dtype=np.int32).reshape(2, 1, 2), "[\n  [\n    [0 1]\n  ]\n  [\n    [2 3]\n  ]\n]"),
         (np.zeros((0,), np.int32), "[]"),
         (np.array([True, False]), "[1 0]"),
     ],
@@ -43,7 +43,7 @@ def test_programs_print_to_stderr_or_where_the_user_wants(
     graph.set_initial_value(numbers, [1, -2, 3])
     engine = started(graph, Sequence_(PrintTensor("numbers", numbers), PrintTensor("m", matrix)))
     engine.run()
-    assert capsys.readouterr().err == "numbers: [1 -2 3]\nm: [[0.0000000]\n [0.0000000]]\n"
+    assert capsys.readouterr().err == "numbers: [1 -2 3]\nm: [\n  [0.0000000]\n  [0.0000000]\n]\n"
     said: list[str] = []
     engine.set_print_stream(said.append)
     engine.run()
@@ -53,4 +53,4 @@ def test_programs_print_to_stderr_or_where_the_user_wants(
 def test_long_rows_go_on_on_the_next_line() -> None:
     chosen = PrintFormat(max_line_width=9)
     assert text_of(np.arange(8), chosen) == "[0 1 2 3\n 4 5 6 7]"
-    assert text_of(np.arange(4).reshape(2, 2) + 1000, chosen) == "[[1000\n  1001]\n [1002\n  1003]]"
+    assert text_of(np.arange(4).reshape(2, 2) + 1000, chosen) == "[\n  [1000\n   1001]\n  [1002\n   1003]\n]"

@@ -1,13 +1,15 @@
 """Codelets written as Python classes: which way they are executed, and their cycles.
 
-A compute function whose steps depend on sizes only runs for all vertices at once with NumPy. One with other loops is
-translated to C++ where a compiler is there. What neither can do runs as plain Python, vertex by vertex, with one
-warning that says why. The first run of the first is compared with plain Python for some vertices.
+A compute function whose steps depend on sizes only runs for all vertices at once with NumPy; where that takes long,
+and compiled code computes the very same numbers, it changes to that. One with other loops is translated to C++ where a
+compiler is there. What neither can do runs as plain Python, vertex by vertex, with one warning that says why. The first
+run with NumPy is compared with plain Python for some vertices.
 """
 
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +36,8 @@ from tremula.frontends.poplar.codelets.python_classes import PythonVertex, field
 from tremula.frontends.poplar.errors import GraphObjectCreationError
 from tremula.frontends.poplar.types import HALF, Type, type_of_array
 
+#: seconds after which compiled code is worth its compilation, where it computes the very same numbers
+_WORTH_COMPILING = 1.0
 #: more groups than this are better computed one by one, by compiled code
 _MOST_GROUPS = 32
 #: steps of a loop for which NumPy is asked again each time; beyond, compiled code is worth its compilation
@@ -121,10 +125,14 @@ class PythonCodelet(Codelet):
             return plain.run
         check = checking.FirstRun(self.vertex, self.fields, batch)
         instead: list[Run] = []
+        spent = 0.0
+        exact = parallel.rounds_alike(function)
 
         def run() -> bool | None:
+            nonlocal spent
             if instead:
                 return instead[0]()
+            begin = time.perf_counter()
             check.before()
             for group in groups_of(self.fields, batch, plan.keys):
                 Lanes(function, plan, data_of(self.fields, batch, group, plan.keys)).run()
@@ -136,6 +144,9 @@ class PythonCodelet(Codelet):
                 )
                 instead.append(self._compiled(batch) if _has_compiler() else plain.run)
                 return instead[0]()
+            spent += time.perf_counter() - begin
+            if exact and spent > _WORTH_COMPILING and _has_compiler():
+                instead.append(self._compiled(batch))
             return True
 
         return run

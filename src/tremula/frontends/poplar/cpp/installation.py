@@ -42,8 +42,24 @@ _OWN_FILES = {
 #: libraries whose functions are in their headers; programs link them by name
 _THIN = ("poputil", "popops", "poplin", "popnn", "poprand", "popsparse", "popfloat", "gcl")
 LIBRARIES = ("poplar", *_THIN, *_OWN_FILES)
-_FLAGS = ("-std=c++14", "-O2", "-fPIC", "-w", "-fno-strict-aliasing")
+_FLAGS = ("-std=c++14", "-fPIC", "-w", "-fno-strict-aliasing")
+OPTIMISED = "-O2"
 _DONE = "complete"
+
+
+@dataclass(frozen=True)
+class Flags:
+    """A compiler, and how far it optimises."""
+
+    compiler: Compiler
+    optimisation: str
+
+    def run(self, arguments: Sequence[str]) -> None:
+        """Run the compiler; a failure raises CalledProcessError."""
+        subprocess.run(
+            [*self.compiler.command, *arguments],
+            check=True, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"},
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,7 +84,11 @@ class Installation:
         return self.root / "enable.sh"
 
 
-def install(directory: Path | None = None, progress: ProgressCallback | None = None) -> Installation:
+def install(
+    directory: Path | None = None,
+    progress: ProgressCallback | None = None,
+    optimisation: str = OPTIMISED,
+) -> Installation:
     """Compile the libraries, unless that was done; into `directory`, or a folder of the user's.
 
     Raises:
@@ -80,13 +100,13 @@ def install(directory: Path | None = None, progress: ProgressCallback | None = N
             "There is no C++ compiler: install one (apt install g++), or name one with TREMULA_CXX.",
             type="command_error",
         )
-    key = _key(found)
+    key = _key(found, optimisation)
     root = directory or default_root() / key[:20]
     try:
         if _complete(root, key):
             return Installation(root)
         make_code_directory(root.parent)
-        _build(found, root, key, progress or (lambda what, share: None))
+        _build(Flags(found, optimisation), root, key, progress or (lambda what, share: None))
     except Untrusted as problem:
         raise Error(
             f"The libraries are not kept in {root.parent}: {problem}. Name another folder with --dir.",
@@ -112,12 +132,19 @@ def sources() -> list[Path]:
     return sorted(each for folder in (INCLUDE, SOURCE) for each in folder.rglob("*") if each.is_file())
 
 
-def _key(found: Compiler) -> str:
+def _key(found: Compiler, optimisation: str) -> str:
     total = hashlib.sha256()
     for each in sources():
         total.update(f"{each.relative_to(_HERE)}\0".encode())
         total.update(hashlib.sha256(each.read_bytes()).digest())
-    for text in (found.identity, sys.executable, *_FLAGS, str(wire.VERSION), enable_script(Path("/"))):
+    for text in (
+        found.identity,
+        sys.executable,
+        optimisation,
+        *_FLAGS,
+        str(wire.VERSION),
+        enable_script(Path("/")),
+    ):
         total.update(f"{text}\0".encode())
     return total.hexdigest()
 
@@ -129,7 +156,7 @@ def _complete(root: Path, key: str) -> bool:
         return False
 
 
-def _build(found: Compiler, root: Path, key: str, progress: ProgressCallback) -> None:
+def _build(flags: Flags, root: Path, key: str, progress: ProgressCallback) -> None:
     """Build beside the final place, then take that place in one step."""
     root.parent.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix=f".{root.name}.", suffix=".part", dir=root.parent))
@@ -137,7 +164,7 @@ def _build(found: Compiler, root: Path, key: str, progress: ProgressCallback) ->
         made = Installation(place)
         shutil.copytree(INCLUDE, made.include)
         made.lib.mkdir()
-        _libraries(found, made.lib, progress)
+        _libraries(flags, made.lib, progress)
         cmake.write(made.lib / "cmake", LIBRARIES)
         write_text_atomically(made.script, enable_script(root.absolute()))
         write_text_atomically(place / _DONE, key + "\n")
@@ -167,7 +194,7 @@ def _take_place(place: Path, root: Path) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _libraries(found: Compiler, lib: Path, progress: ProgressCallback) -> None:
+def _libraries(flags: Flags, lib: Path, progress: ProgressCallback) -> None:
     own = {name for names in _OWN_FILES.values() for name in names}
     core = [each for each in sorted(SOURCE.glob("*.cpp")) if each.name not in {*own, "thin.cpp"}]
     files = [*core, SOURCE / "thin.cpp", *(SOURCE / name for name in sorted(own))]
@@ -178,14 +205,25 @@ def _libraries(found: Compiler, lib: Path, progress: ProgressCallback) -> None:
     def compiled(source: Path) -> Path:
         nonlocal done
         target = objects / f"{source.stem}.o"
-        _run(found, [*_FLAGS, _python_macro(), f"-I{INCLUDE}", "-c", str(source), "-o", str(target)])
+        flags.run(
+            [
+                *_FLAGS,
+                flags.optimisation,
+                _python_macro(),
+                f"-I{INCLUDE}",
+                "-c",
+                str(source),
+                "-o",
+                str(target),
+            ]
+        )
         done += 1
         progress(f"compiling {source.name}", done / (len(files) + 1))
         return target
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         made = dict(zip((each.name for each in files), pool.map(compiled, files), strict=True))
-    link = functools.partial(_link, found, lib)
+    link = functools.partial(_link, flags, lib)
     link("poplar", [made[each.name] for each in core], ["-pthread"])
     for name in _THIN:
         link(name, [made["thin.cpp"]], ["-Wl,--no-as-needed", "-lpoplar"])
@@ -199,19 +237,11 @@ def _python_macro() -> str:
     return f'-DTREMULA_PYTHON="{text}"'
 
 
-def _link(found: Compiler, lib: Path, name: str, objects: Sequence[Path], libraries: Sequence[str]) -> None:
+def _link(flags: Flags, lib: Path, name: str, objects: Sequence[Path], libraries: Sequence[str]) -> None:
     target = lib / f"lib{name}.so"
-    _run(
-        found,
+    flags.run(
         [
             "-shared", "-o", str(target), *map(str, objects), f"-L{lib}", *libraries,
             f"-Wl,-soname,{target.name}", "-Wl,-rpath,$ORIGIN",
         ],
-    )  # fmt: skip
-
-
-def _run(found: Compiler, arguments: Sequence[str]) -> None:
-    subprocess.run(
-        [*found.command, *arguments],
-        check=True, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"},
     )  # fmt: skip

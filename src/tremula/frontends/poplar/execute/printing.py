@@ -83,29 +83,34 @@ def _level(array: NDArray[Any], given: PrintFormat, depth: int, shorten: bool) -
     parts = [array] if not cut else [array[:cut], array[len(array) - cut :]]
     if array.ndim == 1:
         texts = [[_element(each, given) for each in part] for part in parts]
-        between = given.separator
     else:
         texts = [[_level(each, given, depth + 1, shorten) for each in part] for part in parts]
-        between = "\n" + " " * depth
     joined = texts[0] if not cut else [*texts[0], "...", *texts[1]]
-    inside = between.join(joined) if array.ndim > 1 else _lines(joined, given, depth)
+    inside = _row(joined, given, depth) if array.ndim == 1 else _lines(joined, depth)
     return f"{given.open_bracket}{inside}{given.close_bracket}"
 
 
-def _lines(texts: list[str], given: PrintFormat, depth: int) -> str:
+def _lines(texts: list[str], depth: int) -> str:
+    """Each text on a line of its own."""
+    between = "\n" + "  " * depth
+    return "".join(between + text for text in texts) + ("\n" + "  " * (depth - 1) if texts else "")
+
+
+def _row(texts: list[str], given: PrintFormat, depth: int) -> str:
     """Elements in a row, on further lines where one would be too long."""
+    before = 2 * depth - 1
     whole = given.separator.join(texts)
-    if not given.max_line_width or depth + len(whole) < given.max_line_width:
+    if not given.max_line_width or before + len(whole) < given.max_line_width:
         return whole
     lines: list[str] = []
     line = ""
     for text in texts:
         longer = f"{line}{given.separator}{text}" if line else text
-        if line and depth + len(longer) + 1 > given.max_line_width:
+        if line and before + len(longer) + 1 > given.max_line_width:
             lines.append(line + given.separator.rstrip())
             longer = text
         line = longer
-    return ("\n" + " " * depth).join([*lines, line])
+    return ("\n" + " " * before).join([*lines, line])
 
 
 def _element(value: Any, given: PrintFormat) -> str:

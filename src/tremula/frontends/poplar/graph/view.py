@@ -278,8 +278,8 @@ class View:
 
     def upsample(self, scale: int, dimension: int) -> Self:
         """Repeat each element of a dimension `scale` times."""
-        shape = self.shape
-        if self.address_list is None and shape[self._dimension(dimension)] == 1:
+        length = self.shape[self._dimension(dimension)]
+        if self.address_list is None and length == 1:
             return self.broadcast(scale, dimension)
         return self._indexed(np.repeat(self.addresses(), scale, axis=dimension))
 

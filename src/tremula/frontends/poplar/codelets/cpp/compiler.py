@@ -18,6 +18,8 @@ from tremula.settings import env
 
 _NAMES = ("c++", "g++", "clang++")
 _SECONDS = 600
+#: of the compiler's messages
+_MOST_LINES = 60
 #: results are those of the chip's single precision: no contraction to fused operations, no reordering
 _COMMON = (
     "-std=c++17", "-O2", "-fPIC", "-w", "-fno-access-control", "-fno-strict-aliasing", "-fwrapv", "-ffp-contract=off",
@@ -67,7 +69,9 @@ class CompilerFailed(GraphProgramCompilationError):  # type: ignore[valid-type, 
     """The compiler refused a codelet; `messages` is what it said."""
 
     def __init__(self, what: str, messages: str) -> None:
-        super().__init__(f"{what} does not compile:\n{messages.strip()}")
+        lines = messages.strip().splitlines()
+        more = [f"... and {len(lines) - _MOST_LINES} more lines"] if len(lines) > _MOST_LINES else []
+        super().__init__("\n".join([f"{what} does not compile:", *lines[:_MOST_LINES], *more]))
         self.what, self.messages = what, messages
 
 

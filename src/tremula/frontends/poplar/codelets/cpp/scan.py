@@ -121,6 +121,9 @@ class _Scanner:
                 self.at += 3
                 self._scope(scope)
                 self.at += 1
+            elif word == "extern" and self._word(1) == "template":
+                while self._word() not in (";", ""):
+                    self.at += 1
             elif word == "template" and self._word(1) == "<":
                 template = self._word(2) != ">"
                 self.at += 1
