@@ -22,7 +22,7 @@ MINUTES ?= 10
 SEED ?= 0
 TARGETS ?=
 
-.PHONY: help demo test test-tensorflow test-tensorflow-newest test-slow fuzz fuzz-tensorflow test-hosts test-oldest browser web lint lock format conformance \
+.PHONY: help demo test test-tensorflow test-tensorflow-newest test-slow fuzz fuzz-tensorflow test-hosts test-oldest browser web docs man lint lock format conformance \
 	conformance-tensorflow conformance-popart clean
 .DEFAULT_GOAL := help
 
@@ -97,7 +97,7 @@ lock: $(VENV)/.lock ## write the files in locks/ anew: the newest versions allow
 	@sed -n '/^\[build-system\]/,/^$$/s/^requires = \["\(.*\)"\]$$/\1/p' pyproject.toml | $(LOCK) - -o locks/build.txt
 	@$(LOCK) pyproject.toml -o locks/base.txt
 	@for extra in apps onnx tensorflow; do $(LOCK) pyproject.toml --extra $$extra -o locks/$$extra.txt || exit 1; done
-	@$(LOCK) pyproject.toml --extra apps --extra onnx --group dev --group lock --excludes $(ITSELF) -o locks/dev.txt
+	@$(LOCK) pyproject.toml --extra apps --extra onnx --group dev --group docs --group lock --excludes $(ITSELF) -o locks/dev.txt
 	@wc -l locks/*.txt
 
 # Pages are tested in a real browser: Debian's, if there is none and this user may install it.
@@ -115,11 +115,19 @@ browser:
 web: ## check and bundle the pages: web/src -> src/tremula/view/assets (needs node 20 and npm)
 	cd web && npm ci --silent && npm run --silent check && npm run --silent build
 
+docs: $(VENV)/.docs ## build the documentation site, and fail on broken links: build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "the site is in build/site/index.html"
+
+man: $(VENV)/.dev ## write the manual pages of all commands: release/man
+	@$(BIN)/python -m release.man_pages
+
 lint: $(VENV)/.dev ## format check, lint, types, layering
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/hadolint release/Dockerfile
 
 format: $(VENV)/.dev ## put the code into the house format
 	$(BIN)/ruff format .
@@ -171,6 +179,11 @@ $(VENV)/.lock: $(VENV)/.pip pyproject.toml
 $(VENV)/.dev: $(VENV)/.package pyproject.toml
 	@echo "installing the test and lint tools"
 	@$(PIP) install --group dev
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.package pyproject.toml
+	@echo "installing what builds the documentation"
+	@$(PIP) install --group docs
 	@touch $@
 
 $(TENSORFLOW)/.dev: pyproject.toml

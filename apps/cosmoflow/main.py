@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import sys
 import textwrap
@@ -51,6 +52,16 @@ def help_text(config: Config | None = None) -> str:
         lines.append(f"  {name:<26}  {text[0]}")
         lines += [" " * 30 + more for more in text[1:]]
     return "\n".join(lines) + "\n"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Options and keys as a parser, for shell completion."""
+    made = argparse.ArgumentParser(prog="cosmoflow")
+    made.add_argument("--config-name", choices=config_names(), help="a configuration, or a YAML file")
+    made.add_argument("--cfg", action="store_true", help="show the configuration and stop")
+    made.add_argument("--version", action="store_true", help="show the version")
+    made.add_argument("setting", nargs="*", choices=["scale", "weights", *(f"{key}=" for key in keys(None))])
+    return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

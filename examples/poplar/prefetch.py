@@ -1,4 +1,4 @@
-"""Stream callbacks that prefetch: the next input is made while the device computes. Run it with `python prefetch.py`."""
+"""Give a stream its input from a callback that prefetches. Run it with `python prefetch.py`."""
 
 import numpy as np
 import poplar

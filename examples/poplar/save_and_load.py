@@ -1,4 +1,4 @@
-"""Several programs in one engine, and an executable that is saved and loaded. Run it with `python save_and_load.py FILE`.
+"""Save an executable with several programs and load it again. Run it with `python save_and_load.py FILE`.
 
 The first run compiles and saves; a second one with `--load` starts from the file.
 """

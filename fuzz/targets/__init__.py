@@ -22,7 +22,9 @@ _MODULES = {
     "configurations": "configurations",
     "logs": "logs",
     "executables": "executables",
+    "session_executables": "session_files",
     "onnx": "onnx_models",
+    "poplar": "poplar_executables",
     "kills": "kills",
     "interrupts": "interrupts",
 }

@@ -57,12 +57,6 @@ def _check_distributed(options: SessionOptions) -> None:
     if not options.enableDistributedReplicatedGraphs:
         return
     local = options.replicatedGraphCount if options.enableReplicatedGraphs else 1
-    if options.globalReplicationFactor > local:
-        raise Error(
-            f"globalReplicationFactor is {options.globalReplicationFactor}, and this process has {local} replicas: "
-            "PopART sessions of several instances are not there yet. Run all replicas in one process "
-            "(replicatedGraphCount)."
-        )
     if options.globalReplicationFactor < 1:
         raise Error(
             f"Invalid globalReplicationFactor value: {options.globalReplicationFactor}, must be greater or equal than 1"
@@ -81,6 +75,7 @@ def _check_distributed(options: SessionOptions) -> None:
             f"Invalid local replication factor: {local}, larger than global replication factor: "
             f"{options.globalReplicationFactor}"
         )
+    options._share()
 
 
 def _check_loss_scaling(options: SessionOptions, *, training: bool) -> None:

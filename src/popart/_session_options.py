@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tremula import log
+from tremula.distributed.replica_share import ReplicaShare
 from tremula.settings.environment import env
 from tremula.settings.session_options import BY_NAME, OPTIONS, SETTINGS, SessionOption
 
@@ -77,6 +78,16 @@ _OLDER_NAMES = {
     },
 }  # fmt: skip
 
+#: say where something is kept or which instance this is, and nothing about the program; engine options are looked at
+#: one by one
+_NOT_OF_THE_PROGRAM = (
+    "cachePath",
+    "enableEngineCaching",
+    "enableVariablesCaching",
+    "engineOptions",
+    "globalReplicaOffset",
+)
+_REPORTS = ("autoReport.", "debug.", "profiler.")
 _DEPRECATED = ("defaultPrefetchBufferingDepth", "prefetchBufferingDepthMap")
 
 
@@ -119,6 +130,28 @@ class SessionOptions(TypedFields):
         if self.enableDistributedReplicatedGraphs:
             return int(self.globalReplicationFactor)
         return int(self.replicatedGraphCount) if self.enableReplicatedGraphs else 1
+
+    def _share(self) -> ReplicaShare:
+        """The replicas of this instance among those of the run; raises Error if the numbers do not fit."""
+        local = int(self.replicatedGraphCount) if self.enableReplicatedGraphs else 1
+        if not self.enableDistributedReplicatedGraphs:
+            return ReplicaShare.alone(local)
+        return ReplicaShare(int(self.globalReplicationFactor), int(self.globalReplicaOffset), local)
+
+    def _of_program(self) -> dict[str, Any]:
+        """What the options say about the program, for its executable."""
+        return {
+            "engine options": {
+                name: str(value)
+                for name, value in self.engineOptions.items()
+                if not name.startswith(_REPORTS)
+            },
+            **{
+                f"option {name}": getattr(self, name)
+                for name in self.changed()
+                if name not in _NOT_OF_THE_PROGRAM and not BY_NAME[name].effect.startswith("no effect")
+            },
+        }
 
     def report(self) -> None:
         """Say once of each option that was set and is not honoured what becomes of it."""

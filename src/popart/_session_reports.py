@@ -154,7 +154,9 @@ class SessionReports:
             if mode is VirtualGraphMode.Auto:
                 log.no_effect("VirtualGraphMode.Auto", "nothing is placed; figures are those of one IPU")
             deployment = _deployment(options, where)
-            self._modelled = modelled_run(session.program, session.turns, description, deployment, where)
+            self._modelled = modelled_run(
+                session.program, session.turns, description, deployment, where, session.share.total
+            )
         return self._modelled
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,19 +13,22 @@ import numpy as np
 from tremula import log
 from tremula.device.settings import Connection, DeviceSettings
 from tremula.errors import Error
+from tremula.formatting import counted
 from tremula.frontends.onnx.arrays import array_of, tensor_of
 from tremula.frontends.onnx.build.sources import lines_of
 from tremula.frontends.onnx.dtypes import type_of
 from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
+from tremula.frontends.onnx.run.device_state import SessionExecutable
 from tremula.frontends.onnx.run.export import write_model
+from tremula.frontends.onnx.run.gradient_sums import Reduction
 from tremula.frontends.onnx.run.groups import on_replicas
-from tremula.frontends.onnx.run.on_device import LOADED_WORDS, WORDS, OnDevice
 from tremula.frontends.onnx.run.patterns import refuse_missing_patterns
 from tremula.frontends.onnx.run.program import DEVICE_SETTINGS, GraphProgram, Request
-from tremula.frontends.onnx.run.session import GraphSession, Reduction
+from tremula.frontends.onnx.run.session import GraphSession
 from tremula.frontends.onnx.run.synthetic import Synthetic
 from tremula.frontends.onnx.run.updating import Updater
+from tremula.frontends.sessions.on_device import WORDS, OnDevice, of_executable
 from tremula.program.op import SourceLine
 from tremula.settings import engine_options
 
@@ -35,6 +39,7 @@ from ._exceptions import OutOfMemoryException, popart_errors, popart_exception, 
 from ._patterns import Patterns
 from ._session_checks import check_options, check_pipeline_depth, check_placement, check_virtual_graphs
 from ._session_executables import SessionExecutables
+from ._session_instances import SessionInstances
 from ._session_ir import SessionIr
 from ._session_options import SessionOptions
 from ._session_random import SessionRandomState
@@ -50,7 +55,7 @@ _LOG = log.layer("popart:session")
 Model = bytes | str | os.PathLike[str]
 
 
-class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables):
+class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables, SessionInstances):
     """What both kinds of sessions do."""
 
     def __init__(
@@ -81,7 +86,8 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
             model = _loaded(fnModel, sources)
             if loss is None and not dataFlow.nAnchors():
                 raise Error("User must specify an anchor tensor when doing inference.")
-            groups = weight_groups(model.properties, self.replicationFactor)
+            share = self._options._share()
+            groups = weight_groups(model.properties, share.total)
             whole = {
                 name: model.graph.initializers[name].tensor() for name, own in groups.items() if own.split
             }
@@ -90,7 +96,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
             settings = replace(
                 DEVICE_SETTINGS,
                 strided_groups=bool(self._options.groupNormStridedChannelGrouping),
-                replicas=self.replicationFactor,
+                replicas=share.total,
             )
             program = GraphProgram(model, Request(dataFlow.rules(), loss, shapes, settings))
             check_pipeline_depth(
@@ -108,6 +114,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
                 Synthetic[self._options.syntheticDataMode.name],
                 groups,
                 whole,
+                self._exchange(share, training=loss is not None),
                 self._options.cachePath if self._options.enableEngineCaching else None,
             )
         self._weights_sent = self._engine_loaded = False
@@ -187,14 +194,21 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
             if self._device.type is DeviceType.Cpu:
                 self._session.prepare()  # no IPU has a part in it
                 return
-            words = LOADED_WORDS if self._from_executable else WORDS
-            self._on_device = OnDevice(self._device_settings(), lambda: self._device.attachment, words)
+            words = of_executable(WORDS) if self._from_executable else WORDS
+            self._on_device = OnDevice(self._device_settings(), words, lambda: self._device.attachment)
             self._on_device.compile(
-                self._session,
+                SessionExecutable(self._session),
+                self._ready,
                 max(1, self._device.numIpus // self.replicationFactor),
                 self._chip,
             )
-            self._keep_executable()
+            nodes = counted(len(self._session.program.model.graph.nodes), "node")
+            self._keep_executable(f"PopART session {self._name}, {nodes}")
+
+    def _ready(self) -> int:
+        """Prepare the session; the number of its nodes."""
+        self._session.prepare()
+        return len(self._session.program.model.graph.nodes)
 
     def _device_settings(self) -> DeviceSettings:
         training = self._session.program.request.loss is not None
@@ -205,6 +219,8 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
             training=training,
             name=self._name,
             replicas=self.replicationFactor,
+            instance=self._session.share.instance,
+            instances=self._session.share.instances,
             connection=Connection.NEVER if never else Connection.ALWAYS,
             use_model=self._device.type is not DeviceType.Ipu,
             engine_options=self._options.engineOptions,
@@ -313,14 +329,21 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
                 self.loadEngineAndConnectStreams()
             if self._device.connectionType is DeviceConnectionType.Never:
                 raise Error("Offline devices cannot run programs: the device's connection type is Never.")
+            self._agree()
             if self._on_device is None:
                 session.run(stepio)
             else:
-                self._on_device.run(session, stepio)
+                self._on_device.run(functools.partial(_step, session, stepio))
         self._has_run = True
 
     def _before_run(self) -> None:
         pass
+
+
+def _step(session: GraphSession, stepio: IStepIO) -> tuple[list[Any], list[Any]]:
+    """One step: the arrays that it took, and those that it filled."""
+    session.run(stepio)
+    return stepio.given, stepio.returned
 
 
 class InferenceSession(_Session):

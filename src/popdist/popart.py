@@ -1,14 +1,11 @@
-"""What a launcher decided, for PopART sessions: their replicas, and a device for them.
-
-Sessions run in one process: a run of several instances is refused.
-"""
+"""What a launcher decided, for PopART sessions and PopXL programs: their replicas, and a device for them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import popdist
-from tremula.errors import Error
+from tremula.distributed import launch_environment
 
 if TYPE_CHECKING:
     from popart import DeviceInfo, SessionOptions
@@ -17,12 +14,7 @@ __all__ = ["configureSessionOptions", "getDevice"]
 
 
 def configureSessionOptions(options: SessionOptions) -> None:
-    """Give a session the replicas of this instance.
-
-    Raises:
-        Error: the run has several instances.
-    """
-    _require_one_instance("popdist.popart.configureSessionOptions")
+    """Give a session the replicas of this instance, and say how many the run has."""
     replicas = popdist.getNumLocalReplicas()
     options.enableReplicatedGraphs = replicas > 1
     options.replicatedGraphCount = replicas
@@ -31,26 +23,45 @@ def configureSessionOptions(options: SessionOptions) -> None:
     options.globalReplicationFactor = popdist.getNumTotalReplicas()
 
 
-def getDevice(connectionType: Any = None, ipusPerReplica: int = 0) -> DeviceInfo:
-    """A device with the IPUs of all replicas of this instance.
+def getDevice(*args: Any, **kwargs: Any) -> DeviceInfo:
+    """A device with the IPUs of all replicas of this instance: its part of what the launcher reserved.
+
+    Args:
+        args: as the two below, which may stand in either order.
+        kwargs: `connectionType`, when it is attached; `ipusPerReplica`, checked against what the launcher was given.
 
     Raises:
-        Error: the run has several instances.
+        Error: the numbers do not agree.
     """
     import popart
 
-    _require_one_instance("popdist.popart.getDevice")
-    ipus = (ipusPerReplica or popdist.getNumIpusPerReplica()) * popdist.getNumLocalReplicas()
-    named = {} if connectionType is None else {"connectionType": connectionType}
-    found: DeviceInfo = popart.DeviceManager().acquireAvailableDevice(ipus, **named)
-    return found
+    connection, ipus = _sorted(args, kwargs)
+    manager = popart.DeviceManager()
+    named: dict[str, Any] = {}
+    if connection is not None:
+        named["connectionType"] = connection
+    if launch_environment.node_device() is None or not manager.enumerateDevices():
+        count = (ipus or popdist.getNumIpusPerReplica()) * popdist.getNumLocalReplicas()
+        return manager.acquireAvailableDevice(count, **named)
+    return manager.acquireDeviceById(popdist.getDeviceId(ipus), **named)
 
 
-def _require_one_instance(what: str) -> None:
-    count = popdist.getNumInstances()
-    if count > 1:
-        raise Error(
-            f"{what}: this run has {count} instances, and PopART sessions run in one process here. Start the program "
-            "with one instance that has all replicas: poprun --num-instances 1 --num-replicas N.",
-            type="popdist_error",
-        )
+def _sorted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, int]:
+    """Connection type and IPUs per replica."""
+    import popart
+
+    named = dict(kwargs)
+    connection, ipus = named.pop("connectionType", None), named.pop("ipusPerReplica", None)
+    for each in args:
+        if isinstance(each, popart.DeviceConnectionType) and connection is None:
+            connection = each
+        elif isinstance(each, int) and not isinstance(each, popart.DeviceConnectionType) and ipus is None:
+            ipus = each
+        elif each is not None:
+            raise TypeError(
+                "popdist.popart.getDevice takes a connection type and a number of IPUs, not a "
+                f"{type(each).__name__}."
+            )
+    if named:
+        raise TypeError(f"popdist.popart.getDevice has no argument {next(iter(named))}.")
+    return connection, ipus or 0

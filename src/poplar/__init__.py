@@ -15,7 +15,6 @@ from tremula.frontends.poplar.codelets.python_classes import (
     VectorList,
     Vertex,
 )
-
 from tremula.frontends.poplar.graph.connect import FieldRef, VertexRef
 from tremula.frontends.poplar.graph.vertices import ComputeSet
 from tremula.frontends.poplar.program.endpoints import DataStream, Function, HostFunction, RemoteBuffer
@@ -54,6 +53,8 @@ from ._enums import (
 from ._exceptions import *
 from ._exceptions import __all__ as _exceptions
 from ._graph import Graph
+from ._print_format import PrintTensorFmt
+from ._registers import FloatingPointBehaviour, setFloatingPointBehaviour, setStochasticRounding
 from ._target import Device, DeviceManager, IPUModel, Target
 from ._tensor import Interval, Tensor, VariableInterval, append, concat
 from .program import *
@@ -97,6 +98,7 @@ __all__ = [
     "Engine",
     "Executable",
     "FieldRef",
+    "FloatingPointBehaviour",
     "Function",
     "Graph",
     "HostFunction",
@@ -107,6 +109,7 @@ __all__ = [
     "LegacyStreamCallback",
     "MultiVertex",
     "Output",
+    "PrintTensorFmt",
     "RelativeSyncDelayType",
     "RemoteBuffer",
     "ReplicatedStreamMode",
@@ -132,5 +135,7 @@ __all__ = [
     "cycleStamp",
     "packageHash",
     "program",
+    "setFloatingPointBehaviour",
+    "setStochasticRounding",
     "versionString",
 ]

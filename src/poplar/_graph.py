@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tremula import log
 from tremula.frontends.poplar.codelets import loading
 from tremula.frontends.poplar.errors import GraphObjectCreationError, InvalidTileMapping, UnknownVertexType
 from tremula.frontends.poplar.graph import connect as _connect
@@ -22,6 +23,7 @@ from tremula.frontends.poplar.program.programs import Program
 from tremula.frontends.poplar.types import UNSIGNED_INT, Type
 
 from ._enums import CodeletFileType, ReplicatedStreamMode, TensorCloneMethod, VariableMappingMethod
+from ._snake import with_snake_case
 from ._target import Device, Target
 from ._tensor import Interval, Tensor
 
@@ -29,6 +31,7 @@ from ._tensor import Interval, Tensor
 TileMapping = Sequence[Sequence[Interval]]
 
 
+@with_snake_case
 class Graph(_Graph):
     """Variables on tiles, vertices, compute sets, and what connects a program with the host."""
 
@@ -65,7 +68,7 @@ class Graph(_Graph):
         return whole
 
     def createVirtualGraph(self, lower: int | Sequence[int], upper: int | None = None) -> Graph:
-        """`createVirtualGraph(first, end)`, `createVirtualGraph(tiles)`, or `createVirtualGraph(count)`: tiles per IPU."""
+        """`createVirtualGraph(first, end)`, `createVirtualGraph(tiles)`, or `createVirtualGraph(count)` of each IPU."""
         if upper is not None:
             return self.part(np.arange(int(lower), int(upper)))
         if isinstance(lower, Sequence):
@@ -134,12 +137,14 @@ class Graph(_Graph):
         if isinstance(what, VertexRef):
             self.set_vertex_tile(what, where)
         elif isinstance(where, int | np.integer):
-            self.set_tile_mapping(what, int(where))
+            super().set_tile_mapping(what, int(where))
         else:
             flat = what.flatten()
             for tile, intervals in enumerate(where):
                 for each in intervals:
-                    self.set_tile_mapping(flat.slice_dimension(each.begin(), each.end()), tile)
+                    super().set_tile_mapping(flat.slice_dimension(each.begin(), each.end()), tile)
+
+    set_tile_mapping = setTileMapping
 
     def getTileMapping(self, tensor: Tensor, requireComplete: bool = True) -> list[list[Interval]]:
         """The intervals of the flattened tensor on each tile."""
@@ -211,7 +216,7 @@ class Graph(_Graph):
     setCycleEstimate = setPerfEstimate
 
     def registerPerfEstimator(self, vertexType: str, estimator: Callable[..., Any]) -> None:
-        """Let a function `(introspector, target)` say what the vertices of a type take: cycles, or cycles and operations."""
+        """Let a function `(introspector, target)` say what vertices take: cycles, or cycles and operations."""
         self.contents.estimators[vertexType] = _estimates.of_user(estimator, self.getTarget())
 
     registerCycleEstimator = registerPerfEstimator
@@ -250,6 +255,7 @@ class Graph(_Graph):
         options: Mapping[str, str] | None = None,
     ) -> DataStream:
         """A stream to the device."""
+        _say_options(options)
         own = replicatedMode is ReplicatedStreamMode.REPLICATE
         return self.add_stream(
             DataStream(handle, elementType, int(numElements), True, own, dict(options or {}))
@@ -259,6 +265,7 @@ class Graph(_Graph):
         self, handle: str, elementType: Type, numElements: int, options: Mapping[str, str] | None = None
     ) -> DataStream:
         """A stream to the host."""
+        _say_options(options)
         return self.add_stream(
             DataStream(handle, elementType, int(numElements), False, True, dict(options or {}))
         )
@@ -310,6 +317,14 @@ class Graph(_Graph):
                 f"this Graph has no {name!r}: docs/poplar.md lists what the Python interface offers"
             )
         raise AttributeError(name)
+
+
+def _say_options(options: Mapping[str, str] | None) -> None:
+    for name in options or {}:
+        log.no_effect(
+            f"The stream option {name}",
+            "transfers pass in memory when a program runs; there is no buffer on a device",
+        )
 
 
 def _split(tiles: int, per_ipu: int) -> tuple[int, int]:

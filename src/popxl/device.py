@@ -45,8 +45,8 @@ class _OwnDevice:
         self._program.detach()
 
 
-def device_of(description: Any, program: PopxlSession, ipus: int) -> DeviceInfo:
-    """The device for a description, or the device itself if one is given.
+def device_of(description: Any, program: PopxlSession, ipus: int, device_id: int | None = None) -> DeviceInfo:
+    """The device for a description, or the device itself if one is given; `device_id` is that of hardware.
 
     Raises:
         ValueError: there is no such device.
@@ -69,7 +69,7 @@ def device_of(description: Any, program: PopxlSession, ipus: int) -> DeviceInfo:
         program.on(use_model=True, ipus=ipus)
         return _OwnDevice(program, DeviceType.IpuModel, ipus)
     if description == "ipu_hw":
-        program.on(use_model=None, ipus=ipus)
+        program.on(use_model=None, ipus=ipus, device_id=device_id)
         return _OwnDevice(program, DeviceType.Ipu, ipus)
     raise ValueError(
         f"Incorrect device type provided: {description}, must be one of: `ipu_hw`, `ipu_model`, `cpu`"

@@ -41,13 +41,14 @@ class Ir:
             self.replication_factor = replication
 
     def _configure_from_popdist(self) -> None:
-        import popdist
+        import popdist.popart
 
-        if popdist.getNumInstances() > 1:
-            raise NotImplementedError(
-                "PopXL programs run in one instance only here; start poprun with --num-instances 1."
-            )
-        self.replication_factor = popdist.getNumTotalReplicas()
+        popdist.popart.configureSessionOptions(self._pb_ir.getSessionOptions())
+        self._take_share()
+
+    def _take_share(self) -> None:
+        """Take over from the session options which replicas there are, and which are in this instance."""
+        self._pb_ir.share = self._pb_ir.getSessionOptions()._share()
 
     @classmethod
     def _from_pb(cls, pb_ir: _ir.Ir) -> Ir:
@@ -138,7 +139,8 @@ class Ir:
 
     @property
     def replication_factor(self) -> int:
-        """Number of replicas."""
+        """Number of replicas of all instances."""
+        self._take_share()
         return self._pb_ir.replicas
 
     @replication_factor.setter
@@ -150,12 +152,13 @@ class Ir:
         options = self._pb_ir.getSessionOptions()
         options.enableReplicatedGraphs = value > 1
         options.replicatedGraphCount = value
-        self._pb_ir.replicas = value
+        self._take_share()
 
     @property
     def instance_replication_factor(self) -> int:
-        """Number of replicas of this instance, which is the only one."""
-        return self._pb_ir.replicas
+        """Number of replicas of this instance."""
+        self._take_share()
+        return self._pb_ir.share.local
 
     @property
     def id(self) -> int:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from popart._exceptions import popart_errors
+from popart._executables import Executables
 from popart._internal.ir._options import tell_effects
 from tremula import log
+from tremula.distributed import launch_environment
+from tremula.frontends.popxl.identity import identity_of, take_variables, variables_of
 from tremula.frontends.popxl.session import PopxlSession
 
 from .device import DeviceInfo, device_of
@@ -17,16 +22,58 @@ from .streams import DeviceToHostStream, HostToDeviceStream, Stream
 from .tensor import Constant, HostScalarTensor, Tensor, Variable
 from .utils import to_numpy
 
+if TYPE_CHECKING:
+    from tremula.frontends.sessions.executables import Identity
+    from tremula.frontends.sessions.on_device import OnDevice
+
 d2hStreamBufferMaps = Mapping[DeviceToHostStream, np.ndarray]
 h2dStreamBufferMaps = Mapping[HostToDeviceStream, HostScalarTensor]
 StreamBufferMaps = d2hStreamBufferMaps | h2dStreamBufferMaps
 
 
-class _PbSession:
+class _PbSession(Executables):
     """What programs use of PopART's session below a PopXL one."""
+
+    _name = "popxl"
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._options = session.ir._pb_ir.getSessionOptions()
+
+    @property
+    def _on_device(self) -> OnDevice | None:  # type: ignore[override]
+        return self._session._program.on_device
+
+    @property
+    def _device_type(self) -> Any:
+        return self._session._device.type
+
+    @property
+    def _is_prepared(self) -> bool:
+        return self._on_device is not None
+
+    def _compile(self, loadEngine: bool) -> None:
+        """Compile, or take the program that the cache has."""
+        with popart_errors():
+            self._find_executable()
+            options = {name: str(value) for name, value in self._options.engineOptions.items()}
+            self._session._program.compile(options, kept=self._from_executable)
+            self._keep_executable(f"PopXL program of {self._session.ir}")
+
+    def _identity(self) -> Identity:
+        ir = self._session.ir._pb_ir
+        return identity_of(ir, {"IPUs": self._session._device.numIpus, **self._options._of_program()})
+
+    def _variables(self) -> dict[str, Any]:
+        variables = self._session.ir.main_graph.variables
+        if self._session.is_attached and any(not each.in_sync_with_ipu for each in variables):
+            self._session.weights_to_host()
+        return variables_of(self._session.ir._pb_ir)
+
+    def _take_variables(self, values: Mapping[str, Any], path: str) -> None:
+        take_variables(self._session.ir._pb_ir, values, path)
+        if self._session.is_attached:
+            self._session.weights_from_host()
 
     def writeWeights(self, weights: Any) -> None:
         """Take over weights by identifier, for the host only."""
@@ -61,10 +108,13 @@ class Session:
         self._pb_session = _PbSession(self)
         self._inputs, self._outputs = ir.get_all_h2d_streams(), ir.get_all_d2h_streams()
         self._attached_before: list[Any] = []
+        ir._take_share()
         self._program = PopxlSession(ir._pb_ir)
-        self._device: DeviceInfo = device_of(device_desc, self._program, self._get_ipu_count())
+        self._device: DeviceInfo = device_of(
+            device_desc, self._program, self._get_ipu_count(), _reserved_device(ir)
+        )
         self._compiled_for = _kind_of(self._device)
-        self._program.compile()
+        self._pb_session._compile(loadEngine=False)
         ir._pb_ir.prepared = True
         ir._write_dot("Final")
         if self.is_attached:
@@ -164,7 +214,8 @@ class Session:
             if not rest or rest[0] != replicas:
                 raise ValueError(
                     f"Dimension {len(array.shape) - len(rest)} of the array for the {what} stream {stream.tensor_id} "
-                    f"is the wrong size: it must be replication_factor = {replicas}, and the shape is {array.shape}."
+                    f"is the wrong size: it must be instance_replication_factor = {replicas}, the replicas of this "
+                    f"instance, and the shape is {array.shape}."
                 )
             rest = rest[1:]
         raise ValueError(
@@ -239,6 +290,13 @@ class Session:
                 f"Tensor {getattr(tensor, 'id', tensor)} is not of type Variable, and cannot be written."
             )
         float8 = tensor.dtype.name.startswith("float8")
+        if isinstance(data, numbers.Number):
+            if float8:
+                raise TypeError(
+                    f"A number cannot be written to {tensor.id}, which has {tensor.dtype}: give an array, as of "
+                    "popxl.utils.host_pow2scale_cast_to_fp8."
+                )
+            data = np.asarray(data, tensor.dtype.as_numpy())
         array = to_numpy(data, tensor.dtype if float8 else None, copy=False)
         if array.dtype != tensor.dtype.as_numpy():
             raise TypeError(f"The data has the type {array.dtype}, but {tensor.id} has {tensor.dtype}.")
@@ -308,6 +366,15 @@ class Session:
         if exc_type is None and self.weights_to_host_on_exit:
             self.weights_to_host()
         self._device.detach()
+
+
+def _reserved_device(ir: Ir) -> int | None:
+    """The device that the launcher reserved for this instance of a distributed program."""
+    if not ir._use_popdist:
+        return None
+    import popdist
+
+    return None if launch_environment.node_device() is None else popdist.getDeviceId()
 
 
 def _kind_of(device: DeviceInfo) -> tuple[str, int]:

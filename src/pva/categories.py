@@ -24,7 +24,15 @@ MAPPED = {
     "exchange code": "internalExchangeCode",
     "control code": "controlCode",
     "stacks": "stack",
+    # programs that place their variables and vertices themselves
+    "variables": "variable",
+    "temporary variables": "variable",
+    "message buffers": "message",
+    "edge pointers": "vertexFieldData",
+    "host exchange code": "hostExchangeCode",
 }
+#: categories that every profile tells apart; others only some do
+_ALWAYS_MODELLED = frozenset(MAPPED.values()) - {"message", "vertexFieldData", "hostExchangeCode"}
 #: bytes that nothing can use; no category, but the difference between `includingGaps` and `excludingGaps`
 GAPS = "gaps"
 
@@ -45,7 +53,12 @@ COUNTED_IN = {
     "rearrangement": "variable",
 }
 #: categories whose bytes are code or bookkeeping, not tensors
-NOT_TENSORS = frozenset({"vertexCode", "vertexInstanceState", "internalExchangeCode", "controlCode", "stack"})
+NOT_TENSORS = frozenset(
+    {
+        "vertexCode", "vertexInstanceState", "vertexFieldData", "internalExchangeCode", "hostExchangeCode",
+        "controlCode", "stack",
+    }
+)  # fmt: skip
 
 
 def category_of(use: str) -> str:
@@ -65,7 +78,7 @@ class CategoryBytes:
     @property
     def modelled(self) -> bool:
         """Whether the chip model tells this category apart; if not, `total` is 0."""
-        return self.name in MAPPED.values()
+        return self.total > 0 or self.name in _ALWAYS_MODELLED
 
     @property
     def countedIn(self) -> str:

@@ -38,13 +38,16 @@ class Graph:
 
     @property
     def numVars(self) -> int:
-        """Variables; one that lies on several IPUs counts once for each."""
-        return self._source.rows("variables")
+        """Variables; one that lies on several IPUs counts once for each, but for programs that place their own."""
+        placed = "edges" in self._source.counts
+        return self._source.counts["variables"] if placed else self._source.rows("variables")
 
     @property
     def numEdges(self) -> int:
-        """Not modelled: the chip model has no edges between variables and vertices."""
-        raise NotModelled("graph.numEdges")
+        """Edges between variables and vertices, for programs that place them. In others nobody has put any."""
+        if "edges" not in self._source.counts:
+            raise NotModelled("graph.numEdges")
+        return self._source.counts["edges"]
 
     def __repr__(self) -> str:
         return f"Graph(numComputeSets={self.numComputeSets}, numVertices={self.numVertices}, numVars={self.numVars})"

@@ -2,7 +2,7 @@
 
 The chip model knows how many vertices of a type a compute set has and on how many tiles, the cycles of the slowest
 and of the mean tile. Values by tile are spread accordingly: over the first tiles of the IPU, evenly; the first tile
-is the slowest.
+is the slowest. Of programs that place their vertices themselves the cycles of each tile are known.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pva.sequences import Chosen, Items, Numbers
 from pva.source import Source, evenly
 from pva.tables import Table
+from tremula.errors import Error
 
 
 class VertexType:
@@ -112,6 +113,14 @@ class ComputeSet:
     def estimatedCyclesByTile(self) -> Numbers:
         """Cycles of each tile in one run."""
         source = self._source
+        rows = source.set_cycles[self._id]
+        if len(rows):
+            replica = np.zeros((source.target.ipus_per_replica, source.target.tiles_per_ipu))
+            tiles = source.numbers("tile_cycles", "tile")[rows]
+            if int(tiles.max()) >= replica.size:
+                raise Error(f"{source.profile.path} names tiles that are not there.", type="pva_error")
+            replica.reshape(-1)[tiles] = source.numbers("tile_cycles", "cycles")[rows]
+            return source.of_replicas(replica)
         plan = int(source.numbers("compute_sets", "plan_id")[self._id])
         steps = source.profile.supersteps.get(plan, ())
         tiles = source.target.tiles_per_ipu

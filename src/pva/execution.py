@@ -127,6 +127,58 @@ class TotalCycles:
         return f"TotalCycles(total={self.total})"
 
 
+class Block:
+    """A part of a program that was to be recorded, as it ran once on a tile."""
+
+    __slots__ = ("_row", "_runs", "tile")
+
+    def __init__(self, runs: Runs, row: int, tile: int) -> None:
+        self._runs = runs
+        self._row = row
+        self.tile = tile
+
+    def _number(self, column: str) -> int:
+        return int(self._runs.source.values("blocks", column)[self._row])
+
+    @property
+    def program(self) -> Program:
+        """What ran."""
+        return self._runs.programs.program(self._number("program"))
+
+    @property
+    def cyclesFrom(self) -> int:
+        """When it began, in cycles from the start of the first run."""
+        return self._number("start")
+
+    @property
+    def cyclesTo(self) -> int:
+        """When it ended."""
+        return self._number("end")
+
+    @property
+    def isStreamCopy(self) -> bool:
+        """Whether it is a part of a transfer with the host."""
+        return self._number("kind") == 1
+
+    @property
+    def isCommon(self) -> bool:
+        """Whether it is a block, or a program, that was asked for by name."""
+        return not self.isStreamCopy
+
+    @property
+    def isOverflow(self) -> bool:
+        """Never: the buffer of the chip model has room for everything."""
+        return False
+
+    @property
+    def isBlockFlush(self) -> bool:
+        """Never: there is no buffer to be emptied."""
+        return False
+
+    def __repr__(self) -> str:
+        return f"Block({self.program.name!r}, {self.cyclesFrom} to {self.cyclesTo}, tile {self.tile})"
+
+
 class ExecutionReport:
     """Recorded runs. Their cycles are modelled, not measured."""
 
@@ -166,9 +218,19 @@ class ExecutionReport:
         """What cycles come from: a model, or nothing where no run is recorded."""
         return ProfilerMode.IPU_MODEL if self.runs else ProfilerMode.NONE
 
-    def blocks(self, tile: int) -> Items[Any]:
-        """Blocks of lightweight profiling on a tile: none, as programs of ours have none."""
-        return Items(range(0), lambda _: None, self._runs.source.print_length)
+    def blocks(self, tile: int) -> Items[Block]:
+        """Blocks of lightweight profiling on a tile, in the order in which they begin.
+
+        Named blocks are on the first tile of each IPU that takes part, where the original records them; stream copies
+        are on every tile. Programs that place no vertices themselves have no blocks.
+        """
+        source = self.source
+        if not 0 <= tile < source.tiles:
+            raise IndexError(f"there is no tile {tile}: there are {source.tiles:,}")
+        ipu, place = divmod(tile, source.target.tiles_per_ipu)
+        mine = source.numbers("blocks", "ipu") == source.modelled_ipu(ipu)
+        rows = np.flatnonzero(mine & ((source.numbers("blocks", "kind") == 1) | (place == 0)))
+        return Items(rows, lambda row: Block(self._runs, row, tile), source.print_length)
 
     def __repr__(self) -> str:
         return f"ExecutionReport(runs={self.runs})"

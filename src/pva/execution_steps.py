@@ -166,6 +166,9 @@ class ExecutionStep:
     def cyclesByTile(self) -> Numbers:
         """Cycles of each tile: the first tile is the slowest, the others that take part have the rest of the mean."""
         source = self._runs.source
+        number = self._runs.number("compute_set", self._id)
+        if number >= 0 and len(source.set_cycles[number]):
+            return ComputeSet(source, number).estimatedCyclesByTile
         tiles = source.target.tiles_per_ipu
         found = np.zeros((source.target.ipus_per_replica, tiles))
         for row in self._rows:

@@ -7,7 +7,7 @@ from pva.compilation import CompilationReport, Graph
 from pva.compute_sets import ComputeSet, Vertex, VertexType
 from pva.debug_contexts import DebugContext, SourceLocation
 from pva.enums import ComputeInstrumentationLevel, ExternalExchangeInstrumentationLevel, ProfilerMode
-from pva.execution import ExecutionReport, Run, TotalCycles
+from pva.execution import Block, ExecutionReport, Run, TotalCycles
 from pva.execution_steps import ExecutionStep, StepComputeSet, StepOnIpu
 from pva.liveness import LiveMemory, LivenessProgramStep
 from pva.lowered_variables import EquivalenceClass, LoweredVariable, LoweredVariables
@@ -21,6 +21,7 @@ from pva.variables import Variable
 
 __all__ = [
     "IPU",
+    "Block",
     "Bytes",
     "Categories",
     "CategoryBytes",

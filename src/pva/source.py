@@ -67,6 +67,16 @@ class Source:
         """How many rows a frame has."""
         return len(self.profile.frame(frame))
 
+    @functools.cached_property
+    def counts(self) -> dict[str, int]:
+        """Counts of the graph by name."""
+        return {each.name: each.count for each in self.profile.graph}
+
+    @functools.cached_property
+    def set_cycles(self) -> Groups:
+        """Rows of `tile_cycles` of each compute set; programs that place no vertices themselves have none."""
+        return Groups(self.numbers("tile_cycles", "compute_set"), self.rows("compute_sets"))
+
     # -- the machine -------------------------------------------------------------------------------------
 
     @functools.cached_property

@@ -88,10 +88,20 @@ def test_the_unrelated_popart_of_the_package_index_is_a_problem(
     assert "pip uninstall popart" in finding.text
 
 
+def test_our_own_popc_is_no_other_sdk(tmp_path: Path) -> None:
+    command = tmp_path / "popc"
+    command.write_text("#!/usr/bin/python\nfrom tremula.frontends.poplar import popc\n")
+    command.chmod(0o755)
+    assert conflicts.poplar_sdk({"PATH": str(tmp_path)}) is None
+    command.write_text("#!/bin/sh\nexec clang\n")
+    assert conflicts.poplar_sdk({"PATH": str(tmp_path)}) == str(tmp_path)
+
+
 def test_a_package_that_we_do_not_ship_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "poplar.py").write_text("")
+    (tmp_path / "popnothing.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
-    [found] = [each for each in conflicts.foreign_packages() if each.name == "poplar"]
+    monkeypatch.setattr(conflicts, "STACK_PACKAGES", ("popnothing",))
+    [found] = conflicts.foreign_packages()
     assert not found.shadows_ours
     assert "problem" not in levels(doctor.check_conflicts())
 

@@ -32,7 +32,22 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"tremula {tremula.__version__}\n"
 
 
-@pytest.mark.parametrize("line", [[], ["nonsense"], ["demo", "--epochs", "many"], ["settings", "--nonsense"]])
+def test_without_a_command_the_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 0
+    assert "usage: tremula" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("estimte", "estimate"), ("profiel", "profile"), ("sytem", "system")]
+)
+def test_a_misspelt_command_gets_a_suggestion(
+    word: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([word]) == 2
+    assert f"did you mean {meant}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", [["nonsense"], ["demo", "--epochs", "many"], ["settings", "--nonsense"]])
 def test_a_wrong_command_line_exits_with_2(line: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(line) == 2
     captured = capsys.readouterr()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import tremula
+from tremula.cli import settings
 from tremula.cli.main import main
 from tremula.settings import VARIABLES
 
@@ -21,9 +22,26 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_variables_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["settings"]) == 0
+    assert main(["settings", "--all"]) == 0
     out = capsys.readouterr().out
     assert all(variable.name in out for variable in VARIABLES)
+
+
+def test_the_short_list_has_the_common_ones_and_those_that_are_set(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GCDA_MONITOR", "1")
+    assert main(["settings"]) == 0
+    out = capsys.readouterr().out
+    assert "TREMULA_SYSTEM" in out
+    assert "GCDA_MONITOR" in out
+    assert "PVTI_OPTIONS" not in out
+    shown = sum(line.startswith(tuple(variable.name for variable in VARIABLES)) for line in out.splitlines())
+    assert f"{len(VARIABLES) - shown} more are not set" in out
+
+
+def test_the_common_variables_exist() -> None:
+    assert {variable.name for variable in VARIABLES} >= settings._COMMON
 
 
 def test_only_those_set(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,11 +36,13 @@ _EVENTS = {"kills": 16, "interrupts": 18}
         "logs",
         "cache",
         "executables",
+        "session_executables",
         "onnx",
+        "poplar",
     ],
 )
 def test_hostile_files_are_read_or_refused(name: str) -> None:
-    if name == "onnx":
+    if name in ("onnx", "session_executables"):
         pytest.importorskip("onnx", reason="pip install 'tremula[onnx]'")
     assert _failures(name, 40) == []
 

@@ -232,12 +232,12 @@ def test_options_that_contradict_are_refused(name: str, value: object, message: 
     assert _refused(lambda options: setattr(options, name, value)).startswith(message)
 
 
-def test_several_instances_are_refused() -> None:
+def test_replicas_that_cannot_be_divided_among_instances_are_refused() -> None:
     def change(options: popart.SessionOptions) -> None:
-        options.enableDistributedReplicatedGraphs = True
-        options.globalReplicationFactor = 4
+        options.enableDistributedReplicatedGraphs = options.enableReplicatedGraphs = True
+        options.globalReplicationFactor, options.replicatedGraphCount = 4, 3
 
-    assert "PopART sessions of several instances are not there yet" in _refused(change)
+    assert "4 replicas of a run cannot be divided among instances with 3 each" in _refused(change)
     options = popart.SessionOptions()
     popdist.popart.configureSessionOptions(options)
     assert (options.globalReplicationFactor, options.enableReplicatedGraphs) == (1, False)

@@ -156,14 +156,26 @@ def test_popart_sessions_get_the_replicas_of_this_instance(monkeypatch: pytest.M
     assert entries.getDevice(popart.DeviceConnectionType.OnDemand, ipusPerReplica=2).numIpus == 8
 
 
-@pytest.mark.parametrize("function", ["configureSessionOptions", "getDevice"])
-def test_popart_sessions_of_several_instances_are_refused(
-    function: str, monkeypatch: pytest.MonkeyPatch
+def test_popart_sessions_know_their_replicas_among_those_of_several_instances(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(popdist, "getNumInstances", lambda: 2)
-    entry = getattr(importlib.import_module("popdist.popart"), function)
-    with pytest.raises(Error, match=f"popdist.popart.{function}: this run has 2 instances"):
-        entry(popart.SessionOptions())
+    launch(
+        monkeypatch,
+        NUM_TOTAL_REPLICAS=6,
+        NUM_LOCAL_REPLICAS=2,
+        REPLICA_INDEX_OFFSET=4,
+        NUM_IPUS_PER_REPLICA=2,
+        LOCAL_INSTANCE_INDEX=2,
+    )
+    entries = importlib.import_module("popdist.popart")
+    options = popart.SessionOptions()
+    entries.configureSessionOptions(options)
+    assert (options.replicatedGraphCount, options.globalReplicaOffset) == (2, 4)
+    assert options.getGlobalReplicationFactor() == 6
+    on_demand = popart.DeviceConnectionType.OnDemand
+    assert entries.getDevice(2, on_demand).numIpus == entries.getDevice(on_demand, 2).numIpus == 4
+    with pytest.raises(TypeError, match="not a SessionOptions"):
+        entries.getDevice(options)
 
 
 @pytest.mark.parametrize("module", ["tensorflow", "keras"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import textwrap
 from dataclasses import fields
 from enum import Enum
@@ -34,6 +35,24 @@ cosmictagger: find the pixels of a neutrino among those of cosmic rays.
 Everything of a run is in output_dir/torch/<network>/<run.id>/. Started again, a training run goes on from its newest
 checkpoint. Exit codes: 0 done, 1 failed, 2 the command line or configuration is wrong, 130 interrupted (saved first).
 """
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Options and keys as a parser, for shell completion."""
+    groups = {
+        "run": [Run],
+        "mode": list(MODES.values()),
+        "data": list(DATA.values()),
+        "network": [NetworkConfig],
+    }
+    found = [key for group, kinds in groups.items() for kind in kinds for key in all_keys({group: kind})]
+    words = [f"{name}=" for name in dict.fromkeys([*groups, *found])]
+    made = argparse.ArgumentParser(prog="cosmictagger")
+    made.add_argument("--config-name", choices=preset_names(), help="a preset, or a YAML file")
+    made.add_argument("--cfg", action="store_true", help="show the configuration and stop")
+    made.add_argument("--version", action="store_true", help="show the version")
+    made.add_argument("setting", nargs="*", choices=["generate", "analyse", "scale", *words])
+    return made
 
 
 def help_text() -> str:

@@ -19,17 +19,25 @@ def _check_pad(pad_type: str | None) -> str:
     return pad_type
 
 
-def _attributes(
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-    pad_type: str,
-    proportions: Sequence[float] | None,
-    partials: Sequence[str] | None,
-    dithering: Sequence[int] | None,
-) -> dict[str, Any]:
-    return {
+def _convolution(
+    kind: str,
+    tensors: dict[str, Tensor],
+    window: tuple[Sequence[int], Sequence[int], Sequence[int], int, str],
+    hints: tuple[Sequence[float] | None, Sequence[str] | None, Sequence[int] | None],
+    **more: Sequence[int],
+) -> Tensor:
+    """A convolution of either kind; one with `log2_scale` among its tensors is of float8.
+
+    Args:
+        kind: of op.
+        tensors: by argument.
+        window: stride, padding, dilation, groups and the type of padding.
+        hints: memory proportions, types of partial results, dithering.
+        more: settings that only this kind has.
+    """
+    stride, padding, dilation, groups, pad_type = window
+    proportions, partials, dithering = hints
+    attributes = {
         "stride": tuple(stride),
         "padding": tuple(padding),
         "dilation": tuple(dilation),
@@ -38,7 +46,13 @@ def _attributes(
         "available_memory_proportions": proportions,
         "partials_types": partials,
         "enable_conv_dithering": dithering,
+        **{name: tuple(value) for name, value in more.items()},
     }
+    scaled = "log2_scale" in tensors
+    if scaled:
+        check_scaled_operands("convolution", *tensors.values())
+        attributes["partials_types"] = ["half"]
+    return create(kind, tensors, f"{kind.lower()}_out", attributes, together=not scaled)
 
 
 def conv(
@@ -54,17 +68,9 @@ def conv(
     enable_conv_dithering: Sequence[int] | None = None,
 ) -> Tensor:
     """A convolution."""
-    attributes = _attributes(
-        stride,
-        padding,
-        dilation,
-        groups,
-        pad_type,
-        available_memory_proportions,
-        partials_types,
-        enable_conv_dithering,
-    )
-    return create("Conv", {"t": t, "weight": weight}, "conv_out", attributes)
+    window = (stride, padding, dilation, groups, pad_type)
+    hints = (available_memory_proportions, partials_types, enable_conv_dithering)
+    return _convolution("Conv", {"t": t, "weight": weight}, window, hints)
 
 
 def conv_pow2scaled(
@@ -80,19 +86,9 @@ def conv_pow2scaled(
     enable_conv_dithering: Sequence[int] | None = None,
 ) -> Tensor:
     """A convolution of float8 tensors times a power of two, in half precision."""
-    check_scaled_operands("convolution", t, weight, log2_scale)
-    attributes = _attributes(
-        stride,
-        padding,
-        dilation,
-        groups,
-        pad_type,
-        available_memory_proportions,
-        ["half"],
-        enable_conv_dithering,
-    )
-    tensors = {"t": t, "weight": weight, "log2_scale": log2_scale}
-    return create("Conv", tensors, "conv_out", attributes, together=False)
+    window = (stride, padding, dilation, groups, pad_type)
+    hints = (available_memory_proportions, None, enable_conv_dithering)
+    return _convolution("Conv", {"t": t, "weight": weight, "log2_scale": log2_scale}, window, hints)
 
 
 def conv_transpose(
@@ -110,18 +106,10 @@ def conv_transpose(
     enable_conv_dithering: Sequence[int] | None = None,
 ) -> Tensor:
     """A transposed convolution."""
-    attributes = _attributes(
-        stride,
-        padding,
-        dilation,
-        groups,
-        pad_type,
-        available_memory_proportions,
-        partials_types,
-        enable_conv_dithering,
-    )
-    attributes |= {"output_padding": tuple(output_padding), "output_shape": tuple(output_shape)}
-    return create("ConvTranspose", {"t": t, "weight": weight}, "convtranspose_out", attributes)
+    window = (stride, padding, dilation, groups, pad_type)
+    hints = (available_memory_proportions, partials_types, enable_conv_dithering)
+    sizes = {"output_padding": output_padding, "output_shape": output_shape}
+    return _convolution("ConvTranspose", {"t": t, "weight": weight}, window, hints, **sizes)
 
 
 def conv_transpose_pow2scaled(
@@ -139,20 +127,11 @@ def conv_transpose_pow2scaled(
     enable_conv_dithering: Sequence[int] | None = None,
 ) -> Tensor:
     """A transposed convolution of float8 tensors times a power of two, in half precision."""
-    check_scaled_operands("convolution", t, weight, log2_scale)
-    attributes = _attributes(
-        stride,
-        padding,
-        dilation,
-        groups,
-        pad_type,
-        available_memory_proportions,
-        ["half"],
-        enable_conv_dithering,
-    )
-    attributes |= {"output_padding": tuple(output_padding), "output_shape": tuple(output_shape)}
+    window = (stride, padding, dilation, groups, pad_type)
+    hints = (available_memory_proportions, None, enable_conv_dithering)
     tensors = {"t": t, "weight": weight, "log2_scale": log2_scale}
-    return create("ConvTranspose", tensors, "convtranspose_out", attributes, together=False)
+    sizes = {"output_padding": output_padding, "output_shape": output_shape}
+    return _convolution("ConvTranspose", tensors, window, hints, **sizes)
 
 
 def _window(

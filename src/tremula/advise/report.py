@@ -25,6 +25,7 @@ from tremula.invariants import present
 from tremula.settings.environment import env
 from tremula.study.answer import Answer, Answers, ask
 from tremula.study.options import options_from_text, question_of
+from tremula.study.placed_subject import PlacedSubject
 from tremula.study.question import Question
 from tremula.study.saved import save
 from tremula.study.subject import Subject
@@ -38,11 +39,13 @@ _ADVICE = 6
 _LOOKS = 8
 
 
-def report(subject: Subject, options: argparse.Namespace, file: TextIO | None = None) -> int:
+def report(subject: Subject | PlacedSubject, options: argparse.Namespace, file: TextIO | None = None) -> int:
     """Answer what `options` ask about `subject`; 1 if nothing could be answered."""
     if options.csv and options.why:
         raise Error("--why gives text, which a spreadsheet cannot take: leave out one of --why and --csv")
     out = file or sys.stdout
+    if isinstance(subject, PlacedSubject):
+        return _report_placed(subject, options, out)
     answers = ask(subject, question_of(options, Question))
     width = None if out.isatty() else _WIDTH
     console = Console(file=out, highlight=False, markup=False, emoji=False, width=width)
@@ -95,7 +98,26 @@ class _Found:
         self._console.file.flush()
 
 
-def answer_program(subject: Subject) -> None:
+def _report_placed(subject: PlacedSubject, options: argparse.Namespace, out: TextIO) -> int:
+    """The figures of a program that has placed itself: there are no settings to try and nothing to advise."""
+    if options.why:
+        raise Error("--why explains plans of the chip model; this program has placed its vertices itself")
+    if options.save or options.csv or options.json:
+        result = subject.result()
+        if options.save:
+            save([result], options.save)
+        if options.csv:
+            out.write(as_csv([result]))
+            return 0
+        if options.json:
+            json.dump({"answers": [asdict(result)]}, out, indent=1, ensure_ascii=False)
+            out.write("\n")
+            return 0
+    out.write(plain(subject.summary()) + "\n")
+    return 0
+
+
+def answer_program(subject: Subject | PlacedSubject) -> None:
     """Report what TREMULA_ESTIMATE asks for; with `stop` the program ends here. Our errors do not end the program."""
     mode = env.get("TREMULA_ESTIMATE")
     try:

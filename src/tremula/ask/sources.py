@@ -17,6 +17,7 @@ from tremula.ask.onnx_files import is_onnx_file, onnx_file
 from tremula.errors import Error
 from tremula.estimate.explain import FIGURES, unknown_figure
 from tremula.program.file import is_program_file
+from tremula.study.placed_subject import PlacedSubject
 from tremula.study.programs import subjects_of_program
 from tremula.study.saved_subject import load_subject, save_subject
 from tremula.study.subject import Subject
@@ -34,6 +35,7 @@ def each_subject(
     go_on: bool = False,
     prints: TextIO | None = None,
     watch_loader: bool = False,
+    placed: Callable[[PlacedSubject], Answered] | None = None,
 ) -> list[Answered]:
     """What `answer` says of the model that the words of a command line name, or of each that a program compiles.
 
@@ -41,7 +43,7 @@ def each_subject(
         words: `file.py:function` or `package.module:function`; a saved program; an ONNX file and what is said of it
             (onnx_files.py); or `run` and a program with its arguments.
         training, optimizer, values: of a factory (see `factory`).
-        go_on, prints: of a program (see `subjects_of_program`).
+        go_on, prints, placed: of a program (see `subjects_of_program`).
         watch_loader: remember the data loader that a program uses, for `Subject.loader_speed`.
     """
     if is_program_file(words[0]):
@@ -58,7 +60,7 @@ def each_subject(
             from tremula.frontends.torch.data.current_loader import tracking
 
             stack.enter_context(tracking())
-        return subjects_of_program(words[1:], answer, go_on=go_on, prints=prints)
+        return subjects_of_program(words[1:], answer, go_on=go_on, prints=prints, placed=placed)
 
 
 def check_figure(words: Sequence[str], name: str) -> None:

@@ -70,7 +70,15 @@ def poplar_sdk(environ: Mapping[str, str] = os.environ) -> str | None:
     if enabled:
         return enabled
     compiler = shutil.which("popc", path=environ.get("PATH"))
-    return str(Path(compiler).parent) if compiler else None
+    return str(Path(compiler).parent) if compiler and not _is_ours(Path(compiler)) else None
+
+
+def _is_ours(command: Path) -> bool:
+    """Whether a command is a script that pip made for Tremula."""
+    try:
+        return b"tremula" in command.read_bytes()[:4096]
+    except OSError:
+        return False
 
 
 def _distribution_version(name: str) -> str | None:

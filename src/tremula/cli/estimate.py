@@ -13,6 +13,7 @@ from tremula.cli.program_words import ProgramParser
 from tremula.study.options import add_options, question_of
 
 if TYPE_CHECKING:
+    from tremula.study.placed_subject import PlacedSubject
     from tremula.study.result import Result
     from tremula.study.subject import Subject
 
@@ -76,7 +77,14 @@ def _run(options: argparse.Namespace) -> int:
             save_program(subject, options.save_program)
         return report(subject, options, file=out)
 
-    code = max(_each_subject(options, answer))
+    def answer_placed(subject: PlacedSubject) -> int:
+        if options.save_program:
+            raise CommandError(
+                f"{subject.name} has placed its vertices itself and cannot be saved as a program"
+            )
+        return report(subject, options, file=out)
+
+    code = max(_each_subject(options, answer, answer_placed))
     if not (options.json or options.csv):
         print_recompilations(shapes, out)
     return code
@@ -95,8 +103,10 @@ def answers_for(words: list[str]) -> list[Result]:
     from tremula.study.question import Question
 
     question = question_of(options, Question)
-    found = _each_subject(options, lambda subject: ask(subject, question).results)
-    return list(found[0])
+    found = _each_subject(
+        options, lambda subject: list(ask(subject, question).results), lambda subject: [subject.result()]
+    )
+    return found[0]
 
 
 def _check_subject(options: argparse.Namespace) -> None:
@@ -107,7 +117,11 @@ def _check_subject(options: argparse.Namespace) -> None:
         )
 
 
-def _each_subject(options: argparse.Namespace, answer: Callable[[Subject], Answered]) -> list[Answered]:
+def _each_subject(
+    options: argparse.Namespace,
+    answer: Callable[[Subject], Answered],
+    placed: Callable[[PlacedSubject], Answered],
+) -> list[Answered]:
     """What `answer` says of the model, or of each model that a program compiles."""
     from tremula.ask.sources import each_subject
 
@@ -118,6 +132,7 @@ def _each_subject(options: argparse.Namespace, answer: Callable[[Subject], Answe
         optimizer=options.optimizer,
         go_on=options.go_on,
         prints=sys.stderr if options.json or options.csv else None,  # scripts read the answer alone
+        placed=placed,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import gc
 import os
 import sys
@@ -11,7 +12,21 @@ from collections.abc import Iterator, Sequence
 
 from tremula import __version__
 from tremula.atomic_files import disk_problem, named_file
-from tremula.cli import cache, compare, demo, doctor, estimate, profile, run, scale, settings, system, view
+from tremula.cli import (
+    cache,
+    compare,
+    completion,
+    cpp,
+    demo,
+    doctor,
+    estimate,
+    profile,
+    run,
+    scale,
+    settings,
+    system,
+    view,
+)
 from tremula.cli.command import Command, CommandError
 from tremula.cli.program_words import ProgramParser
 from tremula.errors import Error
@@ -20,6 +35,8 @@ from tremula.formatting import plain
 COMMANDS: tuple[Command, ...] = (
     cache.COMMAND,
     compare.COMMAND,
+    completion.COMMAND,
+    cpp.COMMAND,
     demo.COMMAND,
     doctor.COMMAND,
     estimate.COMMAND,
@@ -55,8 +72,14 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run one command; 0 is success, 1 a failure that was explained, 2 a wrong command line."""
+    words = list(sys.argv[1:] if args is None else args)
+    parser = build_parser()
     try:
-        options = build_parser().parse_args(args)
+        if not words:
+            parser.print_help()
+            return 0
+        _check_name(parser, words[0])
+        options = parser.parse_args(words)
     except SystemExit as exit_request:  # argparse has printed the help or the mistake
         return int(exit_request.code or 0)
     try:
@@ -80,6 +103,16 @@ def main(args: Sequence[str] | None = None) -> int:
         print(f"tremula: {told}", file=sys.stderr)
         return 1
     return code
+
+
+def _check_name(parser: argparse.ArgumentParser, word: str) -> None:
+    """Refuse an unknown command, with the names that are close to it."""
+    names = [command.name for command in COMMANDS]
+    if word.startswith("-") or word in names:
+        return
+    near = difflib.get_close_matches(word, names, 3, 0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"the commands are {', '.join(names)}"
+    parser.error(f"there is no command {plain(word, 40)!r}: {hint}")
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import platform
 import textwrap
@@ -29,6 +30,28 @@ def help_text() -> str:
                 lines += _rows(option)
     lines += ["", "Options marked * have no effect on virtual IPUs, and say so when they are given."]
     return "\n".join(lines)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The options as a parser, for shell completion and the manual page; poprun itself parses with its own rules."""
+    made = argparse.ArgumentParser(
+        prog="poprun",
+        add_help=False,
+        description="Start a program as several instances that share its replicas, on one host or several.",
+    )
+    groups = {name: made.add_argument_group(name) for name in (GENERIC, CONFIGURATION, OUTPUT)}
+    for option in OPTIONS:
+        names = [f"--{option.name}", *([option.short] if option.short else [])]
+        # "-vv" and "--vv" are one option
+        names = [name for name in names if name not in made._option_string_actions]
+        note = f" (no effect here: {option.no_effect})" if option.no_effect else ""
+        text = f"{option.help}{note}".replace("%", "%%")
+        if option.kind in (FLAG, SWITCH):
+            groups[option.group].add_argument(*names, action="store_true", help=text)
+        else:
+            groups[option.group].add_argument(*names, metavar=option.value.upper() or "VALUE", help=text)
+    made.add_argument("program", nargs=argparse.REMAINDER, help="the program and its arguments")
+    return made
 
 
 def default_text(option: Option) -> str:

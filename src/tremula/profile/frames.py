@@ -45,6 +45,8 @@ class FrameDefinition:
     summary: str
     most_rows: int
     columns: tuple[FrameColumn, ...]
+    #: files may lack it: it came later, or is for some programs only
+    optional: bool = False
 
     @functools.cached_property
     def by_name(self) -> Mapping[str, FrameColumn]:
@@ -244,6 +246,37 @@ _DEFINITIONS = (
             *_texts(function="function"),
             _OP,
         ),
+    ),
+    FrameDefinition(
+        "tile_cycles",
+        "Cycles of a compute set on a tile, for programs that place their vertices themselves. Others have none: there "
+        "the slowest and the mean tile are in `supersteps`.",
+        4_000_000,
+        (
+            FrameColumn("compute_set", "i8", "row of `compute_sets`", refers="compute_sets"),
+            *_ints(tile="number within the replica"),
+            *_floats(
+                cycles="in one run, idle threads included",
+                busy_cycles="in one run, in which a thread issues an instruction",
+            ),
+        ),
+        optional=True,
+    ),
+    FrameDefinition(
+        "blocks",
+        "A named part of a placed program as it ran on an IPU: from when to when, on all of its tiles alike.",
+        1_000_000,
+        (
+            _RUN,
+            _LANE_IPU,
+            FrameColumn("program", "i8", "row of `programs`", refers="programs"),
+            *_ints(
+                kind="0: named by the program, 1: a stream copy",
+                start="cycle, counted from the start of the first run",
+                end="cycle at which it ends",
+            ),
+        ),
+        optional=True,
     ),
 )
 

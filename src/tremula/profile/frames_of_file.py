@@ -40,6 +40,8 @@ class FramesOfFile:
     def _count(self, name: str) -> int:
         """Number of rows of a frame, or of a table."""
         if name in FRAMES:
+            if FRAMES[name].optional and f"rows:frame:{name}" not in self.meta:
+                return 0
             return count_of(self.path, f"frame:{name}", FRAMES[name].most_rows, self.meta)
         return count_of(self.path, name, TABLES[name].most_rows, self.meta)
 

@@ -8,20 +8,15 @@ is made.
 
 from __future__ import annotations
 
-import io
-import json
-import math
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from tremula.atomic_files import atomic_path, cannot_write
+from tremula.checked_archive import Kind, write_archive
 from tremula.checked_json import BadValue, decode
 from tremula.errors import Error
 from tremula.program import control as tree
@@ -37,10 +32,7 @@ FORMAT_VERSION = 1
 DOCUMENT = "program.json"
 #: unpacked bytes of a file: a program of a million ops has about 300 MB
 LARGEST_BYTES = 2**30
-_LONGEST_HEADER = 1000
-_PACKING = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-#: the same date in every entry, so that equal programs give equal files
-_DATE = (1980, 1, 1, 0, 0, 0)
+_KIND = Kind(DOCUMENT, FORMAT, FORMAT_VERSION, "a saved program", LARGEST_BYTES, "Save the program again")
 
 _NODES: dict[str, type[Any]] = {
     kind.__name__: kind
@@ -86,8 +78,7 @@ def save_program(program: Program, path: str | Path, about: Mapping[str, Any] | 
     tables, arrays = encode(program.ops, program.tensors)
     head = {name: getattr(program, name) for name in _Head.__dataclass_fields__}
     document = {
-        "format": FORMAT,
-        "version": FORMAT_VERSION,
+        **_KIND.head(),
         "program": asdict(_Head(**head)),
         "control": None if program.control is None else _encode_tree(program.control),
         "functions": {name: _encode_tree(body) for name, body in program.functions.items()},
@@ -95,33 +86,15 @@ def save_program(program: Program, path: str | Path, about: Mapping[str, Any] | 
         "about": dict(about or {}),
     }
     try:
-        with (
-            atomic_path(Path(path)) as draft,
-            zipfile.ZipFile(draft, "x", zipfile.ZIP_DEFLATED, compresslevel=3) as archive,
-        ):
-            text = json.dumps(document, allow_nan=False)
-            archive.writestr(_entry(DOCUMENT), text.encode("utf-8"))
-            for name, array in arrays.items():
-                buffer = io.BytesIO()
-                npy.write_array(buffer, array, allow_pickle=False)
-                archive.writestr(_entry(f"{name}.npy"), buffer.getvalue())
+        with atomic_path(Path(path)) as draft:
+            write_archive(draft, DOCUMENT, document, arrays)
     except OSError as problem:
         raise Error(cannot_write(path, problem)) from None
 
 
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, _DATE)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    return entry
-
-
 def is_program_file(path: str | Path) -> bool:
     """Whether `path` looks like a saved program."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return DOCUMENT in archive.namelist()
-    except (OSError, zipfile.BadZipFile):
-        return False
+    return _KIND.is_one(path)
 
 
 def load_program(path: str | Path) -> tuple[Program, dict[str, Any]]:
@@ -130,77 +103,11 @@ def load_program(path: str | Path) -> tuple[Program, dict[str, Any]]:
     Raises:
         Error: there is none, it is of another version, or it is damaged.
     """
+    document, arrays = _KIND.read(path, str(path))
     try:
-        with zipfile.ZipFile(path) as archive:
-            document, arrays = _read(archive, path)
         return _decode(document, arrays), document["about"]
-    except FileNotFoundError:
-        raise Error(f"{path} does not exist.") from None
-    except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as problem:
-        raise Error(f"{path} is not a saved program: {problem}.") from None
-    except (
-        BadValue,
-        InvalidProgram,
-        KeyError,
-        TypeError,
-        ValueError,
-        RecursionError,
-        NotImplementedError,
-    ) as problem:
-        raise Error(f"{path} is damaged: {str(problem)[:300]}. Save the program again.") from None
-
-
-def _read(archive: zipfile.ZipFile, path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    entries = archive.infolist()
-    names = [entry.filename for entry in entries]
-    if DOCUMENT not in names:
-        raise Error(f"{path} is not a saved program.")
-    if len(set(names)) != len(names) or any(n != DOCUMENT and not n.endswith(".npy") for n in names):
-        raise BadValue("it holds something that does not belong there")
-    if any(entry.flag_bits & 1 or entry.compress_type not in _PACKING for entry in entries):
-        raise BadValue("it is encrypted, or packed in another way than a saved program")
-    size = sum(entry.file_size for entry in entries)
-    if size > LARGEST_BYTES:
-        raise Error(f"{path} unpacks to {size:,} bytes, more than a saved program has. Is it another file?")
-    document = json.loads(_bytes(archive, DOCUMENT))
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise Error(f"{path} is not a saved program.")
-    if document.get("version") != FORMAT_VERSION:
-        raise Error(
-            f"{path} has version {str(document.get('version'))[:20]} of the file format; this version of Tremula reads "
-            f"version {FORMAT_VERSION}. Save the program again."
-        )
-    arrays = {}
-    for name in names:
-        if name != DOCUMENT:
-            arrays[name.removesuffix(".npy")] = _array(_bytes(archive, name), name)
-    return document, arrays
-
-
-def _array(data: bytes, name: str) -> NDArray[Any]:
-    """An array of an entry, whose header claims no more than there is."""
-    file = io.BytesIO(data)
-    try:
-        if npy.read_magic(file) != (1, 0):
-            raise ValueError("another version")
-        shape, _, dtype = npy.read_array_header_1_0(file, max_header_size=_LONGEST_HEADER)
-        if math.prod(shape) * dtype.itemsize != len(data) - file.tell():
-            raise ValueError("another size")
-        file.seek(0)
-        found: NDArray[Any] = npy.read_array(file, allow_pickle=False, max_header_size=_LONGEST_HEADER)
-    except Exception:  # numpy parses the header as Python does, and raises what that raises
-        raise BadValue(f"{name[:80]} is not an array") from None
-    return found
-
-
-def _bytes(archive: zipfile.ZipFile, name: str) -> bytes:
-    """An entry, of which no more is unpacked than it says it has."""
-    size = archive.getinfo(name).file_size
-    with archive.open(name) as entry:
-        data = entry.read(size + 1)
-    if len(data) != size:
-        raise BadValue(f"{name} has another size than it says")
-    return data
+    except (BadValue, InvalidProgram, KeyError, TypeError, ValueError, RecursionError) as problem:
+        raise _KIND.damaged(str(path), problem) from None
 
 
 def _decode(document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Program:

@@ -195,6 +195,8 @@ class Library:
     tiles: int | None = None
     #: variables that the function made for itself are among the program's; these bytes are not
     bytes_per_tile: int = 0
+    #: elements that it reads and writes
+    operands: tuple[Runs, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,35 +68,36 @@ class StepRecorder:
         for ipu, lane in sorted(lanes.items()):
             lane.wait_until(cycles)
             if lane.steps:
-                self._write_lane(run, ipu, lane.columns(total))
+                write_lane(self._writer, run, ipu, self._lanes, lane.columns(total))
+                self._lanes += 1
                 steps += lane.steps
         start, self._us = self._us, self._us + cycles / self._estimate.chip.clock_hz * 1e6
         self._writer.add(Run(run, name, kind, start, self._us, total, steps, note))
         self._runs += 1
 
-    def _write_lane(self, run: int, ipu: int, columns: LaneColumns) -> None:
-        frame: FrameSink = self._writer.frame("steps")
-        first = frame.rows
-        integers = dict(zip(INTEGERS, columns.integers, strict=True))
-        frame.add(
-            {
-                "run": run,
-                "ipu": ipu,
-                **integers,
-                "start": columns.start,
-                "cycles": columns.cycles,
-                "mean_tile_cycles": columns.mean_tile_cycles,
-                "micro_batch": columns.micro_batch,
-            }
-        )
-        self._writer.frame("lanes").add(
-            {
-                "run": run, "ipu": ipu, "first_step": first, "steps": len(columns.cycles),
-                "cycles": int(columns.cycles.sum()),
-            }
-        )  # fmt: skip
-        types = np.asarray(integers["type"])
-        lane = LaneSteps(types, columns.start, columns.cycles, columns.mean_tile_cycles)
-        for level in step_pyramid(self._lanes, first, lane):
-            self._writer.frame("pyramid").add(level)
-        self._lanes += 1
+
+def write_lane(writer: ProfileWriter, run: int, ipu: int, lane: int, columns: LaneColumns) -> None:
+    """The steps of one IPU in a run as lane number `lane`, with their pyramid."""
+    frame: FrameSink = writer.frame("steps")
+    first = frame.rows
+    integers = dict(zip(INTEGERS, columns.integers, strict=True))
+    frame.add(
+        {
+            "run": run,
+            "ipu": ipu,
+            **integers,
+            "start": columns.start,
+            "cycles": columns.cycles,
+            "mean_tile_cycles": columns.mean_tile_cycles,
+            "micro_batch": columns.micro_batch,
+        }
+    )
+    writer.frame("lanes").add(
+        {
+            "run": run, "ipu": ipu, "first_step": first, "steps": len(columns.cycles),
+            "cycles": int(columns.cycles.sum()),
+        }
+    )  # fmt: skip
+    steps = LaneSteps(np.asarray(integers["type"]), columns.start, columns.cycles, columns.mean_tile_cycles)
+    for level in step_pyramid(lane, first, steps):
+        writer.frame("pyramid").add(level)

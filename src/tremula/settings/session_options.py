@@ -68,7 +68,7 @@ OPTIONS: tuple[SessionOption, ...] = (
     *_rows("honoured: `getRNGState` and `setRNGState` need it; the state is that of random ops",
         ("enableLoadAndOffloadRNGState", "bool", False),
     ),
-    *_rows("honoured: checked; a session of several instances is refused, as sessions run in one process here",
+    *_rows("honoured: which replicas of the run are in this instance; gradients are summed over all of them",
         ("enableDistributedReplicatedGraphs", "bool", False),
         ("globalReplicationFactor", "int", 1),
         ("globalReplicaOffset", "int", 0),

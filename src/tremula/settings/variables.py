@@ -100,7 +100,9 @@ VARIABLES: tuple[Variable, ...] = (
     _text("POPART_CACHE_DIR", "path", "popart.SessionOptions",
         "Folder of the executable cache of every new `SessionOptions`; empty leaves it to the program."),
     _text("POPXL_CACHE_DIR", "path", "popart.SessionOptions",
-        "Read in place of POPART_CACHE_DIR where that is not set; PopXL sessions keep no executables."),
+        "Read in place of POPART_CACHE_DIR where that is not set."),
+    _text("POPART_PRELOAD_POPEF", "text", "popart, popxl",
+        "Files of the executable cache are read as a whole, with it or without; with it the log says so."),
     _level("POPLAR_LOG_LEVEL", "OFF", "Level of the lines of the Poplar layer (`PO:ENGINE`, ...)."),
     _destination("POPLAR_LOG_DEST", "Where the lines of the Poplar layer go."),
     _level("POPLIBS_LOG_LEVEL", "OFF", "Level of the lines of the PopLibs layer (`PL:POPLIN`, ...)."),
@@ -208,5 +210,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("TREMULA_CACHE_LIMIT", "size", parse_bytes, 4 << 30, "tremula.cache",
         "How much an executable cache may hold (bytes, or with K, M, G or T); the least recently used entries make "
         "room."),
+    _text("TREMULA_CXX", "command", "tremula.frontends.poplar.codelets",
+        "C++ compiler for Poplar codelets; empty means the first of c++, g++ and clang++."),
 )
 # fmt: on

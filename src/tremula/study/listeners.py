@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from tremula.settings.environment import env
 
 if TYPE_CHECKING:
+    from tremula.study.placed_subject import PlacedSubject
     from tremula.study.subject import Subject
 
 #: takes a subject; may end the program by raising
-Listener = Callable[["Subject"], None]
+Listener = Callable[["Subject | PlacedSubject"], None]
 
 _listener: Listener | None = None
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from tremula.errors import Error
 from tremula.study.listeners import listening
+from tremula.study.placed_subject import PlacedSubject
 
 if TYPE_CHECKING:
     from tremula.study.subject import Subject
@@ -26,6 +27,7 @@ def subjects_of_program(
     *,
     go_on: bool = False,
     prints: TextIO | None = None,
+    placed: Callable[[PlacedSubject], Answered] | None = None,
 ) -> list[Answered]:
     """Run a program until it calls a wrapped model, and give what `answer` says of that model; end it there.
 
@@ -34,6 +36,7 @@ def subjects_of_program(
         answer: what to do with the model.
         go_on: let the program run on, and answer for every model that it compiles.
         prints: where to send what the program prints, if that is not to be among the answers.
+        placed: what to do with a program that has put itself on tiles; without it such a program is an error.
     """
     as_module = list(words[:1]) == ["-m"]
     words = list(words)[as_module:]
@@ -45,10 +48,19 @@ def subjects_of_program(
 
     failed: list[BaseException] = []
 
-    def listen(subject: Subject) -> None:
+    def answer_any(subject: Subject | PlacedSubject) -> Answered:
+        if not isinstance(subject, PlacedSubject):
+            return answer(subject)
+        if placed is None:
+            raise Error(
+                f"{subject.name} has placed its vertices itself: only `tremula estimate run` answers for it"
+            )
+        return placed(subject)
+
+    def listen(subject: Subject | PlacedSubject) -> None:
         try:
             with outputs.ours():
-                answered.append(answer(subject))
+                answered.append(answer_any(subject))
         except BaseException as problem:  # kept from the program, which might catch it
             failed.append(problem)
             raise _Answered from None

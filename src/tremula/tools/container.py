@@ -28,15 +28,17 @@ _INSIDE = "/var/lib/tremula"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """gc-docker."""
-    return _main("gc-docker", "docker", arguments)
+    return _main("docker", arguments)
 
 
 def main_podman(arguments: Sequence[str] | None = None) -> int:
     """gc-podman."""
-    return _main("gc-podman", "podman", arguments)
+    return _main("podman", arguments)
 
 
-def _main(name: str, engine: str, arguments: Sequence[str] | None) -> int:
+def build_parser(engine: str = "docker") -> argparse.ArgumentParser:
+    """The command line of the tool for an engine."""
+    name = f"gc-{engine}"
     made = tool.parser(
         name,
         f"Start a container with {engine} run, so that its programs see this machine's virtual IPUs.",
@@ -45,7 +47,11 @@ def _main(name: str, engine: str, arguments: Sequence[str] | None) -> int:
     tool.add_device(made, default=None)
     made.add_argument("-e", "--echo", action="store_true", help=f"only show the {engine} command")
     made.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=f"after --: arguments of {engine} run")
-    return tool.run(name, made, lambda given: _start(engine, given), arguments)
+    return made
+
+
+def _main(engine: str, arguments: Sequence[str] | None) -> int:
+    return tool.run(f"gc-{engine}", build_parser(engine), lambda given: _start(engine, given), arguments)
 
 
 def _start(engine: str, given: argparse.Namespace) -> int:

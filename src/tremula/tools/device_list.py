@@ -12,12 +12,17 @@ from tremula.tools import tool
 NAME = "gc-inventory"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool."""
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
     made = tool.parser(NAME, "Show all attributes of all virtual IPUs.")
     tool.add_json(made)
     made.add_argument("--all-partitions", action="store_true", help="all partitions, not only the active one")
-    return tool.run(NAME, made, _show, arguments)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    return tool.run(NAME, build_parser(), _show, arguments)
 
 
 def _show(given: argparse.Namespace) -> int:

@@ -22,21 +22,36 @@ _WORDS = 256  # 4-byte words of one block
 _Rounds = Callable[[DeviceTest, int, int], tuple[list[int], float, int]]
 
 
+def build_parser() -> argparse.ArgumentParser:
+    """The command line of gc-exchangetest."""
+    return _parser("gc-exchangetest", "Every tile receives a block from another.")
+
+
+def build_parser_write() -> argparse.ArgumentParser:
+    """The command line of gc-exchangewritetest."""
+    return _parser("gc-exchangewritetest", "Tiles write a block to all tiles, in turn.")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """gc-exchangetest."""
-    return _main("gc-exchangetest", "Every tile receives a block from another.", _permutations, arguments)
+    return _main(build_parser(), _permutations, arguments)
 
 
 def main_write(arguments: Sequence[str] | None = None) -> int:
     """gc-exchangewritetest."""
-    return _main("gc-exchangewritetest", "Tiles write a block to all tiles, in turn.", _broadcasts, arguments)
+    return _main(build_parser_write(), _broadcasts, arguments)
 
 
-def _main(name: str, what: str, rounds: _Rounds, arguments: Sequence[str] | None) -> int:
+def _parser(name: str, what: str) -> argparse.ArgumentParser:
     made = test_parser(
         name, f"Test the exchange of a virtual device: {what} Blocks lie in this host's memory."
     )
     tool.add_count(made, "--iterations", 8, "rounds on each IPU")
+    return made
+
+
+def _main(made: argparse.ArgumentParser, rounds: _Rounds, arguments: Sequence[str] | None) -> int:
+    name = made.prog
     return tool.run(name, made, lambda given: _test(name, given, rounds), arguments)
 
 

@@ -13,8 +13,8 @@ NAME = "gc-flops"
 _PRECISIONS = {"half": "fp16", "fp16": "fp16", "single": "fp32", "fp32": "fp32"}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool."""
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
     made = test_parser(
         NAME, "Measure matrix products on this host, and show the peak of the modelled device."
     )
@@ -25,7 +25,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made.add_argument(
         "--seconds", type=float, default=1.0, metavar="S", help="how long to measure (default: 1)"
     )
-    return tool.run(NAME, made, _test, arguments)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    return tool.run(NAME, build_parser(), _test, arguments)
 
 
 def _test(given: argparse.Namespace) -> int:

@@ -20,8 +20,8 @@ NAME = "gc-hostsynclatencytest"
 _SHOWN = ("hsp", "delay_cycles", "num_delays", "iterations", "mark_count")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool."""
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
     made = test_parser(NAME, "Measure the round trip between a virtual device and the host: two processes.")
     made.add_argument("--hsp", choices=("hsp1", "hsp2", "both"), default="hsp1", help="has no effect here")
     made.add_argument(
@@ -33,7 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tool.add_count(made, "--num-delays", 32, "delays")
     tool.add_count(made, "--iterations", 1, "repeats")
     tool.add_count(made, "--mark-count", 4095, "syncs")
-    return tool.run(NAME, made, _test, arguments)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    return tool.run(NAME, build_parser(), _test, arguments)
 
 
 def _delay(text: str) -> int:

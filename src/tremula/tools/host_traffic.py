@@ -31,8 +31,8 @@ _WAYS = (
 )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool."""
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
     made = test_parser(
         NAME, "Measure copies between host memory and memory that stands for the tiles of a device."
     )
@@ -40,7 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tool.add_count(made, "--tiles-per-ipu", 32, "tiles that take part")
     tool.add_count(made, "--transfer-size", 4, "blocks of 64 bytes per transfer and tile")
     tool.add_count(made, "--repeats", 1, "the whole test so often")
-    return tool.run(NAME, made, _test, arguments)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    return tool.run(NAME, build_parser(), _test, arguments)
 
 
 def _test(given: argparse.Namespace) -> int:

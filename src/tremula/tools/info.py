@@ -29,8 +29,8 @@ _NOT_HERE = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool."""
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
     made = tool.parser(
         NAME,
         "Show the virtual IPUs of this machine and what is known of them.",
@@ -59,7 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made.add_argument("--all-partitions", action="store_true", help="list the devices of all partitions")
     made.add_argument("-c", "--context", metavar="SU|Wn", help="with --tile-status")
     made.add_argument("-r", "--register", metavar="NAME", help="with --tile-status")
-    return tool.run(NAME, made, _show, arguments)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    return tool.run(NAME, build_parser(), _show, arguments)
 
 
 def _show(given: argparse.Namespace) -> int:

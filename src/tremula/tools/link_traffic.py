@@ -23,8 +23,8 @@ _BLOCK = 65_536
 _IPU, _GATEWAY = "gc-iputraffictest", "gc-gwlinkstraffictest"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """gc-iputraffictest."""
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
     made = tool.parser(_IPU, "Move data between two virtual IPUs and check it at both ends.")
     _add_options(made)
     for number, end in enumerate(("one end", "the other")):
@@ -38,17 +38,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made.add_argument(
         "--single-ipu", action="store_true", help="from one IPU to itself (the one that --device0 names)"
     )
-    return tool.run(_IPU, made, _ipu_traffic, arguments)
+    return made
 
 
-def main_gateway(arguments: Sequence[str] | None = None) -> int:
-    """gc-gwlinkstraffictest."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """gc-iputraffictest."""
+    return tool.run(_IPU, build_parser(), _ipu_traffic, arguments)
+
+
+def build_parser_gateway() -> argparse.ArgumentParser:
+    """The command line."""
     made = tool.parser(
         _GATEWAY,
         "Move data between virtual IPUs of different racks, whose machines GW-Links join, and check it.",
     )
     _add_options(made)
-    return tool.run(_GATEWAY, made, _gateway_traffic, arguments)
+    return made
+
+
+def main_gateway(arguments: Sequence[str] | None = None) -> int:
+    """gc-gwlinkstraffictest."""
+    return tool.run(_GATEWAY, build_parser_gateway(), _gateway_traffic, arguments)
 
 
 def _add_options(made: argparse.ArgumentParser) -> None:

@@ -35,11 +35,16 @@ class Channel:
     name_other: str
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool."""
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
     made = tool.parser(NAME, "Try the IPU-Links of a partition's virtual IPUs and show their state.")
     tool.add_json(made)
-    return tool.run(NAME, made, _test, arguments)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    return tool.run(NAME, build_parser(), _test, arguments)
 
 
 def _test(given: argparse.Namespace) -> int:

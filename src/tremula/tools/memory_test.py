@@ -22,13 +22,18 @@ _PATTERNS = (0x0000000000000000, 0xFFFFFFFFFFFFFFFF, 0x5555555555555555, 0xAAAAA
 _AT_ONCE = 32
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool."""
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
     made = test_parser(
         NAME, "Test as much memory as the tiles of a virtual device have: write, read, compare."
     )
     made.add_argument("--tiles", type=tool.positive, metavar="N", help="only the first N tiles of each IPU")
-    return tool.run(NAME, made, _test, arguments)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    return tool.run(NAME, build_parser(), _test, arguments)
 
 
 def _test(given: argparse.Namespace) -> int:

@@ -30,8 +30,8 @@ _IN_A_PIPE = 100
 _ELSEWHERE = (4, 30, 14, 11, 11, 11)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool."""
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
     made = tool.parser(NAME, "Show the virtual IPUs of this machine and the processes that use them.")
     tool.add_json(made, "--json")
     made.add_argument("--no-card-info", action="store_true", help="leave out the table of IPUs")
@@ -39,7 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     live = "keep showing: utilisation, modelled cycles, memory, traffic; q ends it"
     made.add_argument("--live", action="store_true", help=live)
     tool.add_interval(made, 0.05, "how often --live looks")
-    return tool.run(NAME, made, _show, arguments)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    return tool.run(NAME, build_parser(), _show, arguments)
 
 
 def _show(given: argparse.Namespace) -> int:

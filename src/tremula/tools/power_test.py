@@ -21,12 +21,17 @@ _BOARD_SENSORS = ("B_COL0:1", "B_COL1:1", "B_IN:1", "B_MID:1", "B_OUT:1")
 _DIE_SENSORS = ("PVT0", "PVT1", "PVT2", "PVTE")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool."""
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
     made = test_parser(NAME, "Load a virtual device and show modelled power and temperatures until Ctrl-C.")
     made.add_argument("--count", type=tool.positive, metavar="N", help="end after N lines")
     tool.add_interval(made, 0.01, "between lines")
-    return tool.run(NAME, made, _test, arguments)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    return tool.run(NAME, build_parser(), _test, arguments)
 
 
 def _test(given: argparse.Namespace) -> int:

@@ -14,15 +14,20 @@ from tremula.tools import tool
 NAME = "gc-reset"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool."""
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
     made = tool.parser(
         NAME, "Reset a virtual device that nobody uses: clear its counters, arm simulated faults."
     )
     tool.add_device(made, default=None)
     made.add_argument("-a", "--all", action="store_true", help="all devices of the partition")
     tool.add_json(made)
-    return tool.run(NAME, made, _reset, arguments)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    return tool.run(NAME, build_parser(), _reset, arguments)
 
 
 def _reset(given: argparse.Namespace) -> int:

@@ -25,8 +25,8 @@ _FIXED = (
 )  # fmt: skip
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool."""
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
     made = tool.parser(NAME, "Divide the virtual system of this machine into partitions.")
     made.add_argument("--server-version", action="store_true", help="the version of what answers")
     _connection(made)
@@ -37,6 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _plain(_verb(verbs, "reset", "reset the IPUs of a partition"), _reset)
     removing = _plain(_verb(verbs, "remove", "remove a partition"), _remove)
     removing.add_argument("-f", "--force", action="store_true", help="also while programs use it")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool."""
+    made = build_parser()
     return tool.run(NAME, made, lambda given: _do(given, made), arguments)
 
 

@@ -59,7 +59,7 @@ def brief(profile: Profile) -> str:
     lines = [f"{_title(profile)}, modelled for {clean(target.title)}, not measured"]
     rate, step, tile = (figures.get(name) for name in ("throughput", "cycles_per_step", "max_tile_bytes"))
     if rate is not None:
-        lines.append(f"  throughput    {rate.value:,.1f} samples/s{_error(rate)}")
+        lines.append(f"  throughput    {rate.value:,.1f} {clean(rate.unit)}{_error(rate)}")
     if step is not None:
         parts = sorted(profile.breakdown.items(), key=lambda part: -part[1])[:4]
         shown = ", ".join(f"{clean(n).replace('_', ' ')} {share(c, step.value)}" for n, c in parts if c > 0)
@@ -174,11 +174,11 @@ def _execution(profile: Profile, listed: int) -> Iterator[str]:
     for name, cycles in profile.breakdown.items():
         label = clean(name).replace("_", " ") + " cycles:"
         yield f"    {label:<24} {count(cycles):>20} ({share(cycles, step.value if step else 0)} of total)"
-    for name, unit in (("throughput", "samples/s"), ("latency_seconds", "")):
+    for name in ("throughput", "latency_seconds"):
         figure = profile.figures.get(name)
         if figure is not None:
-            if unit:
-                shown = f"{figure.value:,.1f} {unit}{_error(figure)}"
+            if name == "throughput":
+                shown = f"{figure.value:,.1f} {clean(figure.unit)}{_error(figure)}"
             else:
                 shown = f"{duration(figure.value)}; likely {duration(figure.low)} to {duration(figure.high)}"
             yield f"  {name.replace('_seconds', '').capitalize()}: {shown}"

@@ -17,6 +17,7 @@ from popart import (
     TileSet,
 )
 
+from ..._enums import CollectiveOperator
 from .. import errors as _errors
 from . import op as op
 from . import patterns as patterns
@@ -25,7 +26,6 @@ from . import view as view
 from ._enums import (
     AccumulationType,
     CodeLocation,
-    CollectiveOperator,
     ExecutionContext,
     ExpectedConnectionType,
     FloatFormat,

@@ -1,4 +1,4 @@
-"""Enumerations that only the graph's bindings have."""
+"""Enumerations that only the graph's bindings have. Those that PopART itself has are in `popart._enums`."""
 
 from __future__ import annotations
 
@@ -31,20 +31,6 @@ class ExpectedConnectionType(PopartEnum):
 
     Fwd = 0
     FwdGrad = 1
-
-
-class CollectiveOperator(PopartEnum):
-    """What a collective does with values."""
-
-    Add = 0
-    Mean = 1
-    Mul = 2
-    Min = 3
-    Max = 4
-    LogicalAnd = 5
-    LogicalOr = 6
-    SquareAdd = 7
-    Local = 8
 
 
 class AccumulationType(PopartEnum):

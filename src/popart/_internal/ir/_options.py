@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import popart
@@ -51,7 +50,3 @@ def tell_effects(options: Any) -> None:
         log.no_effect("enableStochasticRounding of PopXL", "halves are rounded to the nearest value")
     if getattr(options, "enableFloatingPointChecks", False):
         log.no_effect("enableFloatingPointChecks of PopXL", "torch does not stop at invalid numbers")
-    if options.enableEngineCaching or os.environ.get("POPXL_CACHE_DIR") or os.environ.get("POPART_CACHE_DIR"):
-        log.no_effect(
-            "engine caching of PopXL", "a program is ready at once, so that no executable is stored"
-        )

@@ -46,12 +46,21 @@ def _updater(
     return create("AdamUpdater", tensors, "Updater", attributes, places=places)
 
 
-def _corrected(mode: str, time_step: Tensor | None, beta1: Value, beta2: Value) -> str:
+def _corrected(
+    mode: str,
+    acc_first_order: Tensor,
+    acc_second_order: Tensor,
+    weight: Tensor | None,
+    time_step: Tensor | None,
+    numbers: dict[str, Value],
+) -> Tensor:
+    """An update whose moments are corrected by the step, if that is given."""
+    _check_decay(numbers["weight_decay"], weight)
     if time_step is None:
-        return f"{mode}NoBias"
-    if beta1 is None or beta2 is None:
+        mode = f"{mode}NoBias"
+    elif numbers["beta1"] is None or numbers["beta2"] is None:
         raise ValueError("Bias correction requires both beta1 and beta2 to not be None.")
-    return mode
+    return _updater(mode, acc_first_order, acc_second_order, weight, time_step, numbers)
 
 
 def adam_updater(
@@ -65,10 +74,8 @@ def adam_updater(
     epsilon: float | Tensor = 1e-7,
 ) -> Tensor:
     """Adam's update from the moments; `time_step` counts up and corrects their bias."""
-    _check_decay(weight_decay, weight)
-    mode = _corrected("Adam", time_step, beta1, beta2)
     numbers = {"weight_decay": weight_decay, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
-    return _updater(mode, acc_first_order, acc_second_order, weight, time_step, numbers)
+    return _corrected("Adam", acc_first_order, acc_second_order, weight, time_step, numbers)
 
 
 def lamb_updater(
@@ -82,10 +89,8 @@ def lamb_updater(
     epsilon: float | Tensor = 1e-7,
 ) -> Tensor:
     """LAMB's update from the moments."""
-    _check_decay(weight_decay, weight)
-    mode = _corrected("Lamb", time_step, beta1, beta2)
     numbers = {"weight_decay": weight_decay, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
-    return _updater(mode, acc_first_order, acc_second_order, weight, time_step, numbers)
+    return _corrected("Lamb", acc_first_order, acc_second_order, weight, time_step, numbers)
 
 
 def adamax_updater(

@@ -1,7 +1,7 @@
 """Graphs as straight lists of Python functions over frames, made once before anything runs.
 
-A frame holds the values of one graph on one replica, by slot; slot 0 is the number of the replica. All replicas take a
-step before any takes the next, so that collectives find what they exchange.
+A frame holds the values of one graph on one replica, by slot; slot 0 is the number of the replica among those of this
+instance. All replicas take a step before any takes the next, so that collectives find what they exchange.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What a running program reaches outside of its graphs: streams, remote buffers and the other replicas."""
+"""What a running program reaches outside of its graphs: streams, remote buffers, and replicas of other instances."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,12 +13,21 @@ from tremula.frontends.popxl.errors import graph_error
 from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Ir
 
+if TYPE_CHECKING:
+    from tremula.distributed.replica_exchange import ReplicaExchange
+
 
 class Machine:
-    """State of one loaded program on all replicas."""
+    """State of one loaded program on the replicas of this instance, which are numbered from 0.
+
+    Attributes:
+        share: these replicas among those of the run.
+    """
 
     def __init__(self, ir: Ir) -> None:
-        self.replicas = ir.replicas
+        self.share = ir.share
+        self.replicas = ir.share.local
+        self._exchange: ReplicaExchange | None = None
         #: while a program is only described to the chip model nothing is computed
         self.describing = False
         self._buffers: list[dict[int, torch.Tensor]] = []
@@ -27,6 +36,24 @@ class Machine:
         self._taken: dict[str, list[int]] = {}
         self._returned: dict[str, list[list[torch.Tensor]]] = {}
         self.reset_buffers()
+
+    @property
+    def exchange(self) -> ReplicaExchange:
+        """What talks to the other instances."""
+        if self._exchange is None:
+            # imported here, because it takes a moment and a run of one instance does not need it
+            from tremula.distributed.replica_exchange import ReplicaExchange
+
+            self._exchange = ReplicaExchange(self.share)
+        return self._exchange
+
+    def from_owners(
+        self, replicas: Sequence[int], own: Callable[[int], torch.Tensor], like: torch.Tensor
+    ) -> list[torch.Tensor]:
+        """The tensors of some replicas of the run; `own` gives that of a replica of this instance."""
+        if not self.share.several:
+            return [own(replica) for replica in replicas]
+        return self.exchange.from_owners(replicas, lambda each: own(each - self.share.first), like)
 
     def reset_buffers(self) -> None:
         """Remote buffers of zeros."""
@@ -124,3 +151,8 @@ def empty_tensor(info: TensorInfo, shape: Sequence[int]) -> torch.Tensor:
     if carrier.is_floating_point and carrier.itemsize == 1:
         return torch.zeros(list(shape), dtype=torch.uint8).view(carrier)
     return torch.zeros(list(shape), dtype=carrier)
+
+
+def meta_tensor(info: TensorInfo) -> torch.Tensor:
+    """A tensor of this shape and the element type that carries it, without values."""
+    return torch.empty(info.shape, dtype=ELEMENTS[info.dtype].carrier, device="meta")

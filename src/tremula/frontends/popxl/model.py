@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tremula.distributed.replica_share import ReplicaShare
 from tremula.frontends.popxl.errors import graph_error
 from tremula.frontends.popxl.info import Settings, TensorInfo, TensorKind
 
@@ -295,7 +296,8 @@ class Ir:
         self.graphs: dict[str, Graph] = {"": self.main}
         self.remote_buffers: dict[int, RemoteBuffer] = {}
         self.host_transfers = 1
-        self.replicas = 1
+        #: the replicas, and which of them are in this instance
+        self.share = ReplicaShare()
         self.prepared = False
         #: whether scales of float8 that do not exist stop the program
         self.checks_log2_scale = True
@@ -305,6 +307,15 @@ class Ir:
         self._op_ids = itertools.count(100)
         self._graph_counts: dict[str, int] = {}
         self._tensor_counts: dict[str, int] = {}
+
+    @property
+    def replicas(self) -> int:
+        """Replicas of all instances."""
+        return self.share.total
+
+    @replicas.setter
+    def replicas(self, count: int) -> None:
+        self.share = ReplicaShare.alone(count)
 
     def next_op(self) -> int:
         """An identifier for an op."""

@@ -12,14 +12,17 @@ from tremula.frontends.popxl.compiled import CompiledGraph, Compiler, Frame, Ste
 from tremula.frontends.popxl.elements import to_array, to_carrier
 from tremula.frontends.popxl.info import Fragment, TensorKind
 from tremula.frontends.popxl.invariants import present_data, variable_settings
-from tremula.frontends.popxl.machine import Machine, empty_tensor
-from tremula.frontends.popxl.model import Ir, Tensor
+from tremula.frontends.popxl.machine import Machine, empty_tensor, meta_tensor
+from tremula.frontends.popxl.model import Ir, Tensor, VariableSettings
 
 Array = np.ndarray[Any, Any]
 
 
 class LoadedProgram:
-    """An IR that is compiled, with its state on all replicas."""
+    """An IR that is compiled, with its state on the replicas of this instance.
+
+    In a run of several instances each of them has the host's variables as a whole.
+    """
 
     def __init__(self, ir: Ir) -> None:
         self.ir = ir
@@ -31,8 +34,8 @@ class LoadedProgram:
         self.variables = [each for each in ir.main.tensors.values() if each.kind is TensorKind.VARIABLE]
 
     def load(self) -> None:
-        """Copy the host's variables to all replicas, and run what has to run then."""
-        self._frames = [self.main.frame(replica) for replica in range(self.ir.replicas)]
+        """Copy the host's variables to the replicas, and run what has to run then."""
+        self._frames = [self.main.frame(replica) for replica in range(self.machine.replicas)]
         for tensor in self.variables:
             self._load(tensor)
         self._run(Fragment.WEIGHTS_FROM_HOST)
@@ -48,7 +51,7 @@ class LoadedProgram:
         given = {}
         for name, array in inputs.items():
             info = self.ir.main.tensors[name].type
-            shape = (self.ir.host_transfers, self.ir.replicas, *info.shape)
+            shape = (self.ir.host_transfers, self.machine.replicas, *info.shape)
             given[name] = to_carrier(array, info.dtype).reshape(shape)
         self.machine.give(given)
         self._run(Fragment.NORMAL)
@@ -64,35 +67,29 @@ class LoadedProgram:
         settings = variable_settings(tensor)
         values = to_carrier(present_data(tensor), tensor.type.dtype)
         values = values.reshape(-1, *tensor.type.shape)
-        for replica, group in enumerate(settings.assignment):
-            each = settings.all_replicas and values.shape[0] == self.ir.replicas
-            value = values[replica if each else group]
+        each = settings.all_replicas and values.shape[0] == self.ir.replicas
+        for replica in range(self.ir.share.local):
+            number = self.ir.share.first + replica
+            value = values[number if each else settings.assignment[number]]
             if settings.remote_buffer is None:
                 self._frames[replica][self.main.slots[tensor]] = value.clone()
-            elif settings.sharded:
-                self._load_shard(tensor, replica, value)
-            else:
-                buffer = self.machine.buffer(replica, settings.remote_buffer)
-                buffer[settings.remote_offset] = value.reshape(buffer.shape[1:])
+                continue
+            entry = self._entry(settings, replica)
+            if settings.sharded:
+                members = _members(settings, number)
+                shards = self._shards(tensor, len(members))
+                value = _shard(value, members.index(number) % shards, shards, entry.numel(), tensor)
+            entry.copy_(value.reshape(entry.shape))
 
-    def _shards(self, tensor: Tensor, replica: int) -> tuple[torch.Tensor, int, int, int]:
-        """The buffer of a replica, the number of its shard, shards, and the elements of one."""
+    def _entry(self, settings: VariableSettings, replica: int) -> torch.Tensor:
+        """Where a replica of this instance has a variable in its remote buffer."""
+        return self.machine.buffer(replica, settings.remote_buffer or 0)[settings.remote_offset]
+
+    def _shards(self, tensor: Tensor, members: int) -> int:
+        """How many shards make up a tensor; a group may have several sets of them."""
         settings = variable_settings(tensor)
-        buffer = self.machine.buffer(replica, settings.remote_buffer or 0)
-        length = buffer[settings.remote_offset].numel()
-        members = [
-            each for each, group in enumerate(settings.assignment) if group == settings.assignment[replica]
-        ]
-        shards = min(len(members), -(-tensor.type.elements // length))
-        return buffer, members.index(replica) % shards, shards, length
-
-    def _load_shard(self, tensor: Tensor, replica: int, value: torch.Tensor) -> None:
-        buffer, rank, shards, length = self._shards(tensor, replica)
-        padded = empty_tensor(tensor.type, (shards * length,))
-        padded[: value.numel()] = value.reshape(-1)
-        shard = padded[rank * length : (rank + 1) * length]
-        offset = variable_settings(tensor).remote_offset
-        buffer[offset] = shard.reshape(buffer.shape[1:])
+        length = self.ir.remote_buffers[settings.remote_buffer or 0].type.elements
+        return min(members, -(-tensor.type.elements // length))
 
     def _save(self, tensor: Tensor) -> None:
         settings = variable_settings(tensor)
@@ -111,18 +108,29 @@ class LoadedProgram:
             rows[place] = value.reshape(tensor.type.shape)
 
     def _value(self, tensor: Tensor, replica: int) -> torch.Tensor:
+        """The value of a replica of the run, which instances with parts of it give to the others."""
         settings = variable_settings(tensor)
         if settings.remote_buffer is None:
-            value: torch.Tensor = self._frames[replica][self.main.slots[tensor]]
-            return value
+            slot, like = self.main.slots[tensor], meta_tensor(tensor.type)
+            return self.machine.from_owners([replica], lambda own: self._frames[own][slot], like)[0]
+        holders, like = [replica], meta_tensor(self.ir.remote_buffers[settings.remote_buffer].type)
+        if settings.sharded:
+            members = _members(settings, replica)
+            holders = members[: self._shards(tensor, len(members))]
+        parts = self.machine.from_owners(holders, lambda own: self._entry(settings, own), like)
         if not settings.sharded:
-            return self.machine.buffer(replica, settings.remote_buffer)[settings.remote_offset]
-        members = [
-            each for each, group in enumerate(settings.assignment) if group == settings.assignment[replica]
-        ]
-        _, _, shards, _ = self._shards(tensor, replica)
-        parts = [
-            self.machine.buffer(each, settings.remote_buffer)[settings.remote_offset].reshape(-1)
-            for each in members[:shards]
-        ]
-        return torch.cat(parts)[: tensor.type.elements].reshape(tensor.type.shape)
+            return parts[0]
+        return torch.cat([part.reshape(-1) for part in parts])[: tensor.type.elements].reshape(
+            tensor.type.shape
+        )
+
+
+def _members(settings: VariableSettings, replica: int) -> list[int]:
+    """The replicas in the group of a replica."""
+    return [each for each, group in enumerate(settings.assignment) if group == settings.assignment[replica]]
+
+
+def _shard(value: torch.Tensor, rank: int, shards: int, length: int, tensor: Tensor) -> torch.Tensor:
+    padded = empty_tensor(tensor.type, (shards * length,))
+    padded[: value.numel()] = value.reshape(-1)
+    return padded[rank * length : (rank + 1) * length]

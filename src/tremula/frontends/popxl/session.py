@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from time import perf_counter
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tremula.device.lifecycle import Acquire, Advance, CompileSteps, DeviceProgram
-from tremula.device.settings import Connection, DeviceSettings, DeviceWords
+from tremula.device.lifecycle import DeviceProgram
+from tremula.device.settings import Connection, DeviceSettings
 from tremula.errors import Error
 from tremula.execute.allocation import keep_freed_memory
-from tremula.execute.executable import OptimizerState, TurnTimes
+from tremula.frontends.popxl.description import described
+from tremula.frontends.popxl.invariants import present_data
 from tremula.frontends.popxl.model import Ir
 from tremula.frontends.popxl.program import LoadedProgram
+from tremula.frontends.sessions.on_device import WORDS, HostExecutable, OnDevice, of_executable
 
 if TYPE_CHECKING:
     from tremula.device.chip_model import ModelledRun
 
 Array = np.ndarray[Any, Any]
 
-WORDS = DeviceWords(
-    error_type="popart_exception",
-    device_layer="popart:devicex",
+_WORDS = replace(
+    WORDS,
     logger="popxl",
+    captured=(("popart:devicex", "Starting compilation"),),
     stack="PopXL",
     round_up_option="a power of two of IPUs",
     own_holder="another session of this process; leave its `with` block first",
@@ -35,118 +36,71 @@ WORDS = DeviceWords(
 )
 
 
-@dataclass
-class _Report:
-    """Nothing is compiled to machine code."""
-
-    cache: str = ""
-    compile_seconds: float = 0.0
-    speedup: float = 1.0
-    why_quick: str = ""
-    calls: int = 0
-
-
-@dataclass
-class _Executable:
-    """What the device's life asks of a program. Its state is moved by the program itself."""
-
-    times: TurnTimes = field(default_factory=TurnTimes)
-    report: _Report = field(default_factory=_Report)
-    waits: bool = False
-
-    def prepare(self, micro_batch: Sequence[Array], progress: object = None) -> None:
-        """Nothing is compiled ahead."""
-
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """Runs go through the session."""
-        raise NotImplementedError("runs go through the session")
-
-    def read_state(self) -> Mapping[str, Array]:
-        """State is read by the session."""
-        return {}
-
-    def write_state(self, values: Mapping[str, Array]) -> None:
-        """State is written by the session."""
-
-    def read_optimizer(self) -> OptimizerState[Array]:
-        """An optimizer is part of the program's own graphs."""
-        return OptimizerState()
-
-    def write_optimizer(self, state: OptimizerState[Array]) -> list[str]:
-        """An optimizer is part of the program's own graphs."""
-        return []
-
-    def random_words(self) -> list[int]:
-        """Random numbers come from seeds that the program keeps itself."""
-        return [0]
-
-    def restore_random(self, words: Sequence[int]) -> None:
-        """Random numbers come from seeds that the program keeps itself."""
-
-
-@dataclass
-class Loaded:
-    """A compiled program with what the device's life asks of it."""
-
-    program: LoadedProgram
-    executable: _Executable = field(default_factory=_Executable)
-
-
 class PopxlSession:
     """One IR, compiled for a device."""
 
     def __init__(self, ir: Ir) -> None:
         keep_freed_memory()
         self.ir = ir
-        self._device: DeviceProgram[Loaded] | None = None
+        self.on_device: OnDevice | None = None
+        self._program: LoadedProgram | None = None
         self._use_model: bool | None = True
         self._ipus = 1
+        self._device_id: int | None = None
+        self._agreed = not ir.share.several
 
-    def on(self, *, use_model: bool | None, ipus: int) -> None:
+    def on(self, *, use_model: bool | None, ipus: int, device_id: int | None = None) -> None:
         """Run on an IPU model or on (virtual) IPUs (None: as the machine is set up), so many of them."""
-        self._use_model, self._ipus = use_model, ipus
+        self._use_model, self._ipus, self._device_id = use_model, ipus, device_id
 
     @property
-    def device(self) -> DeviceProgram[Loaded]:
+    def device(self) -> DeviceProgram[Any]:
         """The life on the device."""
-        if self._device is None:
-            raise Error(WORDS.not_compiled, type=WORDS.error_type)
-        return self._device
+        if self.on_device is None:
+            raise Error(_WORDS.not_compiled, type=_WORDS.error_type)
+        return self.on_device.device
 
     @property
     def program(self) -> LoadedProgram:
         """The compiled program."""
-        return self.device.compiled.program
+        if self._program is None:
+            raise Error(_WORDS.not_compiled, type=_WORDS.error_type)
+        return self._program
 
     @property
     def attached(self) -> bool:
         """Whether a device is held."""
-        return self._device is not None and self._device.attached
+        return self.on_device is not None and self.on_device.device.attached
 
-    def compile(self) -> None:
-        """Make the program, and have the chip model look at it; the device is free again afterwards."""
+    def compile(self, engine_options: Mapping[str, str], *, kept: bool = False) -> None:
+        """Make the program, and have the chip model look at it; the device is free again afterwards.
+
+        `kept` says that there is an executable of it.
+        """
         settings = DeviceSettings(
             kind="popxl.Session",
             label="popxl",
-            replicas=self.ir.replicas,
+            replicas=self.ir.share.local,
+            device_id=self._device_id,
+            instance=self.ir.share.instance,
+            instances=self.ir.share.instances,
             connection=Connection.ON_DEMAND,
             use_model=self._use_model,
             round_up=True,
+            engine_options=engine_options,
             front_end="popxl",
         )
-        self._device = DeviceProgram(settings, WORDS)
-        self._device.compile(CompileSteps(capture=self._capture, model=self._modelled))
-        self._device.detach()
+        self.on_device = OnDevice(settings, of_executable(_WORDS) if kept else _WORDS)
+        ipus = max(1, self._ipus // self.ir.share.local)
+        self.on_device.compile(HostExecutable(), self._ready, ipus, self._modelled)
+        self.on_device.device.detach()
 
-    def _capture(self, advance: Advance, acquire: Acquire) -> tuple[Loaded, list[Array]]:
-        started = perf_counter()
-        acquire(max(1, self._ipus // self.ir.replicas))
-        loaded = Loaded(LoadedProgram(self.ir))
-        advance(40)
-        self.device.captured(perf_counter() - started, sum(len(graph.ops) for graph in self.ir.reachable()))
-        return loaded, []
+    def _ready(self) -> int:
+        """Load the program; the number of its ops."""
+        self._program = LoadedProgram(self.ir)
+        return sum(len(graph.ops) for graph in self.ir.reachable())
 
-    def _modelled(self, loaded: Loaded) -> ModelledRun:
+    def _modelled(self) -> ModelledRun:
         from tremula.frontends.popxl.modelled import modelled_run
 
         return modelled_run(self.ir)
@@ -167,12 +121,29 @@ class PopxlSession:
         """Copy the device's variables to the host."""
         self.program.save()
 
+    def _agree(self) -> None:
+        """Before the first run: see that all instances run the same program."""
+        if self._agreed:
+            return
+        exchange = self.program.machine.exchange
+        exchange.require_same(described(self.ir))
+        exchange.tell_differing(
+            "Variables of the PopXL program",
+            {each.identifier: present_data(each) for each in self.program.variables},
+            "Each replica gets the values that its own instance has: make the same ones on all, with the same seed "
+            "for example.",
+        )
+        self._agreed = True
+
     def run(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:
         """One run on arrays by stream."""
-        device = self.device
-        if device.attached:
-            device.about_to_run()
-        started = perf_counter()
-        self.program.run(inputs, outputs)
-        if device.attached:
-            device.ran(list(inputs.values()), list(outputs.values()), started)
+        self._agree()
+
+        def call() -> tuple[list[Array], list[Array]]:
+            self.program.run(inputs, outputs)
+            return list(inputs.values()), list(outputs.values())
+
+        if self.on_device is not None and self.attached:
+            self.on_device.run(call)
+        else:  # the user holds the device
+            call()

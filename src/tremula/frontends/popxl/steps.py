@@ -10,7 +10,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from tremula.frontends.popxl.aliases import inner_inputs
 from tremula.frontends.popxl.errors import graph_error
-from tremula.frontends.popxl.model import Op
+from tremula.frontends.popxl.machine import Machine, meta_tensor
+from tremula.frontends.popxl.model import Graph, Op
 from tremula.frontends.popxl.ops.collectives import EXCHANGES
 from tremula.frontends.popxl.ops.table import find
 
@@ -212,6 +213,8 @@ def _if(op: Op, made: CompiledGraph, compiler: Compiler) -> Step:
         [(branch.slots[branch.graph.outputs[index]], made.slots[t]) for index, t in op.outputs.items()]
         for branch in branches
     ]
+    machine = compiler.machine
+    meets = [_meets_others(graph, machine) for graph in op.called]
 
     def step(frames: list[Frame]) -> None:
         chosen: list[list[Frame]] = [[], []]
@@ -219,8 +222,9 @@ def _if(op: Op, made: CompiledGraph, compiler: Compiler) -> Step:
             value = frame[condition]
             taken = True if isinstance(value, FakeTensor) else bool(value.all())
             chosen[0 if taken else 1].append(frame)
+        anywhere = _taken_anywhere(machine, chosen) if any(meets) else set()
         for place, group in enumerate(chosen):
-            if not group:
+            if not group and not (meets[place] and place in anywhere):
                 continue
             inner_frames = _filled(branches[place], moves[place], group)
             branches[place].run(inner_frames)
@@ -229,6 +233,28 @@ def _if(op: Op, made: CompiledGraph, compiler: Compiler) -> Step:
                     frame[target] = inner[source]
 
     return step
+
+
+def _meets_others(graph: Graph, machine: Machine) -> bool:
+    """Whether replicas of several instances exchange tensors in a graph, or in one that it calls."""
+    if not machine.share.several or machine.describing:
+        return False
+    return any(
+        (op.kind in EXCHANGES and machine.share.crosses(op.attributes["assignment"]))
+        or any(_meets_others(called, machine) for called in op.called)
+        for op in graph.ops
+    )
+
+
+def _taken_anywhere(machine: Machine, chosen: Sequence[Sequence[Frame]]) -> set[int]:
+    """The branches that replicas of any instance take: an instance without one takes part in their exchanges."""
+    own = {
+        machine.share.first + frame[0]: [torch.tensor(place)]
+        for place, group in enumerate(chosen)
+        for frame in group
+    }
+    every = machine.exchange.gathered(own, [torch.tensor(0)])
+    return {int(place) for (place,) in every.values()}
 
 
 def _collective(op: Op, made: CompiledGraph, compiler: Compiler) -> Step:
@@ -240,33 +266,38 @@ def _collective(op: Op, made: CompiledGraph, compiler: Compiler) -> Step:
     sources = [made.slots[tensor] for tensor in op.input_list]
     targets = [made.slots[tensor] for tensor in op.output_list]
     in_place = op.kind.endswith("Inplace")
+    machine = compiler.machine
+    crosses = machine.share.crosses(assignment)
+    types = [tensor.type for tensor in op.input_list]
 
     def deliver(frame: Frame, results: Sequence[Any]) -> None:
         for target, result in zip(targets, results, strict=False):
             frame[target] = frame[sources[0]].copy_(result) if in_place else result
 
+    def describe(only: Frame) -> None:
+        alone = op.kind not in ("ReplicatedAllGather", "ReplicatedReduceScatter")
+        size = 1 if alone else len(groups[assignment[0]])
+        deliver(only, exchange([[only[source] for source in sources]] * size)[0])
+
     def step(frames: list[Frame]) -> None:
-        by_replica = {frame[0]: frame for frame in frames}
-        if compiler.machine.describing:
-            only = frames[0]
-            size = (
-                1
-                if op.kind not in ("ReplicatedAllGather", "ReplicatedReduceScatter")
-                else len(groups[assignment[0]])
-            )
-            deliver(only, exchange([[only[source] for source in sources]] * size)[0])
+        if machine.describing:
+            describe(frames[0])
             return
+        own = {machine.share.first + frame[0]: frame for frame in frames}
+        given = {replica: [frame[source] for source in sources] for replica, frame in own.items()}
+        if crosses:
+            given = machine.exchange.gathered(given, list(map(meta_tensor, types))) | given
         for members in groups.values():
-            present = [by_replica[each] for each in members if each in by_replica]
-            if not present:
+            if not any(each in own for each in members):
                 continue
+            present = [each for each in members if each in given]
             if len(present) != len(members):
                 raise graph_error(
                     "A collective is reached by some replicas of its group only: their conditions differ."
                 )
-            results = exchange([[frame[source] for source in sources] for frame in present])
-            for frame, result in zip(present, results, strict=True):
-                deliver(frame, result)
+            for replica, result in zip(present, exchange([given[each] for each in present]), strict=True):
+                if replica in own:
+                    deliver(own[replica], result)
 
     return step
 

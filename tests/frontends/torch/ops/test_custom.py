@@ -144,3 +144,22 @@ def test_the_plugin_for_the_public_test_suite(record: Any, monkeypatch: pytest.M
 
     results = record(both, torch.zeros(2))(torch.tensor([1.0, 2.0]))
     assert [result.tolist() for result in results] == [[2.0, 10.0], [1.0, 8.0], 1.5]
+
+
+def test_gradients_reach_weights_when_a_wrapped_model_trains(double: str) -> None:
+    import poptorch
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(1))
+
+        def forward(self, x: torch.Tensor) -> Any:
+            (y,) = poptorch.custom_op([self.weight * x], double, DOMAIN, 1, example_outputs=[x])
+            return y, poptorch.identity_loss((y - 6.0) ** 2, reduction="mean")
+
+    model = Model()
+    training = poptorch.trainingModel(model, optimizer=poptorch.optim.SGD(model.parameters(), lr=0.05))
+    for _ in range(20):
+        training(torch.ones(1))
+    assert model.weight.item() == pytest.approx(3.0, abs=1e-3)

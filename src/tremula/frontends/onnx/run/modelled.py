@@ -36,10 +36,12 @@ def modelled_run(
     description: Description | None,
     deployment: Deployment,
     placed: Placed | None = None,
+    replicas: int | None = None,
 ) -> ModelledRun:
     """What an IPU would do with one step; the program is captured when somebody asks for figures.
 
-    `description` is the optimizer; `placed` says where nodes run, and may refuse (Error) when figures are asked for.
+    `description` is the optimizer; `replicas` are those of all instances; `placed` says where nodes run, and may refuse
+    (Error) when figures are asked for.
     """
     spec = None if description is None else description.spec(program.trained)
     deployment = replace(deployment, returned_share=_returned_share(program, turns))
@@ -48,7 +50,7 @@ def modelled_run(
     return ModelledRun(
         lambda: program_of(_captured(program, turns, spec, placed or Placed()), deployment.lowering),
         deployment,
-        replicas=turns.replicas,
+        replicas=replicas or turns.replicas,
         ops=share * len(program.model.graph.nodes),
         at_once=False,
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from tremula.distributed.replica_share import ReplicaShare
 from tremula.errors import Error
 from tremula.execute.allocation import keep_freed_memory
 from tremula.execute.settings import ExecutionSettings
@@ -17,22 +18,19 @@ from tremula.frontends.onnx.run.chosen_step import ChosenStep
 from tremula.frontends.onnx.run.device_types import device_type
 from tremula.frontends.onnx.run.exchange import Meeting, together
 from tremula.frontends.onnx.run.feeds import StepData
-from tremula.frontends.onnx.run.groups import WeightGroups, is_first, key_of, weight_of
+from tremula.frontends.onnx.run.gradient_sums import GradientSums, Reduction
+from tremula.frontends.onnx.run.groups import WeightGroups, is_first, key_of
 from tremula.frontends.onnx.run.program import GraphProgram
 from tremula.frontends.onnx.run.step import EagerStep, TurnResult
 from tremula.frontends.onnx.run.synthetic import Synthetic
 from tremula.frontends.onnx.run.updating import ACCUMULATOR, UPDATED, Updater
 from tremula.frontends.onnx.shapes import TensorType
 
+if TYPE_CHECKING:
+    from tremula.distributed.replica_exchange import ReplicaExchange
 
-@dataclass(frozen=True)
-class Reduction:
-    """What becomes of the gradients of all micro-batches and replicas: their sum, or their mean, which may be kept as
-    a running mean.
-    """
-
-    mean: bool = False
-    running: bool = False
+#: between the seeds of two instances
+_SEEDS_APART = 0x9E3779B97F4A7C15
 
 
 class GraphSession:
@@ -44,6 +42,8 @@ class GraphSession:
         seed: that the random numbers began with.
         updater: trains the weights; None where nothing is trained.
         host: the host's copies of the weights.
+        share: the replicas of this instance among those of the run.
+        exchange: talks to the other instances; None where there are none.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class GraphSession:
         synthetic: Synthetic = Synthetic.Off,
         groups: Mapping[str, WeightGroups] | None = None,
         whole: Mapping[str, Tensor] | None = None,
+        exchange: ReplicaExchange | None = None,
         cache_folder: str | None = None,
     ) -> None:
         """`groups` are of weights that differ between replicas, `whole` their values for all groups; compiled code is
@@ -76,9 +77,12 @@ class GraphSession:
         self._synthetic = synthetic
         self._made: dict[str, Tensor] = {}
         self.seed = 0
+        self.exchange = exchange
+        self.share = ReplicaShare.alone(turns.replicas) if exchange is None else exchange.share
         self._generator = torch.Generator().manual_seed(self.seed)
+        self.set_seed(self.seed)
         self._step: ChosenStep | None = None
-        self._together = turns.replicas > 1 and program.collective
+        self._together = self.share.total > 1 and program.collective
         self._rounds = [list(self._rounds_of(batch)) for batch in range(turns.batches)]
         retyped = program.request.settings.retyped
         #: of inputs, as they are computed with
@@ -88,7 +92,13 @@ class GraphSession:
         #: of anchored tensors of the graph, whose types do not change
         self._returned_types: dict[str, torch.dtype] = {}
         self._anchored_weights = [name for name in program.request.anchors if name in program.weights]
+        #: the weights of all replicas of the run, so that they are updated alike on all instances
         self._device: list[dict[str, Tensor]] = []
+        self._gradients: GradientSums | None = None
+        if updater is not None:
+            self._gradients = GradientSums(
+                turns, self.share, self.reduction, self.groups, updater.accumulator
+            )
         if updater is not None:
             updater.begin(self._trained(self._replicas()))
             for name, stored in program.model.graph.initializers.items():
@@ -106,7 +116,7 @@ class GraphSession:
         """Tensors of the update: the optimizer's, and the new values of weights."""
         if self.updater is None:
             return {}
-        weights = self._device[0] if self._device else self.host
+        weights = self.device or self.host
         updated = {f"{UPDATED}{name}": weights[name] for name in self.program.trained}
         if self.turns.accumulation > 1:
             types = {name: self.updater.accumulator(weights[name]) for name in self.program.trained}
@@ -126,7 +136,7 @@ class GraphSession:
         """Compile."""
         keep_freed_memory()
         eager = EagerStep(self.program, self._generator)
-        alone = self.turns.accumulation * self.turns.replicas == 1 and not self.groups
+        alone = self.turns.accumulation * self.share.total == 1 and not self.groups
         self._step = ChosenStep(
             self.program,
             eager,
@@ -142,16 +152,16 @@ class GraphSession:
         return self._generator
 
     def set_seed(self, seed: int) -> None:
-        """Begin the random numbers anew."""
+        """Begin the random numbers anew; those of each instance are others."""
         self.seed = seed
-        self._generator.manual_seed(seed)
+        self._generator.manual_seed((seed + self.share.instance * _SEEDS_APART) % (1 << 63))
 
     # -- weights --------------------------------------------------------------------------------------------
 
     @property
     def device(self) -> Mapping[str, Tensor]:
-        """The weights on the device, those of the first replica."""
-        return self._device[0] if self._device else {}
+        """The weights on the device, those of the first replica of this instance."""
+        return self._device[self.share.first] if self._device else {}
 
     def weights_from_host(self) -> None:
         """Copy the host's weights to the device: one for all replicas, but what the graph itself changes."""
@@ -163,7 +173,7 @@ class GraphSession:
         """The host's weights as each replica has them; those of one group are one tensor."""
         by_key: dict[str, Tensor] = {}
         replicas = []
-        for replica in range(self.turns.replicas):
+        for replica in range(self.share.total):
             held = {}
             for name in self.program.weights:
                 groups = self.groups.get(name)
@@ -187,12 +197,28 @@ class GraphSession:
 
     def weights_to_host(self) -> None:
         """Copy the device's weights to the host."""
+        self._take_from_owners()
         for name in self.device:
             copies = [held[name].detach() for held in self._device]
             groups = self.groups.get(name)
             self.host[name] = (copies[0] if groups is None else groups.gathered(copies)).clone()
         if self.updater is not None:
             self.updater.to_host()
+
+    def _take_from_owners(self) -> None:
+        """Take over what the graph itself changes on replicas of other instances, as far as the host gets it."""
+        if self.exchange is None or not self._device:
+            return
+        for name in self.program.stores:
+            groups = self.groups.get(name)
+            first = [0] if groups is None else [members[0] for members in groups.replicas]
+            own = functools.partial(self._held_by, name)
+            values = self.exchange.from_owners(first, own, self.device[name])
+            for replica, value in zip(first, values, strict=True):
+                self._device[replica][name] = value
+
+    def _held_by(self, name: str, replica: int) -> Tensor:
+        return self._device[replica][name]
 
     def held(self) -> dict[str, Tensor]:
         """The host's copies of the weights, and of the state of what trains them."""
@@ -259,16 +285,24 @@ class GraphSession:
                 for name, kind in self.program.inputs.items()
             }
         for batch, rounds in enumerate(self._rounds):
-            gradients: dict[str, Tensor] = {}
             for turns in rounds:
                 found = self._compute(self._step, data, turns)
                 for turn, result in zip(turns, found, strict=True):
-                    self._take(result, data, turn, gradients)
-            if self.updater is not None and gradients:
-                with self._step.updating():
-                    self.updater.update(self._trained(self._device), self._reduced(gradients))
+                    self._take(result, data, turn)
+            self._update(self._step)
             if self._anchored_weights or self.program.beside:
                 self._return_after(data, batch)
+
+    def _update(self, step: ChosenStep) -> None:
+        """Change the weights by the gradients of a batch, if its turns have left any to do so."""
+        sums = self._gradients
+        if self.updater is None or sums is None or not self.program.trained:
+            return
+        if not sums.sums and self.exchange is None:
+            return
+        with step.updating():
+            weights = self._trained(self._device)
+            self.updater.update(weights, sums.finish(weights, self.exchange))
 
     def _turns_of(self, batch: int) -> Iterator[Turn]:
         for accumulation in range(self.turns.accumulation):
@@ -284,15 +318,15 @@ class GraphSession:
 
     def _compute(self, step: ChosenStep, data: StepData, turns: Sequence[Turn]) -> list[TurnResult]:
         scale = 1.0 if self.updater is None else self.updater.loss_scale
-        given = [(self._device[turn.replica], self._inputs(data, turn)) for turn in turns]
-        if len(turns) == 1:
+        given = [(self._weights(turn), self._inputs(data, turn)) for turn in turns]
+        if not self._together:
             return [step(*given[0], scale)]
-        meeting = Meeting(len(turns))
+        meeting = Meeting(len(turns), self.exchange)
         steps = [
             EagerStep(
                 self.program,
                 self._generator,
-                turn.replica,
+                self.share.first + turn.replica,
                 functools.partial(meeting.exchange, turn.replica),
             )
             for turn in turns
@@ -308,14 +342,19 @@ class GraphSession:
             for name, dtype in self._input_types.items()
         }
 
-    def _take(self, found: TurnResult, data: StepData, turn: Turn, gradients: dict[str, Tensor]) -> None:
+    def _weights(self, turn: Turn) -> dict[str, Tensor]:
+        """The weights of the replica of a turn."""
+        return self._device[self.share.first + turn.replica]
+
+    def _take(self, found: TurnResult, data: StepData, turn: Turn) -> None:
         """What a turn gave: gradients to the sums, values to the weights and to the host."""
-        weights = self._device[turn.replica]
-        if found.gradients:
-            self._gather(gradients, found.gradients, turn)
-        for name in self.program.beside:
-            if name.startswith(ACCUMULATOR):
-                self._return(data, name, turn, gradients[name.removeprefix(ACCUMULATOR)])
+        weights = self._weights(turn)
+        if self._gradients is not None:
+            self._gradients.add(found.gradients, turn, weights)
+            for name in self.program.beside:
+                if name.startswith(ACCUMULATOR):
+                    total = self._gradients.sums[name.removeprefix(ACCUMULATOR)]
+                    self._return(data, name, turn, total)
         if found.stored:
             with torch.no_grad():
                 for name, value in found.stored.items():
@@ -329,7 +368,7 @@ class GraphSession:
         beside = self._beside() if self.program.beside else {}
         for turn in self._turns_of(batch):
             for name in self._anchored_weights:
-                self._return(data, name, turn, self._device[turn.replica][name])
+                self._return(data, name, turn, self._weights(turn)[name])
             for name in beside:
                 if name in self.program.beside and not name.startswith(ACCUMULATOR):
                     self._return(data, name, turn, beside[name])
@@ -345,42 +384,6 @@ class GraphSession:
             if value.dtype != dtype:
                 value = value.to(dtype)
             data.output(name, turn, place, value, add=rule.mode == SUM and not first)
-
-    def _gather(self, sums: dict[str, Tensor], gradients: Mapping[str, Tensor], turn: Turn) -> None:
-        """Add the gradients of a turn to those of the turns before, in the types of their accumulators."""
-        if self.updater is None:
-            return
-        for name, gradient in gradients.items():
-            key = key_of(name, self.groups.get(name), turn.replica)
-            if self.turns.accumulation * self.turns.replicas == 1:
-                sums[key] = gradient
-                continue
-            gradient = gradient.to(self.updater.accumulator(self.device[name]))
-            number = self._number(name, turn)
-            if key not in sums:
-                sums[key] = gradient.clone()
-            elif self.reduction.mean and self.reduction.running:
-                sums[key].mul_(number / (number + 1)).add_(gradient, alpha=1 / (number + 1))
-            else:
-                sums[key].add_(gradient)
-
-    def _number(self, name: str, turn: Turn) -> int:
-        """How many gradients of a weight the turns before this one have given."""
-        groups = self.groups.get(name)
-        if groups is None or not groups.split:
-            return turn.accumulation * self.turns.replicas + turn.replica
-        members = groups.replicas[groups.group_of(turn.replica)]
-        return turn.accumulation * len(members) + members.index(turn.replica)
-
-    def _reduced(self, gradients: dict[str, Tensor]) -> dict[str, Tensor]:
-        if self.reduction.mean and not self.reduction.running:
-            for key, gradient in gradients.items():
-                groups = self.groups.get(weight_of(key))
-                split = groups is not None and groups.split
-                replicas = len(groups.replicas[0]) if groups is not None and split else self.turns.replicas
-                if self.turns.accumulation * replicas > 1:
-                    gradients[key] = gradient / (self.turns.accumulation * replicas)
-        return gradients
 
 
 def _on_device(tensor: Tensor) -> Tensor:

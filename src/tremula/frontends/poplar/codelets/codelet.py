@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tremula.frontends.poplar.types import Type
 
-Run = Callable[[], None]
-"""Computes all vertices of a batch once."""
+Run = Callable[[], bool | None]
+"""Computes all vertices of a batch once; false if a vertex returned false."""
 
 
 class Kind(Enum):
@@ -116,6 +116,8 @@ class Shapes:
     lists: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     state: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
     workers: int = 6
+    #: values of fields of one element, where they are known before the program runs (constants)
+    scalars: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
 
 
 class EstimateSource(Enum):

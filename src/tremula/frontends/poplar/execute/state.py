@@ -32,10 +32,14 @@ def _plain(
 ) -> NDArray[np.generic]:
     if states is None:
         return np.zeros(batch.count, dtype=_dtype(field, accurate_half))
-    given = np.asarray(states.values)
-    if given.dtype == object:
+    try:
+        given = np.asarray(states.values)
+    except ValueError:
+        given = np.zeros(0, dtype=object)
+    if given.dtype.kind not in "biuf":
         raise GraphObjectCreationError(
-            f"{vertex_name(batch, states.vertex[0])}: the values of member {field.name!r} have different shapes"
+            f"{vertex_name(batch, states.vertex[0])}: the values of member {field.name!r} have different shapes, "
+            "or are no numbers"
         )
     dtype = _dtype(field, accurate_half) if field.type is not None else given.dtype
     column = np.zeros((batch.count, *given.shape[1:]), dtype=dtype)

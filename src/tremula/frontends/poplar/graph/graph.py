@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.frontends.poplar.codelets.codelet import Codelet, CycleEstimate, Kind, Shapes
+from tremula.frontends.poplar.codelets.names import NameTable
 from tremula.frontends.poplar.errors import (
     GraphObjectCreationError,
     InvalidTileMapping,
@@ -38,8 +39,8 @@ class Contents:
     target: TargetFacts
     replicas: int
     memory: Memory
-    codelets: dict[str, Codelet] = field(default_factory=dict)
-    estimators: dict[str, PerfEstimator] = field(default_factory=dict)
+    codelets: NameTable[Codelet] = field(default_factory=NameTable)
+    estimators: NameTable[PerfEstimator] = field(default_factory=NameTable)
     compute_sets: list[ComputeSet] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
     streams: dict[str, DataStream] = field(default_factory=dict)

@@ -36,6 +36,7 @@ def assign(memory: Memory, view: View, tile: int) -> None:
     run = view.single_run()
     if run is not None:
         offset, count, step = run
+        count = count if step else min(count, 1)  # one element, however often it is named
         if count:
             variable = memory.at(offset)
             last = offset + (count - 1) * step
@@ -51,6 +52,7 @@ def assign_runs(memory: Memory, starts: Ints, counts: Ints, steps: Ints, tiles: 
     """Put runs of addresses on tiles. A run lies within one variable, or is one of neighbours over several."""
     if not len(starts):
         return
+    counts = np.where(steps == 0, np.minimum(counts, 1), counts)
     numbers = memory.numbers_of(starts)
     ends = memory.numbers_of((starts + np.maximum(counts - 1, 0) * steps).astype(np.int64))
     if not np.array_equal(numbers, ends):

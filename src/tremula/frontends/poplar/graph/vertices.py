@@ -53,6 +53,8 @@ class Connections:
         if run is None:
             run = (-1, len(self.views), 0)
             self.views.append(view)
+        elif run[0] < 0:  # an empty view of what begins the memory, backwards
+            run = (0, 0, run[2])
         self.vertex.append(vertex)
         self.number.append(number)
         self.offset.append(run[0])

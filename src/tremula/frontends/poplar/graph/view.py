@@ -97,6 +97,8 @@ class View:
 
     def has_aliases(self) -> bool:
         """Whether an element is named more than once."""
+        if not self.elements:
+            return False
         if self.address_list is None:
             lengths, steps = layout.merged(self.shape, self.strides)
             if 0 in steps:
@@ -276,8 +278,8 @@ class View:
 
     def upsample(self, scale: int, dimension: int) -> Self:
         """Repeat each element of a dimension `scale` times."""
-        shape = self.shape
-        if self.address_list is None and shape[self._dimension(dimension)] == 1:
+        length = self.shape[self._dimension(dimension)]
+        if self.address_list is None and length == 1:
             return self.broadcast(scale, dimension)
         return self._indexed(np.repeat(self.addresses(), scale, axis=dimension))
 
@@ -324,14 +326,9 @@ class View:
         """Whether both name the same elements in the same order and shape."""
         if self.shape != other.shape or self.type is not other.type or self.graph is not other.graph:
             return False
-        if (
-            self.address_list is None
-            and other.address_list is None
-            and (self.offset, self.strides)
-            == (
-                other.offset,
-                other.strides,
-            )
-        ):
-            return True
+        if self.address_list is None and other.address_list is None:
+            if (self.offset, self.strides) == (other.offset, other.strides):
+                return True
+            if self.elements and self.offset != other.offset:
+                return False
         return bool(np.array_equal(self.addresses(), other.addresses()))

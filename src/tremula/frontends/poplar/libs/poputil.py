@@ -20,7 +20,9 @@ def pieces(elements: int, grain: int, smallest: int, most: int) -> tuple[Ints, I
     if not grains:
         none = np.zeros(0, dtype=np.int64)
         return none, none
-    per_part = max(-(-grains // most), -(-smallest // grain), 1)
+    if smallest > grain:
+        most = min(most, max(1, grains // -(-smallest // grain)))
+    per_part = -(-grains // most)
     parts = -(-grains // per_part)
     edges = np.arange(parts + 1, dtype=np.int64) * grains // parts * grain
     return edges[:-1], np.minimum(edges[1:], elements)

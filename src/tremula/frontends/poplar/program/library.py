@@ -6,6 +6,8 @@ for the chip (`works`), or by vertices that the function has really made beside 
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,6 +45,7 @@ class LibraryCall:
     bytes_per_tile: int = 0
 
 
+_LIBRARIES = "tremula.frontends.poplar.libs"
 _KERNELS: dict[str, KernelMaker] = {}
 _ACROSS: dict[str, AcrossKernelMaker] = {}
 
@@ -75,3 +78,15 @@ def kernel_maker(name: str) -> KernelMaker | None:
 def across_kernel_maker(name: str) -> AcrossKernelMaker | None:
     """What makes the kernel of a function across replicas, or None."""
     return _ACROSS.get(name)
+
+
+def import_library(name: str) -> bool:
+    """Import the library that a name belongs to, if it is one of ours; whether it is."""
+    library = name.partition(".")[0]
+    package = importlib.import_module(_LIBRARIES)
+    if library not in {each.name for each in pkgutil.iter_modules(package.__path__) if each.ispkg}:
+        return False
+    inner = importlib.import_module(f"{_LIBRARIES}.{library}")
+    for each in pkgutil.walk_packages(inner.__path__, f"{inner.__name__}."):
+        importlib.import_module(each.name)
+    return True

@@ -42,8 +42,9 @@ class Leaves:
     def library(self, node: Node, program: p.RunLibrary, tiles: int) -> s.Step:
         """A library call."""
         call = program.call
-        self.libraries.append(placed.Library(program.name, call.works, tiles, call.bytes_per_tile))
-        self.operands.append((self._together(call.inputs), self._together(call.outputs)))
+        operands = self._together(call.inputs), self._together(call.outputs)
+        self.libraries.append(placed.Library(program.name, call.works, tiles, call.bytes_per_tile, operands))
+        self.operands.append(operands)
         return s.RunLibrary(node.id, len(self.libraries) - 1)
 
     def _together(self, views: Sequence[View]) -> Runs:

@@ -1,9 +1,10 @@
-"""Backward passes that are written down: of cheap ops, of calls and copies. Others are torch's own."""
+"""Backward passes that are written down: of cheap ops, of copies and collectives. Others are torch's own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tremula.frontends.popxl.autodiff.calls import of_call, of_conditional
 from tremula.frontends.popxl.autodiff.context import Backward
 from tremula.frontends.popxl.elements import is_float
 from tremula.frontends.popxl.errors import graph_error
@@ -156,33 +157,6 @@ def _exchanged(context: Backward, op: Op, gradients: Gradients, wanted: list[int
     return _by_torch(context, op, gradients, wanted, "ExchangeGrad")
 
 
-def _zeros(context: Backward, op: Op, tensor: Tensor) -> Tensor:
-    attributes = {"shape": tensor.type.shape, "dtype": tensor.type.dtype}
-    return context.op(op, "Init", {}, {0: f"Gradient___{tensor.name}"}, attributes).outputs[0]
-
-
-def _call(context: Backward, op: Op, gradients: Gradients, wanted: list[int]) -> dict[int, Tensor]:
-    called = op.called[0]
-    info = context.of_called(called)
-    inputs = {}
-    for index, (tensor, is_gradient) in enumerate(info.expected_inputs):
-        if is_gradient:
-            place = called.outputs.index(tensor)
-            gradient = gradients.get(place)
-            inputs[index] = gradient if gradient is not None else _zeros(context, op, op.outputs[place])
-        elif tensor in called.inputs:
-            inputs[index] = context.value(op.inputs[called.inputs.index(tensor)])
-        else:
-            inputs[index] = context.value(op.outputs[called.outputs.index(tensor)])
-    places = [called.inputs.index(tensor) for tensor in info.expected_outputs]
-    backward = info.graph
-    names = {index: f"Gradient___{op.inputs[place].name}" for index, place in enumerate(places)}
-    for index in range(len(places), len(backward.outputs)):
-        names[index] = backward.outputs[index].name
-    made = context.op(op, "Call", inputs, names, {"graphs": [backward]})
-    return {place: made.outputs[index] for index, place in enumerate(places) if place in wanted}
-
-
 def generic(context: Backward, op: Op, gradients: Gradients, wanted: list[int]) -> dict[int, Tensor]:
     """By torch: the forward op is computed again, and differentiated."""
     return _by_torch(context, op, gradients, wanted, "")
@@ -231,9 +205,9 @@ RULES: dict[str, Rule] = {
     "ReplicatedAllReduceTP": _all_reduce_of_replicas,
     "CrossEntropySharded": _exchanged,
     "LayerNormDistributed": _exchanged,
-    "Call": _call,
+    "Call": of_call,
     "Loop": _refused,
-    "If": _refused,
+    "If": of_conditional,
     "Pow2ScaleThenCast": _refused,
     "CastThenPow2Scale": _refused,
 }

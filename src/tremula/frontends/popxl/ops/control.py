@@ -30,7 +30,9 @@ def _of_loop(op: Op) -> dict[int, TensorInfo]:
 
 def _of_branches(op: Op) -> dict[int, TensorInfo]:
     then, otherwise = op.called
-    for first, second in zip(then.outputs, otherwise.outputs, strict=True):
+    # branches may return more, for backward graphs of calls of them
+    for index in op.outputs:
+        first, second = then.outputs[index], otherwise.outputs[index]
         if first.type.shape != second.type.shape or first.type.dtype != second.type.dtype:
             raise graph_error(
                 f"The branches return {first.identifier} and {second.identifier} at the same place, whose shapes or "

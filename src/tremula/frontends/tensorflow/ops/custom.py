@@ -1,9 +1,4 @@
-"""Operations that a program brings itself.
-
-An elementwise expression in Python is computed with TensorFlow's ops. A compiled library is not: its functions build
-Poplar graphs, or run on the CPU behind Poplar's C++ interface, and that needs Poplar. Such an op checks its arguments
-as the original does and then says what is missing.
-"""
+"""Operations that a program brings itself: elementwise expressions in Python, and libraries compiled for Poplar."""
 
 from __future__ import annotations
 
@@ -13,6 +8,9 @@ from typing import Any
 
 import tensorflow.compat.v2 as tf
 
+from tremula.errors import Error
+from tremula.frontends.poplar.user_ops import build_functions
+from tremula.frontends.tensorflow.ops import user_ops
 from tremula.frontends.tensorflow.ops.vertex_expressions import PlaceholderVertexExpr, VertexExpression
 
 
@@ -64,15 +62,17 @@ def precompiled_user_op(
     attributes: str | None = None,
     gradient_attributes: str | None = None,
 ) -> Any:
-    """An op that a compiled library builds with Poplar: there is no Poplar here.
+    """An op that a compiled library builds with Poplar.
 
     Raises:
-        NotFoundError: the library is not there.
-        UnimplementedError: it is.
+        NotFoundError: the library is not there, or cannot be loaded.
+        InternalError: it was compiled for another level of the interface.
     """
     _check(inputs, outs, inputs_with_gradients, attributes, gradient_attributes)
     paths = [library_path, gp_path] if gp_path else [library_path]
-    raise _missing("precompiled_user_op", name, op_name, paths)
+    _check_library("precompiled_user_op", name, op_name, paths, len(inputs))
+    make = user_ops.device_maker(library_path, gp_path, attributes or "", gradient_attributes or "", name)
+    return _apply(inputs, library_path, op_name, outs, name, inputs_with_gradients, separate_gradients, make)
 
 
 def cpu_user_operation(
@@ -86,14 +86,39 @@ def cpu_user_operation(
     attributes: str | None = None,
     gradient_attributes: str | None = None,
 ) -> Any:
-    """An op that a compiled library computes on the CPU: its interface is Poplar's.
+    """An op that a compiled library computes on the CPU.
 
     Raises:
-        NotFoundError: the library is not there.
-        UnimplementedError: it is.
+        NotFoundError: the library is not there, or cannot be loaded.
+        InternalError: it was compiled for another level of the interface.
     """
     _check(inputs, outs, inputs_with_gradients, attributes, gradient_attributes)
-    raise _missing("cpu_user_operation", name, op_name, [library_path])
+    _check_library("cpu_user_operation", name, op_name, [library_path], len(inputs))
+    make = user_ops.host_maker(library_path, attributes or "", gradient_attributes or "", name)
+    return _apply(inputs, library_path, op_name, outs, name, inputs_with_gradients, separate_gradients, make)
+
+
+def _apply(
+    inputs: Sequence[Any],
+    library_path: str,
+    op_name: str,
+    outs: Mapping[str, Any] | None,
+    name: str,
+    inputs_with_gradients: Sequence[int] | None,
+    separate_gradients: bool,
+    make: Any,
+) -> list[Any]:
+    with_gradients = range(len(inputs)) if inputs_with_gradients is None else inputs_with_gradients
+    op = user_ops.UserOp(
+        library_path,
+        op_name,
+        outs,
+        name=name,
+        inputs_with_gradients=list(with_gradients),
+        separate_gradients=separate_gradients,
+        make=make,
+    )
+    return op(inputs)
 
 
 def _check(
@@ -123,18 +148,22 @@ def _check(
             )
 
 
-def _missing(function: str, name: str, op_name: str, paths: list[str]) -> Exception:
+def _check_library(function: str, name: str, op_name: str, paths: list[str], inputs: int) -> None:
     absent = [path for path in paths if not os.path.exists(path)]
     if absent:
-        return tf.errors.NotFoundError(
+        raise tf.errors.NotFoundError(
             None,
             None,
             f"{function} {name!r}: there is no file {absent[0]!r}. Compile the library, or give its full path.",
         )
-    return tf.errors.UnimplementedError(
-        None,
-        None,
-        f"{function} {name!r}: the functions {op_name}* of {paths[0]!r} are compiled against Poplar, which Tremula "
-        f"does not have: neither its C++ interface nor its codelets. Write the op with TensorFlow's ops (and a "
-        f"tf.custom_gradient) to run this program here.",
-    )
+    try:
+        build_functions.check(os.path.abspath(paths[0]), op_name, inputs)
+    except build_functions.WrongLevel as problem:
+        raise tf.errors.InternalError(None, None, f"{function} {name!r}: {problem.message}") from None
+    except Error as problem:
+        raise tf.errors.NotFoundError(
+            None,
+            None,
+            f"{function} {name!r}: {problem.message} Compile it against the headers of `tremula cpp enable`, or write "
+            "the op with TensorFlow's ops (and a tf.custom_gradient).",
+        ) from None

@@ -17,7 +17,12 @@ import torch
 
 from tremula.errors import Error
 from tremula.frontends.torch.errors import compile_error
-from tremula.frontends.torch.ops.host_call import detached_results, empty_like, outside_capture
+from tremula.frontends.torch.ops.host_call import (
+    detached_results,
+    differentiating,
+    empty_like,
+    outside_capture,
+)
 from tremula.frontends.torch.ops.library import add_op
 from tremula.program.source import user_line
 
@@ -39,6 +44,8 @@ class CustomOp:
     name: str
     forward: Forward
     backward: Backward | None = None
+    #: gives tensors like the results without computing them, if that is possible
+    infer: Forward | None = None
 
 
 _registry: dict[tuple[str, str], CustomOp] = {}
@@ -66,20 +73,31 @@ def unregister(domain: str, name: str) -> None:
 def is_registered(domain: str, name: str) -> bool:
     """Whether an op has an implementation here."""
     _import_modules()
-    return (domain, name) in _registry
+    return (domain, name) in _registry or compiled_op(domain, name) is not None
+
+
+def compiled_op(domain: str, name: str) -> CustomOp | None:
+    """An op that a C++ library has registered which the program has loaded."""
+    from tremula.frontends.torch.ops import compiled
+
+    if not compiled.is_registered(domain, name):
+        return None
+    op = compiled.CompiledOp(domain, name)
+    return CustomOp(domain, name, op.forward, op.backward, op.infer)
 
 
 def find(domain: str, name: str) -> CustomOp:
     """The implementation of an op."""
     _import_modules()
-    found = _registry.get((domain, name))
+    found = _registry.get((domain, name)) or compiled_op(domain, name)
     if found is None:
         line = user_line() or "an unknown line"
         raise Error(
-            f"the custom op {name} of domain {domain}, used at {line}, has no implementation for this host: "
-            "code compiled for the IPU cannot run here. Register a Python implementation with "
+            f"the custom op {name} of domain {domain}, used at {line}, has no implementation for this host. "
+            "Register a Python one with "
             f'tremula.custom_ops.register("{domain}", "{name}", forward), in the program or in a module '
-            f"named by the environment variable {MODULES_VARIABLE}.",
+            f"named by the environment variable {MODULES_VARIABLE}; or compile its C++ library against the headers "
+            "of `tremula cpp enable` and load it (ctypes.cdll.LoadLibrary).",
             type="popart_exception",
         )
     return found
@@ -154,9 +172,13 @@ def _forward(inputs: list[torch.Tensor], domain: str, name: str, attributes: str
 
 
 def _fake(inputs: list[torch.Tensor], domain: str, name: str, attributes: str) -> list[torch.Tensor]:
+    op = find(domain, name)
     with outside_capture():
         zeros = [torch.zeros(tensor.shape, dtype=tensor.dtype) for tensor in inputs]
-        results = _results(find(domain, name), zeros, attributes)
+        if op.infer is None:
+            results = _results(op, zeros, attributes)
+        else:
+            results = op.infer(*zeros, **json.loads(attributes))
     return [empty_like(result) for result in results]
 
 
@@ -195,7 +217,7 @@ def _differentiate(
     attributes: str,
     wanted: Sequence[bool],
 ) -> Sequence[torch.Tensor | None]:
-    with torch.enable_grad():
+    with differentiating():
         leaves = [
             tensor.detach().requires_grad_(want and tensor.is_floating_point())
             for tensor, want in zip(inputs, wanted, strict=True)

@@ -49,6 +49,12 @@ class HostFunction:
             return self.function(*zeros)
 
 
+#: what an executable leaves out when it runs a captured program
+_AUTOGRAD_KEYS = (
+    torch._C.DispatchKey.AutogradFunctionality,
+    torch._C.DispatchKey.AutogradOther,
+    torch._C.DispatchKey.AutogradNestedTensor,
+)
 _numbers = itertools.count(1)
 _functions: weakref.WeakValueDictionary[int, HostFunction] = weakref.WeakValueDictionary()
 
@@ -57,6 +63,17 @@ _functions: weakref.WeakValueDictionary[int, HostFunction] = weakref.WeakValueDi
 def outside_capture() -> Iterator[None]:
     """Run Python code on real tensors although a capture is under way; it leaves no trace there."""
     with context.suspended(), torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
+        yield
+
+
+@contextlib.contextmanager
+def differentiating() -> Iterator[None]:
+    """Let torch record gradients here, even in a program that is executed below its autograd."""
+    excluded = torch._C._dispatch_tls_local_exclude_set()
+    for key in _AUTOGRAD_KEYS:
+        excluded = excluded.remove(key)
+    included = torch._C._dispatch_tls_local_include_set()
+    with torch._C._ForceDispatchKeyGuard(included, excluded), torch.enable_grad():
         yield
 
 

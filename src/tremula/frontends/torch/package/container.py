@@ -214,7 +214,7 @@ def opened(path: str, layout: Layout = COMPILED_MODEL) -> Iterator[Package]:
         raise Error(f"There is no file {path} to load a {layout.what} from.") from problem
     except OSError as problem:
         raise Error(f"The {layout.what} cannot be read from {path}: {problem}.") from problem
-    except (zipfile.BadZipFile, EOFError, NotImplementedError) as problem:
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeDecodeError) as problem:
         raise problem_of(
             path, f"it is corrupt, cut short or no {layout.what} at all ({problem})", layout
         ) from problem

@@ -1,0 +1,218 @@
+"""Collectives of replicas and of the IPUs of a replica, and tiles for input and output, with the names of C++.
+
+`docs/poplar-libs.md` says what is there. Every collective of replicas takes a tensor or a list of tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tremula.frontends.poplar.graph.concat import concat
+from tremula.frontends.poplar.graph.view import View
+from tremula.frontends.poplar.libs.arguments import Arguments
+from tremula.frontends.poplar.libs.errors import PoplibsError
+from tremula.frontends.poplar.libs.gcl import calls
+from tremula.frontends.poplar.libs.gcl.groups import CollectiveOperator, CommGroup, CommGroupType
+
+
+def addCodelets(graph) -> None:
+    """Make the library's codelets known to a graph. Functions need none here, so nothing happens."""
+
+
+def _data(taken: Arguments, what: str) -> tuple[bool, list[View]]:
+    """A tensor or several."""
+    if taken.next_is(View):
+        return False, [taken.view(what)]
+    return True, list(taken.take(what, Sequence))
+
+
+def _operator(taken: Arguments) -> CollectiveOperator:
+    return taken.take("op", CollectiveOperator)
+
+
+def _group(taken: Arguments) -> CommGroup:
+    """The group, if there is one; a list or None stands for one too."""
+    if taken.next_is(CommGroup):
+        return taken.take("group", CommGroup)
+    if taken.next_is(list, tuple):
+        return CommGroup(*taken.take("group", Sequence))
+    if taken.next_is(type(None)):
+        taken.any("group")
+    return CommGroup()
+
+
+def _collective(kind: str, function: str, graph, arguments, debug, options, *, operator=True, target="new"):
+    taken = Arguments(f"gcl::{function}", arguments, debug, options)
+    several, data = _data(taken, "data")
+    into = list(data) if target == "in place" else None
+    if target == "given":
+        into = _data(taken, "destination")[1]
+    op = _operator(taken) if operator else None
+    program = taken.program()
+    group = _group(taken)
+    root = taken.integer("rootReplica") if kind == "broadcast" and taken.next_is_number() else 0
+    made = calls.across(
+        graph, kind, f"gcl::{function}", data, op, program, group, *taken.end(), into=into, root=root
+    )
+    if target != "new":
+        return None
+    return made if several else made[0]
+
+
+def allReduceCrossReplica(graph, *arguments, debug="", options=None):
+    """`allReduceCrossReplica(graph, data, op, prog[, group])`: the same result on all replicas of a group."""
+    return _collective("all_reduce", "allReduceCrossReplica", graph, arguments, debug, options)
+
+
+def allReduceInPlaceCrossReplica(graph, *arguments, debug="", options=None) -> None:
+    """The same into the operand."""
+    _collective(
+        "all_reduce", "allReduceInPlaceCrossReplica", graph, arguments, debug, options, target="in place"
+    )
+
+
+def allReduceToDestinationCrossReplica(graph, *arguments, debug="", options=None) -> None:
+    """`allReduceToDestinationCrossReplica(graph, data, destination, op, prog[, group])`: the same into a tensor."""
+    _collective(
+        "all_reduce", "allReduceToDestinationCrossReplica", graph, arguments, debug, options, target="given"
+    )
+
+
+def reduceScatterCrossReplica(graph, *arguments, debug="", options=None):
+    """`reduceScatterCrossReplica(graph, data, op, prog[, group])`: of a vector each replica gets its part, which zeros
+    fill up; with LOCAL, of its own vector."""
+    return _collective("reduce_scatter", "reduceScatterCrossReplica", graph, arguments, debug, options)
+
+
+def reduceScatterToDestinationCrossReplica(graph, *arguments, debug="", options=None) -> None:
+    """`reduceScatterToDestinationCrossReplica(graph, data, destination, op, prog[, group])`: the same into a tensor."""
+    _collective(
+        "reduce_scatter", "reduceScatterToDestinationCrossReplica", graph, arguments, debug, options, target="given"
+    )  # fmt: skip
+
+
+def allGatherCrossReplica(graph, *arguments, debug="", options=None):
+    """`allGatherCrossReplica(graph, data, prog[, group])`: the tensors of all replicas of a group, in a new first
+    dimension."""
+    return _collective(
+        "all_gather", "allGatherCrossReplica", graph, arguments, debug, options, operator=False
+    )
+
+
+def allGatherToDestinationCrossReplica(graph, *arguments, debug="", options=None) -> None:
+    """`allGatherToDestinationCrossReplica(graph, data, destination, prog[, group])`: the same into a tensor."""
+    _collective(
+        "all_gather", "allGatherToDestinationCrossReplica", graph, arguments, debug, options,
+        operator=False, target="given",
+    )  # fmt: skip
+
+
+def allToAllCrossReplica(graph, *arguments, debug="", options=None):
+    """`allToAllCrossReplica(graph, data, prog[, group])`: part `i` of each replica goes to replica `i`."""
+    return _collective("all_to_all", "allToAllCrossReplica", graph, arguments, debug, options, operator=False)
+
+
+def broadcastCrossReplica(graph, *arguments, debug="", options=None):
+    """`broadcastCrossReplica(graph, data, prog[, group][, rootReplica])`: the tensor of one replica of each group."""
+    return _collective("broadcast", "broadcastCrossReplica", graph, arguments, debug, options, operator=False)
+
+
+class Chunk:
+    """A part of a tensor on one IPU: `index` is its place among the parts."""
+
+    def __init__(self, tensor=None, index: int = 0, offset: int = 0) -> None:
+        self.tensor, self.index, self.offset = tensor, int(index), int(offset)
+
+
+class Chunks:
+    """The parts of a tensor on the IPUs of a replica, and the tensor that they are parts of."""
+
+    def __init__(self, chunks: Sequence[Chunk] | int = ()) -> None:
+        self._chunks = [Chunk() for _ in range(chunks)] if isinstance(chunks, int) else list(chunks)
+        self._original = None
+
+    def getChunks(self) -> list[Chunk]:
+        """The parts."""
+        return self._chunks
+
+    def setChunks(self, chunks) -> None:
+        """Set the parts."""
+        self._chunks = list(chunks)
+
+    def getOriginalInput(self):
+        """The tensor that was reduced."""
+        return self._original
+
+    def setOriginalInput(self, tensor) -> None:
+        """Set it."""
+        self._original = tensor
+
+
+def allReduceWithinReplica(graph, toReduce, op, prog, debug="", options=None):
+    """Of a tensor with one part for each IPU the reduction of all parts, again once for each IPU."""
+    taken = Arguments("gcl::allReduceWithinReplica", [op, prog], debug, options)
+    operator, program = _operator(taken), taken.program()
+    return calls.within(
+        graph, "all_reduce", "gcl::allReduceWithinReplica", toReduce, operator, program, *taken.end()
+    )[0]
+
+
+def reduceScatterWithinReplica(graph, toReduce, op, prog, debug="", options=None) -> Chunks:
+    """Of a tensor with one part for each IPU the reduction of all parts, of which each IPU gets its share."""
+    taken = Arguments("gcl::reduceScatterWithinReplica", [op, prog], debug, options)
+    operator, program = _operator(taken), taken.program()
+    made = calls.within(
+        graph, "reduce_scatter", "gcl::reduceScatterWithinReplica", toReduce, operator, program, *taken.end()
+    )
+    found = Chunks([Chunk(each, number, 0) for number, each in enumerate(made)])
+    found.setOriginalInput(toReduce)
+    return found
+
+
+def allGatherWithinReplica(graph, toGather, prog, debug="", options=None):
+    """All parts one after the other, once for each IPU. Parts come as Chunks or as a tensor with one for each IPU."""
+    taken = Arguments("gcl::allGatherWithinReplica", [prog], debug, options)
+    program = taken.program()
+    if isinstance(toGather, Chunks):
+        ordered = sorted(toGather.getChunks(), key=lambda each: (each.index, each.offset))
+        parts = [each.tensor.flatten() for each in ordered]
+    else:
+        parts = [each.flatten() for each in toGather]
+    if not parts:
+        raise PoplibsError("gcl::allGatherWithinReplica: there are no parts to gather")
+    out = calls.within(
+        graph, "all_gather", "gcl::allGatherWithinReplica", parts, None, program, *taken.end()
+    )[0]
+    original = toGather.getOriginalInput() if isinstance(toGather, Chunks) else None
+    if original is not None and original.elements == out.elements:
+        return out.reshape(tuple(original.shape))
+    return out
+
+
+def concatChunks(chunks: Chunks):
+    """The parts one after the other, as they lie on their IPUs."""
+    ordered = sorted(chunks.getChunks(), key=lambda each: (each.index, each.offset))
+    return concat([each.tensor.flatten() for each in ordered])
+
+
+def perIPUTiles(graph, offset, count, sorted=True, tilePairs=True) -> list[int]:
+    """`count` tiles of each IPU, spread over the chip, from place `offset` of their order on."""
+    return calls.tiles_of_ipu(graph, int(offset), int(count), bool(sorted), bool(tilePairs))
+
+
+def getMinIoTiles(graph) -> int:
+    """The fewest tiles that transfers with the host may be given."""
+    return min(calls.MIN_IO_TILES, graph.tile_count)
+
+
+def __getattr__(name: str):
+    raise AttributeError(f"gcl has no {name!r}; docs/poplar-libs.md lists what it has and what it has not")
+
+
+__all__ = [
+    "Chunk", "Chunks", "CollectiveOperator", "CommGroup", "CommGroupType", "addCodelets", "allGatherCrossReplica",
+    "allGatherToDestinationCrossReplica", "allGatherWithinReplica", "allReduceCrossReplica",
+    "allReduceInPlaceCrossReplica", "allReduceToDestinationCrossReplica", "allReduceWithinReplica",
+    "allToAllCrossReplica", "broadcastCrossReplica", "concatChunks", "getMinIoTiles", "perIPUTiles",
+    "reduceScatterCrossReplica", "reduceScatterToDestinationCrossReplica", "reduceScatterWithinReplica",
+]  # fmt: skip

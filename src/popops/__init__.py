@@ -1,0 +1,40 @@
+"""Operations on tensors: element-wise functions, reductions, slices, sorting and more, with the names of C++.
+
+`docs/poplar-libs.md` says what is there. Every function adds programs to a sequence and computes when they run.
+"""
+
+from __future__ import annotations
+
+from tremula.frontends.poplar.libs.popops.operations import BinaryOpType, TernaryOpType, UnaryOpType
+
+from . import embedding, expr, padding, rearrange
+from ._control import *
+from ._control import __all__ as _control
+from ._elementwise import *
+from ._elementwise import __all__ as _elementwise
+from ._fills import *
+from ._fills import __all__ as _fills
+from ._gather import *
+from ._gather import __all__ as _gather
+from ._reduce import *
+from ._reduce import __all__ as _reduce
+from ._scaled import *
+from ._scaled import __all__ as _scaled
+from ._slices import *
+from ._slices import __all__ as _slices
+from ._tensors import *
+from ._tensors import __all__ as _tensors
+
+
+def addCodelets(graph) -> None:
+    """Make the library's codelets known to a graph. Functions need none here, so nothing happens."""
+
+
+def __getattr__(name: str):
+    raise AttributeError(f"popops has no {name!r}; docs/poplar-libs.md lists what it has and what it has not")
+
+
+__all__ = [
+    *_control, *_elementwise, *_fills, *_gather, *_reduce, *_scaled, *_slices, *_tensors,
+    "BinaryOpType", "TernaryOpType", "UnaryOpType", "addCodelets", "embedding", "expr", "padding", "rearrange",
+]  # fmt: skip

@@ -1,0 +1,142 @@
+"""Random tensors and dropout, with the names of C++.
+
+Numbers follow from the seed, its modifier and the shape: the same call gives the same numbers again. They are not those
+of the device, but have the same distributions. `docs/poplar-libs.md` says what is there.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tremula.frontends.poplar.graph.view import View
+from tremula.frontends.poplar.libs.arguments import Arguments
+from tremula.frontends.poplar.libs.errors import PoplibsError
+from tremula.frontends.poplar.libs.poprand import calls
+from tremula.frontends.poplar.types import INT
+
+
+def addCodelets(graph) -> None:
+    """Make the library's codelets known to a graph. Functions need none here, so nothing happens."""
+
+
+def _program(function: str, prog, debug, options):
+    taken = Arguments(function, [prog], debug, options)
+    return taken.program(), taken.end()[0]
+
+
+def setSeed(graph, masterSeed, seedModifier, prog, debug="", options=None) -> None:
+    """Set the generator that draws without a seed use."""
+    program, name = _program("poprand::setSeed", prog, debug, options)
+    calls.set_seed(graph, masterSeed, seedModifier, program, name)
+
+
+def uniform(graph, seed, seedModifier, reference, outType, minVal, maxVal, prog, debug="", options=None):
+    """Numbers between both bounds, which integers may reach."""
+    function = "poprand::uniform"
+    program, name = _program(function, prog, debug, options)
+    calls.check_range(function, outType, float(minVal), float(maxVal))
+    low, high = (math.ceil(minVal), math.floor(maxVal)) if outType is INT else (float(minVal), float(maxVal))
+    return calls.draw(
+        graph, function, "uniform", seed, seedModifier, reference, outType, program, name, low=low, high=high
+    )
+
+
+def logUniform(
+    graph, seed, seedModifier, reference, outType, minVal, maxVal, prog, *arguments, debug="", options=None
+):
+    """`logUniform(graph, seed, seedModifier, reference, outType, minVal, maxVal, prog, base=e)`: numbers whose
+    logarithm is spread evenly."""
+    function = "poprand::logUniform"
+    taken = Arguments(function, [prog, *arguments], debug, options)
+    program = taken.program()
+    base = taken.number("base") if taken.next_is_number() else math.e
+    name = taken.end()[0]
+    low, high = float(minVal), float(maxVal)
+    if low < 1 or high <= low or base <= 0 or base == 1:
+        raise PoplibsError(f"{function}: bounds of {low} and {high} and a base of {base} are not possible")
+    calls.check_range(function, outType, low, high)
+    if outType is INT:
+        low, high = math.ceil(low), math.floor(high)
+    return calls.draw(
+        graph, function, "log_uniform", seed, seedModifier, reference, outType, program, name,
+        low=low, high=high, base=base,
+    )  # fmt: skip
+
+
+def bernoulli(graph, seed, seedModifier, reference, outType, prob, prog, debug="", options=None):
+    """Ones with this probability, else zeros."""
+    function = "poprand::bernoulli"
+    program, name = _program(function, prog, debug, options)
+    if not 0 <= prob <= 1:
+        raise PoplibsError(f"{function}: {prob} is no probability")
+    return calls.draw(
+        graph, function, "bernoulli", seed, seedModifier, reference, outType, program, name, probability=float(prob)
+    )  # fmt: skip
+
+
+def normal(graph, seed, seedModifier, reference, outType, mean, stdDev, prog, debug="", options=None):
+    """Normal numbers."""
+    function = "poprand::normal"
+    program, name = _program(function, prog, debug, options)
+    return calls.draw(
+        graph, function, "normal", seed, seedModifier, reference, outType, program, name,
+        mean=float(mean), deviation=float(stdDev),
+    )  # fmt: skip
+
+
+def truncatedNormal(
+    graph, seed, seedModifier, reference, outType, mean, stdDev, alpha, prog, debug="", options=None
+):
+    """Normal numbers at most `alpha` standard deviations from the mean."""
+    function = "poprand::truncatedNormal"
+    program, name = _program(function, prog, debug, options)
+    if not alpha > 0:
+        raise PoplibsError(f"{function}: numbers within {alpha} standard deviations are not possible")
+    return calls.draw(
+        graph, function, "truncated_normal", seed, seedModifier, reference, outType, program, name,
+        mean=float(mean), deviation=float(stdDev), alpha=float(alpha),
+    )  # fmt: skip
+
+
+def dropout(
+    graph, seed, seedModifier, input, reference, keepProbability, scale, *arguments, debug="", options=None
+):
+    """`dropout(graph, seed, seedModifier, input, reference, keepProbability, scale, [outputClonesRef,] prog)`: elements
+    are kept with this probability and scaled, or become zero. The same seed and modifier give the same mask."""
+    function = "poprand::dropout"
+    taken = Arguments(function, arguments, debug, options)
+    of_reference = taken.maybe(bool)
+    program = taken.program()
+    name = taken.end()[0]
+    if isinstance(reference, View) and tuple(reference.shape) != tuple(input.shape):
+        raise PoplibsError(
+            f"{function}: input of shape {list(input.shape)} and reference of shape {list(reference.shape)} differ; "
+            "use shapedDropout"
+        )
+    return calls.dropout(
+        graph, function, seed, seedModifier, input, reference, keepProbability, scale, program, name,
+        like=input if of_reference is False else reference,
+    )  # fmt: skip
+
+
+def shapedDropout(
+    graph, seed, seedModifier, input, reference, keepProbability, scale, prog, debug="", options=None
+):
+    """The same with a mask of the shape of `reference`, which is repeated over the input."""
+    function = "poprand::shapedDropout"
+    program, name = _program(function, prog, debug, options)
+    return calls.dropout(
+        graph, function, seed, seedModifier, input, reference, keepProbability, scale, program, name
+    )
+
+
+def __getattr__(name: str):
+    raise AttributeError(
+        f"poprand has no {name!r}; docs/poplar-libs.md lists what it has and what it has not"
+    )
+
+
+__all__ = [
+    "addCodelets", "bernoulli", "dropout", "logUniform", "normal", "setSeed", "shapedDropout", "truncatedNormal",
+    "uniform",
+]  # fmt: skip

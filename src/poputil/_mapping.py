@@ -1,0 +1,283 @@
+"""Tile mappings: linear ones, those by use, and clones on other IPUs and graphs."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+from poplar._enums import TensorCloneMethod
+from poplar._tensor import Interval
+from tremula.frontends.poplar.graph.graph import Graph
+from tremula.frontends.poplar.graph.view import View
+from tremula.frontends.poplar.libs import placements, poputil, regions
+from tremula.frontends.poplar.libs.arguments import Arguments
+from tremula.frontends.poplar.libs.errors import PoplibsError
+from tremula.frontends.poplar.libs.poputil import SMALLEST_PIECE_BYTES
+from tremula.frontends.poplar.program.copies import make_copy
+from tremula.frontends.poplar.types import Type
+
+UNLESS_ALIASES = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
+
+
+def mapTensorLinearly(graph, t, minElementsPerTile=None, grainSize=None) -> None:
+    """Spread a tensor evenly over the tiles in its order: pieces of whole grains, at least `minElementsPerTile`."""
+    poputil.map_tensor_linearly(graph, t, minElementsPerTile, grainSize)
+
+
+def mapTensorLinearlyWithOffset(graph, t, *arguments) -> None:
+    """`mapTensorLinearlyWithOffset(graph, t, [minElementsPerTile, grainSize,] offset=0, ascendingOrder=True)`."""
+    taken = Arguments("poputil::mapTensorLinearlyWithOffset", arguments)
+    sizes, offset, ascending = _sizes_and_offset(taken)
+    smallest, grain = sizes or _default_sizes(graph, t.type)
+    begin, end = poputil.linear_pieces(graph, t.type, t.elements, smallest, grain)
+    poputil.put_pieces(graph, t, begin, end, _tiles(len(begin), graph.tile_count, offset, ascending))
+
+
+def _sizes_and_offset(taken: Arguments):
+    """Sizes where they are given, then the offset and the direction, which may be left out."""
+    numbers: list[int] = []
+    while taken.next_is_number() and not taken.next_is(bool):
+        numbers.append(taken.integer("offset"))
+    ascending = taken.maybe(bool)
+    taken.end()
+    sizes = None
+    if len(numbers) > 1:
+        sizes, numbers = (numbers[0], numbers[1]), numbers[2:]
+    return sizes, (numbers[0] if numbers else 0), ascending is not False
+
+
+def _default_sizes(graph_or_target, type: Type) -> tuple[int, int]:
+    facts = graph_or_target.contents.target if isinstance(graph_or_target, Graph) else graph_or_target.facts
+    return -(-SMALLEST_PIECE_BYTES // type.size), facts.vector_width(type)
+
+
+def _tiles(count: int, tiles: int, offset: int, ascending: bool):
+    places = np.arange(count, dtype=np.int64)
+    return (places + offset) % tiles if ascending else (tiles - 1 - offset - places) % tiles
+
+
+def calcLinearTileMapping(graph, what, *arguments):
+    """The intervals of each tile of a linear mapping: `calcLinearTileMapping(graph, t[, offset, ascending])`,
+    `(graph or target, shape, minElementsPerTile, grainSize[, offset, ascending])`, `(target, shape, type[, ...])`."""
+    taken = Arguments("poputil::calcLinearTileMapping", arguments)
+    kind = what.type if isinstance(what, View) else taken.maybe(Type)
+    elements = what.elements if isinstance(what, View) else int(np.prod(what, dtype=np.int64))
+    if kind is None:
+        sizes = taken.integer("minElementsPerTile"), taken.integer("grainSize")
+        _, offset, ascending = _sizes_and_offset(taken)
+    else:
+        sizes, offset, ascending = _default_sizes(graph, kind), 0, True
+        _, offset, ascending = _sizes_and_offset(taken)
+    tiles = graph.tile_count if isinstance(graph, Graph) else graph.getNumTiles()
+    begin, end = poputil.pieces(elements, sizes[1], sizes[0], tiles)
+    pieces = [[Interval(b, e)] for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
+    if not offset and ascending:
+        return pieces
+    found: list[list[Interval]] = [[] for _ in range(tiles)]
+    for tile, each in zip(_tiles(len(pieces), tiles, offset, ascending).tolist(), pieces, strict=True):
+        found[tile] = each
+    return found
+
+
+def calcLinearTileMappingAndNewOffset(graph, t, offset=0):
+    """The mapping of a tensor from tile `offset` on, for all tiles, and the tile after its last one."""
+    pieces = calcLinearTileMapping(graph, t)
+    tiles = graph.tile_count
+    found: list[list[Interval]] = [[] for _ in range(tiles)]
+    for number, each in enumerate(pieces):
+        found[(number + offset) % tiles] = each
+    return found, (offset + len(pieces)) % tiles
+
+
+def chooseMappingOffset(numTiles, shape, seed=0x9E3779B9) -> int:
+    """A first tile that depends on a shape. The numbers are not those of the real function."""
+    return placements.mapping_offset(int(numTiles), shape, int(seed))
+
+
+def getTileImbalance(first, *arguments) -> int:
+    """`getTileImbalance(mapping or graph, [tensor,] minElementsPerTile=0, grainSize=1)`: how many elements more than a
+    balanced mapping gives has the fullest tile."""
+    taken = Arguments("poputil::getTileImbalance", arguments)
+    found = first.getTileMapping(taken.view("t").flatten()) if isinstance(first, Graph) else first
+    smallest = taken.integer("minElementsPerTile") if taken.next_is_number() else 0
+    grain = taken.integer("grainSize") if taken.next_is_number() else 1
+    taken.end()
+    counts = [sum(each.size() for each in tile) for tile in found]
+    balanced = max(-(-sum(counts) // max(1, len(counts))), smallest, grain)
+    return max(0, max(counts, default=0) - balanced)
+
+
+class TensorUseTracker:
+    """Collects which tiles use which elements, and maps the elements to them."""
+
+    class MappingMethod(Enum):
+        """How elements are cut into pieces. All methods map alike here: to tiles that use them, evenly."""
+
+        OptimizeHaloRegions = 0
+        ConstrainMappingToUsedTiles = 1
+        # the public name; None is a keyword of Python
+        None_ = 2
+
+    def __init__(self, numTiles: int, startTile: int = 0, ascendingMappingOrder: bool = True) -> None:
+        self._uses = placements.Uses()
+
+    def add(self, graph, tile=None, t=None) -> None:
+        """`add(graph, tile, t)`: a tile uses a tensor; `add(tracker)`: all that another tracker has."""
+        if isinstance(graph, TensorUseTracker):
+            self._uses.extend(graph._uses)
+        else:
+            self._uses.add(t, graph.tile(int(tile)))
+
+    def resolve(
+        self, graph, grainSize, minElementsPerTile, extendPartialUsage=False, mappingMethod=None
+    ) -> None:
+        """Nothing is left to resolve: `mapTensorsByUse` chooses tiles itself."""
+
+    def mapTensorsByUse(
+        self, graph, grainSize, minElementsPerTile, extendPartialUsage=False, mappingMethod=None
+    ) -> None:
+        """Map all elements that have a use."""
+        self._uses.place(graph, int(grainSize), int(minElementsPerTile))
+
+    def empty(self) -> bool:
+        """Whether no use was added."""
+        return self._uses.empty
+
+
+def cloneToIpu(graph, t, dstIPU, debug="", method=UNLESS_ALIASES):
+    """A clone on the same tiles of another IPU."""
+    made = graph.clone(t, str(debug), method)
+    placements.to_ipu(graph, t, made, int(dstIPU))
+    return made
+
+
+def cloneToGraph(srcGraph, dstGraph, t, debug="", method=UNLESS_ALIASES):
+    """A clone on the tiles of another virtual graph that have the same numbers as those of the first."""
+    made = dstGraph.clone(t, str(debug), method)
+    flat = made.flatten()
+    for tile, intervals in enumerate(srcGraph.getTileMapping(t)):
+        for each in intervals:
+            dstGraph.setTileMapping(flat.slice(each), tile)
+    return made
+
+
+def cloneAndExpandAliasing(graph, t, offset=0, debug=""):
+    """A clone without aliases, and the tile after the last one: what was an alias is mapped linearly from `offset`."""
+    made = graph.clone(t, str(debug), TensorCloneMethod.CREATE_NEW_ORDER)
+    flat, addresses = made.flatten(), t.addresses().reshape(-1)
+    _, first = np.unique(addresses, return_index=True)
+    repeated = np.setdiff1d(np.arange(len(addresses)), first)
+    if not len(repeated):
+        return made, offset
+    extra = flat.__class__(graph, t.type, repeated.shape, 0, (), flat.addresses().reshape(-1)[repeated])
+    return made, poputil.map_tensor_linearly(graph, extra, offset=int(offset))
+
+
+def copyToIpu(graph, t, prog, dstIPU, debug="", method=UNLESS_ALIASES):
+    """A copy of a tensor on another IPU."""
+    made = cloneToIpu(graph, t, dstIPU, debug, method)
+    prog.add(make_copy(t, made, name=str(debug)))
+    return made
+
+
+def createIpuCopy(graph, t, dstIpu, debug="", method=TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES):
+    """A clone on another IPU, and source and target of the copy to it: three tensors. C++ returns the last two in
+    arguments."""
+    made = cloneToIpu(graph, t, dstIpu, debug, method)
+    source, target = t.flatten(), made.flatten()
+    _, first = np.unique(target.addresses(), return_index=True)
+    if len(first) != target.elements:
+        first = np.sort(first)
+        source, target = (
+            each.__class__(graph, each.type, first.shape, 0, (), each.addresses()[first])
+            for each in (source, target)
+        )
+    return made, source, target
+
+
+def dimIsSplitOverTiles(graph, t, dimension) -> bool:
+    """Whether elements along a dimension lie on different tiles."""
+    return placements.dimension_is_split(graph, t, int(dimension))
+
+
+def dimIsSplitOverIPUs(graph, t, dimension) -> bool:
+    """Whether elements along a dimension lie on different IPUs."""
+    return placements.dimension_is_split(graph, t, int(dimension), graph.contents.target.tiles_per_ipu)
+
+
+def createBroadcastOperand(graph, fullTensor, type, dim, ditherMapping=False, debug=""):
+    """A vector for an operation that repeats it along all dimensions but `dim`, on the tiles where it is used."""
+    return placements.broadcast_operand(graph, fullTensor, type, int(dim), bool(ditherMapping), str(debug))
+
+
+def transformTileIndex(tile, numTiles, offset, ascending) -> int:
+    """The tile that takes the place of `tile` where a mapping begins at `offset`."""
+    return (tile + offset) % numTiles if ascending else (numTiles - 1 - offset - tile) % numTiles
+
+
+def invTransformTileIndex(tile, numTiles, offset, ascending) -> int:
+    """The opposite of `transformTileIndex`."""
+    return (tile - offset) % numTiles if ascending else (numTiles - 1 - offset - tile) % numTiles
+
+
+def mergeAdjacentRegions(regions_) -> None:
+    """Sort a list of intervals, or each of several lists, and join neighbours, in place."""
+    if regions_ and isinstance(regions_[0], list):
+        for each in regions_:
+            mergeAdjacentRegions(each)
+        return
+    regions_[:] = [Interval(*each) for each in regions.merged(_pairs(regions_))]
+
+
+def _pairs(intervals) -> list[tuple[int, int]]:
+    return [(each.begin(), each.end()) if isinstance(each, Interval) else tuple(each) for each in intervals]
+
+
+def flattenIntervals(intervals):
+    """All intervals of several lists."""
+    return [each for one in intervals for each in one]
+
+
+def splitRegions(regions_, grainSize, maxPartitions, *limits):
+    """`splitRegions(regions, grainSize, maxPartitions, minElementsPerPartition=0, maxElementsPerPartition,
+    maxElementsPerRegion)`: intervals, or lists of them, in balanced parts of whole grains."""
+    given = [int(each) for each in (grainSize, maxPartitions, *limits)]
+    if regions_ and isinstance(regions_[0], list):
+        parts = regions.split_lists([_pairs(each) for each in regions_], *given)
+        return [[[Interval(*each) for each in one] for one in part] for part in parts]
+    return [[Interval(*each) for each in part] for part in regions.split(_pairs(regions_), *given)]
+
+
+def splitRegionsBetweenWorkers(target, regions_, grainSize, *limits):
+    """The same in as many parts as a tile has workers."""
+    return splitRegions(regions_, grainSize, target.getNumWorkerContexts(), *limits)
+
+
+def intervalSequenceNumElements(sequence) -> int:
+    """How many elements several lists of intervals have."""
+    return sum(end - begin for each in sequence for begin, end in _pairs(each))
+
+
+def calculateUnshufflingIntervals(intervals):
+    """Where each interval lies once they are put one after the other, in the order of their beginnings."""
+    return [Interval(*each) for each in regions.unshuffling(_pairs(intervals))]
+
+
+def balancedPartition(rangeUpperBound, splitCount) -> list[int]:
+    """Numbers that differ by at most one and add up to the first argument."""
+    if splitCount < 1:
+        raise PoplibsError(
+            f"poputil::balancedPartition: {rangeUpperBound} cannot be split into {splitCount} parts"
+        )
+    return regions.balanced(int(rangeUpperBound), int(splitCount))
+
+
+__all__ = [
+    "TensorUseTracker", "balancedPartition", "calcLinearTileMapping", "calcLinearTileMappingAndNewOffset",
+    "calculateUnshufflingIntervals", "chooseMappingOffset", "cloneAndExpandAliasing", "cloneToGraph", "cloneToIpu",
+    "copyToIpu", "createBroadcastOperand", "createIpuCopy", "dimIsSplitOverIPUs", "dimIsSplitOverTiles",
+    "flattenIntervals", "getTileImbalance", "intervalSequenceNumElements", "invTransformTileIndex",
+    "mapTensorLinearly", "mapTensorLinearlyWithOffset", "mergeAdjacentRegions", "splitRegions",
+    "splitRegionsBetweenWorkers", "transformTileIndex",
+]  # fmt: skip

@@ -1,0 +1,199 @@
+"""Copies, broadcasts and changes of shape, names of vertex types, groupings in memory."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from poplar._enums import TensorCloneMethod
+from poplar._tensor import concat
+from tremula.frontends.poplar.errors import TypeMismatch
+from tremula.frontends.poplar.graph.rearrange import moved, reshaped_part
+from tremula.frontends.poplar.graph.view import View
+from tremula.frontends.poplar.libs import placements
+from tremula.frontends.poplar.libs.errors import PoplibsError
+from tremula.frontends.poplar.program.copies import make_copy
+from tremula.frontends.poplar.types import FLOAT, HALF, Type
+
+UNLESS_ALIASES = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
+
+
+def duplicate(graph, t, prog, debug="", method=UNLESS_ALIASES):
+    """A copy of a tensor."""
+    made = graph.clone(t, str(debug), method)
+    source, target = t.flatten(), made.flatten()
+    if made.has_aliases():
+        _, first = np.unique(target.addresses(), return_index=True)
+        source, target = (
+            each.__class__(graph, each.type, first.shape, 0, (), each.addresses()[first])
+            for each in (source, target)
+        )
+    prog.add(make_copy(source, target, name=str(debug)))
+    return made
+
+
+def cloneN(graph, t, N, debug="", method=UNLESS_ALIASES):
+    """N clones, one after the other in a new first dimension."""
+    return concat([graph.clone(t, str(debug), method).expand([0]) for _ in range(N)], 0)
+
+
+def expandToMatchRanks(a, b):
+    """Both tensors with as many dimensions as the larger one. C++ changes its arguments instead."""
+    rank = max(a.rank, b.rank)
+    return tuple(each.expand([0] * (rank - each.rank)) for each in (a, b))
+
+
+def broadcastToMatch(a, *others):
+    """`broadcastToMatch(a, shape)`: the tensor repeated to a shape; `broadcastToMatch(a, b[, c])`: all tensors repeated
+    to one shape, as a tuple. C++ changes its arguments instead."""
+    if len(others) == 1 and not isinstance(others[0], View):
+        return _repeated(a, tuple(int(each) for each in others[0]))
+    tensors = (a, *others)
+    try:
+        shape = np.broadcast_shapes(*(tuple(each.shape) for each in tensors))
+    except ValueError:
+        shapes = [list(each.shape) for each in tensors]
+        raise PoplibsError(
+            f"poputil::broadcastToMatch: shapes {shapes} cannot be broadcast together"
+        ) from None
+    return tuple(_repeated(each, shape) for each in tensors)
+
+
+def _repeated(view, shape: tuple[int, ...]):
+    if view.rank > len(shape):
+        raise PoplibsError(f"a tensor of shape {list(view.shape)} cannot be broadcast to {list(shape)}")
+    view = view.expand([0] * (len(shape) - view.rank))
+    for dim, length in enumerate(shape):
+        if view.shape[dim] == length:
+            continue
+        if view.shape[dim] != 1:
+            raise PoplibsError(f"a tensor of shape {list(view.shape)} cannot be broadcast to {list(shape)}")
+        view = view.broadcast(length, dim)
+    return view
+
+
+def canBroadcastToMatch(a, b) -> bool:
+    """Whether two tensors can be broadcast together."""
+    return all(
+        one == other or 1 in (one, other) for one, other in zip(a.shape[::-1], b.shape[::-1], strict=False)
+    )
+
+
+def factorDims(t, factors, startDim=0):
+    """Split dimensions: their quotients by the factors first, then the factors."""
+    end = startDim + len(factors)
+    for length, factor in zip(t.shape[startDim:end], factors, strict=True):
+        if length % factor:
+            raise PoplibsError(f"poputil::factorDims: {length} elements are no multiple of {factor}")
+    pairs = [each for length, factor in zip(t.shape[startDim:end], factors, strict=True)
+             for each in (length // factor, factor)]  # fmt: skip
+    split = reshaped_part(t, startDim, end, pairs)
+    count = len(factors)
+    sources = [startDim + 2 * place for place in range(count)] + [startDim + 2 * p + 1 for p in range(count)]
+    return moved(split, sources, list(range(startDim, startDim + 2 * count)))
+
+
+def unfactorDims(t, numDims, startDim=0):
+    """The opposite of `factorDims`."""
+    sources = list(range(startDim, startDim + 2 * numDims))
+    targets = [startDim + 2 * place for place in range(numDims)] + [
+        startDim + 2 * p + 1 for p in range(numDims)
+    ]
+    apart = moved(t, sources, targets)
+    shape = apart.shape[startDim : startDim + 2 * numDims]
+    joined = [shape[2 * place] * shape[2 * place + 1] for place in range(numDims)]
+    return reshaped_part(apart, startDim, startDim + 2 * numDims, joined)
+
+
+def unflattenIndex(shape, index) -> list[int]:
+    """The place in each dimension of an element of a flattened tensor."""
+    return [int(each) for each in np.unravel_index(int(index), tuple(shape))]
+
+
+def flattenIndex(shape, indices) -> int:
+    """The place in the flattened tensor of an element."""
+    return int(np.ravel_multi_index(tuple(indices), tuple(shape)))
+
+
+def castToDeviceHalfValue(target, input) -> float:
+    """A number as half holds it."""
+    with np.errstate(over="ignore"):
+        return float(np.float16(np.float32(input)))
+
+
+def checkAccuracyWhenCast(target, input, inputType, outputType, tolerance) -> bool:
+    """Whether a number keeps its value from float to half up to a relative tolerance; from half to float it does."""
+    if (inputType, outputType) == (HALF, FLOAT):
+        return True
+    if (inputType, outputType) != (FLOAT, HALF):
+        raise PoplibsError(
+            f"the accuracy of a cast is that of float and half, not of {inputType} to {outputType}"
+        )
+    given = float(np.float32(input))
+    return abs(given) * tolerance > abs(castToDeviceHalfValue(target, given) - given)
+
+
+def templateVertex(name: str, *parameters: Any) -> str:
+    """The name of a vertex type with its template parameters: types, truth values, numbers, enumerations, texts."""
+    return f"{name}<{','.join(_parameter(each) for each in parameters)}>" if parameters else name
+
+
+def _parameter(value: Any) -> str:
+    if isinstance(value, Type):
+        return value.label
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, Enum):
+        return f"{_namespace(type(value))}{type(value).__name__}::{value.name}"
+    if isinstance(value, int | np.integer | str):
+        return str(value)
+    if isinstance(value, float):
+        return f"{value:f}"
+    raise TypeMismatch(f"{value!r} is no parameter of a vertex type")
+
+
+def _namespace(kind: type) -> str:
+    """The C++ namespace of one of our enumerations; those of users have none."""
+    parts = kind.__module__.split(".")
+    if parts[0] == "tremula":
+        library = next((each for each in ("popops", "popnn", "poplin") if each in parts), "")
+        inner = "expr::" if kind.__name__ in ("UnaryOpType", "BinaryOpType", "TernaryOpType") else ""
+        return f"{library}::{inner}" if library else ""
+    return f"{parts[0]}::" if parts[0] in ("popops", "popnn", "poplin", "poplar") else ""
+
+
+def detectInnermostGrouping(graph, t) -> int:
+    """How many elements of the innermost dimension are neighbours in memory."""
+    return placements.innermost_grouping(t)
+
+
+def detectDimGroupings(graph, t) -> list[tuple[int, int]]:
+    """Dimensions whose neighbours are neighbours in memory, with their group sizes, the innermost in memory first."""
+    return placements.dimension_groupings(t)
+
+
+def createPartitionableTensor(graph, type, shape, nPartitions, debug=""):
+    """A tensor in which each of a grid of parts is one stretch of memory."""
+    return placements.partitionable(graph, type, tuple(shape), tuple(nPartitions), str(debug))
+
+
+def iterateTensorPartitions(t, nPartitions, f) -> None:
+    """Call `f(indices, part)` for each of a grid of parts."""
+    grid = placements.ranges(t.shape, nPartitions)
+    counts = [
+        -(-length // max(1, -(-length // count))) for length, count in zip(t.shape, nPartitions, strict=True)
+    ]
+    for number, part in zip(np.ndindex(*counts), grid, strict=True):
+        view = t
+        for dim, (begin, end) in enumerate(part):
+            view = view.slice_dimension(begin, end, dim)
+        f(list(number), view)
+
+
+__all__ = [
+    "broadcastToMatch", "canBroadcastToMatch", "castToDeviceHalfValue", "checkAccuracyWhenCast", "cloneN",
+    "createPartitionableTensor", "detectDimGroupings", "detectInnermostGrouping", "duplicate", "expandToMatchRanks",
+    "factorDims", "flattenIndex", "iterateTensorPartitions", "templateVertex", "unfactorDims", "unflattenIndex",
+]  # fmt: skip

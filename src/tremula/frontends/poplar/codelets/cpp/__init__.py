@@ -1,0 +1,1 @@
+"""Codelets in C++: found in their preprocessed text, compiled for the host, bound by the names of their fields."""

@@ -1,0 +1,1 @@
+"""How codelets written as Python classes are read, translated, executed and costed."""

@@ -1,0 +1,7 @@
+// The fields of vertices, under a name that some codelets include.
+#ifndef POPLAR_INOUT_TYPES_HPP
+#define POPLAR_INOUT_TYPES_HPP
+
+#include <poplar/Vertex.hpp>
+
+#endif

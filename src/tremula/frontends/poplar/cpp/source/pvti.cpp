@@ -1,0 +1,1 @@
+extern "C" int tremula_pvti() { return 1; }

@@ -1,0 +1,1 @@
+"""Executables in files: a graph with its programs. Nothing that is read is executed, and everything is checked."""

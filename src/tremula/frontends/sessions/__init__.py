@@ -1,0 +1,1 @@
+"""What sessions of ONNX graphs and of PopXL programs have in common: their life on a device, and their executables."""
