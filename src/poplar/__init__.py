@@ -53,6 +53,7 @@ from ._enums import (
 from ._exceptions import *
 from ._exceptions import __all__ as _exceptions
 from ._graph import Graph
+from ._half import copyDeviceHalfToFloat, copyFloatToDeviceHalf
 from ._print_format import PrintTensorFmt
 from ._target import Device, DeviceManager, IPUModel, Target
 from ._tensor import Interval, Tensor, VariableInterval, append, concat
@@ -129,6 +130,8 @@ __all__ = [
     "append",
     "compileGraph",
     "concat",
+    "copyDeviceHalfToFloat",
+    "copyFloatToDeviceHalf",
     "cycleCount",
     "cycleStamp",
     "packageHash",
