@@ -55,6 +55,7 @@ from ._exceptions import __all__ as _exceptions
 from ._graph import Graph
 from ._half import copyDeviceHalfToFloat, copyFloatToDeviceHalf
 from ._print_format import PrintTensorFmt
+from ._registers import FloatingPointBehaviour, setFloatingPointBehaviour, setStochasticRounding
 from ._target import Device, DeviceManager, IPUModel, Target
 from ._tensor import Interval, Tensor, VariableInterval, append, concat
 from .program import *
@@ -98,6 +99,7 @@ __all__ = [
     "Engine",
     "Executable",
     "FieldRef",
+    "FloatingPointBehaviour",
     "Function",
     "Graph",
     "HostFunction",
@@ -136,5 +138,7 @@ __all__ = [
     "cycleStamp",
     "packageHash",
     "program",
+    "setFloatingPointBehaviour",
+    "setStochasticRounding",
     "versionString",
 ]
