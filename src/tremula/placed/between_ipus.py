@@ -1,7 +1,7 @@
 """Collectives of library functions: the time of their rings, between replicas or between the IPUs of one.
 
-Every IPU of a replica has an equal part of the data. In an all-to-all each chunk goes half of the way round, which is as
-much as in an all-gather of half the data of all ranks.
+Every IPU of a replica has an equal part of the data. In an all-to-all each chunk goes half of the way round, which is
+as much as in an all-gather of half the data of all ranks.
 """
 
 from __future__ import annotations
