@@ -54,6 +54,7 @@ from ._exceptions import *
 from ._exceptions import __all__ as _exceptions
 from ._graph import Graph
 from ._print_format import PrintTensorFmt
+from ._registers import FloatingPointBehaviour, setFloatingPointBehaviour, setStochasticRounding
 from ._target import Device, DeviceManager, IPUModel, Target
 from ._tensor import Interval, Tensor, VariableInterval, append, concat
 from .program import *
@@ -97,6 +98,7 @@ __all__ = [
     "Engine",
     "Executable",
     "FieldRef",
+    "FloatingPointBehaviour",
     "Function",
     "Graph",
     "HostFunction",
@@ -133,5 +135,7 @@ __all__ = [
     "cycleStamp",
     "packageHash",
     "program",
+    "setFloatingPointBehaviour",
+    "setStochasticRounding",
     "versionString",
 ]
