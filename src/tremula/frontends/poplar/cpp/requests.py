@@ -167,8 +167,6 @@ def device(session: Session, id: int) -> list[Any]:
 @request("part of device")
 def device_part(session: Session, whole: Any, tiles_per_ipu: int) -> list[Any]:
     """A device of which a program uses some tiles of each IPU."""
-    if not hasattr(whole, "createVirtualDevice"):
-        raise PoplarError("createVirtualDevice is not offered: use Graph::createVirtualGraph")
     return device_row(session, whole.createVirtualDevice(tiles_per_ipu))
 
 

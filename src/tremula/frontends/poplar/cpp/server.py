@@ -104,7 +104,7 @@ class Server:
             set_line("")
 
     def _result(self, writer: wire.Writer, name: str, arguments: list[Any]) -> None:
-        from tremula.frontends.poplar.cpp import engines, requests, values  # noqa: F401  (they register themselves)
+        from tremula.frontends.poplar.cpp import engines, requests, texts, values  # noqa: F401  (they register themselves)
 
         decoder = values.Decoder(self.session)
         given = decoder.value(arguments)
@@ -159,7 +159,7 @@ def described(problem: BaseException) -> tuple[str, str]:
     if isinstance(problem, PoplarError):
         return problem.type_name, str(problem)
     if isinstance(problem, Error):
-        return problem.type or "poplar_error", str(problem)
+        return problem.type or "poplar_error", problem.message
     if isinstance(problem, MemoryError):
         return "system_runtime_error", "the host has no memory left for the graph"
     last = traceback.extract_tb(problem.__traceback__)[-1:]

@@ -10,7 +10,7 @@ from pathlib import Path
 from tremula import log
 from tremula.frontends.poplar.errors import GraphObjectLoadError
 
-#: flags of which the next word is a part
+#: flags that may be followed by a space before the rest of them
 _WITH_WORD = ("-I", "-D", "-U", "-include", "-isystem", "-iquote")
 _PREFIXES = ("-I", "-D", "-U", "-isystem", "-iquote", "-include", "-std=", "-O", "-W", "-f", "-g")
 #: stands for the folder that texts are written to, in flags
@@ -97,7 +97,7 @@ def honoured(flags: str) -> tuple[str, ...]:
         word = words[place]
         place += 1
         if word in _WITH_WORD and place < len(words):
-            kept += [word, words[place]]
+            kept.append(word + words[place])  # one word, so that it goes as a whole where it is left out
             place += 1
         elif word.startswith(_WITHOUT_EFFECT) or not word.startswith(_PREFIXES):
             if word in ("-target", "--target", "-mcpu", "-march", "-o", "-X", "-mllvm") and place < len(
