@@ -107,7 +107,7 @@ class Leaves:
             phases = replica_phases(given[0], self.program.variables, self.hardware)
             return tuple(phases), self._nothing, self._nothing
         name = self._copy_name(group)
-        work = copy_work(matched(given, self.program.variables), self.hardware)
+        work = copy_work(matched(given, self.program.variables), self.program.variables, self.hardware)
         phases = around(name, work.exchange, self.hardware)
         if work.vertices:
             made = copy_set(name, work.vertices, self.hardware)
