@@ -2,8 +2,8 @@
 
 Copies join if one neither reads nor writes what another one writes, and does not write what it reads; so the order of
 effects stays. Copies between different variables, and those that stay on one tile, join the last exchange. Copies
-within one variable join the last exchange that touches it; those to contiguous places and those that have to be scattered
-keep apart, unless both go to the same tile.
+within one variable join the last exchange that touches it; those to contiguous places and those that have to be
+scattered keep apart, unless both go to the same tile.
 
 These rules are read off the published profiles of thorbenlouw/lbm-graphcore: rows and columns of one tensor take two
 exchanges whether they are written as two waves or in eight groups; written tile by tile, each tile has its own, which
