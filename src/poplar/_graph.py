@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
+from tremula import log
 from tremula.frontends.poplar.codelets import loading
 from tremula.frontends.poplar.errors import GraphObjectCreationError, InvalidTileMapping, UnknownVertexType
 from tremula.frontends.poplar.graph import connect as _connect
+from tremula.frontends.poplar.graph import dot
 from tremula.frontends.poplar.graph import estimates as _estimates
 from tremula.frontends.poplar.graph.clone import clone as _clone
 from tremula.frontends.poplar.graph.connect import FieldRef, VertexRef
@@ -22,6 +24,8 @@ from tremula.frontends.poplar.program.programs import Program
 from tremula.frontends.poplar.types import UNSIGNED_INT, Type
 
 from ._enums import CodeletFileType, ReplicatedStreamMode, TensorCloneMethod, VariableMappingMethod
+from ._half import from_bits
+from ._snake import with_snake_case
 from ._target import Device, Target
 from ._tensor import Interval, Tensor
 
@@ -29,6 +33,7 @@ from ._tensor import Interval, Tensor
 TileMapping = Sequence[Sequence[Interval]]
 
 
+@with_snake_case
 class Graph(_Graph):
     """Variables on tiles, vertices, compute sets, and what connects a program with the host."""
 
@@ -92,7 +97,9 @@ class Graph(_Graph):
         """A constant; a single value is that of all elements."""
         return self.add_constant(type, shape, values, name)
 
-    addConstantHalf = addConstant
+    def addConstantHalf(self, type: Type, shape: Sequence[int], values: Any, name: str = "") -> Tensor:
+        """A constant of half-precision numbers, or of 16-bit integers that hold their bits."""
+        return self.add_constant(type, shape, from_bits(values), name)
 
     def addReplicationIndexConstant(self, name: str = "") -> Tensor:
         """A constant that holds the number of the replica."""
@@ -125,7 +132,9 @@ class Graph(_Graph):
         else:
             self.set_initial_value(where, values)
 
-    setInitialValueHalf = setInitialValue
+    def setInitialValueHalf(self, where: Tensor | FieldRef, values: Any) -> None:
+        """The same for half-precision numbers, or 16-bit integers that hold their bits."""
+        self.setInitialValue(where, from_bits(values))
 
     # -- tiles --------------------------------------------------------------------------------------------------
 
@@ -134,12 +143,14 @@ class Graph(_Graph):
         if isinstance(what, VertexRef):
             self.set_vertex_tile(what, where)
         elif isinstance(where, int | np.integer):
-            self.set_tile_mapping(what, int(where))
+            super().set_tile_mapping(what, int(where))
         else:
             flat = what.flatten()
             for tile, intervals in enumerate(where):
                 for each in intervals:
-                    self.set_tile_mapping(flat.slice_dimension(each.begin(), each.end()), tile)
+                    super().set_tile_mapping(flat.slice_dimension(each.begin(), each.end()), tile)
+
+    set_tile_mapping = setTileMapping
 
     def getTileMapping(self, tensor: Tensor, requireComplete: bool = True) -> list[list[Interval]]:
         """The intervals of the flattened tensor on each tile."""
@@ -250,6 +261,7 @@ class Graph(_Graph):
         options: Mapping[str, str] | None = None,
     ) -> DataStream:
         """A stream to the device."""
+        _say_options(options)
         own = replicatedMode is ReplicatedStreamMode.REPLICATE
         return self.add_stream(
             DataStream(handle, elementType, int(numElements), True, own, dict(options or {}))
@@ -259,6 +271,7 @@ class Graph(_Graph):
         self, handle: str, elementType: Type, numElements: int, options: Mapping[str, str] | None = None
     ) -> DataStream:
         """A stream to the host."""
+        _say_options(options)
         return self.add_stream(
             DataStream(handle, elementType, int(numElements), False, True, dict(options or {}))
         )
@@ -304,12 +317,30 @@ class Graph(_Graph):
         sets = self.contents.compute_sets if computeSet is None else [computeSet]
         return sum(batch.count for each in sets for batch in each.batches.values())
 
+    def outputVertexGraph(self, stream: TextIO, progs: Program | Sequence[Program]) -> None:
+        """Write the vertices that programs execute, with their variables, for Graphviz."""
+        programs = [progs] if isinstance(progs, Program) else list(progs)
+        stream.writelines(f"{line}\n" for line in dot.vertex_graph(self, programs))
+
+    def outputComputeGraph(self, stream: TextIO, progs: Program | Sequence[Program]) -> None:
+        """Write the steps of programs in their order, for Graphviz."""
+        programs = [progs] if isinstance(progs, Program) else list(progs)
+        stream.writelines(f"{line}\n" for line in dot.compute_graph(programs))
+
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):
             raise AttributeError(
                 f"this Graph has no {name!r}: docs/poplar.md lists what the Python interface offers"
             )
         raise AttributeError(name)
+
+
+def _say_options(options: Mapping[str, str] | None) -> None:
+    for name in options or {}:
+        log.no_effect(
+            f"The stream option {name}",
+            "transfers pass in memory when a program runs; there is no buffer on a device",
+        )
 
 
 def _split(tiles: int, per_ipu: int) -> tuple[int, int]:

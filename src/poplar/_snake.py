@@ -19,6 +19,6 @@ def with_snake_case(made: AnyClass) -> AnyClass:
     """Give a class each of its public methods under its Python name too, unless it has that name already."""
     for name, value in list(vars(made).items()):
         alias = snake_case(name)
-        if not name.startswith("_") and alias != name and callable(value) and alias not in vars(made):
+        if not name.startswith("_") and alias != name and callable(value) and not hasattr(made, alias):
             setattr(made, alias, value)
     return made

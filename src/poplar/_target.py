@@ -12,8 +12,10 @@ from tremula.frontends.poplar.target import TargetFacts, TargetKind, of_host, of
 from tremula.frontends.poplar.types import FLOAT, HALF, Type
 
 from ._enums import RelativeSyncDelayType, TargetType
+from ._snake import with_snake_case
 
 
+@with_snake_case
 class Target:
     """The chip that a program is compiled for."""
 
@@ -161,6 +163,7 @@ class Target:
         return hash(self.facts)
 
 
+@with_snake_case
 class Device:
     """A device to load programs on. Without arguments it stands for none."""
 
@@ -214,6 +217,7 @@ class Device:
         return True
 
 
+@with_snake_case
 class DeviceManager:
     """Finds devices."""
 
@@ -235,6 +239,7 @@ class DeviceManager:
         return len(_devices.devices())
 
 
+@with_snake_case
 class IPUModel:
     """A model of IPUs whose figures may be changed before a device is made. `docs/poplar.md` says which count."""
 
@@ -257,9 +262,13 @@ class IPUModel:
         self.supportsSuperTileSendReceive = False
         self.compileIPUCode = True
         for name, value in figures.items():
-            if name not in self.__dict__:
-                raise AttributeError(f"IPUModel has no field {name!r}; it has {', '.join(self.__dict__)}")
             setattr(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # the last field is there when all are
+        if "compileIPUCode" in self.__dict__ and name not in self.__dict__:
+            raise AttributeError(f"IPUModel has no field {name!r}; it has {', '.join(self.__dict__)}")
+        super().__setattr__(name, value)
 
     def createDevice(
         self, opts: Mapping[str, str] | None = None, accurateHalf: bool = False, id: int = 0

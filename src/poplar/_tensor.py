@@ -13,6 +13,8 @@ from tremula.frontends.poplar.graph.concat import concat as _concat
 from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.types import Type
 
+from ._snake import with_snake_case
+
 
 class Interval:
     """The numbers from `begin` to `end`, not included."""
@@ -74,6 +76,7 @@ class _Rank(int):
         return int(self)
 
 
+@with_snake_case
 class Tensor(View):
     """Elements of variables in an order, with a shape. Tensors own nothing: slices and transpositions are free."""
 

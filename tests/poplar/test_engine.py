@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -268,6 +269,79 @@ def test_out_of_memory_is_an_error_if_it_is_asked_for(graph: poplar.Graph, tmp_p
 
 
 def test_importing_poplar_imports_no_framework() -> None:
-    code = "import poplar, popops, poplin, popnn, poprand, poputil, gcl, sys\nprint({'torch', 'onnx'} & set(sys.modules))"
+    code = "import poplar, popops, poplin, popnn, poprand, poputil, gcl, sys; "
+    code += "print({'torch', 'onnx'} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert ran.stdout == "set()\n"
+
+
+def test_a_print_format_is_taken(graph: poplar.Graph, device: poplar.Device) -> None:
+    x, *_ = scaling(graph)
+    fixed = poplar.PrintTensorFmt(
+        digits=1, floatFormat=poplar.PrintTensorFmt.FloatFormat.Fixed, openBracket="("
+    )
+    engine = poplar.Engine(
+        graph, Sequence(PrintTensor("x", x, fixed), PrintTensor("x", x, poplar.PrintTensorFmt()))
+    )
+    engine.load(device)
+    out = io.StringIO()
+    engine.setPrintStream(out)
+    engine.run()
+    assert out.getvalue() == "x: (0.0 0.0 0.0 0.0]\nx: [0 0 0 0]\n"
+
+
+def test_names_in_the_style_of_python(device: poplar.Device) -> None:
+    graph = poplar.Graph(device)
+    graph.add_codelets(Scale)
+    x = graph.add_variable(poplar.FLOAT, [4], "x")
+    vertex = graph.add_vertex(graph.add_compute_set(), "Scale", {"x": x, "y": x})
+    for what in (x, vertex):
+        graph.set_tile_mapping(what, 2)
+    assert [len(each) for each in graph.get_tile_mapping(x)[:4]] == [0, 0, 1, 0]
+    assert graph.get_target().get_num_tiles() == 1472
+    assert x.contains_aliases() is False
+    with pytest.raises(AttributeError, match="IPUModel has no field 'numIpus'"):
+        poplar.IPUModel().numIpus = 3
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
+def test_codelets_in_cpp_are_saved_as_source(device: poplar.Device, tmp_path: Path) -> None:
+    graph = poplar.Graph(device)
+    graph.addCodelets(
+        """
+        #include <poplar/Vertex.hpp>
+        template <typename T> class Twice : public poplar::Vertex {
+        public:
+          poplar::Input<poplar::Vector<T>> x;
+          poplar::Output<poplar::Vector<T>> y;
+          T add;
+          bool compute() { for (unsigned i = 0; i < x.size(); ++i) y[i] = 2 * x[i] + add; return true; }
+        };
+        template class Twice<float>;
+        """
+    )
+    x = graph.addVariable(poplar.FLOAT, [4], "x")
+    made = graph.addComputeSet("twice")
+    vertex = graph.addVertex(made, "Twice<float>", {"x": x[0:2], "y": x[2:4]})
+    graph.setInitialValue(vertex["add"], 1)
+    graph.setInitialValue(x, [1, 2, 0, 0])
+    for what in (x, vertex):
+        graph.setTileMapping(what, 0)
+    graph.createHostRead("x", x)
+    path = tmp_path / "executable"
+    poplar.compileGraph(graph, Execute(made)).serialize(path)
+    loaded = poplar.Executable.deserialize(path)
+    again = tmp_path / "again"
+    loaded.serialize(again)
+    for executable in (loaded, poplar.Executable.deserialize(again)):
+        engine = poplar.Engine(executable)
+        engine.load(device)
+        engine.run()
+        assert engine.readTensor("x").tolist() == [1, 2, 3, 5]
+        assert "Twice<float>" in _summary(engine)
+
+
+def _summary(engine: poplar.Engine) -> str:
+    out = io.StringIO()
+    engine.printProfileSummary(out)
+    return out.getvalue()

@@ -6,6 +6,7 @@ import pytest
 
 from tremula.hardware.catalogue import system
 from tremula.plan.planner import Planner
+from tremula.plan.vertex_types import ComputeSet, compute_sets
 from tremula.program.work import (
     Cast,
     Convolution,
@@ -20,7 +21,6 @@ from tremula.program.work import (
     Work,
 )
 from tremula.recording.shares import divided
-from tremula.recording.vertices import ComputeSet, compute_sets
 
 _CHIP = system("pod16").chip
 _PLANNER = Planner(_CHIP)

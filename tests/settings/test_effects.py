@@ -27,11 +27,15 @@ READ_ELSEWHERE = {
 
 @cache
 def sources() -> str:
-    """Everything that could act on a setting: all but the tables, the option classes and their form in files."""
+    """Everything that could act on a setting: all but the tables, the option classes and their form in files.
+
+    The libraries of Poplar have options of their own, some with the same names.
+    """
     files = [
         path
         for path in SOURCES.rglob("*.py")
         if "settings" not in path.parent.name
+        and "poplar/libs" not in path.as_posix()
         and not path.name.startswith(
             ("options", "_options", "_session_options", "_patterns", "_executable_data")
         )

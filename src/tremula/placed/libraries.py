@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tremula.placed.between_ipus import collective_phases
 from tremula.placed.hardware import PlacedHardware
 from tremula.placed.phases import ModelledSet, Phase, PhaseKind, VertexGroup
 from tremula.plan.cost import Cost, Superstep
 from tremula.plan.planner import Planner
+from tremula.plan.vertex_types import ComputeSet, compute_sets
 from tremula.program.placed import Floats, Ints, Library
 
 LIBRARY_SOURCE = "plans for library functions"
@@ -23,18 +25,27 @@ def library_cost(given: Library, planners: Callable[[int], Planner]) -> list[Cos
 def library_phases(
     given: Library, costs: list[Cost], hardware: PlacedHardware, add: Callable[[ModelledSet], int]
 ) -> list[Phase]:
-    """The phases of a library function; `add` takes its compute sets."""
+    """The phases of a library function; `add` takes its compute sets.
+
+    Compute sets and vertices have the public names of PopLibs, as far as its planners' steps have any.
+    """
     phases: list[Phase] = []
-    for cost in costs:
-        for step in cost.supersteps:
-            phases += _superstep(given.name, step, hardware, add)
+    for work, cost in zip(given.works, costs, strict=True):
+        named = compute_sets([work], cost, hardware.chip.worker_contexts)
+        for step, names in zip(cost.supersteps, named, strict=True):
+            phases += _superstep(f"{given.name}/{names.name}", step, names, hardware, add)
+    for each in given.between:
+        phases += collective_phases(given.name, each, hardware)
     return phases
 
 
 def _superstep(
-    name: str, step: Superstep, hardware: PlacedHardware, add: Callable[[ModelledSet], int]
+    label: str,
+    step: Superstep,
+    names: ComputeSet,
+    hardware: PlacedHardware,
+    add: Callable[[ModelledSet], int],
 ) -> list[Phase]:
-    label = f"{name}/{step.name}"
     tiles = np.arange(min(max(step.tiles, 1), hardware.tiles))
     phases = []
     if step.sync_cycles:
@@ -48,14 +59,20 @@ def _superstep(
         cycles = step.repeats * step.compute_cycles
         spread = _spread(cycles, step.balance, tiles)
         flops = step.repeats * step.flops
-        vertices = {
-            f"{name} ({step.name})": VertexGroup(len(tiles), len(tiles), float(spread.sum()), LIBRARY_SOURCE)
-        }
-        made = ModelledSet(label, vertices, tiles, spread, spread, flops)
+        made = ModelledSet(label, _vertices(names, float(spread.sum())), tiles, spread, spread, flops)
         phases.append(
             Phase(PhaseKind.COMPUTE, label, cycles, tiles, spread, spread, compute_set=add(made), flops=flops)
         )
     return phases
+
+
+def _vertices(names: ComputeSet, cycles: float) -> dict[str, VertexGroup]:
+    """The vertices of a compute set; each has an equal part of the cycles."""
+    count = max(names.count, 1)
+    return {
+        each.type: VertexGroup(each.count, each.tiles, cycles * each.count / count, LIBRARY_SOURCE)
+        for each in names.vertices
+    }
 
 
 def _spread(slowest: float, balance: float, tiles: Ints) -> Floats:

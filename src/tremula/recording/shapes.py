@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tremula.plan.vertex_types import ComputeSet, compute_sets
 from tremula.profile.program_types import ProgramType
 from tremula.recording.operations import Operations
-from tremula.recording.vertices import ComputeSet, compute_sets
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -133,3 +134,21 @@ def value_of(engine: ProgramEngine, view: Any) -> np.ndarray:
 
     assert engine._loaded is not None
     return values.reader(view, engine._loaded.arenas[0])().copy()
+
+
+@pytest.fixture(scope="session")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Headers and libraries for C++ programs, compiled once for all tests of a run; skipped without a compiler."""
+    from filelock import FileLock
+
+    from tremula.frontends.poplar.codelets.cpp import compiler
+    from tremula.frontends.poplar.cpp.installation import install
+
+    if compiler.find() is None:
+        assert not os.environ.get("CI"), "no C++ compiler: the tests of C++ programs would prove nothing"
+        pytest.skip("there is no C++ compiler")
+    folder = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        folder = folder.parent  # which the processes of a run share
+    with FileLock(folder / "installation.lock"):
+        return install(folder / "cpp" / "sdk", optimisation="-O0")

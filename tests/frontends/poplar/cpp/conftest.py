@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tremula.frontends.poplar.codelets.cpp import compiler
-from tremula.frontends.poplar.cpp.installation import LIBRARIES, Installation, install
+from tremula.frontends.poplar.cpp.installation import LIBRARIES, Installation
 
 PROGRAMS = Path(__file__).parent / "programs"
 SECONDS = 120
@@ -58,15 +58,6 @@ class Kit:
             capture_output=True, text=True, timeout=SECONDS, check=False, cwd=self.place,
             env={**self.environment, **options},
         )  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    """Headers and libraries."""
-    if compiler.find() is None:
-        assert not os.environ.get("CI"), "no C++ compiler: the tests of C++ would prove nothing"
-        pytest.skip("no C++ compiler on this machine")
-    return install(tmp_path_factory.mktemp("cpp") / "sdk", optimisation="-O0")
 
 
 @pytest.fixture(scope="session")

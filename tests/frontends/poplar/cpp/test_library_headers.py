@@ -14,19 +14,25 @@ import pytest
 from tremula.frontends.poplar.codelets.cpp import compiler
 from tremula.frontends.poplar.cpp.installation import INCLUDE
 
-FOLDERS = ("popops", "poputil", "poplin", "popnn", "poprand", "gcl")
+#: the first test compiles the libraries
+pytestmark = pytest.mark.timeout(400)
+
+FOLDERS = ("popops", "poputil", "poplin", "popnn", "poprand", "gcl", "popfloat")
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-@pytest.mark.parametrize("standard", ["c++11", "c++17"])
-def test_headers_compile_in_two_files_without_warnings(folder: str, standard: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("folders", "standard"), [*(((folder,), "c++11") for folder in FOLDERS), (FOLDERS, "c++17")]
+)
+def test_headers_compile_in_any_order_without_warnings(
+    folders: tuple[str, ...], standard: str, tmp_path: Path
+) -> None:
     found = compiler.find()
     if found is None:
         pytest.skip("there is no C++ compiler")
-    headers = sorted((INCLUDE / folder).glob("*.hpp"))
+    headers = sorted(each for folder in folders for each in (INCLUDE / folder).rglob("*.hpp"))
     assert headers
     source = tmp_path / "all.cpp"
-    source.write_text("".join(f"#include <{folder}/{each.name}>\n" * 2 for each in reversed(headers)))
+    source.write_text("".join(f"#include <{each.relative_to(INCLUDE)}>\n" * 2 for each in reversed(headers)))
     done = subprocess.run(
         [
             *found.command,
@@ -353,6 +359,25 @@ def test_helpers_of_poputil_are_computed_in_cpp(run_program: Callable[[str], str
 """)
     lines = printed.splitlines()
     assert lines[0] == "ns::Vertex<float,true,3,text,half>"
-    assert lines[1].split() == ["[0,10)[15,17)", "[17,20)[33,42)", "[42,54)", "[54,60)"]
+    assert lines[1].split() == ["[0,8)", "[8,10)[15,20)[33,38)", "[38,50)", "[50,60)"]
     assert lines[2].replace(" ", "").count("3,4") == 2
     assert lines[3:] == ["poplibs_error", "invalid_option"]
+
+
+def test_halves_are_converted_as_numpy_does(run_program: Callable[[str], str]) -> None:
+    printed = run_program("""
+#include <popfloat/experimental/CastToHalf.hpp>
+int main() {
+  using namespace popfloat::experimental;
+  for (unsigned bits = 0; bits < 65536; bits += 7)
+    std::printf("%a %u\\n", halfToSingle(bits), singleToHalf(halfToSingle(bits) * 1.0003f));
+}
+""")
+    pairs = [line.split() for line in printed.splitlines()]
+    halves = np.arange(0, 65536, 7).astype(np.uint16).view(np.float16)
+    found = np.array([float.fromhex(first) for first, _ in pairs], dtype=np.float32)
+    np.testing.assert_array_equal(found, halves.astype(np.float32))
+    back = np.array([int(second) for _, second in pairs], dtype=np.uint16).view(np.float16)
+    with np.errstate(all="ignore"):
+        expected = (halves.astype(np.float32) * np.float32(1.0003)).astype(np.float16)
+    np.testing.assert_array_equal(back, expected)

@@ -73,7 +73,7 @@ def all_values(engine: ProgramEngine, view: Any) -> list[Any]:
 
 def counts(engine: ProgramEngine, kind: type) -> list[int]:
     """How often each node of a kind ran in the last run, in order."""
-    from tremula.frontends.poplar.execute.preparation import nodes
+    from tremula.frontends.poplar.program.numbering import nodes
 
     found = sorted(node.id for node in nodes(engine.numbering) if isinstance(node.program, kind))
     return [engine.runs[-1].executions[each] for each in found]
@@ -237,6 +237,30 @@ def test_cycles_of_a_part_are_those_of_its_leaves(graph: Graph) -> None:
 
 
 def _library_nodes(engine: ProgramEngine) -> list[int]:
-    from tremula.frontends.poplar.execute.preparation import nodes
+    from tremula.frontends.poplar.program.numbering import nodes
 
     return sorted(node.id for node in nodes(engine.numbering) if isinstance(node.program, p.RunLibrary))
+
+
+def test_functions_that_call_themselves_are_refused(graph: Graph) -> None:
+    body = p.Sequence_()
+    function = graph.add_function(body, "again")
+    body.add(p.Repeat(2, p.Call(function)))
+    with pytest.raises(ControlProgramError, match="function 'again' calls itself"):
+        ProgramEngine(graph, [p.Call(function)])
+
+
+def test_deep_nests_run_or_are_refused(graph: Graph) -> None:
+    n = placed(graph, INT, ())
+
+    def nested(levels: int) -> p.Program:
+        found = add(n, 1)
+        for _ in range(levels):
+            found = p.Repeat(1, found)
+        return found
+
+    engine = started(graph, nested(150))
+    engine.run()
+    assert value_of(engine, n) == 1
+    with pytest.raises(ControlProgramError, match="nested more than 200 deep"):
+        ProgramEngine(graph, [nested(300)])

@@ -48,3 +48,9 @@ def test_programs_print_to_stderr_or_where_the_user_wants(
     engine.set_print_stream(said.append)
     engine.run()
     assert "".join(said).startswith("numbers: [1 -2 3]\n")
+
+
+def test_long_rows_go_on_on_the_next_line() -> None:
+    chosen = PrintFormat(max_line_width=9)
+    assert text_of(np.arange(8), chosen) == "[0 1 2 3\n 4 5 6 7]"
+    assert text_of(np.arange(4).reshape(2, 2) + 1000, chosen) == "[\n  [1000\n   1001]\n  [1002\n   1003]\n]"

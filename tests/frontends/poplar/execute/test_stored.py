@@ -158,15 +158,16 @@ def _mix(y: np.ndarray, parts: list[np.ndarray], weights: np.ndarray) -> None:
 def test_a_missing_or_changed_class_is_named(graph: Graph, tmp_path: Path) -> None:
     x = placed(graph, FLOAT, (2,))
     made = graph.add_compute_set()
-    graph.set_vertex_tile(graph.add_vertex(made, "Scale", {"x": x, "y": x}), 0)
+    graph.contents.codelets["OnlyHere"] = LoopCodelet("OnlyHere", *SCALE)
+    graph.set_vertex_tile(graph.add_vertex(made, "OnlyHere", {"x": x, "y": x}), 0)
     path = tmp_path / "executable"
     write_executable(Stored(graph, [p.Execute(made)]), path)
     with pytest.raises(
-        GraphObjectLoadError, match="vertices of type Scale, a Python class that this program does not"
+        GraphObjectLoadError, match="vertices of type OnlyHere, a Python class that this program does not"
     ):
         read_executable(path)
-    fewer = LoopCodelet("Scale", SCALE[0][:2], SCALE[1])
-    with pytest.raises(GraphObjectLoadError, match="vertex type Scale has other fields"):
+    fewer = LoopCodelet("OnlyHere", SCALE[0][:2], SCALE[1])
+    with pytest.raises(GraphObjectLoadError, match="vertex type OnlyHere has other fields"):
         read_executable(path, [fewer])
 
 

@@ -11,7 +11,44 @@ from tremula.frontends.poplar.execute import moves
 from tremula.frontends.poplar.graph.graph import Graph
 from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.program import programs as p
-from tremula.frontends.poplar.program.numbering import Node
+from tremula.frontends.poplar.program.endpoints import Function
+from tremula.frontends.poplar.program.numbering import Node, Numbering
+
+#: levels of control structures; each takes a few frames of Python while it runs
+_DEEPEST = 200
+
+
+def check_nesting(numbering: Numbering) -> None:
+    """Raise for functions that call themselves, and for control structures that are nested too deeply."""
+    depth: dict[int, int] = {}
+    entered: set[int] = set()
+
+    def of(top: Node) -> int:
+        """How deep the tree below a node is, with the functions that it calls."""
+        deepest = 0
+        waiting = [(top, 1)]
+        while waiting:
+            node, level = waiting.pop()
+            if isinstance(node.program, p.Call):
+                deepest = max(deepest, level + of_function(node.program.function))
+            deepest = max(deepest, level)
+            waiting.extend((child, level + 1) for child in node.children)
+        if deepest > _DEEPEST:
+            raise ControlProgramError(f"programs are nested more than {_DEEPEST} deep")
+        return deepest
+
+    def of_function(function: Function) -> int:
+        number = function.number
+        if number in entered:
+            raise ControlProgramError(f"function {function.name or number!r} calls itself, directly or not")
+        if number not in depth:
+            entered.add(number)
+            depth[number] = of(numbering.functions[number])
+            entered.discard(number)
+        return depth[number]
+
+    for root in numbering.roots:
+        of(root)
 
 
 def check_programs(graph: Graph, nodes: Iterable[Node]) -> None:

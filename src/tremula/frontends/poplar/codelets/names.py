@@ -17,6 +17,7 @@ _FIXED = {
     "IeeeHalf": "half", "_Float16": "half",
 }  # fmt: skip
 _DROPPED = {"class", "struct", "enum", "typename", "const", "volatile"}
+_ANONYMOUS = re.compile(r"(\{anonymous\}|<unnamed>|\(anonymous namespace\))::")
 _NUMBER = re.compile(r"(\d+|0[xX][0-9a-fA-F]+)[uUlL]*")
 
 
@@ -25,7 +26,7 @@ def canonical(name: str) -> str:
     """The one spelling of a vertex type's name."""
     if name.isidentifier():
         return name
-    name = name.replace("{anonymous}::", "").replace("(anonymous namespace)::", "")
+    name = _ANONYMOUS.sub("", name)
     words: list[str] = []
     builtin: list[str] = []
     for token in _TOKEN.findall(name):

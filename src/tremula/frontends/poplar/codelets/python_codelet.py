@@ -1,14 +1,16 @@
 """Codelets written as Python classes: which way they are executed, and their cycles.
 
-A compute function whose steps depend on sizes only runs for all vertices at once with NumPy. One with other loops is
-translated to C++ where a compiler is there. What neither can do runs as plain Python, vertex by vertex, with one
-warning that says why. The first run of the first is compared with plain Python for some vertices.
+A compute function whose steps depend on sizes only runs for all vertices at once with NumPy; where that takes long,
+and compiled code computes the very same numbers, it changes to that. One with other loops is translated to C++ where a
+compiler is there. What neither can do runs as plain Python, vertex by vertex, with one warning that says why. The first
+run with NumPy is compared with plain Python for some vertices.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ from tremula.frontends.poplar.codelets.codelet import (
 )
 from tremula.frontends.poplar.codelets.python import checking, cost, parallel, translation
 from tremula.frontends.poplar.codelets.python.grouping import data_of, groups_of, overlapping
-from tremula.frontends.poplar.codelets.python.lanes import Lanes
+from tremula.frontends.poplar.codelets.python.lanes import Data, Lanes
 from tremula.frontends.poplar.codelets.python.packing import is_strided, packed
 from tremula.frontends.poplar.codelets.python.plain import PlainRunner
 from tremula.frontends.poplar.codelets.python.reading import NotTranslatable, read
@@ -34,6 +36,8 @@ from tremula.frontends.poplar.codelets.python_classes import PythonVertex, field
 from tremula.frontends.poplar.errors import GraphObjectCreationError
 from tremula.frontends.poplar.types import HALF, Type, type_of_array
 
+#: seconds after which compiled code is worth its compilation, where it computes the very same numbers
+_WORTH_COMPILING = 1.0
 #: more groups than this are better computed one by one, by compiled code
 _MOST_GROUPS = 32
 #: steps of a loop for which NumPy is asked again each time; beyond, compiled code is worth its compilation
@@ -121,13 +125,20 @@ class PythonCodelet(Codelet):
             return plain.run
         check = checking.FirstRun(self.vertex, self.fields, batch)
         instead: list[Run] = []
+        spent = 0.0
+        exact = parallel.rounds_alike(function)
+        # groups by inputs are made anew in each run, because the inputs may have changed
+        changing = any(self.fields[name].kind is Kind.SCALAR for name in plan.keys)
+        fixed = None if changing else list(self._groups(batch, plan))
 
         def run() -> bool | None:
+            nonlocal spent
             if instead:
                 return instead[0]()
+            begin = time.perf_counter()
             check.before()
-            for group in groups_of(self.fields, batch, plan.keys):
-                Lanes(function, plan, data_of(self.fields, batch, group, plan.keys)).run()
+            for data in fixed if fixed is not None else self._groups(batch, plan):
+                Lanes(function, plan, data).run()
             problem = check.after()
             if problem:
                 log.warn_once(
@@ -136,9 +147,16 @@ class PythonCodelet(Codelet):
                 )
                 instead.append(self._compiled(batch) if _has_compiler() else plain.run)
                 return instead[0]()
+            spent += time.perf_counter() - begin
+            if exact and spent > _WORTH_COMPILING and _has_compiler():
+                instead.append(self._compiled(batch))
             return True
 
         return run
+
+    def _groups(self, batch: Batch, plan: parallel.Plan) -> Iterator[Data]:
+        for group in groups_of(self.fields, batch, plan.keys):
+            yield data_of(self.fields, batch, group, plan.keys)
 
     def _compiled(self, batch: Batch) -> Run:
         codelet = self._translation(batch)

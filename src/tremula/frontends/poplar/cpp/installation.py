@@ -41,6 +41,7 @@ _OWN_FILES = {
 }
 #: libraries whose functions are in their headers; programs link them by name
 _THIN = ("poputil", "popops", "poplin", "popnn", "poprand", "popsparse", "popfloat", "gcl")
+_THIN_FILE = "thin.cpp"
 LIBRARIES = ("poplar", *_THIN, *_OWN_FILES)
 _FLAGS = ("-std=c++14", "-fPIC", "-w", "-fno-strict-aliasing")
 OPTIMISED = "-O2"
@@ -54,11 +55,12 @@ class Flags:
     compiler: Compiler
     optimisation: str
 
-    def run(self, arguments: Sequence[str]) -> None:
-        """Run the compiler; a failure raises CalledProcessError."""
+    def run(self, arguments: Sequence[str], source: str = "") -> None:
+        """Run the compiler, with a source as its input; a failure raises CalledProcessError."""
         subprocess.run(
             [*self.compiler.command, *arguments],
-            check=True, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"},
+            input=source, check=True, capture_output=True, text=True, errors="replace",
+            env={**os.environ, "LC_ALL": "C"},
         )  # fmt: skip
 
 
@@ -196,39 +198,36 @@ def _take_place(place: Path, root: Path) -> None:
 
 def _libraries(flags: Flags, lib: Path, progress: ProgressCallback) -> None:
     own = {name for names in _OWN_FILES.values() for name in names}
-    core = [each for each in sorted(SOURCE.glob("*.cpp")) if each.name not in {*own, "thin.cpp"}]
-    files = [*core, SOURCE / "thin.cpp", *(SOURCE / name for name in sorted(own))]
+    core = [each.name for each in sorted(SOURCE.glob("*.cpp")) if each.name not in {*own, _THIN_FILE}]
+    units = {"poplar": core, "thin": [_THIN_FILE], **_OWN_FILES}
     objects = lib / "objects"
     objects.mkdir()
     done = 0
 
-    def compiled(source: Path) -> Path:
+    def compiled(name: str) -> Path:
+        """All files of a library together: most of the time goes to headers, which are read once."""
         nonlocal done
-        target = objects / f"{source.stem}.o"
+        target = objects / f"{name}.o"
+        text = "".join(f'#include "{SOURCE / each}"\n' for each in units[name])
         flags.run(
             [
-                *_FLAGS,
-                flags.optimisation,
-                _python_macro(),
-                f"-I{INCLUDE}",
-                "-c",
-                str(source),
-                "-o",
+                *_FLAGS, flags.optimisation, _python_macro(), f"-I{INCLUDE}", "-x", "c++", "-c", "-", "-o",
                 str(target),
-            ]
-        )
+            ],
+            text,
+        )  # fmt: skip
         done += 1
-        progress(f"compiling {source.name}", done / (len(files) + 1))
+        progress(f"compiling {name}", done / (len(units) + 1))
         return target
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        made = dict(zip((each.name for each in files), pool.map(compiled, files), strict=True))
+        made = dict(zip(units, pool.map(compiled, units), strict=True))
     link = functools.partial(_link, flags, lib)
-    link("poplar", [made[each.name] for each in core], ["-pthread"])
+    link("poplar", made["poplar"], ["-pthread"])
     for name in _THIN:
-        link(name, [made["thin.cpp"]], ["-Wl,--no-as-needed", "-lpoplar"])
-    for name, names in _OWN_FILES.items():
-        link(name, [made[each] for each in names], ["-Wl,--no-as-needed", "-lpoplar"])
+        link(name, made["thin"], ["-Wl,--no-as-needed", "-lpoplar"])
+    for name in _OWN_FILES:
+        link(name, made[name], ["-Wl,--no-as-needed", "-lpoplar"])
     shutil.rmtree(objects)
 
 
@@ -237,11 +236,11 @@ def _python_macro() -> str:
     return f'-DTREMULA_PYTHON="{text}"'
 
 
-def _link(flags: Flags, lib: Path, name: str, objects: Sequence[Path], libraries: Sequence[str]) -> None:
+def _link(flags: Flags, lib: Path, name: str, object_file: Path, libraries: Sequence[str]) -> None:
     target = lib / f"lib{name}.so"
     flags.run(
         [
-            "-shared", "-o", str(target), *map(str, objects), f"-L{lib}", *libraries,
+            "-shared", "-o", str(target), str(object_file), f"-L{lib}", *libraries,
             f"-Wl,-soname,{target.name}", "-Wl,-rpath,$ORIGIN",
         ],
     )  # fmt: skip

@@ -110,8 +110,12 @@ class ProgramEngine:
     def run(self, program: int = 0, name: str = "") -> None:
         """Run one of the programs."""
         loaded, lowered = self._loaded, self._lowered
-        if loaded is None or lowered is None:
+        if loaded is None or lowered is None or self._device is None:
             raise PoplarError("the engine has no device: call load before run")
+        if not self._device.attached:
+            raise PoplarError(
+                f"device {self._device.id} was detached after the load: attach it and load again"
+            )
         if not 0 <= program < len(lowered.programs):
             raise ControlProgramError(
                 f"the engine has {len(lowered.programs)} programs, so none with number {program}"

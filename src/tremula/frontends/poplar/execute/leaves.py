@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from tremula.frontends.poplar.errors import ApplicationRuntimeError, ControlProgramError
-from tremula.frontends.poplar.execute import library_calls, moves, printing, values
+from tremula.frontends.poplar.execute import fusing, library_calls, moves, printing, values
 from tremula.frontends.poplar.execute.arena import Arena
 from tremula.frontends.poplar.execute.compute import PreparedBatch, all_run
 from tremula.frontends.poplar.execute.loaded import Loaded
@@ -75,10 +75,12 @@ def _with_exit(runs: Sequence[Callable[[], bool | None]], write: values.Write) -
     write(np.array(all_run(runs)))
 
 
-def tensor_copy(program: p.TensorCopy, loaded: Loaded) -> Call:
-    """Copy elements to others."""
-    source, target = moves.of_view(program.source_view), moves.of_view(program.target_view)
-    return of_each(loaded, [moves.copy(source, target, arena) for arena in loaded.arenas])
+def tensor_copies(programs: Sequence[p.TensorCopy], loaded: Loaded) -> list[Call]:
+    """Copies of elements to others, which follow each other."""
+    return [
+        of_each(loaded, [moves.copy(source, target, arena) for arena in loaded.arenas])
+        for source, target in fusing.pairs(programs)
+    ]
 
 
 def cross_replica_copy(program: p.CrossReplicaCopy, loaded: Loaded) -> Call:

@@ -4,7 +4,7 @@ all replicas and all loads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from tremula.frontends.poplar.check import programs as program_checks
 from tremula.frontends.poplar.check.hazards import find_overlaps
@@ -16,7 +16,7 @@ from tremula.frontends.poplar.execute.staging import all_edges
 from tremula.frontends.poplar.graph.graph import Graph
 from tremula.frontends.poplar.graph.vertices import ComputeSet
 from tremula.frontends.poplar.program import programs as p
-from tremula.frontends.poplar.program.numbering import Node, Numbering
+from tremula.frontends.poplar.program.numbering import Numbering, nodes
 from tremula.frontends.poplar.rules.placed import place_constants_beside_vertices
 
 #: called with steps done and steps in all
@@ -32,6 +32,7 @@ class Preparation:
         memory = graph.memory
         place_constants_beside_vertices(graph)
         check_variables(memory)
+        program_checks.check_nesting(numbering)
         program_checks.check_programs(graph, nodes(numbering))
         used = _compute_sets(numbering)
         tiles = TilesOfAddresses(memory)
@@ -66,15 +67,6 @@ class Preparation:
             variable = memory.variables[number]
             made.words(variable.element_bytes)[variable.address // variable.element_bytes] = replica
         return made
-
-
-def nodes(numbering: Numbering) -> Iterator[Node]:
-    """All nodes of all programs and functions."""
-    waiting = [*numbering.roots, *numbering.functions.values()]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(node.children)
 
 
 def _compute_sets(numbering: Numbering) -> list[ComputeSet]:

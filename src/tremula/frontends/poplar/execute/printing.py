@@ -25,7 +25,7 @@ class PrintFormat:
     edge_items: int = 3
     max_line_width: int = 0
     digits: int = 7
-    #: fixed, scientific, or auto: the shorter one
+    #: fixed, scientific, auto: the shorter one, or none: all digits that tell a number from its neighbours
     floats: str = "fixed"
     separator: str = " "
     open_bracket: str = "["
@@ -33,6 +33,7 @@ class PrintFormat:
 
 
 PLAIN = PrintFormat()
+_FLOATS = ("auto", "fixed", "scientific", "none")
 
 #: names of the C++ options and of ours
 _NAMES = {
@@ -62,9 +63,10 @@ def format_of(given: Any) -> PrintFormat:
         own = _NAMES.get(name, name)
         if own not in ours:
             raise ControlProgramError(f"a print format has no option {name!r}; it has {', '.join(_NAMES)}")
-        options[own] = getattr(value, "name", value)
-    if "floats" in options:
-        options["floats"] = str(options["floats"]).lower()
+        options[own] = getattr(value, "word", value)
+    options["floats"] = str(options.get("floats", PLAIN.floats)).lower()
+    if options["floats"] not in _FLOATS:
+        raise ControlProgramError(f"there is no format {options['floats']!r}; there are {', '.join(_FLOATS)}")
     return PrintFormat(**options)
 
 
@@ -81,14 +83,34 @@ def _level(array: NDArray[Any], given: PrintFormat, depth: int, shorten: bool) -
     parts = [array] if not cut else [array[:cut], array[len(array) - cut :]]
     if array.ndim == 1:
         texts = [[_element(each, given) for each in part] for part in parts]
-        between, before, after = given.separator, "", ""
     else:
         texts = [[_level(each, given, depth + 1, shorten) for each in part] for part in parts]
-        between = before = "\n" + "  " * depth
-        after = "\n" + "  " * (depth - 1)
     joined = texts[0] if not cut else [*texts[0], "...", *texts[1]]
-    inside = f"{before}{between.join(joined)}{after}" if joined else ""
+    inside = _row(joined, given, depth) if array.ndim == 1 else _lines(joined, depth)
     return f"{given.open_bracket}{inside}{given.close_bracket}"
+
+
+def _lines(texts: list[str], depth: int) -> str:
+    """Each text on a line of its own."""
+    between = "\n" + "  " * depth
+    return "".join(between + text for text in texts) + ("\n" + "  " * (depth - 1) if texts else "")
+
+
+def _row(texts: list[str], given: PrintFormat, depth: int) -> str:
+    """Elements in a row, on further lines where one would be too long."""
+    before = 2 * depth - 1
+    whole = given.separator.join(texts)
+    if not given.max_line_width or before + len(whole) < given.max_line_width:
+        return whole
+    lines: list[str] = []
+    line = ""
+    for text in texts:
+        longer = f"{line}{given.separator}{text}" if line else text
+        if line and before + len(longer) + 1 > given.max_line_width:
+            lines.append(line + given.separator.rstrip())
+            longer = text
+        line = longer
+    return ("\n" + " " * before).join([*lines, line])
 
 
 def _element(value: Any, given: PrintFormat) -> str:
@@ -100,5 +122,7 @@ def _element(value: Any, given: PrintFormat) -> str:
             return f"{number:.{given.digits}e}"
         if given.floats == "auto":
             return f"{number:.{given.digits}g}"
+        if given.floats == "none":
+            return str(value)
         return f"{number:.{given.digits}f}"
     return str(int(value))

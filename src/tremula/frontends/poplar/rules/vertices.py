@@ -18,6 +18,7 @@ from tremula.frontends.poplar.graph.edges import FieldEdges, edges_of
 from tremula.frontends.poplar.graph.graph import Graph
 from tremula.frontends.poplar.graph.layout import Ints
 from tremula.frontends.poplar.graph.vertices import ComputeSet, VertexBatch, values
+from tremula.frontends.poplar.rules import constants
 from tremula.frontends.poplar.rules.elements import ElementNumbers
 from tremula.program import placed
 
@@ -68,7 +69,8 @@ def _shapes(
             elements[name] = np.diff(column.first)
         else:
             plain[name] = column
-    return Shapes(batch.count, elements, lists, plain, graph.contents.target.workers)
+    known = constants.scalars(graph.memory, batch, edges)
+    return Shapes(batch.count, elements, lists, plain, graph.contents.target.workers, known)
 
 
 def _estimate(graph: Graph, name: str, batch: VertexBatch, shapes: Shapes) -> tuple[CycleEstimate, str]:

@@ -6,6 +6,7 @@ beside the including file or in the folders of -I flags is the compiler's own, o
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Sequence
@@ -67,7 +68,7 @@ def _folders(flags: Sequence[str]) -> tuple[list[Path], list[str]]:
 
 
 def _included_by_flags(flags: Sequence[str]) -> list[str]:
-    return [after for word, after in zip(flags, flags[1:], strict=False) if word == "-include"]
+    return [after for word, after in itertools.pairwise(flags) if word == "-include"]
 
 
 def _moved(flag: str, root: Path) -> str:

@@ -60,6 +60,7 @@ class CppCodelet(Codelet):
         self.facts = facts
         self.prepared = prepared
         self.fields = {each.name: _field(self.name, each) for each in facts.members}
+        self.accurate_half = library.accurate_half
         self._library = library
 
     def bind(self, batch: Batch) -> Run:

@@ -65,12 +65,16 @@ class Library:
         try:
             self._library = ctypes.CDLL(str(path))
         except OSError as problem:
+            missing = "undefined symbol" in str(problem)
+            advice_ = ": a function of theirs is declared and has no code in C++" if missing else ""
             raise GraphObjectLoadError(
-                f"the compiled codelets of {title} cannot be loaded: {problem}"
+                f"the compiled codelets of {title} cannot be loaded{advice_} ({problem})"
             ) from None
         pointer, number = ctypes.c_void_p, ctypes.c_int64
         self.bind = self._function("tremula_bind", None, number, pointer, number, pointer)
         self.run = self._function("tremula_run", number, number, pointer, number, pointer)
+        #: whether half has 16 bits, or is computed in single precision
+        self.accurate_half = bool(self._function("tremula_half_bytes", number)() == 2)
         self._describe = self._function("tremula_describe", ctypes.c_char_p)
         self._failure = self._function("tremula_failure", ctypes.c_char_p)
         self._sink = _Sink(_print)  # kept: the library calls it as long as it is loaded
@@ -155,9 +159,7 @@ def prepare(sources: Sources, accurate_half: bool, workers: int) -> Prepared:
     words = tokens(code)
     advice.check(words, sources.title)
     types = wrapper.candidates(scan(words))
-    flags = tuple(
-        each for each in (*found.flags, *sources.flags) if not each.startswith(("-I", "-D", "-U", "-i"))
-    )
+    flags = (*found.flags, *sources.compile_flags)
     return Prepared(found, wrapper.host_code(code) + wrapper.tail(types), (*flags, *defined), sources.title)
 
 
@@ -210,7 +212,8 @@ def build(prepared: Prepared, link: Sequence[str], extra: str = "") -> bytes:
         output = Path(place) / "codelets.so"
         try:
             prepared.compiler.run(
-                [*prepared.flags, *link, str(source), "-o", str(output), "-lm"], prepared.title
+                [*compiler.usable(prepared.flags), *link, str(source), "-o", str(output), "-lm"],
+                prepared.title,
             )
         except CompilerFailed as problem:
             raise advice.explained(problem, tokens(prepared.code)) from None

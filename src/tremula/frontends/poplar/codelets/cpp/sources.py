@@ -32,11 +32,26 @@ class Sources:
     flags: tuple[str, ...] = ()
     main: tuple[str, ...] = ()
     contents: Mapping[str, str] = field(default_factory=dict)
+    #: what messages call them; it is no part of what is compiled
+    name: str = ""
 
     @property
     def title(self) -> str:
         """The sources in words, for messages."""
-        return ", ".join([*(str(each) for each in self.files), *self.main]) or "no file"
+        return self.name or ", ".join([*(str(each) for each in self.files), *self.main]) or "no file"
+
+    @property
+    def compile_flags(self) -> tuple[str, ...]:
+        """The flags that matter once the text is preprocessed."""
+        words = list(self.flags)
+        kept = []
+        while words:
+            word = words.pop(0)
+            if word in _WITH_WORD:
+                words = words[1:]
+            elif not word.startswith(_WITH_WORD):
+                kept.append(word)
+        return tuple(kept)
 
     def with_flags(self, flags: str) -> Sources:
         """The same with more flags."""
@@ -46,8 +61,13 @@ class Sources:
         """The main files; texts are written below `folder` first."""
         for name, text in self.contents.items():
             place = folder / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(text, encoding="utf-8")
+            except OSError as problem:
+                raise GraphObjectLoadError(
+                    f"{self.title}: {name!r:.80} cannot be written: {problem.strerror or problem}"
+                ) from None
         return [*self.files, *(folder / name for name in self.main)]
 
     def flags_in(self, folder: Path) -> tuple[str, ...]:
@@ -68,9 +88,9 @@ def of_files(paths: list[Path], flags: str) -> Sources:
     return Sources(tuple(path.resolve() for path in paths), honoured(flags))
 
 
-def of_text(text: str, flags: str, name: str = "codelets.cpp") -> Sources:
+def of_text(text: str, flags: str, name: str = "") -> Sources:
     """Sources from a text; `name` is what messages call it."""
-    return Sources((), honoured(flags), ("codelets.cpp",), {"codelets.cpp": f'#line 1 "{name}"\n{text}\n'})
+    return Sources((), honoured(flags), ("codelets.cpp",), {"codelets.cpp": text + "\n"}, name)
 
 
 def honoured(flags: str) -> tuple[str, ...]:

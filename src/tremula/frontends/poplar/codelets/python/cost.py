@@ -54,8 +54,10 @@ def estimate(
     counter = _Counter(function, fields, shapes, types)
     if base is not Base.MULTI_VERTEX:
         total = counter.cost()
-        return CycleEstimate(_START + total.slots, EstimateSource.DERIVED, total.flops)
-    # a worker's turn comes every sixth cycle; the slowest worker ends the vertex
+        # an instruction of the supervisor comes as rarely as one of a worker
+        turns = shapes.workers if base is Base.SUPERVISOR else 1
+        return CycleEstimate(turns * (_START + total.slots), EstimateSource.DERIVED, total.flops)
+    # an instruction of a worker comes every sixth cycle; the slowest worker ends the vertex
     parts = []
     for worker in range(shapes.workers):
         counter.worker = worker

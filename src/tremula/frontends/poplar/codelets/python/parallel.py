@@ -54,12 +54,36 @@ def plan(
     for node in tree.walk(body):
         if isinstance(node, tree.Leave):
             return Plan({}, frozenset(), f"`{node.how}` depends on data ({function.file}:{node.line})")
-    if body is not function.body and isinstance(function.body[-1], tree.Leave):
-        if function.body[-1].value != tree.Const(True):
-            return Plan({}, frozenset(), f"it returns a value ({function.file}:{function.body[-1].line})")
+    last = function.body[-1] if function.body else None
+    if isinstance(last, tree.Leave) and last.value != tree.Const(True):
+        return Plan({}, frozenset(), f"it returns a value ({function.file}:{last.line})")
     keys, refusal = _steps(function, fields)
     loops = {id(node): _loop(node, same) for node in nodes if isinstance(node, tree.For)}
     return Plan(loops, keys, refusal)
+
+
+def rounds_alike(function: tree.Function) -> bool:
+    """Whether NumPy and compiled code give the same bits: all operations round to the nearest number."""
+    exact = {
+        "abs",
+        "min",
+        "max",
+        "int",
+        "bool",
+        "float",
+        "sqrt",
+        "floor",
+        "ceil",
+        "trunc",
+        "floor_int",
+        "ceil_int",
+    }
+    for node in tree.walk(function.body):
+        if isinstance(node, tree.Call) and node.name not in exact:
+            return False
+        if isinstance(node, tree.Binary) and node.op in ("**", "%", "//"):
+            return False
+    return True
 
 
 def _without_last_return(body: Body) -> Body:

@@ -262,6 +262,10 @@ template <class T, class = void> struct IsExternal : std::false_type {};
 template <class T>
 struct IsExternal<T, typename std::enable_if<T::isExternalCodelet>::type> : std::true_type {};
 
+// Called before the first turn of a worker and after each, where somebody counts what they take.
+using Turn = void (*)();
+inline Turn turn = nullptr;
+
 struct Entry {
   std::string (*describe)(const char *spelled);
   void (*bind)(void *objects, std::int64_t count, const FieldData *fields);
@@ -298,17 +302,26 @@ template <class T, class... Names> struct VertexType {
   // False if the vertex, or one of its workers, says so.
   static bool compute(T &object) {
     bool agreed = true;
-    if constexpr (HasCompute<T>::value) {
+    if (turn)
+      turn();
+    if constexpr (IsExternal<T>::value) {
+      (void)object;
+    } else if constexpr (HasCompute<T>::value) {
       if constexpr (std::is_void<decltype(object.compute())>::value)
         object.compute();
       else
         agreed = static_cast<bool>(object.compute());
+      if (turn)
+        turn();
     } else if constexpr (HasWorkerCompute<T>::value) {
-      for (unsigned worker = 0; worker < CTXT_WORKERS; ++worker) {
+      // in any order; in public codelets the first worker waits for what the others share with it, so it comes last
+      for (unsigned worker = CTXT_WORKERS; worker-- > 0;) {
         if constexpr (std::is_void<decltype(object.compute(worker))>::value)
           object.compute(worker);
         else
           agreed = static_cast<bool>(object.compute(worker)) && agreed;
+        if (turn)
+          turn();
       }
     }
     return agreed;

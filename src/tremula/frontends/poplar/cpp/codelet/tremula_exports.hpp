@@ -18,6 +18,7 @@ extern "C" __attribute__((visibility("default"))) std::int64_t tremula_run(std::
   tremula_codelet::flush();
   return failed;
 }
+extern "C" __attribute__((visibility("default"))) std::int64_t tremula_half_bytes() { return sizeof(half); }
 extern "C" __attribute__((visibility("default"))) const char *tremula_failure() { return tremula_codelet::failure().c_str(); }
 extern "C" __attribute__((visibility("default"))) void tremula_set_sink(tremula_codelet::Sink sink) { tremula_codelet::sink() = sink; }
 

@@ -1,6 +1,8 @@
 // Types, options, exceptions and enumerations.
 #include "core.hpp"
 
+#include <poputil/exceptions.hpp>
+
 namespace poplar {
 
 namespace {
@@ -66,6 +68,8 @@ std::string getExtensionFromFileType(CodeletFileType type) {
 namespace detail {
 
 void throwByName(const std::string &kind, const std::string &message) {
+  if (kind == "poplibs_error")
+    throw poputil::poplibs_error(message);
 #define POPLAR_DETAIL_THROW(NAME)                                              \
   if (kind == #NAME)                                                           \
     throw NAME(message);

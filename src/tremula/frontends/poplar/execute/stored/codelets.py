@@ -7,6 +7,7 @@ compiles nothing.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from tremula.frontends.poplar.codelets.codelet import (
     Run,
     Shapes,
 )
-from tremula.frontends.poplar.errors import GraphObjectLoadError
+from tremula.frontends.poplar.errors import GraphObjectLoadError, PoplarError
 from tremula.frontends.poplar.execute.stored.columns import entries, flag, item, record, text, texts, whole
 from tremula.frontends.poplar.graph.graph import Graph
 from tremula.frontends.poplar.libs.popops import vertex_types
@@ -186,11 +187,14 @@ def _python_codelets(graph: Graph, classes: Iterable[type | Codelet]) -> dict[st
     from tremula.frontends.poplar.codelets.loading import add_codelets
     from tremula.frontends.poplar.codelets.python_classes import PythonVertex
 
-    classes = [each for each in classes if isinstance(each, type)]
     scratch = Graph(graph.contents.target, graph.contents.replicas)
-    for each in [*classes, *_subclasses(PythonVertex)]:
+    for given in classes:
+        if isinstance(given, type):
+            add_codelets(scratch, given)
+    for each in _subclasses(PythonVertex):
         if getattr(each, "compute", None) is not None:
-            add_codelets(scratch, each)
+            with contextlib.suppress(PoplarError):  # one that nobody asked for may be unfinished
+                add_codelets(scratch, each)
     return scratch.contents.codelets
 
 

@@ -57,9 +57,7 @@ class ComputeSet:
 
 @functools.cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads(
-        resources.files("tremula.recording").joinpath("vertex_types.toml").read_text("utf-8")
-    )
+    return tomllib.loads(resources.files("tremula.plan").joinpath("vertex_types.toml").read_text("utf-8"))
 
 
 def compute_sets(works: Sequence[Work], cost: Cost, workers: int) -> list[ComputeSet]:
