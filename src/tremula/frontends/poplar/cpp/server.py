@@ -76,6 +76,10 @@ class Server:
             set_line("")
         elif name == "programs":
             program_nodes.add_programs(self.session, arguments[0])
+        elif name == "marks":
+            from tremula.frontends.poplar.cpp import marks
+
+            marks.add_marks(arguments[0])
         elif name == "release":
             pairs = arguments[0].tolist()
             for kind, number in zip(pairs[::2], pairs[1::2], strict=True):
@@ -105,7 +109,7 @@ class Server:
             set_line("")
 
     def _result(self, writer: wire.Writer, name: str, arguments: list[Any]) -> None:
-        from tremula.frontends.poplar.cpp import engines, requests, texts, values  # noqa: F401  (they register themselves)
+        from tremula.frontends.poplar.cpp import engines, marks, requests, texts, values  # noqa: F401  (they register themselves)
 
         decoder = values.Decoder(self.session)
         given = decoder.value(arguments)
