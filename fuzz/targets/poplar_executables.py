@@ -26,13 +26,13 @@ from tremula.frontends.poplar.codelets.codelet import (
 from tremula.frontends.poplar.devices import model_device
 from tremula.frontends.poplar.errors import GraphObjectLoadError, PoplarError
 from tremula.frontends.poplar.execute.engine import ProgramEngine
-from tremula.frontends.poplar.execute.preparation import nodes
 from tremula.frontends.poplar.execute.stored.files import Stored, read_executable, write_executable
 from tremula.frontends.poplar.graph.graph import Graph
 from tremula.frontends.poplar.program import programs as p
 from tremula.frontends.poplar.program.copies import make_copy
 from tremula.frontends.poplar.program.endpoints import DataStream, RemoteBuffer
 from tremula.frontends.poplar.program.library import LibraryCall, kernel
+from tremula.frontends.poplar.program.numbering import nodes
 from tremula.frontends.poplar.target import TargetFacts, TargetKind
 from tremula.frontends.poplar.types import FLOAT, INT
 

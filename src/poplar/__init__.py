@@ -53,7 +53,9 @@ from ._enums import (
 from ._exceptions import *
 from ._exceptions import __all__ as _exceptions
 from ._graph import Graph
+from ._half import copyDeviceHalfToFloat, copyFloatToDeviceHalf
 from ._print_format import PrintTensorFmt
+from ._registers import FloatingPointBehaviour, setFloatingPointBehaviour, setStochasticRounding
 from ._target import Device, DeviceManager, IPUModel, Target
 from ._tensor import Interval, Tensor, VariableInterval, append, concat
 from .program import *
@@ -97,6 +99,7 @@ __all__ = [
     "Engine",
     "Executable",
     "FieldRef",
+    "FloatingPointBehaviour",
     "Function",
     "Graph",
     "HostFunction",
@@ -129,9 +132,13 @@ __all__ = [
     "append",
     "compileGraph",
     "concat",
+    "copyDeviceHalfToFloat",
+    "copyFloatToDeviceHalf",
     "cycleCount",
     "cycleStamp",
     "packageHash",
     "program",
+    "setFloatingPointBehaviour",
+    "setStochasticRounding",
     "versionString",
 ]

@@ -81,7 +81,7 @@ class Engine:
         _study.answer(self._core)
         self._core.load(device._present())
         self._device = device
-        look(self._core.model, self._core.graph)
+        look(lambda: self._core.model, self._core.graph)
 
     def deploy(self) -> None:
         """Load on the device that the engine was prepared for; `load` does this too."""

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tremula.frontends.poplar.execute.engine import ProgramEngine
 from tremula.frontends.poplar.execute.runs import ProgramRun
 from tremula.study import listeners
-from tremula.study.placed_subject import PlacedSubject
+
+if TYPE_CHECKING:
+    from tremula.study.placed_subject import PlacedSubject
 
 
 def subject_of(engine: ProgramEngine) -> PlacedSubject:
     """The programs of an engine, each run once."""
+    from tremula.study.placed_subject import PlacedSubject  # takes a moment, and few programs need it
+
     model = engine.model
 
     def once() -> list[ProgramRun]:

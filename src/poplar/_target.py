@@ -196,6 +196,10 @@ class Device:
         """The numbers of its IPUs."""
         return list(self._present().driver_ids)
 
+    def createVirtualDevice(self, tilesPerIPU: int) -> Device:
+        """The same device with fewer tiles in each IPU."""
+        return Device(self._present().part(int(tilesPerIPU)))
+
     def attach(self) -> bool:
         """Take it; whether that worked."""
         return self._present().attach()

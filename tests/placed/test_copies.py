@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.placed.programs import copying, runs, small_hardware, variables
 
 from tremula.placed.copies import copy_work, matched
-from tremula.placed.copy_vertices import copy_vertices
+from tremula.placed.copy_vertices import CopyVertices, copy_vertices
 from tremula.placed.estimate import PlacedEstimate
 from tremula.placed.merging import copies_together
 from tremula.placed.pieces import split
@@ -30,7 +30,7 @@ def test_splitting_a_copy_creates_no_bytes(cut: int, data: st.DataObject) -> Non
             for begin, end in parts
             if end > begin
         ]
-        return copy_work(matched(pairs, NAMES), small_hardware()).exchange.received_bytes
+        return copy_work(matched(pairs, NAMES), NAMES, small_hardware()).exchange.received_bytes
 
     cut = min(cut, count)
     assert moved((0, cut), (cut, count)) == moved((0, count))
@@ -58,20 +58,34 @@ def test_pieces_of_source_and_target_are_the_same_elements(order: list[int]) -> 
     [(100, 9_432 / 2), (102, 9_612 / 2), (2, 126)],
 )
 def test_published_cycles_of_vertices_that_scatter(count: int, cycles: float) -> None:
+    found = vertices_of((0, count, 102))
+    assert sum(each.cycles.sum() for each in found) == cycles
+
+
+def vertices_of(*places: tuple[int, int, int]) -> tuple[CopyVertices, ...]:
+    """The vertices for copies to places of one variable on one tile."""
     names = variables([0] * 110 * 102)
-    pieces = split(runs((0, count, 102)), names)
-    (found,) = copy_vertices(pieces, pieces.tile, 6, 8)
-    assert found.cycles.sum() == cycles
+    pieces = split(runs(*places), names)
+    return copy_vertices(pieces, pieces.tile, pieces.start * 4, 6, 8)
 
 
-def test_rows_are_copied_eight_bytes_a_cycle() -> None:
-    names = variables([0] * 5_000)
-    one = split(runs((0, 100, 1)), names)
-    (found,) = copy_vertices(one, one.tile, 6, 8)
-    assert found.cycles.tolist() == [70.0]
-    large = split(runs((0, 5_000, 1)), names)
-    (found,) = copy_vertices(large, large.tile, 6, 8)
-    assert len(found.tile) == 6
+@pytest.mark.parametrize(
+    ("start", "count", "cycles"),
+    # the same profiles: 67 cycles for aligned rows of 100 words, about 120 for others, and more than twice as many for
+    # rows of 101 words; a few words take 72 at least, which is not modelled
+    [(0, 100, 67), (1, 100, 120), (1, 101, 224)],
+)
+def test_rows_take_longer_where_they_are_not_aligned(start: int, count: int, cycles: int) -> None:
+    (found,) = vertices_of((start, count, 1))
+    assert found.cycles.tolist() == [cycles]
+
+
+def test_large_rows_are_divided_and_columns_take_the_workers_that_rows_leave() -> None:
+    (large,) = vertices_of((0, 5_000, 1))
+    assert len(large.tile) == 6
+    rows, column = vertices_of((1, 100, 1), (301, 100, 1), (600, 100, 102))
+    assert (len(rows.tile), len(column.tile)) == (2, 4)
+    assert column.cycles.tolist() == [36 + 45 * 25] * 4
 
 
 def groups(*copies: tuple[tuple[int, int, int], tuple[int, int, int]], size: int = 100) -> list[list[int]]:
@@ -89,17 +103,15 @@ def test_copies_that_depend_on_each_other_run_one_after_the_other() -> None:
     assert groups(((0, 10, 1), (100, 10, 1)), ((120, 10, 1), (5, 10, 1))) == [[0], [1]]
 
 
-def test_scattered_copies_have_an_exchange_of_their_own() -> None:
-    row, column = ((0, 10, 1), (100, 10, 1)), ((20, 5, 1), (120, 5, 10))
+def test_scattered_copies_within_a_variable_have_an_exchange_of_their_own() -> None:
+    row, column = ((0, 10, 1), (50, 10, 1)), ((20, 3, 1), (60, 3, 10))
     assert groups(row, column) == [[0], [1]]
-    # another row goes to the first exchange: it does not touch what the column copy does
-    assert groups(row, column, ((40, 10, 1), (111, 9, 1))) == [[0, 2], [1]]
-    # within one variable it does not
-    assert groups(((0, 10, 1), (10, 10, 1)), ((20, 5, 1), (30, 5, 10)), ((80, 5, 1), (90, 5, 1))) == [
-        [0],
-        [1],
-        [2],
-    ]
+    # a row that comes later does not pass the column, which is in the same variable
+    assert groups(row, column, ((0, 5, 1), (93, 5, 1))) == [[0], [1], [2]]
+    # what goes to one tile goes there together
+    assert groups(row, ((20, 3, 1), (60, 3, 2)), ((0, 3, 1), (67, 3, 1))) == [[0], [1, 2]]
+    # between variables they are not kept apart
+    assert groups(((0, 10, 1), (100, 10, 1)), ((20, 3, 1), (120, 3, 10))) == [[0, 1]]
 
 
 @given(
@@ -133,4 +145,4 @@ def test_a_copy_on_the_tile_moves_nothing_between_tiles() -> None:
     estimate = PlacedEstimate(copying(names, [(runs((0, 10, 1)), runs((10, 10, 1)))]), small_hardware())
     (phase,) = estimate.leaves[1].phases
     assert phase.compute_set >= 0
-    assert phase.cycles == 6 * (20 + 5)
+    assert phase.cycles == 6 * (17 + 5)

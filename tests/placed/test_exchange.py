@@ -97,7 +97,9 @@ def test_ends_that_are_busy_make_transfers_wait() -> None:
     program = reading(names, [2, 4], [(0, 50, 1), (50, 50, 1)])
     found = read_exchange(program.compute_sets[0], names, small_hardware())
     by_tile = dict(zip(found.tiles.tolist(), (found.cycles - LATENCY).tolist(), strict=True))
-    assert by_tile == {0: 100.0, 2: 50.0, 4: 100.0}
+    assert by_tile == {0: 100.0, 2: 50.0, 4: 50.0}
+    # the second of the two ends when both have been sent; before it began, its tile has waited
+    assert found.slowest == 100 + chip("mk2").exchange_latency_cycles
 
 
 def test_what_lies_on_the_tile_is_not_moved() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +15,9 @@ from tremula.placed.estimate import PlacedEstimate
 from tremula.placed.hardware import hardware_of
 from tremula.placed.lifetimes import lifetimes_of, order_of
 from tremula.placed.memory import VERTEX_CODE_BYTES, Use
-from tremula.program.placed import ComputeSet, Copy, FieldRuns, PlacedProgram
-from tremula.program.placed_steps import Free, Repeat, RunCopy, Steps
+from tremula.program.placed import ComputeSet, Copy, FieldRuns, Library, PlacedProgram
+from tremula.program.placed_steps import Free, Repeat, RunCopy, RunLibrary, Steps
+from tremula.program.work import MatMul
 
 TILES = st.lists(st.integers(0, 15), min_size=1, max_size=40)
 
@@ -98,3 +101,22 @@ def test_what_comes_from_other_tiles_takes_a_buffer_while_it_is_needed() -> None
     names = variables([0] * 10)
     memory = PlacedEstimate(reading(names, [2], [(0, 10, 1)]), small_hardware()).memory
     assert memory.tiles[Use.BUFFERS][:4].tolist() == [0, 0, 40, 0]
+
+
+def test_library_functions_that_do_the_same_share_their_code() -> None:
+    names = variables([0] * 10)
+    work = MatMul(groups=1, rows=64, inner=64, columns=64, dtype="fp32")
+
+    def code(*works: MatMul) -> tuple[int, int]:
+        libraries = [Library("poplin::matMul", (each,)) for each in works]
+        steps = Steps(0, tuple(RunLibrary(1 + number, number) for number in range(len(works))))
+        program = PlacedProgram("p", 1, 16, names, libraries=libraries, programs=[steps])
+        memory = PlacedEstimate(program, small_hardware()).memory
+        listed = sum(size for size, _ in memory.vertex_types.values())
+        return int(memory.tiles[Use.VERTEX_CODE].sum()), listed
+
+    once, listed = code(work)
+    assert once > 0
+    assert 0.95 * once <= listed <= once
+    assert code(work, work)[0] == once
+    assert code(work, replace(work, rows=128))[0] > once

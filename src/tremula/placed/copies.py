@@ -2,7 +2,7 @@
 
 Elements that stay on their tile are copied by vertices. Those that come from other tiles are received in place, unless
 the place is not contiguous, or the variable is both read and written by the same exchange: then they are received in a
-buffer and copied.
+buffer and copied. Single elements are always received in place.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class CopyWork:
     buffers: Ints
 
 
-def copy_work(copies: Matched, hardware: PlacedHardware) -> CopyWork:
+def copy_work(copies: Matched, variables: Variables, hardware: PlacedHardware) -> CopyWork:
     """The exchange and the vertices of copies that run together."""
     source, target = copies.source, copies.target
     placed = (source.tile != NOWHERE) & (target.tile != NOWHERE)
@@ -88,11 +88,12 @@ def copy_work(copies: Matched, hardware: PlacedHardware) -> CopyWork:
     exchange = exchange_of(source.chosen(remote), target.tile[remote], hardware)
     contiguous = (np.abs(target.stride) == 1) | (target.count == 1)
     overlapping = np.isin(target.variable, np.unique(source.variable[remote]))
-    buffered = remote & (~contiguous | overlapping)
+    buffered = remote & (~contiguous | (overlapping & (target.count > 1)))
     moved = buffered | ~remote
     arriving = target.chosen(moved)
+    offset = (arriving.start - variables.first[arriving.variable]) * arriving.element_bytes
     vertices = copy_vertices(
-        arriving, arriving.tile, hardware.chip.worker_contexts, hardware.chip.memcpy_bytes_per_cycle
+        arriving, arriving.tile, offset, hardware.chip.worker_contexts, hardware.chip.memcpy_bytes_per_cycle
     )
     buffers = np.zeros(hardware.tiles, dtype=np.int64)
     np.add.at(buffers, target.tile[buffered], target.bytes[buffered])

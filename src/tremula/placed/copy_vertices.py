@@ -4,10 +4,11 @@ The published profiles of thorbenlouw/lbm-graphcore list the cycles of these ver
 
 - A column of 100 or 102 single words is scattered by six vertices of 16 or 17 words each (16 and 17 x 45 + 36 cycles:
   the types sum up to 11,469,312 and 11,688,192 cycles on 1,216 tiles). Vertices for two places of a third variant have
-  the 126 cycles that follow from the same law.
-- Neighbouring elements are copied by one vertex, eight bytes in a cycle. Aligned rows of 100 words take 67 cycles,
-  others 77 to 83, a few words 72. Taken are 20 cycles and one for eight bytes, which is up to 50 too few for a few
-  words and 10 for rows.
+  the 126 cycles that follow from the same law. Where rows come to the tile as well, the column has the workers that
+  they leave: four for two rows (9,726 vertices).
+- Rows are copied by a vertex for each: eight bytes in a cycle where they are aligned (67 cycles for 100 words), else a
+  word in a cycle (100 words take 120 in one vertex or 140 in two), and a word in two cycles where their number is odd
+  (101 words take 269 in three vertices). Single words have no vertices: they are received in place.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ SCATTER_CYCLES = 36
 PLACE_CYCLES = 44.5
 #: places that a vertex has at least, as long as there are any left: two are done by one; more is not known
 LEAST_PLACES = 4
-#: cycles of a vertex that copies neighbouring elements, beside its bytes
-MEMCPY_CYCLES = 20
+#: cycles of a vertex that copies neighbouring elements, beside them: aligned ones, others, an odd number of words
+MEMCPY_CYCLES = (17, 20, 22)
+#: bytes that must be whole for a copy of eight bytes in a cycle, and those of a word
+ALIGNED_BYTES, WORD_BYTES = 8, 4
 #: bytes from which a copy of neighbouring elements is divided among workers
 DIVIDED_BYTES = 2_048
 
@@ -43,9 +46,9 @@ class CopyVertices:
 
 
 def copy_vertices(
-    places: Pieces, tile: Ints, workers: int, bytes_per_cycle: float
+    places: Pieces, tile: Ints, offset: Ints, workers: int, bytes_per_cycle: float
 ) -> tuple[CopyVertices, ...]:
-    """The vertices that write to `places`, each on its tile (one for each piece)."""
+    """The vertices that write to `places`: each on its tile, so many bytes into its variable."""
     if not len(places):
         return ()
     near = (np.abs(places.stride) == 1) | (places.count == 1) | (places.stride == 0)
@@ -55,21 +58,26 @@ def copy_vertices(
     plain = near & (rows[at] <= workers)
     found = []
     if plain.any():
-        found.append(_memcpys(places.chosen(plain), tile[plain], workers, bytes_per_cycle))
+        found.append(_memcpys(places.bytes[plain], tile[plain], offset[plain], workers, bytes_per_cycle))
     if not plain.all():
-        found.append(_scatters(places.chosen(~plain), tile[~plain], workers, bytes_per_cycle))
+        free = np.maximum(workers - rows, 1)[at[~plain]]
+        found.append(_scatters(places.chosen(~plain), tile[~plain], free, bytes_per_cycle))
     return tuple(found)
 
 
-def _memcpys(places: Pieces, tile: Ints, workers: int, bytes_per_cycle: float) -> CopyVertices:
-    size = places.bytes
+def _memcpys(size: Ints, tile: Ints, offset: Ints, workers: int, bytes_per_cycle: float) -> CopyVertices:
     parts = np.clip(size // DIVIDED_BYTES + 1, 1, workers)
-    cycles = MEMCPY_CYCLES + np.ceil(size / parts / bytes_per_cycle)
+    aligned = (size % ALIGNED_BYTES == 0) & (offset % ALIGNED_BYTES == 0)
+    odd = size % ALIGNED_BYTES != 0
+    start = np.choose(np.where(aligned, 0, np.where(odd, 2, 1)), MEMCPY_CYCLES)
+    # a copy of eight bytes in a cycle loads and stores at once; others do one after the other, odd ones word by word
+    slower = np.where(aligned, 1, np.where(odd, ALIGNED_BYTES // 2, ALIGNED_BYTES // WORD_BYTES))
+    cycles = start + np.ceil(size / parts * slower / bytes_per_cycle)
     return CopyVertices(MEMCPY, np.repeat(tile, parts), np.repeat(cycles, parts))
 
 
-def _scatters(places: Pieces, tile: Ints, workers: int, bytes_per_cycle: float) -> CopyVertices:
-    """One set of vertices for each tile and width of places."""
+def _scatters(places: Pieces, tile: Ints, workers: Ints, bytes_per_cycle: float) -> CopyVertices:
+    """One set of vertices for each tile and width of places, on so many workers."""
     single = (np.abs(places.stride) != 1) & (places.count > 1)
     width = np.where(single, places.element_bytes, places.bytes)
     count = np.where(single, places.count, 1)
@@ -78,7 +86,9 @@ def _scatters(places: Pieces, tile: Ints, workers: int, bytes_per_cycle: float) 
     at = at.reshape(-1)
     counts = np.bincount(at, weights=count).astype(np.int64)
     sizes = np.bincount(at, weights=count * width)
-    parts = np.minimum(-(-counts // LEAST_PLACES), workers)
+    available = np.zeros(len(counts), dtype=np.int64)
+    available[at] = workers
+    parts = np.minimum(-(-counts // LEAST_PLACES), available)
     owner = np.repeat(np.arange(len(counts)), parts)
     number = np.arange(int(parts.sum())) - np.repeat(np.cumsum(parts) - parts, parts)
     mine = counts[owner] // parts[owner] + (number < counts[owner] % parts[owner])

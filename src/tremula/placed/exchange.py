@@ -7,9 +7,10 @@ pass the cycles of the chip's mean tile (plan/exchange.py).
 
 The compiler fixes the order of transfers beforehand. As long as every word has one receiver, they are laid out in time:
 longest first, then by tile, each at the first moment at which both ends are free for all of it. So gaps remain.
-Tutorial 6's matrix, which arrives row by row and is wanted in seven columns of pieces, takes 8,150 cycles on the mean
-tile of Mk2 for 6,788 words, published profiles leave 8,300 (IPU model) and 8,350 (hardware) for it. Exchanges of more
-than 30,000 transfers, and those with words for several receivers, are taken to have no gaps.
+Tutorial 6's matrix, which arrives row by row and is wanted in seven columns of pieces, takes 7,930 cycles on the mean
+tile of Mk2 for 6,788 words; with the other exchanges of that program 8,536, of which published profiles have 8,697 (IPU
+model) and 8,743 (hardware). Exchanges of more than 30,000 transfers, and those with words for several receivers, are
+taken to have no gaps.
 """
 
 from __future__ import annotations
@@ -86,9 +87,11 @@ def _within(pieces: Pieces, target: Ints, hardware: PlacedHardware) -> Exchange:
     if several or len(moved) > MOST_TRANSFERS:
         taken = received - _saved(pieces, target, hardware, tiles)
         cycles = np.maximum(np.ceil(taken / rate), np.maximum(np.ceil(sent / rate), addresses))
+        end = 0.0
     else:
-        cycles = _laid_out(moved, tiles, rate)
+        cycles, end = _laid_out(moved, tiles, rate)
     cycles = np.maximum(cycles, control) + hardware.chip.exchange_mean_latency_cycles
+    slowest = max(end + hardware.chip.exchange_mean_latency_cycles, float(cycles.max()))
     sends = np.maximum(addresses, -(-sent.astype(np.int64) // (WORD_BYTES * WORDS_PER_SEND)))
     more = hardware.chip.exchange_latency_cycles - hardware.chip.exchange_mean_latency_cycles
     return Exchange(
@@ -96,7 +99,7 @@ def _within(pieces: Pieces, target: Ints, hardware: PlacedHardware) -> Exchange:
         cycles,
         received,
         hardware.chip.instruction_bytes * (sends + control),
-        float(cycles.max()) + more,
+        slowest + more,
         senders=moved.sender,
         sent=moved.sent_bytes,
     )
@@ -114,8 +117,8 @@ def _saved(pieces: Pieces, target: Ints, hardware: PlacedHardware, tiles: Ints) 
     return saved
 
 
-def _laid_out(moved: Traffic, tiles: Ints, rate: float) -> Floats:
-    """Cycle at which the last word of each tile has passed."""
+def _laid_out(moved: Traffic, tiles: Ints, rate: float) -> tuple[Floats, float]:
+    """Cycles of each tile from its first word to its last (before, it waits), and when the last one of all ends."""
     cycles = np.maximum(np.ceil(moved.bytes / rate), moved.pieces).astype(np.int64)
     order = np.lexsort((moved.source, moved.target, -cycles))
     sender = np.searchsorted(tiles, moved.source[order]).tolist()
@@ -126,9 +129,12 @@ def _laid_out(moved: Traffic, tiles: Ints, rate: float) -> Floats:
         start = _first_free(sends[source], receives[goal], length)
         sends[source].take(start, length)
         receives[goal].take(start, length)
-    return np.array(
-        [float(max(a.end, b.end)) for a, b in zip(sends, receives, strict=True)], dtype=np.float64
+    both = list(zip(sends, receives, strict=True))
+    ends = [max(a.end, b.end) for a, b in both]
+    lasts = np.array(
+        [end - min(a.begin, b.begin) for end, (a, b) in zip(ends, both, strict=True)], dtype=float
     )
+    return lasts, float(max(ends))
 
 
 class _Busy:
@@ -143,6 +149,10 @@ class _Busy:
     @property
     def end(self) -> int:
         return self.ends[-1] if self.ends else 0
+
+    @property
+    def begin(self) -> float:
+        return self.begins[0] if self.begins else float("inf")
 
     def free_from(self, start: int, length: int) -> int:
         """The first moment from `start` on from which it is free for so long."""

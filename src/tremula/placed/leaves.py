@@ -30,10 +30,9 @@ class Leaves:
         self.hardware = hardware
         #: compute sets: those of the program first, then those of copies and library functions
         self.sets: list[ModelledSet] = [modelled_set(each, hardware) for each in program.compute_sets]
-        #: bytes of code and state that plans of library functions have, by node
+        #: bytes of code and state that library functions have on a tile, by their number
         self.library_bytes: dict[int, Bytes] = {}
         self._known: dict[tuple[str | int, ...], _Found] = {}
-        self._bytes: dict[int, Bytes] = {}
         self._planners: dict[int, Planner] = {}
         self._nothing = np.zeros(0, dtype=np.int64)
 
@@ -68,9 +67,7 @@ class Leaves:
                 given = program.transfers[number]
                 return Leaf(id, given.name or given.handle, *self._transfer(number))
             case RunLibrary(id, number):
-                found = self._library(number)
-                self.library_bytes[id] = self._bytes[number]
-                return Leaf(id, program.libraries[number].name, *found)
+                return Leaf(id, program.libraries[number].name, *self._library(number))
             case Sync(id, external, name):
                 cycles = self.hardware.global_sync_cycles if external else self.hardware.sync_cycles
                 kind = PhaseKind.GLOBAL_SYNC if external else PhaseKind.SYNC
@@ -110,7 +107,7 @@ class Leaves:
             phases = replica_phases(given[0], self.program.variables, self.hardware)
             return tuple(phases), self._nothing, self._nothing
         name = self._copy_name(group)
-        work = copy_work(matched(given, self.program.variables), self.hardware)
+        work = copy_work(matched(given, self.program.variables), self.program.variables, self.hardware)
         phases = around(name, work.exchange, self.hardware)
         if work.vertices:
             made = copy_set(name, work.vertices, self.hardware)
@@ -142,7 +139,7 @@ class Leaves:
             total = Bytes()
             for cost in costs:
                 total += cost.bytes
-            self._bytes[number] = total
+            self.library_bytes[number] = total
             phases = library_phases(given, costs, self.hardware, self._add)
             used = np.zeros(self.hardware.tiles, dtype=np.int64)
             used[: given.tiles or self.hardware.chip.tiles] = 1

@@ -15,12 +15,14 @@ from enum import Enum
 import numpy as np
 
 from tremula.memory.categories import STACK_BYTES_PER_TILE
+from tremula.memory.code import CALL_BYTES
 from tremula.placed.copy_vertices import MEMCPY, SCATTER
 from tremula.placed.hardware import PlacedHardware
 from tremula.placed.lifetimes import Lifetimes, Order, lifetimes_of, order_of
 from tremula.placed.phases import Leaf, ModelledSet
 from tremula.plan.cost import Bytes
 from tremula.program.placed import FieldRuns, Ints, PlacedProgram, Variables
+from tremula.program.placed_steps import RunLibrary, walk
 
 #: code of a vertex type whose size is not known: popliner counts 7,876,760 bytes of vertex code on 1,472 tiles for a
 #: layer of BERT, in which about twenty types are used
@@ -175,20 +177,51 @@ class MemoryModel:
 
     def _code(self, uses: dict[Use, Ints]) -> None:
         uses[Use.STACKS] += STACK_BYTES_PER_TILE
+        self._libraries(uses)
         if not self._hardware.sized_code:
             return
-        for node, leaf in self._leaves.items():
+        for leaf in self._leaves.values():
             if len(leaf.exchange_code):
                 uses[Use.EXCHANGE_CODE] += leaf.exchange_code
-            more = self._library.get(node)
-            if more is not None:
-                uses[Use.VERTEX_CODE] += more.vertex_code
-                uses[Use.VERTEX_STATE] += more.vertex_state
-                uses[Use.CONTROL_CODE] += more.control_code
         working = sum(1 for leaf in self._leaves.values() if leaf.phases)
         uses[Use.CONTROL_CODE] += CONTROL_CODE_BYTES + CONTROL_CODE_PER_LEAF * working
         if self._program.transfers:
             uses[Use.HOST_CODE] += HOST_CODE_BYTES
+
+    def _libraries(self, uses: dict[Use, Ints]) -> None:
+        """Code and state of library functions; those that do the same work share theirs."""
+        types, sized = self._types_of_libraries(), int(self._hardware.sized_code)
+        known: set[object] = set()
+        for number, given in enumerate(self._program.libraries):
+            more = self._library.get(number)
+            if more is None:
+                continue
+            used = np.zeros(self._tiles, dtype=np.int64)
+            used[: given.tiles or self._hardware.chip.tiles] = 1
+            if (given.works, given.tiles) in known:
+                uses[Use.CONTROL_CODE] += used * CALL_BYTES * sized
+                continue
+            known.add((given.works, given.tiles))
+            uses[Use.VERTEX_CODE] += used * more.vertex_code * sized
+            uses[Use.VERTEX_STATE] += used * more.vertex_state
+            uses[Use.CONTROL_CODE] += used * more.control_code * sized
+            names = types.get(number, [])
+            for name in names:
+                mine = self._types.setdefault(name, [0, 0])
+                mine[0] += sized * int(used.sum()) * more.vertex_code // len(names)
+                mine[1] += int(used.sum()) * more.vertex_state // len(names)
+
+    def _types_of_libraries(self) -> dict[int, list[str]]:
+        """The vertex types of each library function."""
+        found: dict[int, list[str]] = {}
+        program = self._program
+        for root in (*program.programs, *program.functions.values()):
+            for step in walk(root):
+                if isinstance(step, RunLibrary) and step.library not in found:
+                    phases = self._leaves[step.id].phases
+                    sets = [self._sets[phase.compute_set] for phase in phases if phase.compute_set >= 0]
+                    found[step.library] = sorted({name for each in sets for name in each.vertices})
+        return found
 
 
 def variable_bytes(variables: Variables) -> VariableBytes:

@@ -1,14 +1,14 @@
 """Copies that run together: the compiler puts copies that do not depend on each other into one exchange.
 
 Copies join if one neither reads nor writes what another one writes, and does not write what it reads; so the order of
-effects stays. Those whose places are not contiguous make an exchange of their own, with the vertices that scatter what
-has come. A copy joins an earlier exchange of its kind across another one only if it does not depend on that one
-either; a copy within one variable only if the other exchange does not touch the variable.
+effects stays. Copies between different variables, and those that stay on one tile, join the last exchange. Copies
+within one variable join the last exchange that touches it; those to contiguous places and those that have to be
+scattered keep apart, unless both go to the same tile.
 
-These limits are read off the published profiles of thorbenlouw/lbm-graphcore: rows and columns of one tensor take two
-exchanges whether they are written as two waves or in eight groups; with a tensor for each tile a few exchanges are
-enough in any order; with one tensor, tile by tile, nothing is joined across tiles, and it takes a thousand times as
-long. Which exchanges the compiler really makes is not published, and programs of many small copies may be far off.
+These rules are read off the published profiles of thorbenlouw/lbm-graphcore: rows and columns of one tensor take two
+exchanges whether they are written as two waves or in eight groups; written tile by tile, each tile has its own, which
+takes a thousand times as long; with a tensor for each tile a few are enough in any order. Which exchanges the compiler
+really makes is not published, and programs of many small copies may be far off.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from tremula.program.placed import Copy, Ints, PlacedProgram, Runs
+from tremula.program.placed import Copy, Ints, PlacedProgram, Runs, Variables
 from tremula.program.placed_steps import Free, RunCopy, Step, Steps, walk
 
 #: elements of neighbouring copies up to which dependences are looked at; where there are more, each copy is by itself
 MOST_ELEMENTS = 50_000_000
+#: stands for the variables of other replicas
+_REPLICAS = -1
 
 
 def copies_together(program: PlacedProgram) -> list[list[RunCopy]]:
@@ -62,6 +64,9 @@ class _Group:
     scatters: bool
     copies: list[RunCopy]
     variables: set[int]
+    tiles: set[int]  #: that its copies go to
+    #: whether the variables tell copies apart: they are different, or nothing leaves its tile
+    apart: bool = False
 
 
 def _groups(several: Sequence[RunCopy], program: PlacedProgram) -> list[list[RunCopy]]:
@@ -71,34 +76,38 @@ def _groups(several: Sequence[RunCopy], program: PlacedProgram) -> list[list[Run
         return [[each] for each in several]
     elements = _Elements(copies)
     variables = _variables(copies, program.variables.first)
+    sources = _tiles([each.source for each in copies], program.variables)
+    tiles = _tiles([each.target for each in copies], program.variables)
     groups: list[_Group] = []
     for number, (step, copy) in enumerate(zip(several, copies, strict=True)):
-        group = None
-        if not copy.across_replicas:
-            group = _joined(groups, _scatters(copy.target), variables[number], elements, number)
+        apart = len(variables[number]) > 1 or (len(tiles[number]) == 1 and tiles[number] == sources[number])
+        wanted = _Group(
+            len(groups) + 1, _scatters(copy.target), [], set(variables[number]), set(tiles[number]), apart
+        )
+        group = None if copy.across_replicas else _joined(groups, wanted, elements, number)
         if group is None:
-            group = _Group(len(groups) + 1, _scatters(copy.target), [], set())
+            group = wanted
             groups.append(group)
             if copy.across_replicas:
-                group.variables.add(-1)
+                group.variables.add(_REPLICAS)
         group.copies.append(step)
         group.variables |= variables[number]
+        group.tiles |= tiles[number]
+        group.scatters |= wanted.scatters
         elements.take(number, group.number)
     return [group.copies for group in groups]
 
 
-def _joined(
-    groups: list[_Group], scatters: bool, variables: set[int], elements: _Elements, number: int
-) -> _Group | None:
+def _joined(groups: list[_Group], copy: _Group, elements: _Elements, number: int) -> _Group | None:
     """The group that a copy joins; None if it begins a new one."""
     for group in reversed(groups):
-        if -1 in group.variables:  # a copy across replicas: an exchange of its own
+        if _REPLICAS in group.variables:  # a copy across replicas: an exchange of its own
             return None
-        if group.scatters == scatters:
-            return group if elements.independent(number, group.number) else None
-        if not variables.isdisjoint(group.variables) and (
-            len(variables) == 1 or not elements.independent(number, group.number)
-        ):
+        independent = elements.independent(number, group.number)
+        same_tile = len(copy.tiles) == 1 and copy.tiles == group.tiles
+        if copy.apart or group.scatters == copy.scatters or same_tile:
+            return group if independent else None
+        if not independent or not copy.variables.isdisjoint(group.variables):
             return None
     return None
 
@@ -153,3 +162,11 @@ def _variables(copies: Sequence[Copy], first: Ints) -> list[set[int]]:
     owner = np.searchsorted(first, np.concatenate(starts), side="right") - 1
     ends = np.cumsum([0, *map(len, starts)]).tolist()
     return [set(owner[a:b].tolist()) for a, b in pairwise(ends)]
+
+
+def _tiles(views: Sequence[Runs], variables: Variables) -> list[set[int]]:
+    """The tiles of each view, by the first elements of its runs."""
+    at = np.searchsorted(variables.begin, np.concatenate([each.start for each in views]), side="right") - 1
+    tile = np.append(variables.tile, -1)[at]
+    ends = np.cumsum([0, *map(len, views)]).tolist()
+    return [set(tile[a:b].tolist()) for a, b in pairwise(ends)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tremula.errors import Error
-from tremula.frontends.poplar.errors import PoplarError
+from tremula.frontends.poplar.errors import InvalidMachineModel, PoplarError
 from tremula.frontends.poplar.target import TargetFacts, TargetKind, of_chip, of_host
 from tremula.machine import device_ids
 from tremula.machine.attach import Attachment
@@ -21,6 +21,16 @@ class Device:
         self.driver_ids = ipus
         self._attachment: Attachment | None = None
         self._attached = False
+
+    def part(self, tiles_per_ipu: int) -> Device:
+        """The same device, for programs that use some tiles of each IPU. Both share the hold on it."""
+        if not 0 < tiles_per_ipu <= self.target.tiles_per_ipu:
+            raise InvalidMachineModel(
+                f"{tiles_per_ipu} tiles cannot be chosen from the {self.target.tiles_per_ipu} of an IPU"
+            )
+        made = Device(replace(self.target, tiles_per_ipu=tiles_per_ipu), self.id, self.driver_ids)
+        made._attachment, made._attached = self._attachment, self._attached
+        return made
 
     @property
     def attached(self) -> bool:

@@ -9,7 +9,8 @@ CODE = """\
 class Hidden : public Vertex { int x; };
 # 7 "mine.cpp"
 namespace a::b {
-template <class T, int N = (3 > 2)> class [[poplar::constraint("elem(*x)")]] First final : public Base<T>, Other {
+template <class T, int N = (3 > 2)> class [
+[poplar::constraint("elem(*x)")]] First final : public Base<T>, Other {
   using Self = First;
   Input<Vector<T, L::ONE, 8>> x, y;
   struct { int inner; } named;
@@ -46,5 +47,5 @@ def test_scan():
 
 def test_lines_are_those_of_the_user():
     words = {each.text: each for each in tokens(CODE)}
-    assert (words["First"].file, words["start"].line) == ("mine.cpp", 13)
+    assert (words["First"].file, words["start"].line) == ("mine.cpp", 14)
     assert "Hidden" not in words

@@ -51,7 +51,7 @@ def test_vertices_that_read_from_their_neighbours() -> None:
 def test_copies_into_margins() -> None:
     found = totals(explicit_halo(model_target("ipu1"), 100, 10))
     assert found.exchange == pytest.approx(9_220.7, rel=0.05)
-    assert found.busy == pytest.approx(100_890.8, rel=0.02)
-    # longest workers and waiting are not met: 122,211.1 and 147,530
-    assert found.compute == pytest.approx(122_211.1, rel=0.06)
-    assert found.total == pytest.approx(147_530, rel=0.13)
+    assert found.busy == pytest.approx(100_890.8, rel=0.01)
+    assert found.compute == pytest.approx(122_211.1, rel=0.01)
+    # part of the waiting is not met
+    assert found.total == pytest.approx(147_530, rel=0.08)

@@ -73,7 +73,7 @@ def all_values(engine: ProgramEngine, view: Any) -> list[Any]:
 
 def counts(engine: ProgramEngine, kind: type) -> list[int]:
     """How often each node of a kind ran in the last run, in order."""
-    from tremula.frontends.poplar.execute.preparation import nodes
+    from tremula.frontends.poplar.program.numbering import nodes
 
     found = sorted(node.id for node in nodes(engine.numbering) if isinstance(node.program, kind))
     return [engine.runs[-1].executions[each] for each in found]
@@ -237,7 +237,7 @@ def test_cycles_of_a_part_are_those_of_its_leaves(graph: Graph) -> None:
 
 
 def _library_nodes(engine: ProgramEngine) -> list[int]:
-    from tremula.frontends.poplar.execute.preparation import nodes
+    from tremula.frontends.poplar.program.numbering import nodes
 
     return sorted(node.id for node in nodes(engine.numbering) if isinstance(node.program, p.RunLibrary))
 

@@ -170,7 +170,11 @@ class SupervisorVertex(PythonVertex):
 def fields_of(vertex: type[PythonVertex]) -> dict[str, Field]:
     """The fields of a vertex class, those of its base classes first."""
     try:
-        hints = typing.get_type_hints(vertex)
+        try:
+            hints = typing.get_type_hints(vertex)
+        except NameError:  # the module is not an imported one: its names are those that the methods see
+            seen = getattr(getattr(vertex, "compute", None), "__globals__", {})
+            hints = typing.get_type_hints(vertex, {**globals(), **seen})
     except Exception as problem:
         raise GraphObjectCreationError(
             f"the annotations of {vertex.__qualname__} cannot be read: {type(problem).__name__}: {problem}. "

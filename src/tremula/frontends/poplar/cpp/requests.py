@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tremula import log
 from tremula.frontends.poplar.codelets.codelet import Codelet
 from tremula.frontends.poplar.cpp import allowed
 from tremula.frontends.poplar.cpp.allowed import shim
@@ -56,6 +57,12 @@ def attribute_name(session: Session, owner: Any, name: str) -> str:
 def blocks(session: Session, execution: Any, tile: int) -> list[Any]:
     """The blocks that a profile has of a tile."""
     return list(allowed.method(execution, "blocks")(tile))
+
+
+@request("without effect")
+def without_effect(session: Session, what: str, why: str) -> None:
+    """Say once that something has no effect here."""
+    log.no_effect(what, why)
 
 
 @request("version")
@@ -167,8 +174,6 @@ def device(session: Session, id: int) -> list[Any]:
 @request("part of device")
 def device_part(session: Session, whole: Any, tiles_per_ipu: int) -> list[Any]:
     """A device of which a program uses some tiles of each IPU."""
-    if not hasattr(whole, "createVirtualDevice"):
-        raise PoplarError("createVirtualDevice is not offered: use Graph::createVirtualGraph")
     return device_row(session, whole.createVirtualDevice(tiles_per_ipu))
 
 

@@ -1,39 +1,40 @@
 """The chip model's look at programs that are loaded: a line about their time and memory, and a warning if they do not
-fit. Small programs are looked at by themselves, large ones on request (TREMULA_CHIP_MODEL=compile).
+fit. Small programs are looked at by themselves, large ones on request (TREMULA_CHIP_MODEL=compile). What does not fit
+is an error, where that was asked for, before: when an engine is made (`execute/figures.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from tremula import log
 from tremula.errors import Error
 from tremula.formatting import duration, share
-from tremula.frontends.poplar.errors import GraphMemoryAllocationError
-from tremula.frontends.poplar.estimate.model import ChipModel
+from tremula.frontends.poplar.estimate.memory_text import warn
 from tremula.frontends.poplar.graph.graph import Graph
 from tremula.frontends.poplar.target import TargetKind
 from tremula.settings.environment import env
+
+if TYPE_CHECKING:
+    from tremula.frontends.poplar.estimate.model import ChipModel
 
 #: vertices and variables up to which programs are looked at when they are loaded: about a tenth of a second
 SMALL = 10_000
 
 
-def look(model: ChipModel, graph: Graph) -> str:
-    """Report the figures of programs, and whether they fit; the line about them, empty if nobody looked.
-
-    Raises GraphMemoryAllocationError if they do not fit and that was asked to be an error.
-    """
+def look(make: Callable[[], ChipModel], graph: Graph) -> str:
+    """Report the figures of programs, and whether they fit; the line about them, empty if nobody looked."""
     mode = env.get("TREMULA_CHIP_MODEL")
-    strict = env.get("TREMULA_OUT_OF_MEMORY") == "error"
     if graph.contents.target.kind is TargetKind.CPU or mode == "off":
         return ""
-    if not (strict or mode == "compile" or (mode == "auto" and _size(graph) <= SMALL)):
+    if mode != "compile" and _size(graph) > SMALL:
         return ""
     try:
+        model = make()
         line = brief(model)
         problem = model.memory_problem()
     except Error as error:
-        if strict:
-            raise
         log.warn_once(
             f"chip model: {error.message}",
             f"The chip model cannot say what an IPU would do: {error.message}",
@@ -41,13 +42,7 @@ def look(model: ChipModel, graph: Graph) -> str:
         return ""
     log.layer("tremula").info(line)
     if problem is not None:
-        if strict:
-            raise GraphMemoryAllocationError(problem)
-        log.warn_once(
-            f"out of memory: {problem}",
-            f"{problem} The program runs on, as the host has the memory; on hardware it would not. "
-            "TREMULA_OUT_OF_MEMORY=error makes this an error.",
-        )
+        warn(problem)
     return line
 
 

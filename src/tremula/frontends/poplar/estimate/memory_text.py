@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from tremula import log
 from tremula.formatting import counted
-from tremula.placed.estimate import PlacedEstimate
+
+if TYPE_CHECKING:
+    from tremula.placed.estimate import PlacedEstimate
 
 #: uses of memory and variables that are named
 _NAMED = 3
@@ -32,10 +37,17 @@ def problem(estimate: PlacedEstimate) -> str | None:
     largest = _largest(estimate, worst)
     if largest:
         lines.append(f"Largest variables there: {largest}.")
-    lines.append(
-        "Map variables to more tiles, or use more IPUs; `debug.allowOutOfMemory` true lets the program run here."
-    )
+    lines.append("Map variables to more tiles, or use more IPUs.")
     return " ".join(lines)
+
+
+def warn(text: str) -> None:
+    """Say once that a program does not fit, and that it runs all the same."""
+    log.warn_once(
+        f"out of memory: {text}",
+        f"{text}\nThe program runs on, as the host has the memory; on hardware it would not. "
+        "TREMULA_OUT_OF_MEMORY=error makes this an error.",
+    )
 
 
 def _largest(estimate: PlacedEstimate, tile: int) -> str:

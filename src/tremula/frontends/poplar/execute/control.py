@@ -6,15 +6,13 @@ branch, a function. Where replicas take different ways, a block runs for some of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
-import numpy as np
-
 from tremula.frontends.poplar.errors import ApplicationRuntimeError
-from tremula.frontends.poplar.execute import leaves, transfers, values
+from tremula.frontends.poplar.execute import cycles, leaves, transfers, values
 from tremula.frontends.poplar.execute.compute import PreparedBatch
 from tremula.frontends.poplar.execute.loaded import Loaded
 from tremula.frontends.poplar.execute.moves import Call
@@ -45,10 +43,7 @@ class Lowering:
         self._functions: dict[int, Call] = {}
         self.blocks: dict[int, int] = {}
         #: whether cycles so far are read in the middle of a run: then loops are counted turn by turn
-        self._stamped = any(
-            isinstance(each.program, p.CountCycles) and each.program.body is None
-            for each in _nodes(numbering)
-        )
+        self._stamped = cycles.are_stamped(numbering)
 
     def all(self) -> Lowered:
         """Lower all programs, and the functions that they call."""
@@ -88,11 +83,11 @@ class Lowering:
             if self._stamped and not isinstance(current.program, p.Execute):
                 # what comes after a reading of the cycles has not run yet
                 block = self._loaded.new_block()
-                found.append(_count(self._loaded.counts, block))
+                found.append(cycles.count_block(self._loaded.counts, block))
         return found + leaves.tensor_copies(copies, self._loaded)
 
     def _control(self, node: Node) -> Call:
-        program = node.program
+        program, loaded = node.program, self._loaded
         match program:
             case p.Repeat():
                 return self._repeat(node, program.count)
@@ -105,7 +100,8 @@ class Lowering:
             case p.Call():
                 return self._call(program)
             case p.CountCycles():
-                return self._count_cycles(node, program)
+                body = self._block(node.children[0]) if node.children else None
+                return cycles.count(program, body, loaded, self.blocks)
         return self._leaf(program)
 
     def _leaf(self, program: p.Program) -> Call:
@@ -259,41 +255,6 @@ class Lowering:
             self._functions[number] = _counted(self._loaded.counts, block, call)
         return self._functions[number]
 
-    def _count_cycles(self, node: Node, program: p.CountCycles) -> Call:
-        """Write the modelled cycles of the body, or of all that ran so far, as two words."""
-        loaded = self._loaded
-        body = None
-        if node.children:
-            body = self._block(node.children[0])
-        writes = [values.writer(program.counter, arena) for arena in loaded.arenas]
-        whole: list[np.ndarray] = []
-
-        def cycles() -> float:
-            if not whole:
-                whole.append(self._cycles_of_blocks())
-            table = whole[0]
-            return float(table @ np.array(loaded.counts[: len(table)], dtype=np.float64))
-
-        def run() -> None:
-            start = 0.0
-            if body is not None:
-                start = cycles()
-                loaded.counts[body[1]] += 1
-                body[0]()
-            found = round(cycles() - start)
-            words = np.array([found & 0xFFFF_FFFF, found >> 32], dtype=np.uint32)
-            for replica in loaded.active:
-                writes[replica](words)
-
-        return run
-
-    def _cycles_of_blocks(self) -> np.ndarray:
-        """The modelled cycles of one run of each block, without the blocks in it."""
-        table = np.zeros(len(self._loaded.counts))
-        for node, cycles in self._loaded.leaf_cycles().items():
-            table[self.blocks[node]] += cycles
-        return table
-
     def _scalars(self, view: View) -> list[Callable[[], Any]]:
         return [values.scalar(view, arena) for arena in self._loaded.arenas]
 
@@ -307,21 +268,6 @@ def _in_order(steps: Sequence[Call]) -> Call:
     def run() -> None:
         for step in steps:
             step()
-
-    return run
-
-
-def _nodes(numbering: Numbering) -> Iterator[Node]:
-    waiting = [*numbering.roots, *numbering.functions.values()]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(node.children)
-
-
-def _count(counts: list[int], block: int) -> Call:
-    def run() -> None:
-        counts[block] += 1
 
     return run
 

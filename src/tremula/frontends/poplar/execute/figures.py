@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tremula import log
 from tremula.errors import Error
 from tremula.frontends.poplar.errors import GraphMemoryAllocationError, PoplarError
+from tremula.frontends.poplar.estimate import memory_text
 from tremula.frontends.poplar.execute.options import EngineOptions
 from tremula.frontends.poplar.execute.runs import ProgramRun
 from tremula.settings.environment import env
@@ -52,11 +53,7 @@ class Figures:
             return
         if strict:
             raise GraphMemoryAllocationError(f"{problem} Profile saved to: {written}" if written else problem)
-        log.warn_once(
-            f"out of memory: {problem}",
-            f"{problem}\nThe program runs on, as the host has the memory; on hardware it would not. "
-            "TREMULA_OUT_OF_MEMORY=error makes this an error.",
-        )
+        memory_text.warn(problem)
 
     def _memory_problem(self, *, strict: bool) -> str | None:
         try:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tremula.frontends.poplar.errors import ApplicationRuntimeError, PoplarError
 from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.lines import user_line
 from tremula.frontends.poplar.program.library import (
@@ -62,16 +63,33 @@ def add_call(
     program.add(made)
 
 
+#: what a kernel raises where its attributes or operands do not fit each other, as in a damaged executable
+_UNFIT = (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError)
+
+
+def _unfit(name: str, problem: Exception) -> PoplarError:
+    return ApplicationRuntimeError(
+        f"library function {name} cannot work with its operands or attributes: "
+        f"{type(problem).__name__} {str(problem)[:200]}"
+    )
+
+
 def computing(name: str) -> Callable[[KernelMaker], KernelMaker]:
     """Register what makes a kernel that follows the device's arithmetic: no overflow or division is an error."""
 
     def register(maker: KernelMaker) -> KernelMaker:
         def quiet_maker(attributes: Mapping[str, Any]) -> Kernel:
-            compute = maker(attributes)
+            try:
+                compute = maker(attributes)
+            except _UNFIT as problem:
+                raise _unfit(name, problem) from problem
 
             def quiet(inputs: Arrays, outputs: Arrays) -> None:
-                with np.errstate(all="ignore"):
-                    compute(inputs, outputs)
+                try:
+                    with np.errstate(all="ignore"):
+                        compute(inputs, outputs)
+                except _UNFIT as problem:
+                    raise _unfit(name, problem) from problem
 
             return quiet
 
@@ -90,11 +108,17 @@ def computing_across(
         maker: Callable[[Mapping[str, Any]], AcrossKernel],
     ) -> Callable[[Mapping[str, Any]], AcrossKernel]:
         def quiet_maker(attributes: Mapping[str, Any]) -> AcrossKernel:
-            compute = maker(attributes)
+            try:
+                compute = maker(attributes)
+            except _UNFIT as problem:
+                raise _unfit(name, problem) from problem
 
             def quiet(inputs: Sequence[Arrays], outputs: Sequence[Arrays]) -> None:
-                with np.errstate(all="ignore"):
-                    compute(inputs, outputs)
+                try:
+                    with np.errstate(all="ignore"):
+                        compute(inputs, outputs)
+                except _UNFIT as problem:
+                    raise _unfit(name, problem) from problem
 
             return quiet
 

@@ -75,7 +75,7 @@ def of_element_wise(
 ) -> View:
     """The output of an element-wise function: on the tiles of the operand that is spread widest, else linear."""
     whole = [each for each in operands if tuple(each.shape) == shape and each.elements]
-    candidates = [each for each in whole if not _is_constant(each) and not each.has_aliases()]
+    candidates = [each for each in whole if not has_constant(each) and not each.has_aliases()]
     if not candidates:
         return linear(graph, type, shape, name)
     if len(candidates) > 1:
@@ -90,7 +90,8 @@ def _tile_count(view: View) -> int:
     return len(np.unique(stretches(view if order is None else view.dim_shuffle(order))[2]))
 
 
-def _is_constant(view: View) -> bool:
+def has_constant(view: View) -> bool:
+    """Whether an element is one of a constant."""
     starts, counts, _ = view.runs()
     numbers = np.unique(view.graph.memory.numbers_of(starts[counts > 0]))
     return any(view.graph.memory.variables[number].constant for number in numbers.tolist())

@@ -98,7 +98,10 @@ def broadcast_operand(graph: Graph, whole: View, type: Type, dim: int, dither: b
     if dither:
         offset = mapping_offset(graph.tile_count, whole.shape)
         begin, end, tile = outputs.stretches(out)
-        outputs.put_whole_tiles(graph, out, begin, end, (tile + offset) % graph.tile_count)
+        own = np.arange(graph.tile_count) if graph.tiles is None else graph.tiles
+        order = np.argsort(own)
+        place = order[np.searchsorted(own, tile, sorter=order)]
+        outputs.put_whole_tiles(graph, out, begin, end, own[(place + offset) % graph.tile_count])
     return out
 
 

@@ -6,7 +6,7 @@ sequence are taken apart, so trees are as deep as their control structures.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -28,6 +28,15 @@ class Numbering:
 
     roots: list[Node]
     functions: dict[int, Node] = field(default_factory=dict)
+
+
+def nodes(numbering: Numbering) -> Iterator[Node]:
+    """All nodes of all programs and functions."""
+    waiting = [*numbering.roots, *numbering.functions.values()]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(node.children)
 
 
 def number(programs: Sequence[Program]) -> Numbering:

@@ -14,7 +14,7 @@ from tremula.frontends.poplar.codelets.cpp.names_in_text import KEYWORDS
 _MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"([ \d]*)$', re.MULTILINE)
 _TOKEN = re.compile(
     r'R"(?P<mark>[^()\s\\]*)\(.*?\)(?P=mark)"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\''
-    r"|[A-Za-z_]\w*|\.?\d(?:[\w.']|[eEpP][+-])*|::|->|\[\[|\]\]|\n|[^\s]",
+    r"|[A-Za-z_]\w*|\.?\d(?:[\w.']|[eEpP][+-])*|::|->|\n|[^\s]",
     re.DOTALL,
 )
 _PRAGMA = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
@@ -151,8 +151,8 @@ class _Scanner:
         self.at += 1
         names: list[str] = []
         while self._word() not in ("{", ";", "=", ""):
-            if self._word() == "[[":
-                self._balanced("[[", "]]")
+            if self._word() == "[":
+                self._balanced("[", "]")
                 continue
             if self._word() not in ("::", "inline"):
                 names.append(self._word())
@@ -176,8 +176,8 @@ class _Scanner:
         inherits = False
         while self._word() not in ("{", ";", "=", ")", ""):
             word = self._word()
-            if word == "[[":
-                self._balanced("[[", "]]")
+            if word == "[":
+                self._balanced("[", "]")
                 continue
             if word in ("__attribute__", "alignas", "__attribute"):
                 self.at += 1
@@ -213,8 +213,8 @@ class _Scanner:
                 self._braces()
             elif word == "(":
                 self._balanced("(", ")")
-            elif word == "[[":
-                self._balanced("[[", "]]")
+            elif word == "[":
+                self._balanced("[", "]")
             else:
                 if _is_name(word) and self._word(1) in (";", "=", "[", "{", ",", ":"):
                     members.append(word)

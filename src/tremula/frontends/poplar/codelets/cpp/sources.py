@@ -10,7 +10,7 @@ from pathlib import Path
 from tremula import log
 from tremula.frontends.poplar.errors import GraphObjectLoadError
 
-#: flags of which the next word is a part
+#: flags that may be followed by a space before the rest of them
 _WITH_WORD = ("-I", "-D", "-U", "-include", "-isystem", "-iquote")
 _PREFIXES = ("-I", "-D", "-U", "-isystem", "-iquote", "-include", "-std=", "-O", "-W", "-f", "-g")
 #: stands for the folder that texts are written to, in flags
@@ -61,8 +61,13 @@ class Sources:
         """The main files; texts are written below `folder` first."""
         for name, text in self.contents.items():
             place = folder / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(text, encoding="utf-8")
+            except OSError as problem:
+                raise GraphObjectLoadError(
+                    f"{self.title}: {name!r:.80} cannot be written: {problem.strerror or problem}"
+                ) from None
         return [*self.files, *(folder / name for name in self.main)]
 
     def flags_in(self, folder: Path) -> tuple[str, ...]:
@@ -97,7 +102,7 @@ def honoured(flags: str) -> tuple[str, ...]:
         word = words[place]
         place += 1
         if word in _WITH_WORD and place < len(words):
-            kept += [word, words[place]]
+            kept.append(word + words[place])  # one word, so that it goes as a whole where it is left out
             place += 1
         elif word.startswith(_WITHOUT_EFFECT) or not word.startswith(_PREFIXES):
             if word in ("-target", "--target", "-mcpu", "-march", "-o", "-X", "-mllvm") and place < len(

@@ -67,7 +67,7 @@ class Lanes:
     def run(self) -> None:
         """Compute."""
         with np.errstate(all="ignore"):
-            for worker in range(self._data.workers if self._function.worker else 1):
+            for worker in reversed(range(self._data.workers if self._function.worker else 1)):
                 self._locals, self._worker = {}, worker
                 self._body(self._function.body)
 

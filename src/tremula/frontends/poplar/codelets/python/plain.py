@@ -99,7 +99,8 @@ class PlainRunner:
     def _call(self, made: Any, number: int) -> bool:
         try:
             with np.errstate(all="ignore"):
-                workers = range(self._batch.workers) if self._vertex.base is Base.MULTI_VERTEX else None
+                # in any order; the same as in C++, where the first worker comes last
+                workers = range(self._batch.workers)[::-1] if self._vertex.base is Base.MULTI_VERTEX else None
                 results = [made.compute()] if workers is None else [made.compute(each) for each in workers]
         except Exception as problem:
             where = traceback.extract_tb(problem.__traceback__)[-1]

@@ -314,7 +314,8 @@ template <class T, class... Names> struct VertexType {
       if (turn)
         turn();
     } else if constexpr (HasWorkerCompute<T>::value) {
-      for (unsigned worker = 0; worker < CTXT_WORKERS; ++worker) {
+      // in any order; in public codelets the first worker waits for what the others share with it, so it comes last
+      for (unsigned worker = CTXT_WORKERS; worker-- > 0;) {
         if constexpr (std::is_void<decltype(object.compute(worker))>::value)
           object.compute(worker);
         else

@@ -107,6 +107,8 @@ def gather_kernel(attributes: Mapping[str, Any]) -> Kernel:
     def compute(inputs: Arrays, outputs: Arrays) -> None:
         table, indices = inputs[0], inputs[1]
         last = np.array(table.shape) - np.array(sizes)
+        if (last < 0).any():
+            raise ValueError(f"windows of sizes {sizes} of a tensor of shape {table.shape}")
         starts = np.clip(_starts(indices, vector_dim, mapped, table.ndim), 0, last)
         windows = table[_windows(starts, sizes)]
         windows = np.squeeze(windows, axis=tuple(each + 1 for each in collapsed))

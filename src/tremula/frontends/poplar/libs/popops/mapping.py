@@ -77,6 +77,8 @@ def check_writeable(view: View, what: str) -> None:
         raise PoplibsError(
             f"{what} names some elements more than once, so it cannot be written ({user_line()})"
         )
+    if outputs.has_constant(view):
+        raise PoplibsError(f"{what} has elements of a constant, so it cannot be written ({user_line()})")
 
 
 def _checked(view: View, shape: tuple[int, ...], type: Type) -> View:

@@ -27,6 +27,7 @@ def sequence_slice_kernel(attributes: Mapping[str, Any]) -> Kernel:
     def compute(inputs: Arrays, outputs: Arrays) -> None:
         rows, out = inputs[0], outputs[0]
         counts, read, write = (each.astype(np.int64) for each in inputs[1:4])
+        counts = np.clip(counts, 0, len(rows))
         owner = np.repeat(np.arange(len(counts)), counts)
         within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
         source, target = read[owner] + within, write[owner] + within

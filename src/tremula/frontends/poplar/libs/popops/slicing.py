@@ -43,6 +43,8 @@ class _Frame:
     def places(self, table: Array, offsets: Ints) -> tuple[tuple[Ints, ...], NDArray[np.bool_]]:
         """Indices into the front of the table for each slice, and which slices begin inside."""
         lengths = np.array([table.shape[each] for each in self.dims], dtype=np.int64)
+        if any(not 0 <= size <= length for size, length in zip(self.sizes, lengths, strict=True)):
+            raise ValueError(f"slices of sizes {self.sizes} of dimensions of {lengths.tolist()} elements")
         inside = (offsets >= 0) & (offsets < lengths)
         if self.remap and not self.padding:
             offsets = np.where(inside, offsets, 0)

@@ -96,9 +96,11 @@ def dropout_kernel(attributes: Mapping[str, Any]) -> Kernel:
     shape, keep, scale = tuple(attributes["shape"]), attributes["keep"], attributes["scale"]
 
     def compute(inputs: Arrays, outputs: Arrays) -> None:
+        operand = inputs[1]
+        if np.broadcast_shapes(shape, operand.shape) != operand.shape:
+            raise ValueError(f"a mask of shape {shape} for an operand of shape {operand.shape}")
         random = _seeded(inputs, outputs, attributes)
         mask = random.random(shape, dtype=np.float32) < keep
-        operand = inputs[1]
         outputs[0][...] = np.where(mask, operand * operand.dtype.type(scale), operand.dtype.type(0))
 
     return compute

@@ -61,7 +61,7 @@ public:
             typename = typename std::enable_if<
                 AllPrograms<F>::value &&
                 !std::is_base_of<Sequence, typename std::decay<F>::type>::value>::type>
-  explicit Sequence(F &&only) : Sequence() {
+  Sequence(F &&only) : Sequence() {
     add(only);
   }
   void add(const Program &program);

@@ -1,0 +1,39 @@
+"""What programs write to the control registers of tiles: which numbers raise an error, and how results are rounded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tremula import log
+from tremula.frontends.poplar.program.programs import Program
+
+from ._graph import Graph
+
+
+@dataclass(frozen=True)
+class FloatingPointBehaviour:
+    """Whether to stop on invalid operations, divisions by zero and overflows, to round stochastically, and whether an
+    overflow of halves gives NaN."""
+
+    inv: bool = True
+    div0: bool = True
+    oflo: bool = True
+    esr: bool = True
+    nanoo: bool = True
+
+
+def setFloatingPointBehaviour(
+    graph: Graph, prog: Program, behaviour: FloatingPointBehaviour, debug: Any = ""
+) -> None:
+    """Choose what exceptional numbers do. It has no effect here, which is said once."""
+    log.no_effect(
+        "setFloatingPointBehaviour",
+        "the host computes as IEEE 754 says: exceptional numbers raise no error, halves are rounded to the nearest",
+    )
+
+
+def setStochasticRounding(graph: Graph, prog: Program, enable: bool, debug: Any = "") -> None:
+    """Round halves stochastically, or not. They are always rounded to the nearest here."""
+    if enable:
+        log.no_effect("setStochasticRounding", "halves are rounded to the nearest")
