@@ -180,7 +180,7 @@ def test_wrong_annotations_are_named():
 
 class Laid(poplar.Vertex):
     x: poplar.Input[poplar.Vector[poplar.HALF, poplar.VectorLayout.ONE_PTR, 8]]
-    y: "poplar.InOut[poplar.Vector[poplar.INT]]"
+    y: poplar.InOut[poplar.Vector[poplar.INT]]
     lists: poplar.Vector[poplar.Output[poplar.Vector[poplar.FLOAT]]]
     anything: poplar.Input[poplar.Vector]
     own: poplar.Vector[np.uint8]

@@ -129,7 +129,7 @@ class Workers(MultiVertex):
     y: Output[Vector[FLOAT]]
 
     def compute(self, worker):
-        for i in range(worker, len(self.x), self.numWorkers()):
+        for i in range(worker, self.x.size(), self.numWorkers()):
             self.y[i] = self.x[i] * 2.0 + float(worker)
 
 
