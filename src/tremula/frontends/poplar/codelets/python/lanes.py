@@ -140,11 +140,13 @@ class Lanes:
         elif isinstance(target, tree.Scalar):
             self._set_scalar(target.field, self._value(node.value))
         elif isinstance(target, tree.Item):
-            elements, columns = self._item(target)
             value = self._value(node.value)
-            if self._mask is not None:
-                value = self._masked(value, elements.load(columns))
-            elements.store(columns, value)
+            if self._mask is None:
+                elements, columns = self._item(target)
+                elements.store(columns, value)
+            else:
+                elements = self._elements(target.field, target.row)
+                elements.store_where(self._mask, self._value(target.index), value)
         else:
             self._store_span(node, target)
 
