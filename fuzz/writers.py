@@ -14,6 +14,10 @@ import poptorch
 from fuzz.targets.exports import _INPUT, Network
 from tremula.atomic_files import write_text_atomically
 from tremula.cache.store import MISS, Store
+from tremula.frontends.poplar.execute.stored.files import Stored, read_executable, write_executable
+from tremula.frontends.poplar.graph.graph import Graph
+from tremula.frontends.poplar.target import TargetFacts, TargetKind
+from tremula.frontends.poplar.types import FLOAT
 from tremula.profile import model
 from tremula.profile.reader import Profile
 from tremula.profile.writer import ProfileWriter
@@ -49,6 +53,7 @@ def writers(program: Path) -> list[Writer]:
         Writer("profiles", _write_profile, _read_profile),
         Writer("studies", _save_study, _read_study),
         _programs(program),
+        Writer("executables", _write_executable, _read_executable),
         _exports(),
     ]
 
@@ -133,6 +138,22 @@ def _programs(path: Path) -> Writer:
         return int(about["version"])
 
     return Writer("programs", write, read)
+
+
+def _write_executable(folder: Path, version: int) -> None:
+    graph = Graph(TargetFacts(TargetKind.IPU_MODEL, tiles_per_ipu=4))
+    values = graph.add_variable(FLOAT, (20_000,))
+    graph.set_tile_mapping(values, 0)
+    graph.set_initial_value(values, version)
+    write_executable(Stored(graph, [], name=str(version)), folder / "result")
+
+
+def _read_executable(folder: Path) -> int | None:
+    if not (folder / "result").exists():
+        return None
+    found = read_executable(folder / "result")
+    ((_, values),) = found.graph.memory.variables[0].initial
+    return _one_version([found.name, *values.tolist()], 20_001)
 
 
 def _exports() -> Writer:

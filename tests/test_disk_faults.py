@@ -202,6 +202,16 @@ def _program(folder: Path, number: int) -> None:
     save_program(Program([], []), folder / "program.tremula", about={"numbers": list(range(number, 5000))})
 
 
+def _executable(folder: Path, number: int) -> None:
+    from tremula.frontends.poplar.execute.stored.files import Stored, write_executable
+    from tremula.frontends.poplar.graph.graph import Graph
+    from tremula.frontends.poplar.target import TargetFacts, TargetKind
+
+    write_executable(
+        Stored(Graph(TargetFacts(TargetKind.IPU_MODEL)), [], name=str(number)), folder / "executable"
+    )
+
+
 def _choice(folder: Path, number: int) -> None:
     systems.choose(["bow-pod16", "pod16"][number])
 
@@ -275,6 +285,7 @@ def _records(folder: Path, number: int) -> None:
 
 PATHS = {
     "saved program": WritePath(_program, "program.tremula"),
+    "executable of Poplar": WritePath(_executable, "executable"),
     "choice of a system": WritePath(_choice, "machine.toml"),
     "partitions": WritePath(_partitions, "partitions.json"),
     "options of poprun": WritePath(_launch_options, "poprun.json"),

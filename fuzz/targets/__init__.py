@@ -25,6 +25,7 @@ _MODULES = {
     "session_executables": "session_files",
     "onnx": "onnx_models",
     "poplar": "poplar_executables",
+    "codelets": "codelet_archives",
     "kills": "kills",
     "interrupts": "interrupts",
 }

@@ -182,8 +182,10 @@ class Executables:
             return False
         if self._device_type in (DeviceType.Ipu, DeviceType.OfflineIpu):
             return True
-        log.no_effect(
-            "SessionOptions.enableEngineCaching", "executables are kept for IPUs, and this device is none"
+        log.info_once(
+            "popart engine caching without IPUs",
+            "SessionOptions.enableEngineCaching keeps compiled code of this session, but no executable: these are kept "
+            "for IPUs, and this device is none.",
         )
         return False
 

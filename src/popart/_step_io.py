@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from tremula.errors import Error
-from tremula.frontends.onnx.arrays import array_of, tensor_of
+from tremula.frontends.onnx.arrays import array_of, memory_of, tensor_of
 from tremula.frontends.onnx.run.anchors import Turn, Turns
 from tremula.frontends.onnx.run.device_types import device_type
 from tremula.frontends.onnx.shapes import TensorType
@@ -56,22 +56,32 @@ class PyStepIO(IStepIO):
                 raise _not_contiguous("output", name)
         self._arrays = {name: np.asarray(array) for name, array in inputs.items()}
         self._returned = dict(outputs)
+        self._given, self._taken = list(self._arrays.values()), list(self._returned.values())
+        self._inputs: dict[str, TensorType] = {}
         self._sent: dict[str, torch.Tensor] = {}
+        #: inputs whose values are converted in every step; the others share memory with their arrays
+        self._converted: list[str] = []
+        #: the arrays that are filled, as tensors on the same memory
+        self._filled: dict[str, torch.Tensor] = {}
 
     @property
     def given(self) -> list[Array]:
         """The arrays of the inputs."""
-        return list(self._arrays.values())
+        return self._given
 
     @property
     def returned(self) -> list[Array]:
         """The arrays of the anchored tensors."""
-        return list(self._returned.values())
+        return self._taken
 
     def begin(self, inputs: dict[str, TensorType], turns: Turns) -> None:
         """A step begins: all inputs must be there, and have as many elements as it takes."""
+        if inputs is self._inputs and turns is self._turns:  # the arrays are those of the step before
+            for name in self._converted:
+                self._send(name, inputs[name])
+            return
         self._turns = turns
-        self._sent = {}
+        self._inputs, self._sent, self._converted = {}, {}, []
         for name, kind in inputs.items():
             array = self._arrays.get(name)
             if array is None:
@@ -85,9 +95,22 @@ class PyStepIO(IStepIO):
                     f"{list(kind.shape)}, {turns.count} times), and the array of shape {list(array.shape)} has "
                     f"{array.size}."
                 )
-            self._sent[name] = _checked(name, array, kind.dtype)
-            count = turns.count if array.size == elements else turns.count // turns.replicas
-            self._sent[name] = self._sent[name].reshape(count, *kind.shape)
+            if not self._send(name, kind):
+                self._converted.append(name)
+        self._inputs = inputs
+
+    def _send(self, name: str, kind: TensorType) -> bool:
+        """Make the tensor of an input; whether it has the memory of the array."""
+        array, turns = self._arrays[name], self._turns
+        shares = array.flags.writeable and not any(np.may_share_memory(array, out) for out in self._taken)
+        tensor = _checked(name, array, kind.dtype, memory_of(array) if shares else None)
+        count = (
+            turns.count
+            if array.size == math.prod(kind.shape) * turns.count
+            else turns.count // turns.replicas
+        )
+        self._sent[name] = tensor.reshape(count, *kind.shape)
+        return shares and tensor.data_ptr() == array.ctypes.data
 
     def input(self, name: str, turn: Turn) -> torch.Tensor:
         """One value of an input."""
@@ -100,20 +123,34 @@ class PyStepIO(IStepIO):
 
     def output(self, name: str, turn: Turn, place: int, value: torch.Tensor, *, add: bool) -> None:
         """Put a value into the array of its tensor."""
+        values = self._filled.get(name)
+        if values is None:
+            values = self._fill(name, value)
+        if values.dtype != value.dtype:
+            _refuse_type(name, self._returned[name].dtype, array_of(value).dtype)
+        count = value.numel()
+        if (place + 1) * count > values.numel():
+            shape = list(self._returned[name].shape)
+            raise Error(f"The array for the anchored tensor '{name}' is too small: it has the shape {shape}.")
+        part = values[place * count : (place + 1) * count]
+        flat = value.detach().reshape(-1)
+        if add:
+            part += flat
+        else:
+            part.copy_(flat)
+
+    def _fill(self, name: str, value: torch.Tensor) -> torch.Tensor:
+        """The array of an anchored tensor, as a flat tensor on its memory."""
         array = self._returned.get(name)
         if array is None:
             raise Error(f"The PyStepIO has no array for the anchored tensor '{name}'.")
-        values = array.reshape(-1)
-        count = value.numel()
-        if (place + 1) * count > values.size:
-            raise Error(
-                f"The array for the anchored tensor '{name}' is too small: it has the shape {list(array.shape)}."
-            )
-        found = array_of(value).reshape(-1)
-        if array.dtype != found.dtype:
-            _refuse_type(name, array.dtype, found.dtype)
-        part = values[place * count : (place + 1) * count]
-        part[...] = part + found if add else found
+        wanted = array_of(value).dtype
+        if array.dtype != wanted:
+            _refuse_type(name, array.dtype, wanted)
+        if not array.flags.writeable:
+            raise ValueError(f"the array for the anchored tensor '{name}' is read-only.")
+        self._filled[name] = memory_of(array).reshape(-1)
+        return self._filled[name]
 
 
 class PyStepIOCallback(IStepIO):
@@ -187,9 +224,11 @@ def _not_contiguous(what: str, name: str) -> Exception:
     )
 
 
-def _checked(name: str, array: Array, dtype: torch.dtype) -> torch.Tensor:
-    """An array as a tensor of the graph's type; the wide types may be given for the narrow ones."""
-    tensor = tensor_of(array)
+def _checked(name: str, array: Array, dtype: torch.dtype, shared: torch.Tensor | None = None) -> torch.Tensor:
+    """An array as a tensor of the graph's type; the wide types may be given for the narrow ones. `shared` is the array
+    as a tensor on the same memory, else the tensor is a copy.
+    """
+    tensor = tensor_of(array) if shared is None else shared
     if tensor.dtype == dtype or device_type(tensor.dtype) == device_type(dtype):
         return tensor.to(dtype)
     _refuse_type(name, array.dtype, dtype)

@@ -115,6 +115,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
                 groups,
                 whole,
                 self._exchange(share, training=loss is not None),
+                self._options.cachePath if self._options.enableEngineCaching else None,
             )
         self._weights_sent = self._engine_loaded = False
         self._on_device: OnDevice | None = None

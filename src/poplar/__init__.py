@@ -53,6 +53,7 @@ from ._enums import (
 from ._exceptions import *
 from ._exceptions import __all__ as _exceptions
 from ._graph import Graph
+from ._half import copyDeviceHalfToFloat, copyFloatToDeviceHalf
 from ._print_format import PrintTensorFmt
 from ._registers import FloatingPointBehaviour, setFloatingPointBehaviour, setStochasticRounding
 from ._target import Device, DeviceManager, IPUModel, Target
@@ -131,6 +132,8 @@ __all__ = [
     "append",
     "compileGraph",
     "concat",
+    "copyDeviceHalfToFloat",
+    "copyFloatToDeviceHalf",
     "cycleCount",
     "cycleStamp",
     "packageHash",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from tremula import log
 from tremula.frontends.poplar.codelets import loading
 from tremula.frontends.poplar.errors import GraphObjectCreationError, InvalidTileMapping, UnknownVertexType
 from tremula.frontends.poplar.graph import connect as _connect
+from tremula.frontends.poplar.graph import dot
 from tremula.frontends.poplar.graph import estimates as _estimates
 from tremula.frontends.poplar.graph.clone import clone as _clone
 from tremula.frontends.poplar.graph.connect import FieldRef, VertexRef
@@ -23,6 +24,7 @@ from tremula.frontends.poplar.program.programs import Program
 from tremula.frontends.poplar.types import UNSIGNED_INT, Type
 
 from ._enums import CodeletFileType, ReplicatedStreamMode, TensorCloneMethod, VariableMappingMethod
+from ._half import from_bits
 from ._snake import with_snake_case
 from ._target import Device, Target
 from ._tensor import Interval, Tensor
@@ -95,7 +97,9 @@ class Graph(_Graph):
         """A constant; a single value is that of all elements."""
         return self.add_constant(type, shape, values, name)
 
-    addConstantHalf = addConstant
+    def addConstantHalf(self, type: Type, shape: Sequence[int], values: Any, name: str = "") -> Tensor:
+        """A constant of half-precision numbers, or of 16-bit integers that hold their bits."""
+        return self.add_constant(type, shape, from_bits(values), name)
 
     def addReplicationIndexConstant(self, name: str = "") -> Tensor:
         """A constant that holds the number of the replica."""
@@ -128,7 +132,9 @@ class Graph(_Graph):
         else:
             self.set_initial_value(where, values)
 
-    setInitialValueHalf = setInitialValue
+    def setInitialValueHalf(self, where: Tensor | FieldRef, values: Any) -> None:
+        """The same for half-precision numbers, or 16-bit integers that hold their bits."""
+        self.setInitialValue(where, from_bits(values))
 
     # -- tiles --------------------------------------------------------------------------------------------------
 
@@ -310,6 +316,16 @@ class Graph(_Graph):
         """How many vertices there are, or those of one compute set."""
         sets = self.contents.compute_sets if computeSet is None else [computeSet]
         return sum(batch.count for each in sets for batch in each.batches.values())
+
+    def outputVertexGraph(self, stream: TextIO, progs: Program | Sequence[Program]) -> None:
+        """Write the vertices that programs execute, with their variables, for Graphviz."""
+        programs = [progs] if isinstance(progs, Program) else list(progs)
+        stream.writelines(f"{line}\n" for line in dot.vertex_graph(self, programs))
+
+    def outputComputeGraph(self, stream: TextIO, progs: Program | Sequence[Program]) -> None:
+        """Write the steps of programs in their order, for Graphviz."""
+        programs = [progs] if isinstance(progs, Program) else list(progs)
+        stream.writelines(f"{line}\n" for line in dot.compute_graph(programs))
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):

@@ -6,34 +6,29 @@ from typing import Any
 
 from poplar import ComputeSet, Graph, Tensor
 from poplar.program import Sequence as Program
-from tremula.frontends.poplar.libs.checks import joined, refuse
+from tremula.frontends.poplar.libs.checks import joined
 from tremula.frontends.poplar.libs.outputs import like
 from tremula.frontends.poplar.libs.popnn import nonlinearity as _core
+from tremula.frontends.poplar.libs.popnn import nonlinearity_vertices as _vertices
 from tremula.frontends.poplar.libs.popnn.nonlinearity import NonLinearityType
-
-
-def _program(where: str, prog: Any) -> Program:
-    if isinstance(prog, ComputeSet):
-        raise refuse(where, "adding to a compute set is not offered: give a Sequence instead")
-    return prog
 
 
 def nonLinearity(
     graph: Graph, nonLinearityType: NonLinearityType, t: Tensor, prog: Program, debug: Any = ""
 ) -> Tensor:
     """The non-linearity of a tensor; softmax is over the innermost dimension."""
-    return _core.applied(
-        graph, NonLinearityType(nonLinearityType), t, _program("nonLinearity", prog), str(debug or "")
-    )
+    return _core.applied(graph, NonLinearityType(nonLinearityType), t, prog, str(debug or ""))
 
 
 def nonLinearityInPlace(
-    graph: Graph, nonLinearityType: NonLinearityType, t: Tensor, prog: Program, debug: Any = ""
+    graph: Graph, nonLinearityType: NonLinearityType, t: Tensor, prog: Program | ComputeSet, debug: Any = ""
 ) -> None:
-    """The same, written over the tensor."""
-    _core.apply(
-        NonLinearityType(nonLinearityType), t, t, _program("nonLinearityInPlace", prog), str(debug or "")
-    )
+    """The same, written over the tensor: by a program in a sequence, or by vertices in a compute set."""
+    kind = NonLinearityType(nonLinearityType)
+    if isinstance(prog, ComputeSet):
+        _vertices.apply_on_tiles(graph, kind, t, prog)
+    else:
+        _core.apply(kind, t, t, prog, str(debug or ""))
 
 
 def nonLinearityScaling(nonLinearityType: NonLinearityType) -> float:
@@ -42,16 +37,15 @@ def nonLinearityScaling(nonLinearityType: NonLinearityType) -> float:
 
 
 def nonLinearityInputGradient(
-    graph: Graph,
-    nonLinearityType: NonLinearityType,
-    act: Tensor,
-    outGradient: Tensor,
-    prog: Program,
+    graph: Graph, nonLinearityType: NonLinearityType, act: Tensor, outGradient: Tensor, prog: Program | ComputeSet,
     debug: Any = "",
-) -> Tensor:
-    """The gradient of the input. `act` is the result, but the input of GELU, GELU_ERF and SWISH."""
-    kind, where = NonLinearityType(nonLinearityType), "nonLinearityInputGradient"
-    return _core.gradient(graph, kind, act, outGradient, _program(where, prog), str(debug or ""))
+) -> Tensor:  # fmt: skip
+    """The gradient of the input, by a program in a sequence or by vertices in a compute set. `act` is the result, but
+    the input of GELU, GELU_ERF and SWISH."""
+    kind, name = NonLinearityType(nonLinearityType), str(debug or "")
+    if isinstance(prog, ComputeSet):
+        return _vertices.gradient_on_tiles(graph, kind, act, outGradient, prog, name)
+    return _core.gradient(graph, kind, act, outGradient, prog, name)
 
 
 def logSoftmax(graph: Graph, t: Tensor, prog: Program, debug: Any = "") -> Tensor:

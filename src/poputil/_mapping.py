@@ -111,13 +111,10 @@ def getTileImbalance(first, *arguments) -> int:
 class TensorUseTracker:
     """Collects which tiles use which elements, and maps the elements to them."""
 
-    class MappingMethod(Enum):
-        """How elements are cut into pieces. All methods map alike here: to tiles that use them, evenly."""
-
-        OptimizeHaloRegions = 0
-        ConstrainMappingToUsedTiles = 1
-        # the public name; None is a keyword of Python
-        None_ = 2
+    #: how elements are cut into pieces; all methods map alike here: to tiles that use them, evenly
+    MappingMethod = Enum(
+        "MappingMethod", ["OptimizeHaloRegions", "ConstrainMappingToUsedTiles", "None"], start=0
+    )
 
     def __init__(self, numTiles: int, startTile: int = 0, ascendingMappingOrder: bool = True) -> None:
         self._uses = placements.Uses()

@@ -194,8 +194,10 @@ class Session:
         self._validate(outputs, self._expected_outputs(), "output")
 
     def _verify_io_shape(self, stream: Stream, array: np.ndarray, what: str) -> None:
-        transfers, replicas = self.ir.num_host_transfers, self.ir.instance_replication_factor
         full = self._full_input_shape(stream.shape)
+        if array.shape == full:
+            return
+        transfers, replicas = self.ir.num_host_transfers, self.ir.instance_replication_factor
         if array.size == int(np.prod(full, dtype=np.int64)) and array.squeeze().shape == tuple(
             each for each in full if each != 1
         ):
@@ -238,8 +240,8 @@ class Session:
         self._mark_variables(in_sync=True)
 
     def _mark_variables(self, *, in_sync: bool) -> None:
-        for each in self.ir.main_graph.variables:
-            each._pb_tensor.in_sync = in_sync
+        for each in self._program.program.variables:
+            each.in_sync = in_sync  # type: ignore[attr-defined]
 
     def get_tensor_data(self, tensor: Variable | Constant) -> np.ndarray:
         """The value of a variable or constant."""

@@ -39,6 +39,7 @@ _EVENTS = {"kills": 16, "interrupts": 18}
         "session_executables",
         "onnx",
         "poplar",
+        "codelets",
     ],
 )
 def test_hostile_files_are_read_or_refused(name: str) -> None:

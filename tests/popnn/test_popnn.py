@@ -158,11 +158,30 @@ def test_pooling_gradients_have_two_forms(world: World) -> None:
         popnn.pooling.poolInputGradient(graph, largest, 1, pooled, prog)
 
 
-def test_compute_sets_are_refused_with_the_way_out(world: World) -> None:
+@pytest.mark.parametrize("kind", ["RELU", "GELU_ERF", "HARD_SIGMOID"])
+def test_compute_sets_get_vertices_that_compute_the_same(world: World, kind: str) -> None:
+    graph, prog, which = world.graph, world.prog, popnn.NonLinearityType[kind]
+    acts, outer = world.tensor(7, 50), world.tensor(7, 50)
+    forward, backward = graph.addComputeSet("forward"), graph.addComputeSet("backward")
+    slope = popnn.nonLinearityInputGradient(graph, which, acts, outer, backward, "gradient")
+    expected_slope = popnn.nonLinearityInputGradient(graph, which, acts, outer, prog)
+    expected = popnn.nonLinearity(graph, which, acts, prog)
+    popnn.nonLinearityInPlace(graph, which, acts, forward)
+    for each in (backward, forward):
+        prog.add(poplar.Execute(each))
+    found = world.run(expected_slope, slope, expected, acts)
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[2], found[3])
+
+
+def test_a_softmax_is_refused_in_a_compute_set(world: World) -> None:
     with pytest.raises(poplar.poplar_error, match="give a Sequence"):
         popnn.nonLinearityInPlace(
-            world.graph, popnn.NonLinearityType.RELU, world.tensor(2), world.graph.addComputeSet("cs")
+            world.graph, popnn.NonLinearityType.SOFTMAX, world.tensor(2), world.graph.addComputeSet("cs")
         )
+
+
+def test_scaling_and_types_of_parameters(world: World) -> None:
     assert popnn.nonLinearityScaling(popnn.NonLinearityType.SOFTMAX_SCALED) == 62000
     assert (
         poplin.createNormGamma(world.graph, world.tensor(2, 3), poplar.HALF, "g").elementType() is poplar.HALF

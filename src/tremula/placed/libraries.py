@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tremula.placed.between_ipus import collective_phases
 from tremula.placed.hardware import PlacedHardware
 from tremula.placed.phases import ModelledSet, Phase, PhaseKind, VertexGroup
 from tremula.plan.cost import Cost, Superstep
@@ -33,6 +34,8 @@ def library_phases(
         named = compute_sets([work], cost, hardware.chip.worker_contexts)
         for step, names in zip(cost.supersteps, named, strict=True):
             phases += _superstep(f"{given.name}/{names.name}", step, names, hardware, add)
+    for each in given.between:
+        phases += collective_phases(given.name, each, hardware)
     return phases
 
 

@@ -185,6 +185,19 @@ class Transfer:
     elements: Runs
 
 
+@dataclass(frozen=True)
+class BetweenIpus:
+    """Data that a library function exchanges between replicas, or between the IPUs of one."""
+
+    #: all_reduce, reduce_scatter, all_gather, all_to_all or broadcast
+    kind: str
+    #: of each rank, before the exchange
+    bytes: int
+    ranks: int
+    #: whether a rank is a replica, or an IPU of one
+    replicas: bool = True
+
+
 @dataclass(frozen=True, eq=False)
 class Library:
     """A library function as a whole: planned for the chip by shapes, not from the places of its operands."""
@@ -197,6 +210,7 @@ class Library:
     bytes_per_tile: int = 0
     #: elements that it reads and writes
     operands: tuple[Runs, ...] = ()
+    between: tuple[BetweenIpus, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tremula.frontends.popxl.aliases import Summary, sharing_of
 from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Graph, Ir
 
@@ -21,6 +22,34 @@ def test_a_view_that_is_not_in_place_keeps_its_value() -> None:
     kept, changed = run(ir, "before", "after")
     assert kept.ravel().tolist() == [1.0, 2.0]
     assert changed.ravel().tolist() == [11.0, 12.0]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_view_is_copied_only_if_it_is_read_after_a_change(late: bool) -> None:
+    ir = new_ir()
+    x = variable(ir, "x", [[1.0, 2.0]])
+    view = op(ir.main, "Transpose", x, permutation=(1, 0))
+    early = op(ir.main, "Negate", view)
+    op(ir.main, "AddLhsInplace", x, constant(ir.main, "one", [[10.0, 10.0]]))
+    store(ir, "early", early)
+    if late:
+        store(ir, "late", op(ir.main, "Negate", view))
+    ops = ir.main.schedule()
+    sharing = sharing_of(ir.main, ops, lambda _graph: Summary())
+    assert (view in sharing.copied_outputs) is late
+    for found in run(ir, "early", "late") if late else run(ir, "early"):
+        assert found.ravel().tolist() == [-1.0, -2.0]
+
+
+def test_a_view_of_a_view_is_not_overtaken_by_a_change() -> None:
+    ir = new_ir()
+    x = variable(ir, "x", [[1.0, 2.0]])
+    view = op(ir.main, "Transpose", x, permutation=(1, 0))
+    again = op(ir.main, "Reshape", view, shape=(2,))
+    op(ir.main, "AddLhsInplace", x, constant(ir.main, "one", [[10.0, 10.0]]))
+    store(ir, "again", again)
+    (found,) = run(ir, "again")
+    assert found.ravel().tolist() == [1.0, 2.0]
 
 
 def test_a_view_in_place_shows_the_change() -> None:

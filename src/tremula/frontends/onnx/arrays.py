@@ -20,12 +20,16 @@ _SMALL = {
 
 def tensor_of(array: NDArray[Any] | Any) -> torch.Tensor:
     """A tensor with the values of an array, in memory of its own."""
-    array = np.asarray(array)
+    return memory_of(np.array(array, copy=True, order="C"))
+
+
+def memory_of(array: NDArray[Any]) -> torch.Tensor:
+    """A contiguous array as a tensor on the same memory."""
     small = _SMALL.get(array.dtype.name)
-    if small is not None:
-        bits = np.ascontiguousarray(array).view(np.uint8 if array.dtype.itemsize == 1 else np.int16)
-        return torch.from_numpy(bits.copy()).view(small).reshape(array.shape)
-    return torch.from_numpy(np.array(array, copy=True, order="C"))
+    if small is None:
+        return torch.from_numpy(array)
+    bits = array.reshape(-1).view(np.uint8 if array.dtype.itemsize == 1 else np.int16)
+    return torch.from_numpy(bits).view(small).reshape(array.shape)
 
 
 def array_of(tensor: torch.Tensor) -> NDArray[Any]:

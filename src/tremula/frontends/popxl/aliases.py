@@ -41,6 +41,8 @@ class _Groups:
     def __init__(self) -> None:
         self._parent: dict[Tensor, Tensor] = {}
         self.written: set[Tensor] = set()
+        #: which tensor is written to, and by the op at which place of the schedule
+        self._writes: list[tuple[int, Tensor]] = []
 
     def root(self, tensor: Tensor) -> Tensor:
         parent = self._parent.setdefault(tensor, tensor)
@@ -57,8 +59,14 @@ class _Groups:
         if second in self.written:
             self.written.add(first)
 
-    def write(self, tensor: Tensor) -> None:
+    def write(self, tensor: Tensor, place: int) -> None:
         self.written.add(self.root(tensor))
+        self._writes.append((place, tensor))
+
+    def is_written_between(self, tensor: Tensor, first: int, last: int) -> bool:
+        """Whether an op after `first`, up to `last`, writes to the tensor's memory."""
+        root = self.root(tensor)
+        return any(first < place <= last and self.root(each) is root for place, each in self._writes)
 
     def is_written(self, tensor: Tensor) -> bool:
         return self.root(tensor) in self.written
@@ -81,13 +89,14 @@ def sharing_of(graph: Graph, ops: list[Op], summary_of: Callable[[Graph], Summar
     """Decide for the ops of `graph`; `summary_of` knows the graphs that they call."""
     groups = _Groups()
     result = Sharing()
-    for op in ops:
-        _in_place(op, groups, result, summary_of)
+    places = {op: place for place, op in enumerate(ops)}
+    for op, place in places.items():
+        _in_place(op, place, groups, result, summary_of)
     for op in ops:
         if op.kind in CALLS:
             _calls(op, groups, result, summary_of)
         elif find(op.kind).alias is Alias.MAYBE:
-            _perhaps_shared(op, groups, result)
+            _perhaps_shared(op, groups, result, places)
     constants = [tensor for tensor in graph.tensors.values() if tensor.kind.value == "Const"]
     result.copied_constants = {tensor for tensor in constants if groups.is_written(tensor)}
     roots = {groups.root(tensor): index for index, tensor in enumerate(graph.inputs)}
@@ -101,32 +110,49 @@ def sharing_of(graph: Graph, ops: list[Op], summary_of: Callable[[Graph], Summar
     return result
 
 
-def _in_place(op: Op, groups: _Groups, result: Sharing, summary_of: Callable[[Graph], Summary]) -> None:
+def _in_place(
+    op: Op, place: int, groups: _Groups, result: Sharing, summary_of: Callable[[Graph], Summary]
+) -> None:
     if op.kind in CALLS:
         for index, targets in inner_inputs(op).items():
-            written = any(inner in summary_of(op.called[place]).modified for place, inner in targets)
+            written = any(inner in summary_of(op.called[called]).modified for called, inner in targets)
             if written and op.modified.get(index):
-                groups.write(op.inputs[index])
+                groups.write(op.inputs[index], place)
         return
     kernel = find(op.kind)
     for index in kernel.modifies:
         if index in op.inputs:
-            groups.write(op.inputs[index])
+            groups.write(op.inputs[index], place)
     if kernel.modifies and kernel.returns_modified:
         groups.join(op.inputs[kernel.modifies[0]], op.outputs[0])
     elif kernel.alias is Alias.VIEW:
         groups.join(op.inputs[0], op.outputs[0])
 
 
-def _perhaps_shared(op: Op, groups: _Groups, result: Sharing) -> None:
+def _perhaps_shared(op: Op, groups: _Groups, result: Sharing, places: Mapping[Op, int]) -> None:
     inputs = op.input_list
     changing = any(groups.is_written(tensor) for tensor in inputs)
     for tensor in op.outputs.values():
+        if changing and not groups.is_written(tensor) and _is_read_before(tensor, op, groups, places):
+            continue
         if changing or groups.is_written(tensor):
             result.copied_outputs.add(tensor)
         else:
             for each in inputs:
                 groups.join(each, tensor)
+
+
+def _is_read_before(tensor: Tensor, op: Op, groups: _Groups, places: Mapping[Op, int]) -> bool:
+    """Whether all that reads the result of `op` makes something of its own of it, before the inputs of `op` change."""
+    if tensor in op.graph.outputs or any(each not in places for each in tensor.consumers):
+        return False
+    for each in tensor.consumers:
+        if each.kind in CALLS or find(each.kind).alias is not Alias.FRESH:
+            return False
+        if each.settings.fragment is not op.settings.fragment:
+            return False
+    last = max((places[each] for each in tensor.consumers), default=places[op])
+    return not any(groups.is_written_between(each, places[op], last) for each in op.input_list)
 
 
 def _calls(op: Op, groups: _Groups, result: Sharing, summary_of: Callable[[Graph], Summary]) -> None:

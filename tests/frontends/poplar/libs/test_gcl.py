@@ -14,7 +14,9 @@ from tremula.frontends.poplar.execute import values
 from tremula.frontends.poplar.graph import mapping
 from tremula.frontends.poplar.libs.errors import PoplibsError
 from tremula.frontends.poplar.libs.gcl.groups import groups_of
+from tremula.frontends.poplar.libs.gcl.links import between_ipus
 from tremula.frontends.poplar.types import INT
+from tremula.program.placed import BetweenIpus
 
 from .running import LAYOUTS, Case, arrays
 
@@ -164,3 +166,20 @@ def test_what_cannot_be_exchanged_is_an_error() -> None:
     ):
         with pytest.raises(PoplibsError, match=text):
             wrong()
+
+
+def test_links_are_costed_with_the_data_of_each_replica() -> None:
+    case = Replicas()
+    view, _ = case.different((64, 64))
+    gcl.allReduceCrossReplica(case.graph, view, Op.ADD, case.program)
+    gcl.allReduceCrossReplica(case.graph, view, Op.ADD, case.program, CommGroup(CommGroupType.CONSECUTIVE, 2))
+    gcl.allReduceCrossReplica(case.graph, view, Op.LOCAL, case.program)
+    found = [between_ipus(each.call) for each in case.program.programs]
+    assert found == [
+        (BetweenIpus("all_reduce", 16384, 4),),
+        (BetweenIpus("all_reduce", 16384, 2),),
+        (),
+    ]
+    case.run()
+    several, pair, local = list(case.engine.model.leaf_cycles().values())[-3:]
+    assert several > pair > local

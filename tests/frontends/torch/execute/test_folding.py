@@ -98,3 +98,15 @@ def test_an_op_whose_name_is_a_keyword_can_be_folded_around(inference):
 
     out = inference(Draws())(torch.zeros(50))
     assert ((out >= 5) & (out < 100)).all()
+
+
+def test_weights_of_small_products_lie_as_they_are_read_and_others_as_they_were(inference):
+    small, large = nn.Linear(24, 40), nn.Linear(2000, 1500)
+    for layer, batch, transposed in ((small, 8, False), (large, 4, True)):
+        x = torch.randn(batch, layer.in_features)
+        executor = inference(nn.Sequential(layer))
+        fold = folded(_program(executor, x))
+        (weight,) = (made for made in fold.prepare(layer.weight, layer.bias) if made.dim() == 2)
+        assert weight.shape == layer.weight.t().shape
+        assert weight.is_contiguous() is not transposed
+        torch.testing.assert_close(executor(x), layer(x))

@@ -61,3 +61,25 @@ def test_other_products_stay(function, shapes, dtype):
     module = _rewritten(function, *operands)
     assert not _calls(module)
     torch.testing.assert_close(module(*operands), function(*operands))
+
+
+def test_a_product_that_is_called_goes_to_onednn_as_well(monkeypatch):
+    called = []
+    library = torch.ops.mkldnn._linear_pointwise
+
+    class Watched:
+        _linear_pointwise = staticmethod(lambda *operands: called.append(1) or library(*operands))
+
+    x, w = torch.randn(_ROWS, _INNER), torch.randn(_COLUMNS, _INNER)
+    vector, half = torch.randn(_INNER), torch.randn(_INNER, _COLUMNS).half()
+    others = [(x, vector), (x[:2], w.t()), (x[None], w.t()), (x.half(), half)]
+    expected = [left @ right for left, right in [(x, w.t()), (w, x.t()), *others]]
+    monkeypatch.setattr(torch.ops, "mkldnn", Watched)
+    for number, (left, right) in enumerate([(x, w.t()), (w, x.t()), *others]):
+        torch.testing.assert_close(products.quick_matmul(left, right), expected[number], rtol=1e-4, atol=1e-4)
+    assert len(called) == 2
+    trained = w.clone().requires_grad_()
+    products.quick_matmul(x, trained.t()).sum().backward()
+    assert trained.grad is not None
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        products.quick_matmul(x, w)

@@ -5,7 +5,7 @@ import time
 import pytest
 import torch
 
-from tremula.frontends.torch.execute.trial import Verdict, tried
+from tremula.frontends.torch.execute.trial import Verdict, _difference, tried
 
 
 class _Altered:
@@ -135,3 +135,10 @@ def test_a_verdict_from_the_cache_must_be_sound(data):
 
 def test_a_verdict_survives_the_cache():
     assert Verdict.of(Verdict(True, 1.5).as_data()) == Verdict(True, 1.5)
+
+
+@pytest.mark.parametrize(("step", "equal"), [(1e-7, True), (1e-5, False)])
+def test_steps_that_are_lost_in_rounding_are_not_compared(step, equal):
+    before = {"weights": [torch.ones(100)]}
+    moved = {"weights": [torch.ones(100) + step]}
+    assert (_difference(before, moved, before) == "") is equal

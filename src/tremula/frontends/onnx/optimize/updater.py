@@ -58,7 +58,21 @@ class Updater:
 
     def update(self, weights: Mapping[str, Tensor], gradients: Mapping[str, Tensor]) -> None:
         """Change the weights in place."""
-        apply_update(present(self.spec, "the optimizer"), weights, gradients, self._state, self._hyper)
+        self.update_with(weights, gradients, self._state, self._hyper)
+
+    def slots(self) -> tuple[Mapping[str, Tensor], Mapping[str, Tensor]]:
+        """The state, and the values that may vary, as they are now; of the same names from `begin` on."""
+        return self._state, self._hyper
+
+    def update_with(
+        self,
+        weights: Mapping[str, Tensor],
+        gradients: Mapping[str, Tensor],
+        state: Mapping[str, Tensor],
+        varying: Mapping[str, Tensor],
+    ) -> None:
+        """Change weights and state in place; for a recording, which gives its own tensors for `slots`."""
+        apply_update(present(self.spec, "the optimizer"), weights, gradients, state, varying)
 
     def tensors(self) -> dict[str, Tensor]:
         """The state that was kept, under the names that users know."""

@@ -1,4 +1,5 @@
 """A micro-batch as one captured graph, forward and backward, which the executor of torch programs runs and compiles.
+Where each turn ends with an update of the weights, the update is part of the graph.
 
 Where nothing is trained the executor keeps the weights, and prepares them once; else they are inputs, never copied.
 """
@@ -6,7 +7,7 @@ Where nothing is trained the executor keeps the weights, and prepares them once;
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -17,29 +18,19 @@ from tremula.execute.outputs import OutputRule
 from tremula.execute.settings import ExecutionSettings
 from tremula.frontends.onnx.model import Node
 from tremula.frontends.onnx.run.program import GraphProgram
+from tremula.frontends.onnx.run.session_random import SessionRandom
 from tremula.frontends.onnx.run.step import EagerStep, TurnResult
+from tremula.frontends.onnx.run.updating import Updater
 from tremula.frontends.torch.capture.context import Capture, capturing
 from tremula.frontends.torch.capture.record import Recorder, make_graph
 from tremula.frontends.torch.execute.executable import Executable
-from tremula.frontends.torch.execute.random_state import RandomState
-from tremula.frontends.torch.graphs.effects import uses_random
+from tremula.frontends.torch.graphs.effects import mutated_placeholders, uses_random
 from tremula.frontends.torch.graphs.program import Interface, TorchProgram
 from tremula.program.loops import Loops
 
-#: operators that draw numbers from the session's own generator, or that say something while they run
-_STAY_EAGER = frozenset(
-    [
-        "Abort",
-        "Dropout",
-        "Multinomial",
-        "PrintTensor",
-        "RandomNormal",
-        "RandomNormalLike",
-        "RandomUniform",
-        "RandomUniformLike",
-        "ShapedDropout",
-    ]
-)
+#: operators that say something while they run
+_STAY_EAGER = frozenset(["Abort", "PrintTensor"])
+_SCALE = "loss scale"
 
 
 def can_be_captured(program: GraphProgram) -> bool:
@@ -54,84 +45,137 @@ def _stays_eager(node: Node) -> bool:
 class CapturedStep:
     """Runs a micro-batch as a whole."""
 
-    def __init__(self, program: GraphProgram, eager: EagerStep, label: str, *, keeps_weights: bool) -> None:
-        """With `keeps_weights` all turns have the same weights, which change only between sets of them."""
+    def __init__(
+        self,
+        program: GraphProgram,
+        eager: EagerStep,
+        generator: torch.Generator,
+        execution: ExecutionSettings,
+        *,
+        keeps_weights: bool,
+        updater: Updater | None = None,
+    ) -> None:
+        """With `keeps_weights` all turns have the same weights, which change only between sets of them. With `updater`
+        a turn updates the weights that it is given.
+        """
         self._program = program
         self._eager = eager
-        self._label = label
+        self._generator = generator
+        self._execution = execution
         self._keeps_weights = keeps_weights
+        self._updater = updater
         self._kept: Mapping[str, Tensor] = {}
         self._executable: Executable | None = None
-        #: weights and inputs, in this order
-        self._names: list[str] = []
+        #: names of what the executable takes: weights that it does not keep, and inputs
+        self._weights: tuple[str, ...] = ()
+        self._inputs: tuple[str, ...] = ()
+        #: the same of the optimizer's state, and of its values that vary
+        self._slots: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
         #: which of the three parts of a result each output belongs to, and its name there
         self._places: list[tuple[int, str]] = []
+        self._scale = torch.ones(())
+        self._scale_value = 1.0
+
+    @property
+    def settled(self) -> bool:
+        """Whether the executable will stay in the form that it runs in now."""
+        return self._executable is not None and not self._executable.choice.open
+
+    @property
+    def form(self) -> str:
+        """The form in use."""
+        return "quick" if self._executable is None else self._executable.form
 
     def __call__(
         self, weights: Mapping[str, Tensor], inputs: Mapping[str, Tensor], loss_scale: float
     ) -> TurnResult:
-        scale = torch.tensor(loss_scale, dtype=torch.float32)
+        if loss_scale != self._scale_value:
+            self._scale, self._scale_value = torch.tensor(loss_scale, dtype=torch.float32), loss_scale
         if self._executable is None:
-            self._names = [*weights, *inputs]
-            self._executable = self._captured(weights, inputs, scale)
+            self._executable = self._captured(weights, inputs)
             self._kept = weights
         elif self._keeps_weights and weights is not self._kept:
             self._executable.write_state(weights)
             self._kept = weights
-        values = inputs if self._keeps_weights else {**weights, **inputs}
-        given = [values[name].detach() for name in self._names if name in values]
-        outputs = self._executable.run([*given, scale])
+        given = [weights[name] for name in self._weights]
+        given += [inputs[name] for name in self._inputs]
+        given.append(self._scale)
+        if self._updater is not None:
+            for names, tensors in zip(self._slots, self._updater.slots(), strict=True):
+                given += [tensors[name] for name in names]
         parts: tuple[dict[str, Tensor], ...] = ({}, {}, {})
-        for (part, name), tensor in zip(self._places, outputs, strict=True):
+        for (part, name), tensor in zip(self._places, self._executable.run(given), strict=True):
             parts[part][name] = tensor
         return TurnResult(*parts)
 
-    def _captured(
-        self, weights: Mapping[str, Tensor], inputs: Mapping[str, Tensor], scale: Tensor
-    ) -> Executable:
-        graph = self._recorded(weights, inputs, scale)
+    def _captured(self, weights: Mapping[str, Tensor], inputs: Mapping[str, Tensor]) -> Executable:
+        slots = ({}, {}) if self._updater is None else self._updater.slots()
+        self._slots = (tuple(slots[0]), tuple(slots[1]))
+        graph = self._recorded(weights, inputs, slots)
         kept = dict(weights) if self._keeps_weights else {}
+        self._weights = tuple(name for name in weights if name not in kept)
+        self._inputs = tuple(inputs)
+        written = mutated_placeholders(graph.graph)
+        before_state = len(self._weights) + len(self._inputs) + 1
         program = TorchProgram(
             training=False,
             step=graph,
             interface=Interface(
                 parameters=tuple(kept),
                 buffers=(),
-                inputs=(*(name for name in self._names if name not in kept), "loss scale"),
+                inputs=(*self._weights, *self._inputs, _SCALE, *self._slots[0], *self._slots[1]),
                 outputs=tuple(f"output/{place}" for place in range(len(self._places))),
                 gradients=(),
             ),
             loops=Loops(),
             mutated_buffers=frozenset(),
-            mutated_inputs=frozenset(),
+            mutated_inputs=frozenset(written),
+            state_inputs=frozenset(place for place in written if place >= before_state),
             uses_random=uses_random(graph.graph),
         )
         return Executable(
             program,
             kept,
             outputs=[OutputRule()] * len(self._places),
-            random=RandomState(0, 1),
+            random=SessionRandom(self._generator),
             clock=time.perf_counter,
-            execution=ExecutionSettings(label=self._label),
+            execution=self._execution,
         )
 
     def _recorded(
-        self, weights: Mapping[str, Tensor], inputs: Mapping[str, Tensor], scale: Tensor
+        self,
+        weights: Mapping[str, Tensor],
+        inputs: Mapping[str, Tensor],
+        slots: Sequence[Mapping[str, Tensor]],
     ) -> GraphModule:
         def turn(*given: Tensor) -> list[Tensor]:
-            values = dict(zip(self._names, given, strict=False))
-            found = self._eager(
-                {name: values[name] for name in weights},
-                {name: values[name] for name in inputs},
-                given[-1],
-            )
-            parts = (found.anchors, found.gradients, found.stored)
+            values = iter(given)
+            present = {name: next(values) for name in weights}
+            found = self._eager(present, {name: next(values) for name in inputs}, next(values))
+            anchors, gradients = found.anchors, found.gradients
+            if self._updater is not None:
+                state, varying = ({name: next(values) for name in names} for names in slots)
+                trained = {name: present[name] for name in self._program.trained}
+                anchors = {name: _apart(tensor, trained) for name, tensor in anchors.items()}
+                self._updater.update_with(trained, gradients, state, varying)
+                gradients = {}
+            parts = (anchors, gradients, found.stored)
             self._places = [(part, name) for part, each in enumerate(parts) for name in each]
             return [parts[part][name] for part, name in self._places]
 
         mode = FakeTensorMode()
-        examples = [*weights.values(), *inputs.values(), scale]
+        examples = [*weights.values(), *inputs.values(), self._scale]
+        examples += [tensor for table in slots for tensor in table.values()]
         fakes = [mode.from_tensor(each.detach()) for each in examples]
         capture = Capture(training=False)
         with capturing(capture):
             return make_graph(Recorder(capture), turn, *fakes)
+
+
+def _apart(tensor: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
+    """`tensor`, as it is before the update if it shares memory with a weight."""
+    shared = any(
+        torch._C._is_alias_of(tensor, weight)  # type: ignore[attr-defined]
+        for weight in weights.values()
+    )
+    return tensor.clone() if shared else tensor

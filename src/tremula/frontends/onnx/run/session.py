@@ -12,6 +12,7 @@ from torch import Tensor
 from tremula.distributed.replica_share import ReplicaShare
 from tremula.errors import Error
 from tremula.execute.allocation import keep_freed_memory
+from tremula.execute.settings import ExecutionSettings
 from tremula.frontends.onnx.run.anchors import SUM, Turn, Turns, place_of, returned_shape
 from tremula.frontends.onnx.run.chosen_step import ChosenStep
 from tremula.frontends.onnx.run.device_types import device_type
@@ -55,8 +56,11 @@ class GraphSession:
         groups: Mapping[str, WeightGroups] | None = None,
         whole: Mapping[str, Tensor] | None = None,
         exchange: ReplicaExchange | None = None,
+        cache_folder: str | None = None,
     ) -> None:
-        """`groups` are of weights that differ between replicas, `whole` their values for all groups."""
+        """`groups` are of weights that differ between replicas, `whole` their values for all groups; compiled code is
+        kept in `cache_folder`, else in the user's own.
+        """
         for rule in program.request.anchors.values():
             if rule.period < 1:
                 raise Error("an anchor is returned every 1 or more batches.")
@@ -69,6 +73,7 @@ class GraphSession:
         }
         self.host |= {name: _on_device(tensor) for name, tensor in (whole or {}).items()}
         self.groups = dict(groups or {})
+        self._execution = ExecutionSettings(cache_folder, program.model.graph.name)
         self._synthetic = synthetic
         self._made: dict[str, Tensor] = {}
         self.seed = 0
@@ -78,6 +83,15 @@ class GraphSession:
         self.set_seed(self.seed)
         self._step: ChosenStep | None = None
         self._together = self.share.total > 1 and program.collective
+        self._rounds = [list(self._rounds_of(batch)) for batch in range(turns.batches)]
+        retyped = program.request.settings.retyped
+        #: of inputs, as they are computed with
+        self._input_types = {
+            name: retyped.get(kind.dtype, kind.dtype) for name, kind in program.inputs.items()
+        }
+        #: of anchored tensors of the graph, whose types do not change
+        self._returned_types: dict[str, torch.dtype] = {}
+        self._anchored_weights = [name for name in program.request.anchors if name in program.weights]
         #: the weights of all replicas of the run, so that they are updated alike on all instances
         self._device: list[dict[str, Tensor]] = []
         self._gradients: GradientSums | None = None
@@ -122,8 +136,15 @@ class GraphSession:
         """Compile."""
         keep_freed_memory()
         eager = EagerStep(self.program, self._generator)
-        one_set = self.turns.replicas == 1
-        self._step = ChosenStep(self.program, eager, self.program.model.graph.name, one_set=one_set)
+        alone = self.turns.accumulation * self.share.total == 1 and not self.groups
+        self._step = ChosenStep(
+            self.program,
+            eager,
+            self._generator,
+            self._execution,
+            one_set=self.turns.replicas == 1,
+            updater=self.updater if alone else None,
+        )
 
     @property
     def generator(self) -> torch.Generator:
@@ -263,15 +284,25 @@ class GraphSession:
                 name: self._synthetic.make(kind, self._generator)
                 for name, kind in self.program.inputs.items()
             }
-        for batch in range(self.turns.batches):
-            for turns in self._rounds_of(batch):
+        for batch, rounds in enumerate(self._rounds):
+            for turns in rounds:
                 found = self._compute(self._step, data, turns)
                 for turn, result in zip(turns, found, strict=True):
                     self._take(result, data, turn)
-            if self.updater is not None and self._gradients is not None and self.program.trained:
-                weights = self._trained(self._device)
-                self.updater.update(weights, self._gradients.finish(weights, self.exchange))
-            self._return_after(data, batch)
+            self._update(self._step)
+            if self._anchored_weights or self.program.beside:
+                self._return_after(data, batch)
+
+    def _update(self, step: ChosenStep) -> None:
+        """Change the weights by the gradients of a batch, if its turns have left any to do so."""
+        sums = self._gradients
+        if self.updater is None or sums is None or not self.program.trained:
+            return
+        if not sums.sums and self.exchange is None:
+            return
+        with step.updating():
+            weights = self._trained(self._device)
+            self.updater.update(weights, sums.finish(weights, self.exchange))
 
     def _turns_of(self, batch: int) -> Iterator[Turn]:
         for accumulation in range(self.turns.accumulation):
@@ -307,10 +338,8 @@ class GraphSession:
 
     def _inputs(self, data: StepData, turn: Turn) -> dict[str, Tensor]:
         return {
-            name: (self._made[name] if name in self._made else data.input(name, turn)).to(
-                self._computed(kind.dtype)
-            )
-            for name, kind in self.program.inputs.items()
+            name: (self._made[name] if name in self._made else data.input(name, turn)).to(dtype)
+            for name, dtype in self._input_types.items()
         }
 
     def _weights(self, turn: Turn) -> dict[str, Tensor]:
@@ -326,20 +355,19 @@ class GraphSession:
                 if name.startswith(ACCUMULATOR):
                     total = self._gradients.sums[name.removeprefix(ACCUMULATOR)]
                     self._return(data, name, turn, total)
-        with torch.no_grad():
-            for name, value in found.stored.items():
-                weights[name].copy_(value)
+        if found.stored:
+            with torch.no_grad():
+                for name, value in found.stored.items():
+                    weights[name].copy_(value)
         for name, value in found.anchors.items():
             if name not in weights:
                 self._return(data, name, turn, value)
 
     def _return_after(self, data: StepData, batch: int) -> None:
         """Anchored weights and tensors of the update come back as they are after it."""
-        anchors = self.program.request.anchors
-        weights = [name for name in anchors if name in self.device]
         beside = self._beside() if self.program.beside else {}
         for turn in self._turns_of(batch):
-            for name in weights:
+            for name in self._anchored_weights:
                 self._return(data, name, turn, self._weights(turn)[name])
             for name in beside:
                 if name in self.program.beside and not name.startswith(ACCUMULATOR):
@@ -350,11 +378,12 @@ class GraphSession:
         place = place_of(rule, self.turns, turn)
         if place is not None:
             first = turn.batch == 0 and turn.accumulation == 0
-            value = value.to(self.info(name).dtype)
+            dtype = self._returned_types.get(name)
+            if dtype is None:
+                dtype = self._returned_types[name] = self.info(name).dtype
+            if value.dtype != dtype:
+                value = value.to(dtype)
             data.output(name, turn, place, value, add=rule.mode == SUM and not first)
-
-    def _computed(self, dtype: torch.dtype) -> torch.dtype:
-        return self.program.request.settings.retyped.get(dtype, dtype)
 
 
 def _on_device(tensor: Tensor) -> Tensor:

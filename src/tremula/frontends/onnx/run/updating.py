@@ -33,6 +33,12 @@ class Updater(Protocol):
     def update(self, weights: Tensors, gradients: Tensors) -> None:
         """Change the weights in place."""
 
+    def slots(self) -> tuple[Tensors, Tensors]:
+        """The state, and the values that may vary, as they are now; of the same names from `begin` on."""
+
+    def update_with(self, weights: Tensors, gradients: Tensors, state: Tensors, varying: Tensors) -> None:
+        """Change weights and state in place; for a recording, which gives its own tensors for `slots`."""
+
     def tensors(self) -> dict[str, torch.Tensor]:
         """The state that was kept, under the names that users know."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from tremula.frontends.poplar.codelets.codelet import (
 )
 from tremula.frontends.poplar.codelets.python import checking, cost, parallel, translation
 from tremula.frontends.poplar.codelets.python.grouping import data_of, groups_of, overlapping
-from tremula.frontends.poplar.codelets.python.lanes import Lanes
+from tremula.frontends.poplar.codelets.python.lanes import Data, Lanes
 from tremula.frontends.poplar.codelets.python.packing import is_strided, packed
 from tremula.frontends.poplar.codelets.python.plain import PlainRunner
 from tremula.frontends.poplar.codelets.python.reading import NotTranslatable, read
@@ -127,6 +127,9 @@ class PythonCodelet(Codelet):
         instead: list[Run] = []
         spent = 0.0
         exact = parallel.rounds_alike(function)
+        # groups by inputs are made anew in each run, because the inputs may have changed
+        changing = any(self.fields[name].kind is Kind.SCALAR for name in plan.keys)
+        fixed = None if changing else list(self._groups(batch, plan))
 
         def run() -> bool | None:
             nonlocal spent
@@ -134,8 +137,8 @@ class PythonCodelet(Codelet):
                 return instead[0]()
             begin = time.perf_counter()
             check.before()
-            for group in groups_of(self.fields, batch, plan.keys):
-                Lanes(function, plan, data_of(self.fields, batch, group, plan.keys)).run()
+            for data in fixed if fixed is not None else self._groups(batch, plan):
+                Lanes(function, plan, data).run()
             problem = check.after()
             if problem:
                 log.warn_once(
@@ -150,6 +153,10 @@ class PythonCodelet(Codelet):
             return True
 
         return run
+
+    def _groups(self, batch: Batch, plan: parallel.Plan) -> Iterator[Data]:
+        for group in groups_of(self.fields, batch, plan.keys):
+            yield data_of(self.fields, batch, group, plan.keys)
 
     def _compiled(self, batch: Batch) -> Run:
         codelet = self._translation(batch)

@@ -60,7 +60,7 @@ def check_runs(graph: Graph, start: Ints, count: Ints, step: Ints, what: str) ->
     used = count > 0
     if (count < 0).any() or (count > size).any() or (np.abs(step) > size).any():
         raise WireError(f"{what}: a run is longer than the memory of the graph")
-    last: Ints = start + np.maximum(count - 1, 0) * step
+    last = np.asarray(start + np.maximum(count - 1, 0) * step, dtype=np.int64)
     within(start[used], size, what)
     within(last[used], size, what)
 

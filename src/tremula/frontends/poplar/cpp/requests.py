@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tremula import log
 from tremula.frontends.poplar.codelets.codelet import Codelet
 from tremula.frontends.poplar.cpp import allowed
 from tremula.frontends.poplar.cpp.allowed import shim
@@ -56,6 +57,12 @@ def attribute_name(session: Session, owner: Any, name: str) -> str:
 def blocks(session: Session, execution: Any, tile: int) -> list[Any]:
     """The blocks that a profile has of a tile."""
     return list(allowed.method(execution, "blocks")(tile))
+
+
+@request("without effect")
+def without_effect(session: Session, what: str, why: str) -> None:
+    """Say once that something has no effect here."""
+    log.no_effect(what, why)
 
 
 @request("version")

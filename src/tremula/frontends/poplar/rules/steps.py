@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tremula.frontends.poplar.graph.view import View
+from tremula.frontends.poplar.libs.gcl.links import between_ipus
 from tremula.frontends.poplar.program import programs as p
 from tremula.frontends.poplar.program.numbering import Node
 from tremula.frontends.poplar.rules.elements import ElementNumbers
@@ -43,7 +44,9 @@ class Leaves:
         """A library call."""
         call = program.call
         operands = self._together(call.inputs), self._together(call.outputs)
-        self.libraries.append(placed.Library(program.name, call.works, tiles, call.bytes_per_tile, operands))
+        self.libraries.append(
+            placed.Library(program.name, call.works, tiles, call.bytes_per_tile, operands, between_ipus(call))
+        )
         self.operands.append(operands)
         return s.RunLibrary(node.id, len(self.libraries) - 1)
 

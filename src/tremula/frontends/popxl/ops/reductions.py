@@ -13,6 +13,7 @@ from tremula.frontends.popxl.info import TensorInfo
 from tremula.frontends.popxl.model import Op
 from tremula.frontends.popxl.ops.table import Function, kernel
 from tremula.frontends.popxl.runtime_errors import check_log2_scale
+from tremula.frontends.torch.execute.products import quick_matmul
 
 _REDUCTIONS: dict[str, Callable[[Tensor, list[int], bool], Tensor]] = {
     "ReduceSum": lambda t, dims, keep: t.sum(dims, keep, dtype=t.dtype),
@@ -69,7 +70,7 @@ def _matmul(op: Op) -> Function:
     if 2 in op.inputs:
         return lambda first, second, scale: _scaled_matmul(op, first, second, scale)
     if output is None or output == op.inputs[0].type.dtype:
-        return torch.matmul
+        return quick_matmul
     wanted = {"float16": torch.float16, "float32": torch.float32}[output]
     return lambda first, second: torch.matmul(first.float(), second.float()).to(wanted)
 

@@ -163,7 +163,7 @@ class Choice:
 
     def _look_up(self, chunks: Chunks) -> bool:
         """Describe what is to be compiled and look for it in the cache; False if it cannot be compiled."""
-        if not enough_memory(self._around):
+        if not enough_memory(self._around, chunks):
             self._settle("there is not enough memory to try compiled code beside it")
             return False
         try:

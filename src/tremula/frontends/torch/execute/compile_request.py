@@ -24,7 +24,7 @@ from tremula.frontends.torch.package.graph_data import encode_operand
 from tremula.frontends.torch.package.plain_data import NotData, dtype_name, encode
 
 #: part of every key: raise it when the same request would be compiled to something else
-REVISION = 2
+REVISION = 3
 
 #: ops outside these are Python code, or speak to the user; the code of a compiler cannot call them
 _NAMESPACES = ("aten::", "prims::", "mkldnn::_linear_pointwise")

@@ -82,8 +82,14 @@ def _compile(
 ) -> None:
     import torch._inductor
 
+    from tremula.frontends.torch.execute import direct_lowerings
+
     threads = int(options["threads"])
     _lower_products()
+    vectors = direct_lowerings.vectors_here()
+    direct = vectors is not None and direct_lowerings.takes_all_convolutions(module, arguments, vectors)
+    if vectors is not None:
+        direct_lowerings.install(vectors, threads, rows_first=direct)
     with torch.no_grad():
         torch._inductor.aot_compile(
             module,
@@ -100,6 +106,10 @@ def _compile(
                 "assert_indirect_indexing": True,
                 "debug_index_asserts": bool(options["check_indices"]),
                 "compile_threads": 1,
+                # channels last is what the libraries' convolutions want; our own do not, and norms are slow that way
+                "layout_optimization": not direct,
+                # our own functions end with what they compute
+                "epilogue_fusion": False,
                 # they take 300 MB and longer to make than they save in one compilation
                 "aot_inductor.precompile_headers": False,
             },

@@ -11,6 +11,7 @@ import torch
 from torch import fx
 from torch.fx._lazy_graph_module import _LazyGraphModule
 
+from tremula.frontends.torch.execute.products import LARGE_PRODUCT_FLOPS
 from tremula.frontends.torch.graphs.effects import updates_statistics
 from tremula.frontends.torch.graphs.program import TorchProgram, tensors_of
 
@@ -18,6 +19,7 @@ _ATEN = torch.ops.aten
 _NORM = _ATEN.native_batch_norm.default
 _CONVOLUTION = _ATEN.convolution.default
 _DETACH = _ATEN.detach.default
+_TRANSPOSED = (_ATEN.t.default, _ATEN.transpose.int, _ATEN.permute.default)
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,10 @@ def _split(origin: fx.GraphModule, graph: fx.Graph, early: set[fx.Node]) -> Fold
     first: dict[fx.Node, fx.Node] = {}
     for node in sorted(early, key=order.__getitem__):
         first[node] = prepare.node_copy(node, first.__getitem__)
+    laid = {node for node in taken if _is_better_laid_out(node, early)}
+    whole: dict[str, Any] = {"memory_format": torch.contiguous_format}
+    for node in laid:
+        first[node] = prepare.call_function(_ATEN.clone.default, (first[node],), whole)
     prepare.output([first[node] for node in taken])
 
     step = fx.Graph()
@@ -181,10 +187,33 @@ def _split(origin: fx.GraphModule, graph: fx.Graph, early: set[fx.Node]) -> Fold
     for node in taken:
         second[node] = step.placeholder(f"prepared_{len(second)}")
         second[node].meta = dict(node.meta)
+        if node in laid:
+            second[node].meta["val"] = node.meta["val"].clone(**whole)
     for node in rest:
         second[node] = step.node_copy(node, second.__getitem__)
     step.output(fx.node.map_arg(output.args[0], second.__getitem__))
     return Folded(unwritten(origin, prepare), unwritten(origin, step), len(taken))
+
+
+def _is_better_laid_out(node: fx.Node, early: set[fx.Node]) -> bool:
+    """Whether a transposed weight is only the right matrix of small products: these read its rows. (Large ones have it
+    packed, see `packing`.)
+    """
+    if node.target not in _TRANSPOSED:
+        return False
+    (matrix,) = tensors_of(node)
+    if matrix.dim() != 2 or matrix.dtype is not torch.float32 or matrix.is_contiguous():
+        return False
+    later = [user for user in node.users if user not in early]
+    return bool(later) and all(_small_product(user, node) for user in later)
+
+
+def _small_product(node: fx.Node, right: fx.Node) -> bool:
+    place = {_ATEN.mm.default: 1, _ATEN.addmm.default: 2}.get(node.target)  # type: ignore[call-overload]
+    if place is None or node.args[place] is not right or node.args.count(right) > 1:
+        return False
+    rows, columns = tensors_of(node)[0].shape
+    return bool(2 * rows * columns * tensors_of(right)[0].shape[0] < LARGE_PRODUCT_FLOPS)
 
 
 def _hoistable(node: fx.Node, early: set[fx.Node]) -> bool:

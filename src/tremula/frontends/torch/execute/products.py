@@ -16,7 +16,7 @@ from tremula.frontends.torch.graphs.program import tensors_of
 
 _ATEN = torch.ops.aten
 #: a call of oneDNN costs some microseconds more
-_LEAST_FLOPS = 4_000_000
+LARGE_PRODUCT_FLOPS = 4_000_000
 #: with fewer rows or columns a product is bound by memory, and no kernel is faster
 _LEAST_EXTENT = 8
 _INTEL = "GenuineIntel"
@@ -74,9 +74,27 @@ def _is_large(left: fx.Node, right: fx.Node) -> bool:
     (first,), (second,) = tensors_of(left), tensors_of(right)
     if first.dtype is not torch.float32 or second.dtype is not torch.float32:
         return False
-    rows, inner = first.shape
-    columns = second.shape[1]
-    return min(rows, inner, columns) >= _LEAST_EXTENT and 2 * rows * inner * columns >= _LEAST_FLOPS
+    return _is_worth_it(first.shape[0], first.shape[1], second.shape[1])
+
+
+def _is_worth_it(rows: int, inner: int, columns: int) -> bool:
+    return min(rows, inner, columns) >= _LEAST_EXTENT and 2 * rows * inner * columns >= LARGE_PRODUCT_FLOPS
+
+
+def quick_matmul(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """`torch.matmul`, by oneDNN where `pick_products` would choose that; not for tensors with gradients."""
+    if (
+        first.dim() == second.dim() == 2
+        and first.shape[1] == second.shape[0]
+        and type(first) is type(second) is torch.Tensor
+        and first.dtype is second.dtype is torch.float32
+        and not (first.requires_grad or second.requires_grad)
+        and _is_worth_it(first.shape[0], first.shape[1], second.shape[1])
+        and prefers_onednn()
+    ):
+        product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(first, second.t(), None, "none", [], "")
+        return product
+    return torch.matmul(first, second)
 
 
 def _rewrite(graph: fx.Graph, node: fx.Node, left: fx.Node, right: fx.Node, bias: fx.Node | None) -> None:

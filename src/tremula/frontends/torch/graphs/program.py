@@ -98,7 +98,9 @@ class Interface:
 
 @dataclass
 class TorchProgram:
-    """A captured program. `accumulate` and `update` are None for inference."""
+    """A captured program. `accumulate` and `update` are None for inference. A program may also write to its inputs: to
+    weights that its caller keeps, and to the optimizer's state (`state_inputs`).
+    """
 
     training: bool
     step: fx.GraphModule
@@ -108,6 +110,7 @@ class TorchProgram:
     update: fx.GraphModule | None = None
     mutated_buffers: frozenset[str] = frozenset()
     mutated_inputs: frozenset[int] = frozenset()
+    state_inputs: frozenset[int] = frozenset()
     uses_random: bool = False
 
     def graphs(self) -> Iterator[fx.GraphModule]:

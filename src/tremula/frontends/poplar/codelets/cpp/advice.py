@@ -29,6 +29,11 @@ def explained(problem: CompilerFailed, words: Sequence[Token]) -> PoplarError:
             places.append(f"{word.file}:{word.line}: {word.text} is a builtin of the chip's compiler")
         elif word.text in _ASSEMBLY and _is_instruction(words, number):
             places.append(f"{word.file}:{word.line}: inline assembly for the chip")
+    if "designator order" in problem.messages:
+        return GraphProgramCompilationError(
+            f"{problem.message}\nGCC takes designated initialisers only in the order of the declaration, unlike the "
+            "chip's compiler: put them into that order, or name a Clang with TREMULA_CXX."
+        )
     assembler = "Error: " in problem.messages or "asm" in problem.messages
     told = list(dict.fromkeys(place for place in places if assembler or _BUILTIN in place))
     if not told:

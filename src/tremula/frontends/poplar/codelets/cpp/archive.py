@@ -7,6 +7,7 @@ Adding one to a graph runs the code of whoever made it.
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
@@ -16,7 +17,7 @@ from tremula import checked_archive
 from tremula.atomic_files import atomic_open_binary
 from tremula.checked_json import BadValue, decode
 from tremula.errors import Error
-from tremula.frontends.poplar.codelets.cpp.sources import Sources
+from tremula.frontends.poplar.codelets.cpp.sources import Sources, honoured
 from tremula.frontends.poplar.errors import GraphObjectLoadError
 
 _LARGEST = 64 << 20
@@ -83,4 +84,4 @@ def _checked(document: dict[str, object], arrays: checked_archive.Arrays) -> Sou
             raise BadValue(f"{name} is no text") from None
     if not content.main or not set(content.main) <= set(contents):
         raise BadValue("a main file is missing")
-    return Sources((), tuple(content.flags), tuple(content.main), contents)
+    return Sources((), honoured(shlex.join(content.flags)), tuple(content.main), contents)

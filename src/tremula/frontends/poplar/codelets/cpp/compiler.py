@@ -20,6 +20,7 @@ _NAMES = ("c++", "g++", "clang++")
 _SECONDS = 600
 #: of the compiler's messages
 _MOST_LINES = 60
+HALF_FLAG = "-mf16c"
 #: results are those of the chip's single precision: no contraction to fused operations, no reordering
 _COMMON = (
     "-std=c++17", "-O2", "-fPIC", "-w", "-fno-access-control", "-fno-strict-aliasing", "-fwrapv", "-ffp-contract=off",
@@ -42,7 +43,8 @@ class Compiler:
     @property
     def flags(self) -> tuple[str, ...]:
         """What every codelet is compiled with."""
-        return (*_COMMON, "-fpermissive") if self.is_gcc else _COMMON
+        own = ("-fpermissive",) if self.is_gcc else ()
+        return (*_COMMON, *own, *_half_flags())
 
     def run(self, arguments: Sequence[str], what: str) -> str:
         """Its output; a failure is an error with its messages."""
@@ -73,6 +75,17 @@ class CompilerFailed(GraphProgramCompilationError):  # type: ignore[valid-type, 
         more = [f"... and {len(lines) - _MOST_LINES} more lines"] if len(lines) > _MOST_LINES else []
         super().__init__("\n".join([f"{what} does not compile:", *lines[:_MOST_LINES], *more]))
         self.what, self.messages = what, messages
+
+
+@functools.cache
+def _half_flags() -> tuple[str, ...]:
+    """The flag for instructions that convert half, where this processor has them."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ()
+    flags = next((line.split() for line in text.splitlines() if line.startswith("flags")), [])
+    return (HALF_FLAG,) if "f16c" in flags else ()
 
 
 @functools.cache
@@ -113,6 +126,11 @@ def require(what: str) -> Compiler:
             "`xcode-select --install`) or name one with TREMULA_CXX. Codelets written as Python classes work without."
         )
     return found
+
+
+def usable(flags: Sequence[str]) -> list[str]:
+    """Flags without those for instructions that this processor has not: sources may come from another computer."""
+    return [each for each in flags if each != HALF_FLAG or each in _half_flags()]
 
 
 def library_flags(compiler: Compiler) -> list[str]:

@@ -30,6 +30,7 @@ from tremula.cache import Store, default_root
 from tremula.frontends.poplar.codelets.codelet import Base, CycleEstimate, EstimateSource, Kind, Shapes
 from tremula.frontends.poplar.codelets.cpp import assembly, compiler, wrapper
 from tremula.frontends.poplar.codelets.cpp.library import MemberFacts, Prepared
+from tremula.frontends.poplar.codelets.python.grouping import alike
 from tremula.frontends.poplar.errors import PoplarError
 
 if TYPE_CHECKING:
@@ -89,13 +90,9 @@ def _kinds(codelet: CppCodelet, shapes: Shapes) -> tuple[_Kinds, NDArray[np.int6
         columns += [flat[:, place] for place in range(flat.shape[1]) if flat.shape[1] <= 16]
     if not columns:
         return _Kinds([0], np.zeros(1)), np.zeros(shapes.count, dtype=np.int64)
-    table = np.stack([each.astype(np.float64) for each in columns], axis=1)
-    if (table == table[0]).all():
-        first, inverse = np.zeros(1, dtype=np.int64), np.zeros(shapes.count, dtype=np.int64)
-    else:
-        _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    first, inverse = alike(columns)
     sizes = np.sum([*shapes.elements.values(), np.zeros(shapes.count)], axis=0)
-    return _Kinds(first.tolist(), np.asarray(sizes[first], dtype=np.float64)), inverse.reshape(-1)
+    return _Kinds(first.tolist(), np.asarray(sizes[first], dtype=np.float64)), inverse
 
 
 def _spread(kinds: _Kinds) -> list[int]:
@@ -188,7 +185,8 @@ def _build(prepared: Prepared) -> bytes:
         folder = Path(place)
         main = (wrapper.OWN_HEADERS / "tremula_counting.hpp").read_text(encoding="utf-8")
         source = compiler.write(folder / "counting.ii", prepared.code + main)
-        flags = [each for each in prepared.flags if each != "-fPIC" and not each.startswith("-g")]
+        left_out = ("-fPIC", compiler.HALF_FLAG)
+        flags = [each for each in prepared.flags if each not in left_out and not each.startswith("-g")]
         text, output = folder / "counting.s", folder / "counting"
         prepared.compiler.run([*flags, *_FLAGS, "-S", str(source), "-o", str(text)], prepared.title)
         text.write_text(assembly.counted(text.read_text(encoding="utf-8")), encoding="utf-8")

@@ -212,7 +212,8 @@ def build(prepared: Prepared, link: Sequence[str], extra: str = "") -> bytes:
         output = Path(place) / "codelets.so"
         try:
             prepared.compiler.run(
-                [*prepared.flags, *link, str(source), "-o", str(output), "-lm"], prepared.title
+                [*compiler.usable(prepared.flags), *link, str(source), "-o", str(output), "-lm"],
+                prepared.title,
             )
         except CompilerFailed as problem:
             raise advice.explained(problem, tokens(prepared.code)) from None

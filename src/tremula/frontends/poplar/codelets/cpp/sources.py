@@ -61,8 +61,13 @@ class Sources:
         """The main files; texts are written below `folder` first."""
         for name, text in self.contents.items():
             place = folder / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(text, encoding="utf-8")
+            except OSError as problem:
+                raise GraphObjectLoadError(
+                    f"{self.title}: {name!r:.80} cannot be written: {problem.strerror or problem}"
+                ) from None
         return [*self.files, *(folder / name for name in self.main)]
 
     def flags_in(self, folder: Path) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,14 +28,24 @@ def groups_of(fields: Mapping[str, Field], batch: Batch, keys: Iterable[str]) ->
     columns += [_key_values(fields[name], batch) for name in sorted(keys)]
     if not columns:
         return _cut(np.arange(batch.count), widest)
-    table = np.stack(columns, axis=1)
-    if (table == table[0]).all():
-        return _cut(np.arange(batch.count), widest)
-    _, inverse = np.unique(table, axis=0, return_inverse=True)
-    inverse = inverse.reshape(-1)
+    _, inverse = alike(columns)
     order = np.argsort(inverse, kind="stable")
     ends = np.flatnonzero(np.diff(inverse[order])) + 1
     return [part for group in np.split(order, ends) for part in _cut(group, widest)]
+
+
+def alike(columns: Sequence[Array]) -> tuple[Ints, Ints]:
+    """Rows of a table of columns that are equal: the first of each kind, and the kind of each row."""
+    kind = np.zeros(len(columns[0]), dtype=np.int64)
+    first = np.zeros(1, dtype=np.int64)
+    for column in columns:
+        if (column == column[0]).all():
+            continue
+        _, values = np.unique(column, return_inverse=True)
+        both = kind * (int(values.max()) + 1) + values.reshape(-1)
+        _, first, kind = np.unique(both, return_index=True, return_inverse=True)
+        kind = kind.reshape(-1)
+    return first.astype(np.int64), kind.astype(np.int64)
 
 
 def _cut(group: Ints, widest: Ints) -> list[Ints]:

@@ -1,6 +1,7 @@
 // Calls of functions of the Python packages: the byte forms of arguments, and what comes back.
 #include "core.hpp"
 
+#include <poplar/CSRFunctions.hpp>
 #include <poplar/CycleCount.hpp>
 #include <poplar/RandomSeed.hpp>
 
@@ -171,6 +172,28 @@ detail::Value syncOf(SyncType type) {
   return detail::enumeration("poplar", "SyncType", names[static_cast<int>(type)]);
 }
 } // namespace
+
+void setFloatingPointBehaviour(Graph &, program::Sequence &, const FloatingPointBehaviour &,
+                               const DebugContext &) {
+  detail::ask("without effect", "setFloatingPointBehaviour", "the host computes with its own rules");
+}
+void setFloatingPointBehaviour(Graph &graph, program::Sequence &prog,
+                               const FloatingPointBehaviour &behaviour, unsigned, const DebugContext &debug) {
+  setFloatingPointBehaviour(graph, prog, behaviour, debug);
+}
+void setStochasticRounding(Graph &, program::Sequence &, bool, const DebugContext &) {
+  detail::ask("without effect", "setStochasticRounding", "the host rounds to the nearest number");
+}
+void setStochasticRounding(Graph &graph, program::Sequence &prog, bool enable, unsigned,
+                           const DebugContext &debug) {
+  setStochasticRounding(graph, prog, enable, debug);
+}
+Tensor getHwSeeds(Graph &graph, program::Sequence &program, const DebugContext &debug) {
+  return detail::call("poplar", "getHwSeeds", graph, program, debug).tensor();
+}
+void setHwSeeds(Graph &graph, const Tensor &seeds, program::Sequence &program, const DebugContext &debug) {
+  detail::call("poplar", "setHwSeeds", graph, seeds, program, debug);
+}
 
 Tensor cycleCount(Graph &graph, program::Sequence &program, unsigned tile, SyncType syncType,
                   const DebugContext &debug) {

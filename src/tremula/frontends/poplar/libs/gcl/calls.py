@@ -110,17 +110,13 @@ def _check_operand(
 
 
 def _works(kind: str, operator: CollectiveOperator | None, view: View, ranks: int) -> list[work.Work]:
-    """What the tiles of one replica do: elements that are sent and received, and what is computed of them."""
+    """What the tiles of one replica do; what goes over links is costed by itself (`links`)."""
     if ranks == 1 or not view.elements or operator is CollectiveOperator.LOCAL:
         return [work.Copy(view.elements, work_type(view.type), max(1, view.elements))]
-    dtype, share = work_type(view.type), -(-view.elements // ranks)
-    moved = {"all_reduce": 2 * share * (ranks - 1), "reduce_scatter": share * (ranks - 1)}.get(
-        kind, view.elements * (ranks - 1) if kind == "all_gather" else view.elements
-    )
-    found: list[work.Work] = [work.Copy(moved, dtype, max(1, share))]
-    if kind in ("all_reduce", "reduce_scatter"):
-        found.append(work.Elementwise("add", share * (ranks - 1), dtype, 2, in_place=True))
-    return found
+    if kind not in ("all_reduce", "reduce_scatter"):
+        return []
+    share = -(-view.elements // ranks)
+    return [work.Elementwise("add", share * (ranks - 1), work_type(view.type), 2, in_place=True)]
 
 
 def within(

@@ -40,7 +40,7 @@ class NonLinearityType(Enum):
 
 #: what SOFTMAX_SCALED multiplies its result with, so that halves use their range
 SOFTMAX_SCALING = 62000.0
-_SOFTMAX = (NonLinearityType.SOFTMAX, NonLinearityType.SOFTMAX_STABLE, NonLinearityType.SOFTMAX_SCALED)
+SOFTMAX_KINDS = (NonLinearityType.SOFTMAX, NonLinearityType.SOFTMAX_STABLE, NonLinearityType.SOFTMAX_SCALED)
 #: the chip model's names; a hard sigmoid is an expression of three steps
 _OPERATIONS = {"SWISH": "silu", "HARD_SIGMOID": "mul+add+clamp"}
 _GRADIENTS = {"SWISH": "silu_gradient", "HARD_SIGMOID": "abs+compare+mul"}
@@ -54,21 +54,27 @@ def scaling(kind: NonLinearityType) -> float:
     return SOFTMAX_SCALING if kind is NonLinearityType.SOFTMAX_SCALED else 1.0
 
 
+def operation(kind: NonLinearityType, *, gradient: bool = False) -> str:
+    """The chip model's name of a non-linearity that is no softmax, or of its gradient."""
+    if gradient:
+        return _GRADIENTS.get(kind.name, f"{kind.name.lower()}_gradient")
+    return _OPERATIONS.get(kind.name, kind.name.lower())
+
+
 def _rows(view: View) -> tuple[int, int]:
     return prod(view.shape[:-1]), view.shape[-1] if view.rank else 1
 
 
 def _work(kind: NonLinearityType, view: View, in_place: bool) -> Work:
-    if kind in _SOFTMAX:
+    if kind in SOFTMAX_KINDS:
         return Softmax(*_rows(view), work_type(view.type))
-    name = _OPERATIONS.get(kind.name, kind.name.lower())
-    return Elementwise(name, view.elements, work_type(view.type), in_place=in_place)
+    return Elementwise(operation(kind), view.elements, work_type(view.type), in_place=in_place)
 
 
 def apply(kind: NonLinearityType, source: View, output: View, prog: Program, debug: str) -> None:
     """Compute a non-linearity into `output`, which may be the source."""
     need_floats("nonLinearity", source)
-    if kind in _SOFTMAX and not source.rank:
+    if kind in SOFTMAX_KINDS and not source.rank:
         raise refuse("nonLinearity", "a softmax needs at least one dimension")
     work = _work(kind, source, source is output)
     call(prog, "popnn.nonLinearity", [source], [output], [work], debug, kind=kind.name)
@@ -90,11 +96,12 @@ def gradient(
     need_shape(where, "gradient", outer, values.shape)
     made = like(graph, values, values.type, joined(debug, where))
     work: Work
-    if kind in _SOFTMAX:
+    if kind in SOFTMAX_KINDS:
         work = Softmax(*_rows(values), work_type(values.type), gradient=True)
     else:
-        name = _GRADIENTS.get(kind.name, f"{kind.name.lower()}_gradient")
-        work = Elementwise(name, values.elements, work_type(values.type), operands=2)
+        work = Elementwise(
+            operation(kind, gradient=True), values.elements, work_type(values.type), operands=2
+        )
     call(prog, f"popnn.{where}", [values, outer], [made], [work], debug, kind=kind.name)
     return made
 

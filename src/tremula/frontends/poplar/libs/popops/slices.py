@@ -262,7 +262,8 @@ def _table(view: View, dims: Sequence[int], sizes: Sequence[int]) -> tuple[int, 
 
 
 def _share(function: str, given: Mapping[str, str]) -> float:
-    return options.share(function, given, _PROPORTION, 0.6)
+    # more than all of the memory is as much as all of it
+    return min(1.0, options.share(function, given, _PROPORTION, 0.6))
 
 
 def _check_offsets(offset: View, count: int, function: str) -> None:

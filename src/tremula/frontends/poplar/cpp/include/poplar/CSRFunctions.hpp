@@ -1,35 +1,36 @@
-// What programs write to the control registers of tiles.
+// How floating-point exceptions and rounding are handled on the chip. The host computes with its own rules: these
+// functions say once that they have no effect here.
 #ifndef POPLAR_CSR_FUNCTIONS_HPP
 #define POPLAR_CSR_FUNCTIONS_HPP
 
-#include <poplar/detail/Call.hpp>
+#include <poplar/DebugContext.hpp>
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
 
 namespace poplar {
 
-// Whether to stop on invalid operations, divisions by zero and overflows, to round stochastically, and whether an
-// overflow of halves gives NaN.
 struct FloatingPointBehaviour {
-  FloatingPointBehaviour() = default;
+  bool exceptOnInv = true;
+  bool exceptOnDiv0 = true;
+  bool exceptOnOflo = true;
+  bool enableStochasticRounding = true;
+  bool nanooMode = true;
+
   FloatingPointBehaviour(bool inv, bool div0, bool oflo, bool esr, bool nanoo)
-      : inv(inv), div0(div0), oflo(oflo), esr(esr), nanoo(nanoo) {}
-  bool inv = true, div0 = true, oflo = true, esr = true, nanoo = true;
+      : exceptOnInv(inv), exceptOnDiv0(div0), exceptOnOflo(oflo), enableStochasticRounding(esr),
+        nanooMode(nanoo) {}
+  FloatingPointBehaviour() = default;
 };
 
-inline detail::Value remoteValue(const FloatingPointBehaviour &b) {
-  return detail::object("poplar", "FloatingPointBehaviour", b.inv, b.div0, b.oflo, b.esr,
-                        b.nanoo);
-}
-
-// Neither has an effect here, which the log says once.
-inline void setFloatingPointBehaviour(Graph &graph, program::Sequence &prog,
-                                      const FloatingPointBehaviour &behaviour,
-                                      const DebugContext &debugContext = {}) {
-  detail::call("poplar", "setFloatingPointBehaviour", graph, prog, behaviour, debugContext);
-}
-inline void setStochasticRounding(Graph &graph, program::Sequence &prog, bool enable,
-                                  const DebugContext &debugContext = {}) {
-  detail::call("poplar", "setStochasticRounding", graph, prog, enable, debugContext);
-}
+void setFloatingPointBehaviour(Graph &graph, program::Sequence &prog,
+                               const FloatingPointBehaviour &behaviour, const DebugContext &debug = {});
+void setFloatingPointBehaviour(Graph &graph, program::Sequence &prog,
+                               const FloatingPointBehaviour &behaviour, unsigned tile,
+                               const DebugContext &debug = {});
+void setStochasticRounding(Graph &graph, program::Sequence &prog, bool enable,
+                           const DebugContext &debug = {});
+void setStochasticRounding(Graph &graph, program::Sequence &prog, bool enable, unsigned tile,
+                           const DebugContext &debug = {});
 
 } // namespace poplar
 

@@ -2,6 +2,7 @@
 #ifndef POPLAR_VERTEX_HPP
 #define POPLAR_VERTEX_HPP
 
+#include <poplar/Alignment.hpp>
 #include <poplar/FieldTypes.hpp>
 #include <poplar/TileConstants.hpp>
 

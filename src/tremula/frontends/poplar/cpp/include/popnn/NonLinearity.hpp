@@ -55,6 +55,15 @@ inline poplar::Tensor nonLinearityInputGradient(
       debugContext).tensor();
 }
 
+inline poplar::Tensor nonLinearityInputGradient(
+    poplar::Graph &graph, NonLinearityType nonLinearityType, poplar::Tensor act,
+    poplar::Tensor outGradient, poplar::ComputeSet &cs,
+    const poplar::DebugContext &debugContext = {}) {
+  return poplar::detail::call(
+      "popnn", "nonLinearityInputGradient", graph, nonLinearityType, act, outGradient, cs,
+      debugContext).tensor();
+}
+
 #define POPNN_NON_LINEARITY(NAME, TYPE)                                        \
   inline poplar::Tensor NAME(poplar::Graph &graph, poplar::Tensor t,           \
                              poplar::program::Sequence &prog,                  \
