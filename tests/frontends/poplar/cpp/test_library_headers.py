@@ -276,6 +276,10 @@ def test_functions_of_poplin_and_popnn(results: Callable[[str], dict[str, Any]])
   float scaling = 0;
   p.show("scaled", popnn::nonLinearity(graph, popnn::NonLinearityType::SOFTMAX_SCALED, a, scaling, prog));
   p.show("scaling", p.tensor({1}, scaling));
+  std::ostringstream plan;
+  poplin::matMulReportPlan(plan, graph, FLOAT, FLOAT, {2, 3}, {3, 4});
+  p.show("planned", p.tensor({1}, plan.str().find("Plan (modelled)") == 0 ? 1.0f : 0.0f));
+  p.show("cycles", p.tensor({1}, poplin::reportPlanEstimatedCosts(graph, params).cycles));
 """)
     a, b = counted(2, 3), counted(3, 4)
     chances = np.exp(a) / np.exp(a).sum(axis=1, keepdims=True)
@@ -299,6 +303,8 @@ def test_functions_of_poplin_and_popnn(results: Callable[[str], dict[str, Any]])
     }
     for name, right in expected.items():
         np.testing.assert_allclose(found[name], right, rtol=1e-4, err_msg=name)
+    assert found["planned"].item() == 1
+    assert found["cycles"].item() > 100
     assert found["back"].shape == values.shape
     weights = counted(1, 3, 2, 3, 3)
     # <out, out> is <back, in>: the gradient is that of half the squared output
