@@ -50,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_USAGE, end="")
         return 0 if words else 2
     if "--version" in words or "-v" in words:
-        print(f"popc {STACK_VERSION} (Tremula: codelets are compiled by the C++ compiler of this computer)")
+        # programs take the third word for the version
+        print(f"POPLAR version {STACK_VERSION} (Tremula: the C++ compiler of this computer compiles codelets)")
         return 0
     from tremula.frontends.poplar.errors import PoplarError
 

@@ -13,6 +13,7 @@ import sys
 import traceback
 from typing import Any
 
+from tremula import log
 from tremula.frontends.poplar.cpp import wire
 from tremula.frontends.poplar.cpp.session import Session
 from tremula.frontends.poplar.errors import PoplarError
@@ -75,6 +76,10 @@ class Server:
             set_line("")
         elif name == "programs":
             program_nodes.add_programs(self.session, arguments[0])
+        elif name == "marks":
+            from tremula.frontends.poplar.cpp import marks
+
+            marks.add_marks(arguments[0])
         elif name == "release":
             pairs = arguments[0].tolist()
             for kind, number in zip(pairs[::2], pairs[1::2], strict=True):
@@ -104,7 +109,7 @@ class Server:
             set_line("")
 
     def _result(self, writer: wire.Writer, name: str, arguments: list[Any]) -> None:
-        from tremula.frontends.poplar.cpp import engines, requests, texts, values  # noqa: F401  (they register themselves)
+        from tremula.frontends.poplar.cpp import engines, marks, requests, texts, values  # noqa: F401  (they register themselves)
 
         decoder = values.Decoder(self.session)
         given = decoder.value(arguments)
@@ -118,7 +123,7 @@ class Server:
         values.write(self.session, writer, handler(self.session, *given))
 
     def _refuse(self, problem: Exception) -> None:
-        if os.environ.get("TREMULA_TRACEBACK"):
+        if log.level("tremula") in ("DEBUG", "TRACE", "TRACE_ALL"):
             traceback.print_exception(problem)
         kind, text = described(problem)
         writer = wire.Writer()
