@@ -13,6 +13,7 @@ import sys
 import traceback
 from typing import Any
 
+from tremula import log
 from tremula.frontends.poplar.cpp import wire
 from tremula.frontends.poplar.cpp.session import Session
 from tremula.frontends.poplar.errors import PoplarError
@@ -122,7 +123,7 @@ class Server:
         values.write(self.session, writer, handler(self.session, *given))
 
     def _refuse(self, problem: Exception) -> None:
-        if os.environ.get("TREMULA_TRACEBACK"):
+        if log.level("tremula") in ("DEBUG", "TRACE", "TRACE_ALL"):
             traceback.print_exception(problem)
         kind, text = described(problem)
         writer = wire.Writer()

@@ -176,8 +176,7 @@ def _check_runs(graph: Graph, field: Field, offset: Ints, count: Ints, step: Int
     if field.type is not None:
         size: Any = memory.element_size(field.type)
     else:
-        sizes = np.array([each.element_bytes for each in memory.variables], dtype=np.int64)
-        size = sizes[memory.numbers_of(offset)]
+        size = memory.element_sizes[memory.numbers_of(offset)]
     step = np.where(count > 1, step, 0)
     # counts and steps are below 2^40 each, so their product is compared as a float first
     reach = (count - 1).astype(np.float64) * np.abs(step)
