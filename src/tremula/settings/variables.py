@@ -212,5 +212,7 @@ VARIABLES: tuple[Variable, ...] = (
         "room."),
     _text("TREMULA_CXX", "command", "tremula.frontends.poplar.codelets",
         "C++ compiler for Poplar codelets; empty means the first of c++, g++ and clang++."),
+    _text("TREMULA_PYTHON", "command", "tremula.frontends.poplar.cpp",
+        "Python for the process beside a Poplar program in C++; empty means the one that ran `tremula cpp enable`."),
 )
 # fmt: on
