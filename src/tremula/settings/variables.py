@@ -212,5 +212,7 @@ VARIABLES: tuple[Variable, ...] = (
         "removed first."),
     _text("TREMULA_CXX", "command", "tremula.frontends.poplar.codelets",
         "C++ compiler for Poplar codelets; empty: the first of c++, g++ and clang++."),
+    _text("TREMULA_PYTHON", "command", "tremula.frontends.poplar.cpp",
+        "Python for the process beside a Poplar program in C++; empty: the one that ran `tremula cpp enable`."),
 )
 # fmt: on

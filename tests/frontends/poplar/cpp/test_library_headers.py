@@ -84,6 +84,7 @@ PREAMBLE = """
 #include <poprand/RandomGen.hpp>
 #include <popops/codelets.hpp>
 #include <poputil/Broadcast.hpp>
+#include <poputil/GraphFunction.hpp>
 #include <poputil/TileMapping.hpp>
 #include <poputil/VertexTemplates.hpp>
 #include <poputil/exceptions.hpp>
@@ -276,6 +277,10 @@ def test_functions_of_poplin_and_popnn(results: Callable[[str], dict[str, Any]])
   float scaling = 0;
   p.show("scaled", popnn::nonLinearity(graph, popnn::NonLinearityType::SOFTMAX_SCALED, a, scaling, prog));
   p.show("scaling", p.tensor({1}, scaling));
+  std::ostringstream plan;
+  poplin::matMulReportPlan(plan, graph, FLOAT, FLOAT, {2, 3}, {3, 4});
+  p.show("planned", p.tensor({1}, plan.str().find("Plan (modelled)") == 0 ? 1.0f : 0.0f));
+  p.show("cycles", p.tensor({1}, poplin::reportPlanEstimatedCosts(graph, params).cycles));
 """)
     a, b = counted(2, 3), counted(3, 4)
     chances = np.exp(a) / np.exp(a).sum(axis=1, keepdims=True)
@@ -299,6 +304,8 @@ def test_functions_of_poplin_and_popnn(results: Callable[[str], dict[str, Any]])
     }
     for name, right in expected.items():
         np.testing.assert_allclose(found[name], right, rtol=1e-4, err_msg=name)
+    assert found["planned"].item() == 1
+    assert found["cycles"].item() > 100
     assert found["back"].shape == values.shape
     weights = counted(1, 3, 2, 3, 3)
     # <out, out> is <back, in>: the gradient is that of half the squared output
@@ -378,6 +385,20 @@ def test_rarer_functions_reach_their_python_ones(results: Callable[[str], dict[s
   p.show("min", sums[1]);
   p.show("padded", popops::pad(table.slice(0, 2), 1, 0, 0, popops::padding::Type::EDGE));
   std::cout << gcl::perIPUTiles(graph, 1, 2).size() << std::endl;
+  using namespace poputil;
+  graphfn::VoidFunction twice(graph, {graphfn::input(table[0]), graphfn::output(table[0])},
+                              [&](std::vector<Tensor> &args, Sequence &body) {
+                                popops::mulWithOutput(graph, args[0], 2.0f, args[1], body);
+                              });
+  std::vector<Tensor> arguments{table[1], p.tensor({4})};
+  twice(arguments, prog);
+  p.show("twice", arguments[1]);
+  graphfn::TensorFunction total(graph, {graphfn::input(table[0])},
+                                [&](std::vector<Tensor> &args, Sequence &body) {
+                                  return popops::reduce(graph, args[0], {0}, popops::Operation::ADD, body);
+                                });
+  std::vector<Tensor> row{table[2]};
+  p.show("total", total(row, prog));
 """)
     table = counted(6, 4)
     added = table.copy()
@@ -397,6 +418,8 @@ def test_rarer_functions_reach_their_python_ones(results: Callable[[str], dict[s
         "sum": table.sum(axis=0),
         "min": table.min(axis=1),
         "padded": table[[0, 0, 1]],
+        "twice": 2 * table[1],
+        "total": table[2].sum(),
     }
     for name, right in expected.items():
         np.testing.assert_allclose(found[name].reshape(np.shape(right)), right, rtol=1e-3, err_msg=name)
