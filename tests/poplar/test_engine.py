@@ -376,3 +376,16 @@ def test_a_codelet_in_cpp_that_writes_too_far_is_named(device: poplar.Device, bo
     text = str(problem.value)
     assert "vertex 0 of type Far on tile 5" in text
     assert f"writes {where} element of its field 'y', which has 3 elements" in text
+
+
+def test_numbers_are_written_if_their_type_can_hold_them(graph: poplar.Graph, device: poplar.Device) -> None:
+    n = graph.addVariable(poplar.UNSIGNED_CHAR, [3], "n")
+    graph.setTileMapping(n, 0)
+    graph.createHostWrite("n", n)
+    graph.createHostRead("n", n)
+    engine = poplar.Engine(graph, Sequence())
+    engine.load(device)
+    engine.writeTensor("n", [1, 2, 255])
+    assert engine.readTensor("n").tolist() == [1, 2, 255]
+    with pytest.raises(poplar.tensor_io_state_error):
+        engine.writeTensor("n", [1, 2, 256])

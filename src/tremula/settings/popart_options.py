@@ -17,12 +17,12 @@ from tremula.settings import engine_options
 
 HONOURED = "honoured"
 RECORDED = "recorded"
-_SCHEDULE = "no effect: ops run in the order of the program; there is no scheduler to steer"
-_CODE = "no effect: no code is made for tiles, so there is nothing to merge, outline or copy"
-_STREAMS = "no effect: data passes in memory; there are no streams to a device"
+_SCHEDULE = "no effect: ops run in the order of the program, without a scheduler"
+_CODE = "no effect: no code is compiled for tiles, so there is nothing to merge, outline or copy"
+_STREAMS = "no effect: data stays in host memory; there are no streams to a device"
 _DUMPS = "no effect: the graph is not drawn; see the profile instead"
 _CHECKS = "no effect: it checks the compiler of the real stack"
-_DERIVED = "no effect: it follows from other options, which decide"
+_DERIVED = "no effect: other options determine it"
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ OPTIONS: tuple[PopartOption, ...] = (
         "tensors_liveness:4 ipu_version autoRecomputation:5 numIOTiles executionPhaseSettings.phases "
         "executionPhaseSettings.stages defaultBufferingDepth defaultPrefetchBufferingDepth "
         "subgraphCopyingStrategy:2 batchSerializationSettings.factor virtualGraphMode:4"),
-    *_rows(UINT, "no effect: replicas and stages are computed one after the other, none waits", "sync_pattern:3"),
-    *_rows(UINT, "no effect: no line of ours comes in long repetitions", "max_repeat_logs"),
-    *_rows(STRING, "no effect: no layer writes files of its own", "log_dir"),
+    *_rows(UINT, "no effect: replicas and stages are computed one after the other, so none waits", "sync_pattern:3"),
+    *_rows(UINT, "no effect: Tremula does not repeat log lines often", "max_repeat_logs"),
+    *_rows(STRING, "no effect: no layer writes its own files", "log_dir"),
     *_rows(STRING, HONOURED, "cachePath model_name partialsTypeMatMuls"),
     *_rows(DOUBLE, HONOURED,
         "automaticLossScalingSettings.thresholdUpperCountProportion automaticLossScalingSettings.binEdgeLocation"),
@@ -105,8 +105,8 @@ OPTIONS: tuple[PopartOption, ...] = (
         "accumulationFactor globalReplicationFactor globalReplicaOffset accumulationAndReplicationReductionType:3"),
     *_rows(BOOL, _DERIVED, "enableReplicatedGraphs enableGradientAccumulation enableDistributedReplicatedGraphs"),
     *_rows(STRING, "no effect: use Options.logDir instead", "logDir"),
-    *_rows(STRING, "no effect: weights are never exported to a file of their own", "saveInitializersToFile"),
-    *_rows(UINT, "no effect: the gradients of float16 weights are looked at",
+    *_rows(STRING, "no effect: weights are never exported to a separate file", "saveInitializersToFile"),
+    *_rows(UINT, "no effect: loss scaling always uses the gradients of float16 weights",
         "automaticLossScalingSettings.gradientTensorTrackingMethod:3"),
 )
 # fmt: on

@@ -16,7 +16,7 @@ HONOURED = "honoured"
 RECORDED = "recorded"
 #: what can be left out of the traffic between host and device
 SYNTHETIC_CATEGORIES = ("seed", "infeed", "outfeed", "hostembedding", "parameters")
-_COMPILER = "no effect: it steers the compiler of the real stack"
+_COMPILER = "no effect: it controls the compiler of the real stack"
 
 
 class BadFlag(ValueError):
@@ -99,37 +99,37 @@ FLAGS: tuple[Flag, ...] = (
     Flag("synthetic_data_categories", "list of " + ", ".join(SYNTHETIC_CATEGORIES), _categories, (),
         "Move no data of these kinds between host and device."),
     Flag("synthetic_data_initializer", "random, uniform, normal or a number", _initializer, "",
-        "What synthetic inputs hold."),
-    Flag("executable_cache_path", "path", _text, "", "Folder of compiled programs; they are found there again."),
+        "Values of synthetic inputs."),
+    Flag("executable_cache_path", "path", _text, "", "Cache directory for compiled programs."),
     Flag("show_progress_bar", "true, false or auto", _switch, "auto",
-        "Whether a bar shows how far a compilation is; auto: on a terminal.",
-        "no effect: programs are ready in a moment, so there is nothing to show"),
+        "Whether a progress bar is shown during compilation; auto: on a terminal.",
+        "no effect: programs are ready quickly, so there is no progress to show"),
     Flag("use_on_demand", "flag", _flag, False,
         "Take devices when a program first runs, as with DeviceConnectionType.ON_DEMAND."),
     Flag("on_demand_device_poll_time", "milliseconds, 100 or more", _at_least(100), 1000,
-        "From one try to take a device to the next, if devices are taken on demand."),
+        "Pause between two attempts to take a device, if devices are taken on demand."),
     Flag("on_demand_device_timeout", "milliseconds", _at_least(0), 3600000,
-        "How long to wait for a device that is taken on demand."),
+        "Timeout for a device that is taken on demand."),
     Flag("null_data_feed", "flag", _flag, False,
         "Give infeeds no data, to measure the rest of a program.", RECORDED),
     Flag("log_cycle_count", "whole number", _number, -1,
-        "Log the modelled cycles of each run. On hardware the number is that of the tile that counts; negative: none."),
-    Flag("max_compilation_threads", "whole number", _number, -1, "Threads that compile; negative: as many as fit.",
+        "Log the modelled cycles of each run. On hardware, the number is that of the counting tile; negative: off."),
+    Flag("max_compilation_threads", "whole number", _number, -1, "Threads for compilation; negative: automatic.",
         _COMPILER),
-    Flag("max_infeed_threads", "whole number", _number, -1, "Threads of each infeed; negative: as many as fit.",
-        "no effect: one thread feeds each infeed, and tf.data has its own"),
+    Flag("max_infeed_threads", "whole number", _number, -1, "Threads for each infeed; negative: automatic.",
+        "no effect: one thread feeds each infeed, and tf.data uses its own threads"),
     Flag("while_loop_brute_force_max_trip_count", "whole number", _number, 128,
-        "Iterations of a while loop that are tried to find its number of iterations.", _COMPILER),
+        "Most iterations of a while loop that are tried to find its trip count.", _COMPILER),
     Flag("dump_schedule_as_dot", "flag", _flag, False, "Draw the schedule.", _COMPILER),
-    Flag("tensor_map_file_path", "path", _text, "", "Folder for files that say which tile holds what.",
-        "no effect: tensors are not laid out on tiles"),
+    Flag("tensor_map_file_path", "path", _text, "", "Folder for files with the placement of tensors on tiles.",
+        "no effect: tensors are not placed on tiles"),
     Flag("fallback_scheduler", "flag", _flag, False, "Use the simple scheduler.", _COMPILER),
-    Flag("sync_replica_start", "flag", _flag, False, "Let all replicas begin together.",
-        "no effect: replicas on the host do"),
+    Flag("sync_replica_start", "flag", _flag, False, "Start all replicas at the same time.",
+        "no effect: replicas on the host always start together"),
     Flag("enable_hlo_verifier", "flag", _flag, False, "Check the graph after each pass.", _COMPILER),
-    Flag("disable_poplar_version_check", "flag", _flag, False, "Take executables of other versions.",
-        "no effect: there is no Poplar here whose version could differ"),
-    Flag("allow_nans", "flag", _flag, False, "Let NaN pass.", _COMPILER),
+    Flag("disable_poplar_version_check", "flag", _flag, False, "Accept executables of other versions.",
+        "no effect: there is no Poplar version to compare"),
+    Flag("allow_nans", "flag", _flag, False, "Allow NaN.", _COMPILER),
 )
 # fmt: on
 

@@ -15,19 +15,23 @@ from tremula.settings.session_options import OPTIONS, SETTINGS, SessionOption
 _INTRODUCTION = """\
 # Options of PopART sessions
 
-The fields of `SessionOptions`. *Honoured* options do what they do on the real stack. *Recorded* ones do not
-change results: they are kept for the chip model, and one line at INFO says so. The others are accepted, and one
-warning per process says that they have no effect here, and why. A name that is not listed raises `AttributeError`,
-a value of another type `TypeError`.
+This page lists the fields of `SessionOptions`.
+
+- *Honoured* options have the same effect as on the real stack.
+- *Recorded* options do not change results. They are stored for the chip model, and one line at INFO says so.
+- All others are accepted without effect. One warning per process says so, with the reason.
+
+A name that is not listed raises `AttributeError`, and a value of another type `TypeError`.
 
 Dictionaries are live: `options.engineOptions["name"] = "value"` takes effect like a new dictionary. Engine options are
 those of [settings.md](settings.md); `POPART_CACHE_DIR` sets `enableEngineCaching` and `cachePath` of new options.
 
-With `enableEngineCaching`, a session on IPUs (virtual or offline) keeps its program in `cachePath`: the graph without
-the values of its weights, and what was asked of it. It is an entry of the [executable cache](cache.md), signed and
-bounded like all others. A session of the same program finds it again, says so in the log, and then has no reports, as
-on the real stack. That saves no time: graphs run as they are, so there is no compiled code to keep. A profile that
-`autoReport.*` asks for lies in `cachePath` too, without runs. Sessions on the host and on models of IPUs keep nothing.
+With `enableEngineCaching`, a session on IPUs (virtual or offline) stores its program in `cachePath`: the graph without
+the values of its weights, and the settings of the session. This is an entry of the [executable cache](cache.md), signed
+and limited in size like all others. A later session of the same program loads it, says so in the log, and then has no
+reports, as on the real stack. This saves no time, because graphs run as they are and there is no compiled code to
+store. If `autoReport.*` requests a profile, it is written to `cachePath` too, without runs. Sessions on the host and on
+IPU models store nothing.
 
 This page is written by `python -m tremula.settings.session_page`; edit the table in
 `tremula.settings.session_options` instead.
@@ -59,7 +63,7 @@ def render() -> str:
         "## Options\n",
         table(head, _rows(tuple(sorted(OPTIONS, key=lambda o: o.name.lower().lstrip("_"))))),
         "\n## Groups of settings\n",
-        "Where the option that holds them has no effect, neither have they.\n",
+        "If the option that contains a group has no effect, its fields have none either.\n",
     ]
     for name, fields in SETTINGS.items():
         parts += [f"### {name}\n", table(head, _rows(fields)), ""]

@@ -51,7 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0 if words else 2
     if "--version" in words or "-v" in words:
         # programs take the third word for the version
-        print(f"POPLAR version {STACK_VERSION} (Tremula: the C++ compiler of this computer compiles codelets)")
+        print(
+            f"POPLAR version {STACK_VERSION} (Tremula: the C++ compiler of this computer compiles codelets)"
+        )
         return 0
     from tremula.frontends.poplar.errors import PoplarError
 

@@ -41,3 +41,14 @@ def test_columns_of_edges_are_checked(graph: Graph, offset: int, count: int, ste
         return
     with pytest.raises(GraphConnectionError, match=f"vertex 1 of type One on tile 1.*: field 'x' .*{text}"):
         ProgramEngine(graph, [Execute(made)])
+
+
+def test_vertices_do_not_write_constants(graph: Graph) -> None:
+    constant = graph.add_constant(FLOAT, [3], 1.0, "one")
+    graph.set_tile_mapping(constant, 0)
+    made = graph.add_compute_set()
+    graph.set_vertex_tile(graph.add_vertex(made, "Scale", {"x": constant, "y": constant}), 2)
+    with pytest.raises(
+        GraphConnectionError, match=r"vertex 0 of type Scale on tile 2.*: field 'y' is written"
+    ):
+        ProgramEngine(graph, [Execute(made)])

@@ -37,6 +37,9 @@ def check_edges(memory: Memory, batch: VertexBatch, field: Field, edges: FieldEd
     sizes = memory.element_sizes
     owners = memory.numbers_of(offset)
     wrong = (sizes[owners] != size) | ((offset - memory.bases[owners]) % size != 0) | (step % size != 0)
+    if field.direction.writes:
+        constant = memory.constants[owners] | memory.constants[memory.numbers_of(far)]
+        _refuse(batch, field, vertex, constant, "is written, and is connected to a constant")
     what = "the type of the field" if field.type is None else str(field.type)
     _refuse(batch, field, vertex, wrong, f"is connected to elements of another size than {what} has")
 

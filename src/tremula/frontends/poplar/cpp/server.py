@@ -93,7 +93,7 @@ class Server:
             if self.session.failure is not None:
                 raise self.session.failure
             name, where, *arguments = _read(frame)
-            set_line(where)
+            set_line(where or _called(name, arguments))
             result = wire.Writer()
             self._result(result, name, arguments)
             writer.begin_list(3)
@@ -132,6 +132,13 @@ class Server:
         writer.text(kind)
         writer.text(text)
         self.session.send("X", writer)
+
+
+def _called(name: str, arguments: list[Any]) -> str:
+    """What the program called, for messages where its line is not known."""
+    if name == "call":
+        return f"{arguments[0]}::{arguments[1]}"
+    return str(arguments[1]) if name == "method" else name
 
 
 def _call(
