@@ -5,6 +5,7 @@ The file holds sources: they are compiled for the computer on which they are use
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import sys
 import tempfile
@@ -41,6 +42,25 @@ class _Command:
     output: Path | None = None
     flags: list[str] = field(default_factory=list)
     check: bool = True
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The options as a parser, for shell completion and the manual page; all other flags go to the C++ compiler."""
+    made = argparse.ArgumentParser(
+        prog="popc", description="Check codelets in C++ and put them into one file for addCodelets."
+    )
+    made.add_argument(
+        "-o", metavar="FILE", help="write to FILE (default: the first source with the ending .gp)"
+    )
+    made.add_argument("-I", metavar="DIR", action="append", help="look for included files in DIR")
+    made.add_argument("-D", metavar="NAME", action="append", help="define a macro")
+    made.add_argument("-U", metavar="NAME", action="append", help="remove a macro")
+    made.add_argument("-include", metavar="FILE", action="append", help="include FILE before each source")
+    made.add_argument("-target", metavar="NAME", help="has no effect: there is one target, this computer")
+    made.add_argument("--no-check", action="store_true", help="do not compile, only collect")
+    made.add_argument("--version", action="store_true", help="show the version")
+    made.add_argument("file", nargs="+", help="sources in C++")
+    return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -152,7 +152,7 @@ def _read_connections(
     vertex = reader.numbers(f"{key}_vertex", 0, vertices)
     count = len(vertex)
     number = reader.numbers(f"{key}_number", 0, 1 << 40, count=count)
-    offset = reader.numbers(f"{key}_offset", -1, graph.memory.size, count=count)
+    offset = reader.numbers(f"{key}_offset", -1, graph.memory.size + 1, count=count)
     elements = reader.numbers(f"{key}_count", 0, 1 << 40, count=count)
     step = reader.numbers(f"{key}_step", -(1 << 40), 1 << 40, count=count)
     used = reader.numbers(f"{key}_views", 0, len(views))
