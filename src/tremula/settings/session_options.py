@@ -83,7 +83,7 @@ OPTIONS: tuple[SessionOption, ...] = (
     *_rows("no effect: any weight can be written",
         ("updatableNamedBuffers", "strs", ()),
     ),
-    *_rows("honoured for IPUs: the program is kept and found again, which saves no time, as nothing is compiled",
+    *_rows("honoured: stores the program (on IPUs) and compiled code of captured graphs, and finds them again",
         ("enableEngineCaching", "bool", False),
         ("cachePath", "str", "session_cache"),
     ),

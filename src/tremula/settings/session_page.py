@@ -29,9 +29,10 @@ those of [settings.md](settings.md); `POPART_CACHE_DIR` sets `enableEngineCachin
 With `enableEngineCaching`, a session on IPUs (virtual or offline) stores its program in `cachePath`: the graph without
 the values of its weights, and the settings of the session. This is an entry of the [executable cache](cache.md), signed
 and limited in size like all others. A later session of the same program loads it, says so in the log, and then has no
-reports, as on the real stack. This saves no time, because graphs run as they are and there is no compiled code to
-store. If `autoReport.*` requests a profile, it is written to `cachePath` too, without runs. Sessions on the host and on
-IPU models store nothing.
+reports, as on the real stack. The program itself saves no time, because graphs need no compilation to run. If a
+captured graph is compiled later ([performance.md](performance.md)), its code is stored in `cachePath` too, on any
+device. If `autoReport.*` requests a profile, it is written to `cachePath`, without runs. Sessions on the host and on
+IPU models do not store their program.
 
 This page is written by `python -m tremula.settings.session_page`; edit the table in
 `tremula.settings.session_options` instead.
