@@ -119,7 +119,10 @@ class Server:
             return
         handler = requests.HANDLERS.get(name)
         if handler is None:
-            raise wire.WireError(f"there is no request {name!r}")
+            raise wire.WireError(
+                f"there is no request {name!r:.80}: the C++ libraries are of another version of Tremula. "
+                "Run `tremula cpp enable` again"
+            )
         values.write(self.session, writer, handler(self.session, *given))
 
     def _refuse(self, problem: Exception) -> None:
