@@ -23,11 +23,15 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+#: frames that only profiles of programs with a tile mapping of their own have
+_OF_PLACED_PROGRAMS = ("blocks", "tile_cycles")
+
+
 def test_every_column_can_be_read(small: Path) -> None:
     with Profile(small) as profile:
         for name in FRAMES:
             frame = profile.frame(name)
-            assert len(frame) > 0
+            assert len(frame) > 0 or name in _OF_PLACED_PROGRAMS
             for column in frame.columns:
                 assert len(frame.column(column)) == len(frame)
         assert len(profile.ops) == 2_000

@@ -8,16 +8,16 @@
 namespace popfloat {
 namespace experimental {
 
-// The bits of the nearest half, ties to even. An overflow gives infinity, or NaN with `enNanoo`.
+// The bits of the nearest half, ties to even. A number that is too large gives the largest half, or NaN with `enNanoo`.
 inline std::uint16_t singleToHalf(float value, bool enNanoo = false) {
   const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const double size = std::fabs(static_cast<double>(value));
-  const std::uint16_t notANumber = 0x7e00, infinity = 0x7c00;
+  const std::uint16_t notANumber = 0x7e00, largest = 0x7bff;
   if (std::isnan(value))
     return static_cast<std::uint16_t>(sign | notANumber);
   // halfway between the largest half and the next power of two
   if (size >= 65520.0)
-    return static_cast<std::uint16_t>(sign | (enNanoo ? notANumber : infinity));
+    return static_cast<std::uint16_t>(sign | (enNanoo ? notANumber : largest));
   if (size == 0.0)
     return sign;
   int exponent = 0;
