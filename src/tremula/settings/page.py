@@ -18,11 +18,11 @@ from tremula.settings.poplar_flags import FLAGS, Flag
 _INTRODUCTION = """\
 # Settings
 
-Everything that can be set from outside a program, or by name in a program's options. *Honoured* settings
-do what they do on the real stack. *Recorded* ones do not change results: they are kept for the chip model.
-The others are accepted, and one warning per process says that they have no effect here, and why.
+The environment variables that Tremula reads, and the options that a program sets by name. *Honoured* settings do what
+they do on the real stack. *Recorded* settings do not change results: the chip model uses them. All others are accepted,
+and one warning per process says that they have no effect and why.
 
-This page is written by `python -m tremula.settings.page`; edit the tables in `tremula.settings` instead.
+`python -m tremula.settings.page` writes this page. To change it, edit the tables in `tremula.settings`.
 """
 
 
@@ -65,18 +65,18 @@ def render() -> str:
         (
             _INTRODUCTION,
             "## Environment variables\n",
-            "An empty variable counts as unset. One that cannot be read is an error that names it.\n",
+            "An empty variable counts as unset. A variable with an invalid value is an error that names the variable.\n",
             variables,
             "\n## Engine options\n",
             "Set with `POPLAR_ENGINE_OPTIONS` (a JSON object) or `Options._Popart.setEngineOptions`.",
-            "A name that is not listed here is refused.\n",
+            "A name that is not listed here is an error.\n",
             engine,
             "\n## Options of the PopART layer\n",
-            "Set with `Options._Popart.set(name, value)`; those with an underscore in their name come from",
-            "methods of the options object. Other names are refused when a model is compiled.\n",
+            "Set with `Options._Popart.set(name, value)`. Options with an underscore in their name are set by",
+            "methods of the options object. Other names are an error when a model is compiled.\n",
             popart,
             "\n## Flags of the TensorFlow front end\n",
-            "Set with `TF_POPLAR_FLAGS`, separated by spaces. A flag that is not listed here is refused.\n",
+            "Set with `TF_POPLAR_FLAGS`, separated by spaces. A flag that is not listed here is an error.\n",
             flags,
             "",
         )

@@ -1,7 +1,7 @@
-"""The options of the PopART layer, and those of the front end that are passed with them, by name and type.
+"""The options of the PopART layer and the front-end options that are passed with them, by name and type.
 
-Names and types are public interface: programs set them with `Options._Popart.set`. The ranges of the
-enumerations are those of PopART's public headers. `validate` refuses what the layer does not know.
+Names and types are public interface: programs set them with `Options._Popart.set`. The ranges of the enumerations are
+those of PopART's public headers. `validate` raises an error for unknown options.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from tremula.settings import engine_options
 
 HONOURED = "honoured"
 RECORDED = "recorded"
-_SCHEDULE = "no effect: ops run in the order of the program; there is no scheduler to steer"
-_CODE = "no effect: no code is made for tiles, so there is nothing to merge, outline or copy"
-_STREAMS = "no effect: data passes in memory; there are no streams to a device"
-_DUMPS = "no effect: the graph is not drawn; see the profile instead"
+_SCHEDULE = "no effect: ops run in the order of the program; there is no scheduler"
+_CODE = "no effect: no code is generated for tiles, so there is nothing to merge, outline or copy"
+_STREAMS = "no effect: data is passed in memory; there are no streams to a device"
+_DUMPS = "no effect: no graph is drawn; use the profile instead"
 _CHECKS = "no effect: it checks the compiler of the real stack"
-_DERIVED = "no effect: it follows from other options, which decide"
+_DERIVED = "no effect: other options decide this"
 
 
 @dataclass(frozen=True)
 class PopartOption:
-    """One option: name, type, number of values of an enumeration, and what it does here."""
+    """One option: name, type, number of values of an enumeration, and its effect."""
 
     name: str
     kind: str
@@ -67,7 +67,7 @@ OPTIONS: tuple[PopartOption, ...] = (
         "tensors_liveness:4 ipu_version autoRecomputation:5 numIOTiles executionPhaseSettings.phases "
         "executionPhaseSettings.stages defaultBufferingDepth defaultPrefetchBufferingDepth "
         "subgraphCopyingStrategy:2 batchSerializationSettings.factor virtualGraphMode:4"),
-    *_rows(UINT, "no effect: replicas and stages are computed one after the other, none waits", "sync_pattern:3"),
+    *_rows(UINT, "no effect: replicas and stages are computed one after the other, so none waits", "sync_pattern:3"),
     *_rows(UINT, "no effect: no line of ours comes in long repetitions", "max_repeat_logs"),
     *_rows(STRING, "no effect: no layer writes files of its own", "log_dir"),
     *_rows(STRING, HONOURED, "cachePath model_name partialsTypeMatMuls"),
@@ -105,15 +105,15 @@ OPTIONS: tuple[PopartOption, ...] = (
         "accumulationFactor globalReplicationFactor globalReplicaOffset accumulationAndReplicationReductionType:3"),
     *_rows(BOOL, _DERIVED, "enableReplicatedGraphs enableGradientAccumulation enableDistributedReplicatedGraphs"),
     *_rows(STRING, "no effect: use Options.logDir instead", "logDir"),
-    *_rows(STRING, "no effect: weights are never exported to a file of their own", "saveInitializersToFile"),
-    *_rows(UINT, "no effect: the gradients of float16 weights are looked at",
+    *_rows(STRING, "no effect: weights are never exported to a separate file", "saveInitializersToFile"),
+    *_rows(UINT, "no effect: the gradients of float16 weights are used",
         "automaticLossScalingSettings.gradientTensorTrackingMethod:3"),
 )
 # fmt: on
 
 _BY_NAME: Mapping[str, PopartOption] = {option.name: option for option in OPTIONS}
 
-#: set on every new Options, hence no choice of the user's
+#: set on every new Options, so not set by the user
 _DEFAULTS: Mapping[str, Any] = {
     "instrumentWithHardwareCycleCounter": False,
     "rearrangeAnchorsOnHost": False,
@@ -121,7 +121,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "sync_pattern": 0,
     "max_repeat_logs": 4,
 }
-#: switched off they are as if they had not been set
+#: if switched off, these are like options that were not set
 _SWITCHES = ("enableStableNorm", "enableEngineCaching", "automaticLossScalingSettings.enabled")
 
 #: methods of the public API through which users set an option, for messages
@@ -145,7 +145,7 @@ _LOCATION_KEYS = (
     "minElementsForOffChip", "minElementsForReplicatedTensorSharding", "onChip", "useReplicatedTensorSharding",
     "useIOTilesToLoad", "useIOTilesToStore",
 )  # fmt: skip
-#: not for this layer: Python deals with them
+#: options that are handled in Python, not in this layer
 _NOT_PARSED = ("patterns_level", "anchored_tensors", "compilation_progress_bar_fn", "ipuof_configs")
 _PATTERN_LEVELS = 4
 
@@ -186,7 +186,7 @@ def public_name(name: str) -> str:
 
 
 def is_default(name: str, value: object) -> bool:
-    """Whether `value` is what every new Options has, or leaves off what it could switch on."""
+    """Whether `value` is the default of every new Options, or leaves a switch off."""
     if name in _DEFAULTS:
         return bool(value == _DEFAULTS[name])
     return value is False and name in _SWITCHES

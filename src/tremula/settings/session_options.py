@@ -1,4 +1,4 @@
-"""The session options of PopART: name, kind and default of each, and what becomes of it here.
+"""The session options of PopART: name, kind, default and effect of each.
 
 Names, kinds and defaults are public interface. An enumeration is named by its type, its default by the member; a
 group of settings is named by its class. `python -m tremula.settings.session_page` writes the reference page.
@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 HONOURED = "honoured"
-_CHIP = "recorded: for the chip model; it does not change results"
-_NOT_FOLLOWED = (
-    "no effect: the chip model does not follow it for sessions, and results are the same without it"
-)
-_ORDER = "no effect: ops run in the order of the graph; there is no scheduler to steer"
-_GRAPHS = "no effect: one graph is executed; nothing is cut out of it, merged or copied"
-_CODE = "no effect: no code is made for tiles"
-_STREAMS = "no effect: data passes in memory; there are no streams to a device"
-_DOT = "no effect: no graph is drawn; look at the profile or at _serializeIr instead"
+_CHIP = "recorded: used by the chip model; it does not change results"
+_NOT_FOLLOWED = "no effect: the chip model ignores it for sessions, and it does not change results"
+_ORDER = "no effect: ops run in the order of the graph; there is no scheduler"
+_GRAPHS = "no effect: the graph is executed as one; nothing is outlined, merged or copied"
+_CODE = "no effect: no code is generated for tiles"
+_STREAMS = "no effect: data is passed in memory; there are no streams to a device"
+_DOT = "no effect: no graph is drawn; use the profile or _serializeIr instead"
 _CHECKS = "no effect: it checks the compiler of the real stack"
 _TRACKING = "no effect: the loss scale follows the gradients of float16 weights"
 _WEIGHTS = "no effect: a weight is a tensor of the program, whether it changes or not"
@@ -41,7 +39,7 @@ class SessionOption:
 
     @property
     def reason(self) -> str:
-        """Why it has no effect, or what it is recorded for; empty if it is honoured."""
+        """Why the option has no effect, or why it is recorded; empty if it is honoured."""
         return self.effect.partition(": ")[2]
 
 
@@ -68,15 +66,15 @@ OPTIONS: tuple[SessionOption, ...] = (
     *_rows("honoured: `getRNGState` and `setRNGState` need it; the state is that of random ops",
         ("enableLoadAndOffloadRNGState", "bool", False),
     ),
-    *_rows("honoured: which replicas of the run are in this instance; gradients are summed over all of them",
+    *_rows("honoured: the replicas of the run that this instance has; gradients are summed over all replicas",
         ("enableDistributedReplicatedGraphs", "bool", False),
         ("globalReplicationFactor", "int", 1),
         ("globalReplicaOffset", "int", 0),
     ),
-    *_rows("no effect: values are not looked at while sessions run; NaN and infinity pass",
+    *_rows("no effect: sessions do not check values; NaN and infinity are allowed",
         ("enableFloatingPointChecks", "bool", False),
     ),
-    *_rows("no effect: sessions round to nearest",
+    *_rows("no effect: sessions always round to nearest",
         ("enableStochasticRounding", "bool", False),
     ),
     *_rows("no effect: 64-bit types are always computed as 32-bit ones, as with the default",
@@ -85,11 +83,11 @@ OPTIONS: tuple[SessionOption, ...] = (
     *_rows("no effect: any weight can be written",
         ("updatableNamedBuffers", "strs", ()),
     ),
-    *_rows("honoured for IPUs: the program is kept and found again, which saves no time, as nothing is compiled",
+    *_rows("honoured for IPUs: the program is kept and found again; this saves no time, because nothing is compiled",
         ("enableEngineCaching", "bool", False),
         ("cachePath", "str", "session_cache"),
     ),
-    *_rows("honoured: whether files of executables hold weights and optimizer state",
+    *_rows("honoured: whether executable files contain weights and optimizer state",
         ("enableVariablesCaching", "bool", True),
     ),
     *_rows("honoured: checked against the other options; results are the same without it",
@@ -100,7 +98,7 @@ OPTIONS: tuple[SessionOption, ...] = (
     *_rows("honoured: the chip model and `_serializeIr` follow Manual; Auto places nothing; results are the same",
         ("virtualGraphMode", "VirtualGraphMode", "Off"),
     ),
-    *_rows("honoured: without it reports are refused; sessions run all the same",
+    *_rows("honoured: without it, sessions run but reports raise an error",
         ("compileEngine", "bool", True),
     ),
     *_rows("honoured: checked and listed by `_serializeIr`; results are the same without it",
@@ -136,13 +134,13 @@ OPTIONS: tuple[SessionOption, ...] = (
         ("enableStableNorm", "bool", False),
         ("enableNonStableSoftmax", "bool", False),
     ),
-    *_rows("no effect: it is the older name of defaultBufferingDepth, which is set with it",
+    *_rows("no effect: it is the older name of defaultBufferingDepth, which it sets",
         ("defaultPrefetchBufferingDepth", "int", 1),
     ),
-    *_rows("no effect: it is the older name of bufferingDepthMap, which is set with it",
+    *_rows("no effect: it is the older name of bufferingDepthMap, which it sets",
         ("prefetchBufferingDepthMap", "dict", None),
     ),
-    *_rows("no effect: no layer writes files of its own",
+    *_rows("no effect: no layer writes log files of its own",
         ("logDir", "str", ""),
     ),
     *_rows(_DOT,
@@ -154,10 +152,10 @@ OPTIONS: tuple[SessionOption, ...] = (
         ("exportPoplarComputationGraph", "bool", False),
         ("exportPoplarVertexGraph", "bool", False),
     ),
-    *_rows("no effect: a report always has everything that the profile has",
+    *_rows("no effect: a report always contains the whole profile",
         ("reportOptions", "dict", None),
     ),
-    *_rows("honoured: decides which cycle counts may be asked for; they are modelled",
+    *_rows("honoured: decides which cycle counts are available; they are modelled",
         ("hardwareInstrumentations", "instrumentations", ("Outer",)),
     ),
     *_rows(_GRAPHS,
@@ -211,13 +209,13 @@ OPTIONS: tuple[SessionOption, ...] = (
         ("opxModifyChecking", "bool", False),
         ("enableInplaceAmbiguityChecking", "bool", False),
     ),
-    *_rows("no effect: the state of random numbers is kept with and without it",
+    *_rows("no effect: the state of random numbers is always kept",
         ("_enableRngStateManagement", "bool", False),
     ),
-    *_rows("no effect: loss scales are float32 here in any case",
+    *_rows("no effect: loss scales are always float32",
         ("ensureFp32LossScaleTensor", "bool", False),
     ),
-    *_rows("no effect: there are no 8-bit floating-point types here",
+    *_rows("no effect: 8-bit floating-point types are not supported",
         ("throwIfLog2ScaleTensorNotInRange", "bool", True),
     ),
 )

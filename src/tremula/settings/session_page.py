@@ -16,21 +16,21 @@ _INTRODUCTION = """\
 # Options of PopART sessions
 
 The fields of `SessionOptions`. *Honoured* options do what they do on the real stack. *Recorded* ones do not
-change results: they are kept for the chip model, and one line at INFO says so. The others are accepted, and one
-warning per process says that they have no effect here, and why. A name that is not listed raises `AttributeError`,
-a value of another type `TypeError`.
+change results: the chip model uses them, and one log line at INFO says so. All others are accepted, and one warning
+per process says that they have no effect and why. An unknown name raises `AttributeError`, a value of a wrong type
+raises `TypeError`.
 
 Dictionaries are live: `options.engineOptions["name"] = "value"` takes effect like a new dictionary. Engine options are
 those of [settings.md](settings.md); `POPART_CACHE_DIR` sets `enableEngineCaching` and `cachePath` of new options.
 
 With `enableEngineCaching`, a session on IPUs (virtual or offline) keeps its program in `cachePath`: the graph without
-the values of its weights, and what was asked of it. It is an entry of the [executable cache](cache.md), signed and
-bounded like all others. A session of the same program finds it again, says so in the log, and then has no reports, as
-on the real stack. That saves no time: graphs run as they are, so there is no compiled code to keep. A profile that
-`autoReport.*` asks for lies in `cachePath` too, without runs. Sessions on the host and on models of IPUs keep nothing.
+the values of its weights, and its options. It is an entry of the [executable cache](cache.md), signed and limited in
+size like all others. A later session of the same program loads it, logs that, and then has no reports, as on the real
+stack. This saves no time, because graphs are not compiled. A profile that is enabled with `autoReport.*` is also
+written to `cachePath`, without runs. Sessions on the host and on IPU models keep nothing.
 
-This page is written by `python -m tremula.settings.session_page`; edit the table in
-`tremula.settings.session_options` instead.
+`python -m tremula.settings.session_page` writes this page. To change it, edit the table in
+`tremula.settings.session_options`.
 """
 _WORDS = {"strs": "list of str", "strs?": "list of str", "floats": "list of float", "ints": "list of int"}
 
@@ -59,7 +59,7 @@ def render() -> str:
         "## Options\n",
         table(head, _rows(tuple(sorted(OPTIONS, key=lambda o: o.name.lower().lstrip("_"))))),
         "\n## Groups of settings\n",
-        "Where the option that holds them has no effect, neither have they.\n",
+        "A group has no effect if the option that contains it has none.\n",
     ]
     for name, fields in SETTINGS.items():
         parts += [f"### {name}\n", table(head, _rows(fields)), ""]

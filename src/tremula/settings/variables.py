@@ -1,7 +1,7 @@
-"""Every environment variable that the emulated stack reads: what it takes, its default, its meaning, who reads it.
+"""All environment variables that the emulated stack reads: values, default, meaning and the module that reads them.
 
-Names, accepted words and defaults of the vendor's variables follow the public documentation; those beginning with
-TREMULA_ are our own. A table, and long because there are many.
+Names, accepted words and defaults of the vendor's variables follow the public documentation. Variables that start
+with TREMULA_ are our own.
 """
 
 from __future__ import annotations
@@ -74,143 +74,143 @@ def _choice(name: str, words: tuple[str, ...], reader: str, meaning: str) -> Var
 
 # fmt: off
 VARIABLES: tuple[Variable, ...] = (
-    _level("POPTORCH_LOG_LEVEL", "WARN", "Level of the PopTorch log lines when the package is imported."),
-    _destination("POPTORCH_LOG_DEST", "Where the lines of the compiled half of PopTorch (`poptorch:cpp`) go."),
+    _level("POPTORCH_LOG_LEVEL", "WARN", "Log level of PopTorch when the package is imported."),
+    _destination("POPTORCH_LOG_DEST", "Destination of the log lines of the compiled part of PopTorch (`poptorch:cpp`)."),
     _flag("POPTORCH_IPU_MODEL", False, "tremula.machine",
-        "Use the IPU model instead of devices. `Options.useIpuModel` wins over it."),
+        "Use the IPU model instead of devices. `Options.useIpuModel` overrides it."),
     _flag("POPTORCH_SMALL_IPU_MODEL", False, "tremula.machine, tremula.estimate",
         "Use an IPU model of 4 tiles, unless POPTORCH_IPU_MODEL is on."),
     Variable("POPTORCH_IPU_MODEL_VERSION", "ipu1, ipu2 or ipu21", parse_ipu_version, "ipu2", "tremula.estimate",
         "Chip generation that the chip model describes, unless TREMULA_SYSTEM names a system."),
     _flag("POPTORCH_WAIT_FOR_IPU", False, "tremula.machine",
-        "Wait for a free device instead of failing when all are taken."),
+        "Wait for a free device instead of failing if all are in use."),
     _text("POPTORCH_CACHE_DIR", "path", "poptorch.Options",
-        "Folder of the executable cache of every new `Options`; empty leaves it to the program."),
+        "Executable cache folder of every new `Options`. Empty: set by the program."),
     _object("POPTORCH_DEFAULT_OPTIONS", "poptorch.Options",
-        "Options applied to every new `Options`: {dotted method name: argument or list of arguments}."),
+        "Options to apply to every new `Options`: {dotted method name: argument or list of arguments}."),
     _text("POPTORCH_EXPORT_PROTO_FILE", "path", "poptorch executor",
-        "File that receives a description of the captured graph when a model is compiled.",
+        "File for a description of the captured graph when a model is compiled.",
         "no effect: the graph is not exported"),
     _flag("POPTORCH_EXPORT_PROTO_AS_BINARY", False, "poptorch executor",
-        "Write that file in binary form rather than as text.", "no effect: the graph is not exported"),
+        "Write that file in binary form instead of text.", "no effect: the graph is not exported"),
     _count("POPTORCH_MAX_GRAPH_LEN", 0, "tremula.frontends.torch.capture",
-        "Cut graphs printed to the log after so many characters; 0 prints all.", "no effect: graphs are not cut"),
-    _level("POPART_LOG_LEVEL", "WARN", "Level of the lines of the PopART layer (`popart:session`, ...)."),
-    _destination("POPART_LOG_DEST", "Where the lines of the PopART layer go."),
+        "Truncate graphs in the log to this many characters; 0 prints all.", "no effect: graphs are not cut"),
+    _level("POPART_LOG_LEVEL", "WARN", "Log level of the PopART layer (`popart:session`, ...)."),
+    _destination("POPART_LOG_DEST", "Destination of the log lines of the PopART layer."),
     _text("POPART_CACHE_DIR", "path", "popart.SessionOptions",
-        "Folder of the executable cache of every new `SessionOptions`; empty leaves it to the program."),
+        "Executable cache folder of every new `SessionOptions`. Empty: set by the program."),
     _text("POPXL_CACHE_DIR", "path", "popart.SessionOptions",
-        "Read in place of POPART_CACHE_DIR where that is not set."),
+        "Used if POPART_CACHE_DIR is not set."),
     _text("POPART_PRELOAD_POPEF", "text", "popart, popxl",
-        "Files of the executable cache are read as a whole, with it or without; with it the log says so."),
-    _level("POPLAR_LOG_LEVEL", "OFF", "Level of the lines of the Poplar layer (`PO:ENGINE`, ...)."),
-    _destination("POPLAR_LOG_DEST", "Where the lines of the Poplar layer go."),
-    _level("POPLIBS_LOG_LEVEL", "OFF", "Level of the lines of the PopLibs layer (`PL:POPLIN`, ...)."),
-    _destination("POPLIBS_LOG_DEST", "Where the lines of the PopLibs layer go."),
+        "Log that cache files are read as a whole. They are read as a whole in any case."),
+    _level("POPLAR_LOG_LEVEL", "OFF", "Log level of the Poplar layer (`PO:ENGINE`, ...)."),
+    _destination("POPLAR_LOG_DEST", "Destination of the log lines of the Poplar layer."),
+    _level("POPLIBS_LOG_LEVEL", "OFF", "Log level of the PopLibs layer (`PL:POPLIN`, ...)."),
+    _destination("POPLIBS_LOG_DEST", "Destination of the log lines of the PopLibs layer."),
     Variable("POPLAR_ENGINE_OPTIONS", "JSON object of engine options", parse_engine_options, {}, "poptorch executor",
-        "Engine options; they win over those that the program sets. See the table of engine options."),
+        "Engine options; they override those of the program. See the table of engine options."),
     _object("POPLAR_RUNTIME_OPTIONS", "poptorch executor",
-        "Options of the run time; they win over engine options of the same name. `target.hostSyncTimeout` is "
-        "followed."),
+        "Runtime options; they override engine options of the same name. `target.hostSyncTimeout` is "
+        "honoured."),
     Variable("TF_POPLAR_FLAGS", "flags", parse_poplar_flags, {}, "tremula.frontends.tensorflow",
         "Flags of the TensorFlow front end: `--name` or `--name=value`. See the table of flags."),
     _object("POPLAR_TARGET_OPTIONS", "tremula.launch",
-        "How IPUs are linked to each other; virtual IPUs have no links, so programs are told that it changes "
-        "nothing. poprun joins it to what it knows of the partition, and gives that to its instances."),
+        "How IPUs are linked to each other. Virtual IPUs have no links, so programs warn that it has no effect. "
+        "poprun adds the options of the partition to it and passes both to its instances."),
     Variable("PVTI_OPTIONS", "JSON object", parse_trace_options, None, "tremula.trace",
-        "Switches trace files on (docs/libpvti.md): keys enable, directory, channels, duration."),
+        "Enable trace files (docs/libpvti.md): keys enable, directory, channels, duration."),
     _count("OMPI_COMM_WORLD_SIZE", 1, "poptorch.Options",
         "Number of processes started by MPI; default of `Options.Distributed`."),
     _count("OMPI_COMM_WORLD_RANK", 0, "poptorch.Options",
         "Number of this process among them; default of `Options.Distributed`."),
     _count("TREMULA_TRACE_MEGABYTES", 512, "tremula.trace",
-        "The most that the trace of a process may take (docs/libpvti.md); it ends there, with a warning."),
+        "Size limit of the trace of a process (docs/libpvti.md). The trace stops there, with a warning."),
     _text("POPLAR_SDK_ENABLED", "path", "poptorch",
-        "Set by a real SDK when it is enabled. Tremula then says at import that programs get Tremula's poptorch."),
+        "Set by a Poplar SDK when it is enabled. Tremula then warns at import that Tremula's poptorch is used."),
     _count("TREMULA_VIRTUAL_IPUS", None, "tremula.machine",
-        "How many virtual IPUs the machine has, up to 256; unset, as many as its system. 0: none, as on a machine "
-        "that has only the IPU model, which never runs out."),
+        "Number of virtual IPUs of this machine, up to 256. Unset: the number of its system. 0: none; programs "
+        "run on the IPU model, which has no limit on IPUs."),
     _text("TREMULA_SYSTEM", "name or file", "tremula.machine",
-        "The system of virtual IPUs of this machine, which the chip model describes: bow2000, pod16, bow-pod64, "
-        "c600 ... (docs/hardware.md lists them), or a chip: mk1, mk2, bow, c600, or a file of your own. Unset: what "
-        "`tremula system use` chose, else bow-pod16."),
+        "The system of virtual IPUs of this machine, which the chip model describes: a name such as bow2000, pod16, "
+        "bow-pod64 or c600 (docs/hardware.md lists them), a chip (mk1, mk2, bow, c600), or your own file. Unset: the "
+        "choice of `tremula system use`, else bow-pod16."),
     _text("TREMULA_OWN_SYSTEM", "name", "tremula.machine",
-        "Programs (and tools) with the same word here share a system of virtual IPUs that others do not use. Unset: "
-        "the system that all other programs of the user share."),
+        "Programs and tools with the same word here share a separate system of virtual IPUs. Unset: the system that "
+        "all other programs of the user share."),
     _text("TREMULA_RESERVATION", "process id", "tremula.machine",
-        "The launcher inside whose reserved devices this process may attach; set by poprun."),
+        "The launcher whose reserved devices this process may use; set by poprun."),
     _text("TREMULA_STORE", "port:token", "tremula.distributed",
-        "Where the instances of a run on one host meet; set by poprun."),
+        "Where the instances of a run on one host meet (rendezvous); set by poprun."),
     _text("TREMULA_POPRUN", "process id", "tremula.launch, poptorch.Options",
-        "The launcher that started this process as an instance; set by poprun, which refuses to start inside "
-        "another."),
+        "The launcher that started this process as an instance; set by poprun, which cannot be started inside "
+        "an instance."),
     _text("IPUOF_VIPU_API_PARTITION_ID", "name", "tremula.machine",
-        "The partition of the virtual system that programs and tools use (`vipu list partitions`); the only one by "
-        "default."),
+        "The partition of the virtual system that programs and tools use (`vipu list partitions`). Default: the only "
+        "partition."),
     Variable("GCDA_OPTIONS", "JSON object", parse_gcda_options, None, "tremula.machine",
         "Options of device access: enableMonitoring, monitorUtilisation, simulateSOCError.errorList, "
-        "simulateSOCError.triggerCount, simulateSOCError.rearmOnReset (docs/tools.md); and, without effect here, "
+        "simulateSOCError.triggerCount, simulateSOCError.rearmOnReset (docs/tools.md). Without effect here: "
         "configFile, discoverUSBDevices, forceHSPPosted."),
     _flag("GCDA_MONITOR", None, "tremula.machine",
-        "0 leaves out the modelled power and temperatures in gc-monitor and its like; unset, they are shown."),
+        "0: hide the modelled power and temperatures in gc-monitor and similar tools. Unset: show them."),
     _flag("GCDA_SUPPRESS_UTILISATION_MEASUREMENT", False, "tremula.machine",
-        "1 leaves out the utilisation in gc-monitor and its like."),
+        "1: hide the utilisation in gc-monitor and similar tools."),
     _text("GCDA_CONFIG_FILE", "path", "tremula.machine",
-        "Another mapping of IPUs; as configFile in GCDA_OPTIONS.",
+        "A file with another mapping of IPUs, like configFile in GCDA_OPTIONS.",
         "no effect: virtual IPUs are mapped by partitions (`vipu`)"),
     _flag("GCDA_NO_USB_IPU_DISCOVERY", False, "tremula.machine",
-        "Do not look for devices at USB ports.", "no effect: virtual IPUs have no USB port"),
+        "Do not look for USB devices.", "no effect: virtual IPUs have no USB port"),
     _flag("GCDA_HSP_POSTED", False, "tremula.machine",
         "How the host waits for a device.", "no effect: there is no host sync proxy"),
     _text("IPUOF_CONFIG_PATH", "path", "tremula.machine",
         "File that describes a partition.",
         "no effect: IPUOF_VIPU_API_PARTITION_ID names the partition of virtual IPUs"),
     _text("VIPU_CLI_API_HOST", "name", "tremula.machine",
-        "Where the V-IPU server is, for the vipu command.",
-        "no effect: there is no V-IPU server; partitions are this machine's own (`vipu`)"),
+        "Address of the V-IPU server, for the vipu command.",
+        "no effect: there is no V-IPU server; partitions are local to this machine (`vipu`)"),
     _text("IPU_APP_EVENT_RECORD_PATH", "path", "tremula.machine",
         "Folder for the record of the last fault that a program met, which gcipuinfo reads."),
     _text("TREMULA_HARDWARE_PATH", "paths", "tremula.hardware",
-        "Folders with chip, machine and system files of your own, separated as in PATH."),
+        "Folders with your own chip, machine and system files, separated as in PATH."),
     _choice("TREMULA_CHIP_MODEL", ("auto", "off", "compile", "asked"), "tremula.estimate",
-        "When the chip model looks at a program: `compile`: at each compilation; `asked`: when a figure of it is "
-        "asked for; `off`: never; `auto`: at compilation for programs that take it about a second, else when asked."),
+        "When the chip model estimates a program: `compile`: at each compilation; `asked`: when a figure is "
+        "requested; `off`: never; `auto`: at compilation if that takes about a second, else when requested."),
     _choice("TREMULA_ESTIMATE", ("off", "table", "advice", "stop"), "poptorch executor",
-        "What a program tells about each model when it is compiled, as `tremula estimate` would: `table`: the "
-        "figures; `advice`: what to change as well; `stop`: both, and the program ends there."),
+        "Print an estimate of each model when it is compiled, like `tremula estimate`: `table`: the figures; "
+        "`advice`: also what to change; `stop`: both, and then end the program."),
     _text("TREMULA_ESTIMATE_OPTIONS", "options", "poptorch executor",
         "Options of `tremula estimate` for TREMULA_ESTIMATE, such as `--ipus 1,2,4 --target bow`."),
     _choice("TREMULA_OUT_OF_MEMORY", ("warn", "error"), "tremula.estimate",
-        "What becomes of a program that would not fit the modelled IPUs: `warn`: one warning, then it runs; "
-        "`error`: compilation fails, as on hardware."),
+        "What happens if a program does not fit the modelled IPUs: `warn`: warn once and run it; `error`: "
+        "compilation fails, as on hardware."),
     Variable("TREMULA_LOG_LEVEL", "log level", parse_level, None, "tremula.log",
-        "Level of our own lines (`tremula`); unset, they follow the level of the PopTorch lines."),
+        "Log level of Tremula's own lines (`tremula`). Unset: the level of PopTorch."),
     _flag("TREMULA_SUMMARY", None, "tremula.machine",
-        "The lines that sum up a run when the program ends, modelled figures among them. Unset: printed where standard "
-        "error is a terminal, so not in batch runs; 1: always; 0: never."),
+        "Print a summary of the run, with modelled figures, when the program ends. Unset: only if standard error is a "
+        "terminal; 1: always; 0: never."),
     _text("TREMULA_STATE_DIR", "path", "tremula.machine",
-        "Folder of the record of runs, of the virtual IPUs, and of the cache's key and locks; unset, the state folder "
-        "of the user, or a temporary one where that cannot be written."),
+        "Folder for the record of runs, the state of the virtual IPUs, and the key and locks of the cache. Unset: the "
+        "user's state folder, or a temporary one if that cannot be written."),
     _text("TREMULA_CUSTOM_OPS", "module names", "tremula.frontends.torch.ops",
         "Modules, separated by commas, that register custom ops; imported when the first one is used."),
     _choice("TREMULA_TENSORFLOW", ("2", "1"), "tremula_startup",
-        "Interface that `import tensorflow` gives: 1 is that of TensorFlow 1.15, for programs written for it."),
+        "API that `import tensorflow` provides. 1: the API of TensorFlow 1.15, for programs written for it."),
     _flag("TREMULA_LEGACY_TORCH", False, "tremula.frontends.torch.legacy",
-        "Accept habits of programs for older torch and numpy that these refuse now; docs/programs.md lists them."),
+        "Accept code for older torch and numpy versions that current ones refuse; docs/programs.md lists the cases."),
     _flag("TREMULA_LEGACY_PICKLE", False, "tremula.frontends.torch.legacy",
-        "Let torch.load unpickle whole objects where the program does not say weights_only, which executes whatever "
-        "the file says: only for files that you trust. Warns."),
+        "Let torch.load unpickle whole objects if the program does not set weights_only. This executes code from the "
+        "file, so use it only for files that you trust. Warns."),
     _count("TREMULA_THREADS", 0, "tremula.frontends.torch.execute",
-        "Number of host threads that compute; 0 leaves the choice to torch (and OMP_NUM_THREADS)."),
+        "Number of compute threads on the host. 0: torch decides (see also OMP_NUM_THREADS)."),
     _choice("TREMULA_EXECUTION", ("auto", "quick", "compiled"), "tremula.frontends.torch.execute",
-        "How programs are run on the host: `auto` begins at once in the quick form and changes to compiled code "
-        "when a program runs long enough; `quick` never compiles; `compiled` waits for the compiler first."),
+        "How programs run on the host: `auto`: start in the quick form and switch to compiled code if the program "
+        "runs long enough; `quick`: never compile; `compiled`: wait for the compiler first."),
     _text("TREMULA_CACHE_DIR", "path", "tremula.cache",
-        "Folder for compiled code of programs that name no cache; empty means one in the user's cache folder."),
+        "Folder for compiled code of programs that set no cache folder. Empty: one in the user's cache folder."),
     Variable("TREMULA_CACHE_LIMIT", "size", parse_bytes, 4 << 30, "tremula.cache",
-        "How much an executable cache may hold (bytes, or with K, M, G or T); the least recently used entries make "
-        "room."),
+        "Size limit of an executable cache (bytes, or with K, M, G or T). The least recently used entries are "
+        "removed first."),
     _text("TREMULA_CXX", "command", "tremula.frontends.poplar.codelets",
-        "C++ compiler for Poplar codelets; empty means the first of c++, g++ and clang++."),
+        "C++ compiler for Poplar codelets. Empty: the first of c++, g++ and clang++ that is found."),
 )
 # fmt: on
