@@ -156,7 +156,7 @@ class InputShapeInfo:
     def get(self, id: str) -> TensorInfo:
         """What was said of an input."""
         if id not in self._infos:
-            raise popart_exception(f"Nothing was said about the input {id}.")
+            raise popart_exception(f"There are no settings for the input {id}.")
         return self._infos[id]
 
     def has(self, id: str) -> bool:

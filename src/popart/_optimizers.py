@@ -134,7 +134,7 @@ class Optimizer:
                     f"( {' '.join(self._values)} )"
                 )
         if id in self._specifics:
-            raise popart_exception(f"The weight {id} has values of its own in this optimizer already.")
+            raise popart_exception(f"The weight {id} already has specific values in this optimizer.")
         self._specifics[id] = {**self._defaults, **given}
         self._check(self._specifics[id])
 
@@ -156,8 +156,8 @@ class Optimizer:
             self._refuse("Negative learning rate", rate)
         if rate.val() == 0 and rate.isConst():
             raise popart_exception(
-                f"Constant, zero learning rate in {self._family}: no weight would ever change. Mark it as variable, "
-                "(0.0, False), if it is to be set later."
+                f"Constant, zero learning rate in {self._family}: no weight would change. To set it later, mark "
+                "it as variable: (0.0, False)."
             )
         for name, value in values.items():
             if name == "eps" and value.val() <= 0:

@@ -58,7 +58,8 @@ class SessionInstances:
         session.exchange.tell_differing(
             "Weights of the PopART session",
             {name: array_of(tensor) for name, tensor in session.host.items()},
-            "Each instance goes on from its own: session.broadcastWeights() gives all of them those of instance 0.",
+            "Each instance continues with its own weights. session.broadcastWeights() copies those of instance 0 "
+            "to all.",
         )
         self._agreed = True
 

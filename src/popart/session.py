@@ -395,7 +395,7 @@ class TrainingSession(_Session):
         with popart_errors():
             updater = self._session.updater
             if updater is None:
-                raise Error("nothing is trained here.")
+                raise Error("this session does not train.")
             updater.replace(optimizer.updater(self._options))
 
     def _before_run(self) -> None:

@@ -108,11 +108,11 @@ def BeginBlock(layer_to_call: Any, user_id: str | None = None, ipu_id: int | Non
     if not isinstance(layer_to_call, torch.nn.Module):
         if callable(layer_to_call):
             return LegacyBeginBlockFn(layer_to_call, user_id, ipu_id)
-        raise Error(f"BeginBlock takes a torch.nn.Module or a function; {type(layer_to_call)} is neither.")
+        raise Error(f"BeginBlock takes a torch.nn.Module or a function, not {type(layer_to_call)}.")
     if any(isinstance(hook, _BlockHook) for hook in layer_to_call._forward_pre_hooks.values()):
         raise Error(
             f"module has already been assigned to a block: {layer_to_call._get_name()} can have only one. "
-            "Call poptorch.removeBlocks first to assign it anew."
+            "Call poptorch.removeBlocks first to assign it again."
         )
     layer_to_call.register_forward_pre_hook(_BlockHook(user_id, ipu_id))
     return layer_to_call

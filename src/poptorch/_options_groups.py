@@ -73,9 +73,9 @@ class _JitOptions(OptionsDict):
 
     def traceModel(self, trace_model: bool) -> Self:
         """Deprecated: models are always captured the one way that is left; True raises ValueError."""
-        logger.warning("[Deprecated] options.Jit.traceModel() does nothing any more: leave the call out.")
+        logger.warning("[Deprecated] options.Jit.traceModel() no longer has an effect. Remove the call.")
         if trace_model:
-            raise ValueError("options.Jit.traceModel(True) is no longer supported: leave the call out")
+            raise ValueError("options.Jit.traceModel(True) is no longer supported: remove the call")
         return self
 
 
@@ -91,8 +91,8 @@ class _PrecisionOptions(OptionsDict):
     def halfFloatCasting(self, half_float_casting: enums.HalfFloatCastingBehavior) -> Self:
         """Deprecated and without effect: mixed types are promoted as torch does."""
         logger.warning(
-            "[Deprecated] options.Precision.halfFloatCasting() does nothing any more: mixed types follow "
-            "torch's rules. Leave the call out."
+            "[Deprecated] options.Precision.halfFloatCasting() no longer has an effect: mixed types follow "
+            "torch's rules. Remove the call."
         )
         return self
 
@@ -101,8 +101,8 @@ class _PrecisionOptions(OptionsDict):
         if not isinstance(value, bool):
             raise ValueError("runningStatisticsAlwaysFloat takes a bool")
         logger.warning(
-            "[Deprecated] options.Precision.runningStatisticsAlwaysFloat() does nothing any more: running "
-            "statistics keep the type they have in torch. Leave the call out."
+            "[Deprecated] options.Precision.runningStatisticsAlwaysFloat() no longer has an effect: running "
+            "statistics keep their type in torch. Remove the call."
         )
         return self
 
@@ -228,7 +228,7 @@ def _number_from_environment(name: str, default: int) -> int:
         return int(text)
     except ValueError:
         raise Error(
-            f"The environment variable {name} is set to {text!r}, but has to be a whole number."
+            f"The environment variable {name} is set to {text!r}, but must be a whole number."
         ) from None
 
 

@@ -243,8 +243,8 @@ class PoplarExecutor:
         names = self._options._Popart.options.get("updatableNamedBuffers")
         if names is None:
             raise _impl.createPoptorchError(
-                "this model was compiled without buffers that may be updated by name: list them with "
-                "poptorch.Options().updatableNamedBuffers([...]) before it is compiled."
+                "this model was compiled without updatable named buffers: list them with "
+                "poptorch.Options().updatableNamedBuffers([...]) before compilation."
             )
         self._weights.to_device(session.executable, names)
 
@@ -281,7 +281,7 @@ class PoplarExecutor:
         bound = self._args_parser(args, kwargs, False)
         if self.isCompiled():
             logger.warning(
-                "compile() does nothing here: this model is compiled already; destroy() it first to compile anew"
+                "compile() has no effect: this model is already compiled; call destroy() first to compile it again"
             )
             return
         self._compile(bound, ahead=self._device.settings.cache_folder is not None)
@@ -351,7 +351,7 @@ class PoplarExecutor:
             return
         if not _impl.isWrapped(self._user_model):
             raise _impl.createPoptorchError(
-                "this module is not wrapped any more: was it destroyed through another executor?"
+                "this module is no longer wrapped: was it destroyed through another executor?"
             )
         unwrap_model(self._user_model, remember=False)
 

@@ -102,7 +102,7 @@ class Program:
         """Exchange code on each tile; programs that exchange nothing have no such attribute."""
         if self.type not in EXCHANGES:
             raise AttributeError(
-                f"codeBytesByTile: {self.name!r} is a {self.type.name}, which exchanges nothing"
+                f"codeBytesByTile: {self.name!r} is a {self.type.name}, which has no exchange"
             )
         source = self._programs.source
         code = source.as_category(int(source.exchange_code[self._id]), self._ipu, "internalExchangeCode")
@@ -120,7 +120,7 @@ class Program:
             return self.computeset.estimatedCyclesByTile
         if len(self.children):
             raise AttributeError(
-                f"estimatedCyclesByTile: {self.name!r} is a {self.type.name}; ask its children"
+                f"estimatedCyclesByTile: {self.name!r} is a {self.type.name}; use its children"
             )
         tiles = self._programs.source.target.tiles_per_ipu
         return self._programs.source.on_system(np.full(tiles, self.cycles / max(1, self.repeats)), self._ipu)

@@ -98,7 +98,7 @@ def test_operations_and_advice_come_from_the_subject_alone() -> None:
         ask.estimate(subject, precision="bf16")
     with pytest.raises(Error, match="2 combinations"):
         ask.advice(subject, ipus=[1, 2])  # type: ignore[arg-type]
-    with pytest.raises(Error, match="nothing called ipu to ask about"):
+    with pytest.raises(Error, match="Unknown setting ipu"):
         ask.advice(subject, ipu=1)  # type: ignore[call-arg]
 
 

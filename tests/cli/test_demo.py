@@ -108,7 +108,7 @@ def test_the_whole_story(place: Path, capfd: pytest.CaptureFixture[str]) -> None
     assert main(["demo", "--events", "8", "--steps", "4", "--ipus", "1,4"]) == 0
     out = capfd.readouterr().out
     assert re.search(r"trainingModel +8 calls, 8 samples in 2 processes, one virtual IPU each", out)
-    assert "2 processes together train what one would" in out
+    assert "2 processes together train like one process" in out
     for line in out.partition("Where everything is")[2].strip().splitlines():
         assert (place / line.split()[-1]).exists(), line
     metrics = json.loads((place / "demo/run/torch/demo/demo/inference.json").read_text())

@@ -147,7 +147,7 @@ def test_stopped_while_it_looks_for_advice_it_lists_what_was_found(
     captured = capsys.readouterr()
     assert "Run 64 device iterations per call" in captured.out
     assert "options.deviceIterations(64)" in captured.out
-    assert captured.err.endswith("tremula: stopped; the advice above is what was found by then\n")
+    assert captured.err.endswith("tremula: stopped; the advice above was found before the interrupt\n")
 
 
 def test_advice_is_told_as_it_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,7 +245,7 @@ def test_compare_saved_estimates_and_command_lines(folder: Path, capsys: pytest.
 
 def test_compare_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "run program.py", "model.py --micro-batch 2"]) == 0
-    assert "no setting is different" in capsys.readouterr().out
+    assert "no setting changed" in capsys.readouterr().out
 
 
 def test_compare_profiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,7 +94,7 @@ def test_every_problem_is_named() -> None:
         "--only-output-from-instance 3 is out of range: the 3 instance(s) are numbered from 0 to 2",
         "--host and --hostfile cannot be used together",
         "a appears more than once",
-        "--host-subnet here is no network",
+        "--host-subnet here is not a network",
         "quotation marks",
         "no-such-program was not found",
     ):

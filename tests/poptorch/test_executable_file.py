@@ -201,7 +201,7 @@ def test_a_file_does_not_choose_where_files_are_written(
     assert held.get("engineOptions", {}) == {}
     assert loaded.options.log_dir == "."
     assert not loaded.options.exists("model_name")
-    assert "are not taken from a file" in caplog.text
+    assert "are not loaded from a file" in caplog.text
     for name in (*texts, "autoReport.directory", "debug.traceFile", "log_dir", "model_name"):
         assert name in caplog.text
 

@@ -46,7 +46,7 @@ def test_checks_that_hold(small: Any) -> None:
         (lambda c: c.compute_sets_match("enc/*", 2), r"1 compute sets match 'enc/\*' instead of 2"),
         (lambda c: c.compute_sets_are_among(["enc/*"]), r"1 compute sets match none .*'head/out/multiply'"),
         (lambda c: c.no_compute_set_matches("head*"), r"1 compute sets match 'head\*': 'head/out/multiply'"),
-        (lambda c: c.holds("it is fast", lambda _: False), r"does not hold that it is fast"),
+        (lambda c: c.holds("it is fast", lambda _: False), r"is not true that it is fast"),
     ],
 )
 def test_checks_that_fail_name_what_is_wrong(small: Any, check: Callable[[Any], Any], said: str) -> None:

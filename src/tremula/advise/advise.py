@@ -57,9 +57,7 @@ class AdviceList:
     def __str__(self) -> str:
         lines = [f"As it is, modelled: {self.before.brief}."]
         if not self.advice:
-            lines.append(
-                "No change that was tried makes it faster by 2 % or more, or makes room that it needs."
-            )
+            lines.append("No change made the program at least 2 % faster or freed memory that it needs.")
         lines += [f"{number}. {each}" for number, each in enumerate(self.advice, 1)]
         if self.together is not None:
             lines.append(f"Together: {self.together}")
@@ -68,7 +66,7 @@ class AdviceList:
     @property
     def _footer(self) -> str:
         names = ", ".join(plain(each, 80) for each in self.untried)
-        return f"Not tried, for want of time (budget_seconds): {names}." if names else ""
+        return f"Not tried, because the time limit was reached (budget_seconds): {names}." if names else ""
 
     def _repr_html_(self) -> str:
         items = "".join(f"<li>{each._repr_html_()}</li>" for each in self.advice)
@@ -103,7 +101,7 @@ def advise(
     """
     if isinstance(about, Answer):
         if about.case is None:
-            raise Error(f"There is no configuration to advise about: {about.problem}")
+            raise Error(f"No advice is possible, because the program cannot be estimated: {about.problem}")
         about = about.case
     with bar("Looking for advice", tell) as progress:
         return _Advising(study, about, budget_seconds, progress, found, search=search).result()

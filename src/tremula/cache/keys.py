@@ -52,7 +52,7 @@ def _plain(value: Any, where: str) -> Any:
     if isinstance(value, Mapping):
         for name in value:
             if not isinstance(name, str):
-                raise TypeError(f"in {where}, the name {name!r:.100} is no text")
+                raise TypeError(f"in {where}, the name {name!r:.100} is not a string")
         return {name: _plain(each, f"{where}[{name!r:.100}]") for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each, f"{where}[{index}]") for index, each in enumerate(value)]

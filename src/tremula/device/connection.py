@@ -73,9 +73,7 @@ class DeviceConnection:
         if hardware:
             layer.info("Acquired %d IPU(s): running on device Id %d.", ipus, attachment.device.id)
         elif not settings.offline:
-            layer.info(
-                "Acquired %d IPU(s): running on a model of them (no hardware is shown by this machine).", ipus
-            )
+            layer.info("Acquired %d IPU(s): running on an IPU model (this machine shows no hardware).", ipus)
         self._attachment = attachment
         if attachment.attached:
             self._log_attached(attachment)

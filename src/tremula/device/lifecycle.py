@@ -250,9 +250,7 @@ class DeviceProgram(Generic[Program]):
     def cycles(self) -> int:
         """Modelled cycles of a call: all of its device iterations, without the host's part."""
         if self.modelled is None:
-            raise self.error(
-                "Cycles are modelled, and TREMULA_CHIP_MODEL=off turns the model off. Unset it to get them."
-            )
+            raise self.error("There are no cycle counts, because TREMULA_CHIP_MODEL=off is set. Unset it.")
         found = self.modelled.estimate
         log.info_once(
             "modelled cycles",

@@ -120,7 +120,7 @@ def _remark(settings: Settings, found: Plan, logger: Logger) -> None:
         logger.warn("--vipu-partition: no effect here, because no virtual IPUs are used.")
     if os.environ.get("POPLAR_TARGET_OPTIONS"):
         logger.warn(
-            "POPLAR_TARGET_OPTIONS: no effect here, because virtual IPUs have no links; the instances receive it unchanged."
+            "POPLAR_TARGET_OPTIONS: no effect here, because virtual IPUs have no links; the instances receive it."
         )
     if "executable-cache-path" in settings.given and not settings.executable_cache_path:
         logger.warn("--executable-cache-path is empty: the instances get no folder for compiled programs.")
@@ -130,7 +130,7 @@ def _remark(settings: Settings, found: Plan, logger: Logger) -> None:
         logger.info("mpirun is not installed; poprun applies the options for it itself")
     if settings.only_output_from_instance is not None and settings.num_instances > 1:
         shown = plain(str(settings.only_output_from_instance))
-        logger.warn(f"Only the output of instance {shown} is shown; the others are hidden unless one fails.")
+        logger.warn(f"Only the output of instance {shown} is shown, unless another instance fails.")
 
 
 def _print(out: OutputStream, text: str) -> int:

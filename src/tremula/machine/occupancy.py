@@ -102,7 +102,7 @@ def remedies(found: Occupancy, ipus: list[int]) -> str:
     unused = int(own) + 1 if own.isdecimal() else 1
     return (
         "POPTORCH_WAIT_FOR_IPU=1 waits until they are free. "
-        f"TREMULA_OWN_SYSTEM={unused} gives this program a system of its own ({here})."
+        f"TREMULA_OWN_SYSTEM={unused} gives this program a separate system ({here})."
     )
 
 
@@ -122,7 +122,7 @@ def too_few(found: Occupancy, ipus: int) -> str:
         kind = (
             ""
             if partition.reconfigurable
-            else " and is not reconfigurable: only the whole of it can be taken"
+            else " and is not reconfigurable, so only all of its IPUs can be used together"
         )
         return f"partition {partition.name} has {partition.size} IPU(s){kind} (`vipu list partitions`)"
     return (

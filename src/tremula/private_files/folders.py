@@ -21,7 +21,7 @@ from tremula.private_files.owners import (
 )
 
 #: what to do where a folder is somebody else's
-OWN_FOLDER = "choose a folder of your own"
+OWN_FOLDER = "choose a folder that you own"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ _FIGURES = (
 )  # fmt: skip
 _LEADS = {
     "weak": "Every IPU keeps its share of the batch, so the global batch grows with the IPUs.",
-    "strong": "The global batch stays the same, so every IPU has less to do the more there are.",
+    "strong": "The global batch stays the same, so each IPU has less work the more IPUs there are.",
 }
 #: characters of a text
 _LONG = 2_000

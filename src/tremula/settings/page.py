@@ -65,7 +65,7 @@ def render() -> str:
         (
             _INTRODUCTION,
             "## Environment variables\n",
-            "An empty variable counts as unset. A variable with an invalid value is an error that names the variable.\n",
+            "An empty variable counts as unset. An invalid value is an error that names the variable.\n",
             variables,
             "\n## Engine options\n",
             "Set with `POPLAR_ENGINE_OPTIONS` (a JSON object) or `Options._Popart.setEngineOptions`.",

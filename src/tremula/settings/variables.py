@@ -75,7 +75,7 @@ def _choice(name: str, words: tuple[str, ...], reader: str, meaning: str) -> Var
 # fmt: off
 VARIABLES: tuple[Variable, ...] = (
     _level("POPTORCH_LOG_LEVEL", "WARN", "Log level of PopTorch when the package is imported."),
-    _destination("POPTORCH_LOG_DEST", "Destination of the log lines of the compiled part of PopTorch (`poptorch:cpp`)."),
+    _destination("POPTORCH_LOG_DEST", "Destination of the log lines of PopTorch's compiled part (`poptorch:cpp`)."),
     _flag("POPTORCH_IPU_MODEL", False, "tremula.machine",
         "Use the IPU model instead of devices. `Options.useIpuModel` overrides it."),
     _flag("POPTORCH_SMALL_IPU_MODEL", False, "tremula.machine, tremula.estimate",

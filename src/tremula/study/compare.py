@@ -178,7 +178,7 @@ def _lines(found: Comparison) -> list[str]:
         "All figures are modelled, not measured.",
         *filter(None, [unequal((a, b))]),
     ]
-    lines += ["", "changed" if found.settings else "no setting is different"]
+    lines += ["", "changed" if found.settings else "no setting changed"]
     lines += [
         f"  {plain(k).replace('_', ' '):<28} {_word(x):>16}  ->  {_word(y)}"
         for k, (x, y) in found.settings.items()
