@@ -1,4 +1,4 @@
-"""`DeviceManager` and the devices that it gives: the host, a model of IPUs, virtual IPUs, and those never attached."""
+"""`DeviceManager` and its devices: the host, IPU models, virtual IPUs, and offline devices."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class DeviceInfo:
 
     @property
     def type(self) -> DeviceType:
-        """What it is."""
+        """Its kind."""
         return self._kind
 
     @property
@@ -119,7 +119,7 @@ class DeviceInfo:
         return True
 
     def tryAttachUntilTimeout(self) -> bool:
-        """Take it, waiting as long as the device manager says."""
+        """Attach to the device, waiting up to the time-out of the device manager."""
         deadline = time.monotonic() + self._wait
         while not self.attach():
             if time.monotonic() >= deadline:

@@ -53,7 +53,7 @@ class Executables:
         raise NotImplementedError
 
     def _identity(self) -> Identity:
-        """What the session runs."""
+        """The program of the session."""
         raise NotImplementedError
 
     def _variables(self) -> dict[str, torch.Tensor]:

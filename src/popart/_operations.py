@@ -1,4 +1,4 @@
-"""What operators there are: for those who look before they build."""
+"""The available operators."""
 
 from __future__ import annotations
 

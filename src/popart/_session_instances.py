@@ -33,7 +33,7 @@ class SessionInstances:
         raise NotImplementedError
 
     def _exchange(self, share: ReplicaShare, *, training: bool) -> ReplicaExchange | None:
-        """What talks to the other instances; None if there are none, or the options name none."""
+        """The connection to the other instances, or None if there are none or the options name none."""
         if not share.several:
             if training and launch_environment.instances() > 1:
                 # imported here, as below: it takes a moment and a run of one instance does not need it

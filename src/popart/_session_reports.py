@@ -1,4 +1,4 @@
-"""What sessions say of the device: profiles, their summary, cycles. All of it is modelled, as its texts say."""
+"""Reports of sessions about the device: profiles, summaries and cycles. All figures are modelled and marked so."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 class IStepIO:
-    """What a session takes the data of a step from."""
+    """The source of the data of a step."""
 
     _inputs: dict[str, TensorType]
     _turns: Turns
@@ -27,7 +27,7 @@ class IStepIO:
 
     @property
     def given(self) -> list[Array]:
-        """The arrays that a step takes."""
+        """The input arrays of a step."""
         return []
 
     @property

@@ -31,7 +31,7 @@ _FIRST, _LAST = 6, 11
 
 
 class Builder(Placement):
-    """Makes a graph, or goes on with one."""
+    """Builds a new graph, or extends an existing one."""
 
     def __init__(
         self,

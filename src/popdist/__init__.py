@@ -1,4 +1,4 @@
-"""What a program can ask about the distributed run that it is part of, and how its instances wait for each other.
+"""Information about the distributed run of a program, and synchronisation of its instances.
 
 What a run looks like comes from the variables that the launcher (`poprun`) sets for each instance (host process). A
 program that was started without one is a run of one instance with one replica. Importing this is cheap: whatever talks
@@ -51,7 +51,7 @@ _communicators: dict[str, tuple[int, ...]] = {}
 
 
 def isPopdistEnvSet() -> bool:
-    """Whether the program was started by a launcher that says how the run is distributed."""
+    """Whether the program was started by a launcher that sets how the run is distributed."""
     return launch_environment.is_launched()
 
 

@@ -1,4 +1,4 @@
-"""What a distributed run means for the configuration of a TensorFlow program."""
+"""Applies the settings of a distributed run to the configuration of a TensorFlow program."""
 
 from __future__ import annotations
 

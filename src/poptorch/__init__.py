@@ -99,12 +99,12 @@ def inferenceModel(model: torch.nn.Module | PoplarExecutor, options: Options | N
 
 
 def ipuHardwareIsAvailable(num_ipus: int = 1) -> bool:
-    """Whether the machine shows `num_ipus` IPUs as hardware (see TREMULA_VIRTUAL_IPUS)."""
+    """Whether this machine has `num_ipus` virtual IPUs (see TREMULA_VIRTUAL_IPUS)."""
     return poptorch_core.ipuHardwareIsAvailable(num_ipus)
 
 
 def ipuHardwareVersion() -> int:
-    """Generation of the IPUs that are shown as hardware."""
+    """Hardware generation of the virtual IPUs."""
     if not ipuHardwareIsAvailable():
         raise AssertionError("No hardware available: this machine has only an IPU model")
     return poptorch_core.ipuHardwareVersion()

@@ -38,7 +38,7 @@ custom_arg_parsers = custom_parsers
 
 
 class ICustomArgParser(abc.ABC):
-    """Interface of a parser that looks into a type of the user's own."""
+    """Interface of a parser for a user's own type."""
 
     @abc.abstractmethod
     def yieldTensors(self, struct: Any) -> Iterable[torch.Tensor]:
@@ -50,7 +50,7 @@ class ICustomArgParser(abc.ABC):
 
 
 def registerCustomArgParser(arg_data_type: type, arg_parser: ICustomArgParser | None) -> None:
-    """Use `arg_parser` for arguments and results of type `arg_data_type`; None takes the parser away.
+    """Use `arg_parser` for arguments and results of type `arg_data_type`; None removes the parser.
 
     Raises:
         Error: the parser does not implement `ICustomArgParser`.
@@ -110,7 +110,7 @@ class ArgsParser:
             return other
 
         def forEach(self, fn: Callable[[torch.Tensor], Any]) -> None:
-            """Replace every tensor by what `fn` makes of it."""
+            """Replace every tensor with the result of `fn`."""
             self._args = _mapped(self.args, fn)
             self._kwargs = _mapped(self.kwargs, fn)
 

@@ -1,4 +1,4 @@
-"""Blocks: marks in a model that say which ops belong together and on which IPU they run."""
+"""Blocks: marks in a model that group ops and assign them to an IPU."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Block(torch.nn.Module):
 
     @staticmethod
     def start(user_id: str | None = None, ipu_id: int | None = None) -> None:
-        """Open a block that lasts until another begins."""
+        """Begin a block that ends when another begins."""
         capture = current()
         if capture is not None:
             capture.rule.begin(user_id, ipu_id)
@@ -95,7 +95,7 @@ class _BlockHook:
 
 
 def BeginBlock(layer_to_call: Any, user_id: str | None = None, ipu_id: int | None = None) -> Any:
-    """Let a block begin when a module is called; it lasts until another begins.
+    """Begin a block when a module is called; the block ends when another begins.
 
     Args:
         layer_to_call: the module, which gets a hook. A function gives a module that wraps it.
@@ -140,7 +140,7 @@ def BlockFunction(
 
 
 def removeBlocks(module: torch.nn.Module) -> None:
-    """Take all `BeginBlock` marks off a module and those inside it."""
+    """Remove all `BeginBlock` marks from a module and its submodules."""
     if not isinstance(module, torch.nn.Module):
         raise AssertionError(f"removeBlocks takes a module, not {type(module).__name__}")
     for inner in module.modules():

@@ -1,4 +1,4 @@
-"""`DataLoader` and `AsynchronousDataAccessor` hand out combined batches: what one call of a model takes. Processes and
+"""`DataLoader` and `AsynchronousDataAccessor` return combined batches, the input of one call of a model. Processes and
 memory of the asynchronous modes are in `tremula.frontends.torch.data`.
 """
 

@@ -54,7 +54,7 @@ ConfigFileError.__module__ = "poptorch.options"
 
 
 class _Refused(Exception):
-    """An expression that a configuration file may not contain."""
+    """An expression that is not allowed in a configuration file."""
 
 
 def member(owner: Any, name: str) -> Any:

@@ -217,7 +217,7 @@ class PoplarExecutor:
     # -- weights and optimizer -----------------------------------------------------------------------------
 
     def copyWeightsToHostIfNeeded(self) -> bool:
-        """Copy the weights to the host if a training call has changed them since; says whether it did."""
+        """Copy the weights to the host if a training call has changed them. Returns whether it copied them."""
         if not self._weights.outdated:
             return False
         logger.debug("Implicit copyWeightsToHost()")
@@ -334,7 +334,7 @@ class PoplarExecutor:
         self._device.attach(self._load_state)
 
     def detachFromDevice(self) -> None:
-        """Give the device back after reading weights, optimizer state and random state from it."""
+        """Detach from the device after reading weights, optimizer state and random state from it."""
         self._device.detach(self._save_state)
 
     def destroy(self) -> None:
@@ -452,7 +452,7 @@ class PoplarExecutor:
         self.save(filename, export_model)
 
     def loadExecutable(self, filename: str) -> None:
-        """Take over the compiled program of a file, for a model of the same structure."""
+        """Load the compiled program of a file for a model of the same structure."""
         _executable_file.load_executable(self, filename)
 
     # -- queries -----------------------------------------------------------------------------------------
@@ -484,7 +484,7 @@ class PoplarExecutor:
         return json.dumps(program_log.program_as_ir(self._compiled()), separators=(",", ":"))
 
     def cycleCount(self) -> int:
-        """Modelled cycles of a call: all of its device iterations, without the host's part."""
+        """Modelled cycles of a call: all device iterations, without the time on the host."""
         if not self._options._Popart.options["instrumentWithHardwareCycleCounter"]:
             raise _impl.createPoptorchError(
                 "Cycle count logging is disabled. Please set option logCycleCount to True to enable."

@@ -55,7 +55,7 @@ class Stage:
         return self._blocks
 
     def ipu(self, ipu: int) -> Stage:
-        """Run this stage on IPU number `ipu`, whatever its blocks say."""
+        """Run this stage on IPU number `ipu`, regardless of the IPUs of its blocks."""
         if not isinstance(ipu, int):
             raise AssertionError(f"an IPU is given by its number, not by {type(ipu).__name__}")
         self._ipu = ipu
@@ -102,7 +102,7 @@ class Phase:
 
 
 class _IExecutionStrategy:
-    """What all strategies have in common."""
+    """Base class of all strategies."""
 
     def __init__(self, block_map: dict[BlockId, Stage]) -> None:
         self._block_map = block_map
@@ -237,7 +237,7 @@ class _IPhasedExecution(_IExecutionStrategy):
         return self._phases[phase]
 
     def useSeparateBackwardPhase(self, use: bool = True) -> _IPhasedExecution:
-        """Start the backward pass in a phase of its own instead of in the last forward phase."""
+        """Start the backward pass in a separate phase instead of in the last forward phase."""
         if not isinstance(use, bool):
             raise AssertionError("use must be True or False")
         self._separate_backward_phase = use
@@ -283,7 +283,7 @@ class SerialPhasedExecution(_IPhasedExecution):
     """All phases run one after the other on one group of IPUs."""
 
     def setTensorsLiveness(self, liveness: enums.Liveness) -> SerialPhasedExecution:
-        """Say when tensors leave the chip."""
+        """Set when tensors leave the chip."""
         if not isinstance(liveness, enums.Liveness):
             raise AssertionError("liveness must be a poptorch.Liveness")
         self._tensors_liveness = liveness

@@ -29,7 +29,7 @@ class Context:
         self._handles = 0
 
     def _get_op_settings(self, name: str) -> _ir.Settings:
-        """What an op of that name is created with."""
+        """The arguments of an op with this name."""
         scope = tuple(self._name_scope)
         fragments = {
             _ir.ExecutionContext.WeightsFromHostFragment: Fragment.WEIGHTS_FROM_HOST,

@@ -62,7 +62,7 @@ class Checks:
         return self
 
     def always_live_bytes_below(self, limit: int) -> Checks:
-        """What is there for the whole run, on all tiles of a replica, is below `limit` bytes."""
+        """The always-live memory on all tiles of a replica is below `limit` bytes."""
         variables = self._report.compilation.alwaysLiveVariables
         total = int(variables.to_numpy("size")["size"].sum())
         if total >= limit:

@@ -1,4 +1,4 @@
-"""What a report of the original stack holds and one of the chip model does not."""
+"""A value that reports of the original stack have and reports of the chip model do not."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Program:
 
     @property
     def name(self) -> str:
-        """What it is."""
+        """Its kind."""
         return self._programs.source.texts("programs", "name")[self._id] if self._id >= 0 else ""
 
     @property
@@ -89,7 +89,7 @@ class Program:
 
     @property
     def computeset(self) -> ComputeSet:
-        """What an OnTileExecute runs; other programs have no such attribute."""
+        """The compute set of an OnTileExecute. Other programs do not have this attribute."""
         number = self._number("compute_set", -1)
         if number < 0:
             raise AttributeError(f"computeset: {self.name!r} is a {self.type.name}, not an OnTileExecute")

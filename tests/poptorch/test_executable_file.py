@@ -257,7 +257,7 @@ def test_the_program_alone_takes_the_weights_of_the_model_that_loads_it(path: st
     assert executor.isCompiled()
     assert executor.isAttachedToDevice()
     assert torch.allclose(executor(X), other(X), atol=1e-6)
-    with pytest.raises(poptorch.Error, match="compiled already"):
+    with pytest.raises(poptorch.Error, match="already compiled"):
         executor.loadExecutable(path)
 
 

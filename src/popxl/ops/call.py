@@ -73,12 +73,12 @@ class CallSiteInfo:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """What the caller gives."""
+        """The inputs from the caller."""
         return tuple(Tensor._from_pb_tensor(each) for each in self._op.getInputTensors())
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """What the caller gets."""
+        """The outputs for the caller."""
         return tuple(Tensor._from_pb_tensor(each) for each in self._op.getOutputTensors())
 
     def set_parent_input_modified(self, parent_tensor: Tensor, infer_modified_regions: bool = False) -> None:

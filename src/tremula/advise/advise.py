@@ -1,4 +1,4 @@
-"""Advice about a case: every rule's changes are tried on the chip model, and what is worth it is listed, best first.
+"""Advice about a case: tries the changes of every rule on the chip model and lists the useful ones, best first.
 
 Quick changes come first, then those that need other plans, another capture or a search, within a budget of seconds.
 If no change makes a program fit, pairs of the best are tried.
@@ -93,7 +93,7 @@ def advise(
     tell: ProgressCallback | None = None,
     found: Callable[[Advice], None] | None = None,
 ) -> AdviceList:
-    """What to change about a case, best first; `tell` gets the progress, in place of a bar.
+    """Changes that improve a case, best first. `tell` receives the progress and replaces the bar.
 
     No new change is tried after `budget_seconds`; settings are tried before captures, those before searches. `found`
     gets each piece that is worth listing as soon as it was tried; Ctrl-C then ends the search, and what was found is

@@ -1,4 +1,4 @@
-"""How long a program would take to compile on real hardware: a line through published times (compile_times.toml).
+"""Predicts the compile time on real hardware from a line through published times (compile_times.toml).
 
 It is a rough guide: the fitted rows lie within 30 %, others up to 2.5 times above, and nothing is known of the hosts.
 """

@@ -1,4 +1,4 @@
-"""Ops that deserve a look, all at once: not supported, not modelled, done by the host, or slow for what they do.
+"""Finds ops to check: unsupported, not modelled, computed by the host, or unusually slow.
 
 An op is slow if neither its arithmetic nor the bytes it touches justify its time; its plan gives the reason. Equal
 layers are listed once, with a star for their number.
@@ -137,7 +137,7 @@ def _together(small: Sequence[Look]) -> Look:
 
 
 def _reason(found: Estimate, group: Sequence[OpTime]) -> tuple[str, str]:
-    """Why ops take far longer than they must, and what to do; empty if they do not, or that is no matter."""
+    """Why ops take much longer than necessary, and what to do. Empty if they do not, or if their share is small."""
     if sum(op.share for op in group) < _NOTICED:
         return "", ""
     chip = found.chip

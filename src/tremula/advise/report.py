@@ -40,7 +40,7 @@ _LOOKS = 8
 
 
 def report(subject: Subject | PlacedSubject, options: argparse.Namespace, file: TextIO | None = None) -> int:
-    """Answer what `options` ask about `subject`; 1 if nothing could be answered."""
+    """Estimate `subject` as `options` request. Returns 1 if there is no estimate."""
     if options.csv and options.why:
         raise Error("--why and --csv cannot be used together; give one of them")
     out = file or sys.stdout

@@ -31,7 +31,7 @@ _FIELDS = {"key", "created", "blobs", "metadata"}
 
 
 class BadEntry(ValueError):
-    """A file that is not, or no longer, a sound entry; the text says why, after "it is ignored:"."""
+    """A file that is not a valid entry. The text gives the reason, to follow "it is ignored:"."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says about itself. Not to be trusted until the signature is checked."""
+    """The header of a file. Do not trust it before the signature is checked."""
 
     key: str
     created: float
@@ -111,7 +111,7 @@ def decode(key: str, data: bytes, secret: bytes | None) -> Entry:
 
 
 def read_header(file: IO[bytes]) -> Header:
-    """What an open file says about itself, unverified, reading no more than the header.
+    """The unverified header of an open file. Reads nothing else.
 
     Raises BadEntry if it has no header that can be read.
     """
@@ -168,7 +168,7 @@ def _blob(row: Any) -> tuple[str, int, str]:
 
 
 def _why_unsigned(data: bytes) -> str:
-    """The likeliest reason why a signature does not fit: damage, or another hand."""
+    """The most likely reason for a wrong signature: damage, or another writer."""
     try:
         header = _parse(data)
     except BadEntry as problem:

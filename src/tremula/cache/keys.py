@@ -40,7 +40,7 @@ def file_name(key: str) -> str:
 
 
 def key_in(name: str) -> str | None:
-    """The key in a file's name, or None for a file that is no entry."""
+    """The key in a file's name, or None if the file is not an entry."""
     match = _FILE.fullmatch(name)
     return match[1] if match else None
 

@@ -20,7 +20,7 @@ LENGTH = 32
 
 
 class BadKey(Untrusted):
-    """The user's key cannot be used; the text says why and what to do."""
+    """The user's key cannot be used. The text gives the reason and the remedy."""
 
 
 _NAME = "signing.key"

@@ -56,7 +56,7 @@ class EntryInfo:
 
 
 def default_limit() -> int:
-    """How many bytes a cache may take: TREMULA_CACHE_LIMIT."""
+    """Size limit of a cache in bytes: TREMULA_CACHE_LIMIT."""
     limit: int = env.get("TREMULA_CACHE_LIMIT")
     return limit
 
@@ -177,7 +177,7 @@ class Store:
             yield EntryInfo(file.key, file.path, file.size, header.created, file.used, header.metadata, blobs)
 
     def verify(self) -> list[tuple[Path, str | None]]:
-        """Read every entry as a hit would; pairs of file and what is wrong with it, or None.
+        """Read every entry like a cache hit. Yields pairs of file and problem (None if it is sound).
 
         Raises OSError if the folder cannot be listed.
         """
@@ -198,7 +198,7 @@ class Store:
         return None
 
     def distrust(self) -> str | None:
-        """Why no code is taken from this folder, or None."""
+        """Why this folder is not used, or None."""
         found = private_files.code_distrust(self.root)
         return None if found is None else str(found)
 

@@ -99,12 +99,12 @@ class ModelledRun:
 
     @property
     def known(self) -> Estimate | None:
-        """All figures, if somebody has asked for them; they are not made for it."""
+        """All figures if they were computed before, else None."""
         return self.__dict__.get("_made")
 
     @property
     def estimate(self) -> Estimate:
-        """All figures, made when first asked for."""
+        """All figures. They are computed on first use."""
         with self._lock:
             return self._made
 

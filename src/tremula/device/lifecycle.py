@@ -224,7 +224,7 @@ class DeviceProgram(Generic[Program]):
             self.random.write(executable)
 
     def about_to_run(self) -> None:
-        """Fail if a fault of the device was asked for and it is time for it."""
+        """Raise the simulated fault of the device if one is due."""
         self._connection.about_to_run()
         if channels.poplar.on:
             self._run_began = perf_counter_ns()

@@ -95,7 +95,7 @@ class Attachment:
         return self._attached
 
     def attach(self) -> None:
-        """Take a free device, or the one that the user named; wait for it if the user asked to.
+        """Attach to a free device, or to the one that the user named. Waits for it if requested.
 
         Raises Error if none is free; the message says which processes hold them.
         """
@@ -115,7 +115,7 @@ class Attachment:
         self.meter = None
 
     def about_to_run(self) -> None:
-        """Raise a fault that GCDA_OPTIONS asks for, when it is due; recoverable or not, as on hardware."""
+        """Raise the fault that GCDA_OPTIONS requests when it is due. As on hardware, it may be recoverable."""
         if self._injector is not None:
             self._injector.on_use(self.device.ipus)
 

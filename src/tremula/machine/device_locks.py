@@ -118,7 +118,7 @@ class DeviceLocks:
     # -- the kernel --------------------------------------------------------------------------------------
 
     def _check_fork(self) -> bool:
-        """A forked child holds nothing, whatever its copy of this object says."""
+        """Forget the held devices in a forked child."""
         if self._pid == os.getpid():
             return False
         self._pid = os.getpid()

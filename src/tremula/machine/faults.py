@@ -59,7 +59,7 @@ class Fired:
 
 
 class Injector:
-    """Lets uses of devices fail as GCDA_OPTIONS asks. A process has one for each partition and setting."""
+    """Makes uses of devices fail as GCDA_OPTIONS requests. A process has one for each partition and setting."""
 
     def __init__(self, options: GcdaOptions, occupancy: Occupancy) -> None:
         self._options = options

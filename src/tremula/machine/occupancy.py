@@ -94,7 +94,7 @@ def holders_text(found: Occupancy, ipus: list[int], own: str = "another program 
 
 
 def remedies(found: Occupancy, ipus: list[int]) -> str:
-    """What to do when all of `ipus` are in use: wait, or take a system that the other programs do not use."""
+    """Advice if all of `ipus` are in use: wait, or use a separate system."""
     here = f"this is {found.system.name} with {found.system.ipus} IPU(s)"
     if all(pid == os.getpid() for pid, _, _ in holders(found, ipus)):
         return f"A larger system has more (`tremula system`; {here})."
@@ -116,7 +116,7 @@ def span_text(seconds: float) -> str:
 
 
 def too_few(found: Occupancy, ipus: int) -> str:
-    """Why there is no device of that many IPUs, and what to do."""
+    """Why no device with this many IPUs exists, and what to do."""
     system, partition = found.system, found.partition
     if partition.made_by_user and ipus <= system.ipus:
         kind = (

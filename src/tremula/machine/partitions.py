@@ -1,4 +1,4 @@
-"""Partitions of the virtual system: named sets of neighbouring IPUs, as a V-IPU server would hand them out.
+"""Partitions of the virtual system: named sets of neighbouring IPUs, like those of a V-IPU server.
 
 An undivided system is one partition of all its IPUs. `vipu create partition` divides it; IPUs that no
 partition has are then out of reach. Device ids count within a partition. The list is a file beside the locks.

@@ -50,7 +50,7 @@ class VirtualSystem:
 
 
 def current() -> VirtualSystem | None:
-    """The system of this machine; None where it has no IPUs; raises Error if what was chosen does not exist."""
+    """The system of this machine, or None without IPUs. Raises Error if the chosen system does not exist."""
     count: int | None = env.get("TREMULA_VIRTUAL_IPUS")
     if count == 0:
         return None

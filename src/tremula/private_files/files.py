@@ -100,7 +100,7 @@ def _open_folder(path: Path) -> int | None:
 
 
 def _checked(path: Path, descriptor: int) -> int:
-    """The descriptor of a file that is written; raises Untrusted and closes it if it is somebody else's."""
+    """The descriptor of a file that is written; raises Untrusted and closes it if it belongs to another user."""
     try:
         info = os.fstat(descriptor)
         if hasattr(os, "getuid"):

@@ -1,4 +1,4 @@
-"""A study as one self-contained page; tremula.view.single_file says what such a page may and may not do.
+"""A study as one self-contained page; tremula.view.single_file describes the restrictions of such pages.
 
 Figures go as numbers, texts as plain ones of bounded length; the script puts them on the page as text only.
 """

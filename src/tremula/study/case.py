@@ -1,4 +1,4 @@
-"""One configuration of a model, complete: what is captured, how often it runs, how it lies on which IPUs.
+"""One complete configuration of a model: what is captured, how often it runs, and its placement on IPUs.
 
 `Study.estimate` models a case; cached plans and captures make a second case of a program cost a fraction of the first.
 """
@@ -88,7 +88,7 @@ class Study:
         return self._planners[chip]
 
     def estimate(self, case: Case, *, keep: bool = True) -> Estimate:
-        """What the chip model says of `case`; one of a large program takes some megabytes to `keep`."""
+        """The estimate of `case` by the chip model. Keeping one of a large program takes some megabytes (`keep`)."""
         system, changes = case.system, case.changes
         key = (case.variant, case.loops, repr(case.deployment), system.name, system.chip, case.cuts, changes)
         if key in self._estimates:

@@ -1,4 +1,4 @@
-"""Two results side by side: what was changed, what changes with it, and where the difference comes from.
+"""Compares two results: changed settings, changed figures, and the causes of the difference.
 
 Time is compared per sample, as steps may differ in size. Differences of parts add up to the difference of the whole.
 """

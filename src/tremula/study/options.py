@@ -1,4 +1,4 @@
-"""The options that ask a question, on command lines and in TREMULA_ESTIMATE_OPTIONS."""
+"""The options of an estimate, on command lines and in TREMULA_ESTIMATE_OPTIONS."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def question_of(options: argparse.Namespace, kind: type[AnyQuestion]) -> AnyQues
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `tremula estimate`: the question, and how the answer is given."""
+    """The options of `tremula estimate`: the settings and the form of the output."""
     add_question(parser, description="comma-separated lists; every combination is estimated")
     given = parser.add_argument_group("output")
     form = given.add_mutually_exclusive_group()

@@ -1,4 +1,4 @@
-"""A subject in a file: a captured program that can be asked about without the framework that made it.
+"""A subject in a file: a captured program that can be estimated without its framework.
 
 It is held in segments, so other IPUs, replicas and stages can be asked about; another micro-batch or precision cannot.
 """
@@ -171,11 +171,11 @@ class SavedSubject:
         return False
 
     def train_together(self, instance: int, instances: int, steps: int) -> HostRun | None:
-        """Refused: there are no weights."""
+        """Raises Error: a saved program has no weights."""
         raise Error(f"{self.name} is a saved program and cannot be run. Measure with the model itself.")
 
     def loader_speed(self, seconds: float) -> ReadingSpeed:
-        """Refused: there is no data."""
+        """Raises Error: a saved program has no data."""
         raise Error(f"{self.name} is a saved program and has no data loader.")
 
     def _refuse_others(self, variant: Variant) -> None:

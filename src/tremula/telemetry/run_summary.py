@@ -1,4 +1,4 @@
-"""What is said about a run at its end: one line for each model, and for a longer run where its time went."""
+"""The summary at the end of a run: one line per model, and the parts of the time for longer runs."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def accumulation(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
 
 
 def micro_batch(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
-    """Larger micro-batches where there is room, smaller ones where there is none."""
+    """Suggest larger micro-batches if memory is free, and smaller ones if it is short."""
     samples = found.samples
     share = found.memory.max_tile_bytes / found.memory.tile_memory_bytes
     if share < _ROOMY:

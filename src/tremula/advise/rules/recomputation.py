@@ -20,7 +20,7 @@ _FEWEST = 4
 
 
 def on_or_off(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
-    """No recomputation where there is room; that of norms only."""
+    """Suggest no recomputation if memory is free, or recomputation of norms only."""
     if not found.training:
         return
     mode = found.deployment.recompute

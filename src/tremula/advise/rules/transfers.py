@@ -1,4 +1,4 @@
-"""What goes between host and device: which results come back, in which type inputs are sent, what hides the transfers.
+"""Transfers between host and device: returned results, types of inputs, and overlap with computation.
 
 Whether data survive a shorter type is for the user to say: uint8 is advised only for inputs that look like images.
 """

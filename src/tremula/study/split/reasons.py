@@ -1,4 +1,4 @@
-"""What a split is limited by, and what stands in the way of any, in words."""
+"""Text about the limits of a split, or why no split is possible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WORTH = 0.01
 
 
 def reason(found: Estimate, loads: Loads, gain: float) -> str:
-    """What limits the split that was `found`; `gain` is what a faster one would bring that does not fit."""
+    """What limits the split `found`. `gain` is the speed-up of a faster split that does not fit."""
     pipeline = found.time.pipeline
     busiest = pipeline.bottleneck if pipeline is not None else 0
     imbalance = 1.0 / pipeline.balance - 1.0 if pipeline is not None and pipeline.balance else 0.0

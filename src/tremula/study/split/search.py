@@ -177,7 +177,7 @@ class _Search:
         return self.judging.judged(solution.begins, (*range(self.ipus), *([0] if problem.returns else [])))
 
     def _fastest(self, problems: Sequence[Stages]) -> Judged | None:
-        """The split that would be taken if memory were no matter."""
+        """The best split without regard to memory."""
         found = [(fast.load, p, fast) for p in problems if (fast := shortest(p)) is not None]
         if not found:
             return None
