@@ -210,11 +210,11 @@ def _cells(each: Coverage) -> str:
 
 _INTRODUCTION = """## Bands
 
-A modelled figure is shown with the range in which the true one probably lies. It is the interval between the 10th and
-the 90th percentile of published over predicted rates of its category (bytes for memory), moved away from the median
-until {coverage:.0%} of the rows lie in a band that was found without their family. A band may lie on one side of the
-prediction: then the model is biased, and the range does not take in the modelled value. Categories with fewer than
-{rows} rows or {families} families share one band. Between {low:.0%} and {high:.0%} of coverage is as it should be.
+A modelled figure is shown with the range in which the true value probably lies. The range is the interval between the
+10th and the 90th percentile of published over predicted rates of its category (bytes for memory). It is widened until
+{coverage:.0%} of the rows lie in a band that was found without their family. If the model is biased, a band may lie on
+one side of the prediction and not contain the modelled value. Categories with fewer than {rows} rows or {families}
+families share one band. A coverage between {low:.0%} and {high:.0%} is as intended.
 """
 
 

@@ -119,21 +119,23 @@ def _percent(share: float | None) -> str:
 def _shares(table: Verdicts) -> str:
     verdict = {True: " (met)", False: " (MISSED)", None: ""}[table.met]
     return (
-        f"{_percent(table.ran_said_to_fit)} of what ran was said to fit, {_percent(table.failed_said_not_to)} of what "
-        f"failed was said not to; of the likely ones {_percent(table.ran_of('likely'))} ran, target "
+        f"{_percent(table.ran_said_to_fit)} of those that ran were said to fit, "
+        f"{_percent(table.failed_said_not_to)} of those that "
+        f"failed were said not to fit; of the likely ones {_percent(table.ran_of('likely'))} ran, target "
         f"{LIKELY_TARGET:.0%}{verdict}; Brier score {table.brier:.3f}, base rate {table.brier_of_base_rate:.3f}"
     )
 
 
 _INTRODUCTION = """## Said to fit, did fit
 
-Of {rows} configurations it is known whether they ran: a speed was published, or a run, or a failure. {failed} of them
-failed for want of memory. The model gives each the bytes on its fullest tile; a curve makes a probability of it
-(`memory/fit.toml`: half of the programs run at {centre:.0%} of a tile; the width in log(fill) is {width:.2f}). "Yes" is
-said from {yes:.0%} on, "likely" from {likely:.0%}, "unlikely" from {unlikely:.0%}, below that "no". "Family left out"
-means that the curve was found without the rows of the same model from the same publication.
+For {rows} configurations it is known whether they ran: a speed, a run or a failure was published. {failed} of them
+failed because of too little memory. The model computes the bytes on the fullest tile of each, and a curve converts
+them to a probability (`memory/fit.toml`: half of the programs run at {centre:.0%} of a tile; the width in log(fill) is
+{width:.2f}). The verdict is "yes" from {yes:.0%}, "likely" from {likely:.0%}, "unlikely" from {unlikely:.0%}, and
+otherwise "no". "Family left out" means that the curve was fitted without the rows of the same model from the same
+publication.
 
-Runs are published more often than failures. The curve makes up for it: it was found as if {failures:.0%} of all
+Runs are published more often than failures. The curve corrects for this: it was fitted as if {failures:.0%} of all
 programs failed, with a failure counting as {most:g} runs at most.
 """
 

@@ -17,82 +17,86 @@ _INTRODUCTION = """# How accurate the chip model is
 
 <!-- Written by `python -m benchmarks.fidelity --page docs/accuracy.md`. Do not edit by hand. -->
 
-Everything that Tremula says about time and memory on an IPU is *modelled*. This page compares the model (version
-{version}) with figures that others have *published*, {cases} of them, one by one. Each is a case in
-`benchmarks/cases`, with its source; [fidelity-cases.md](fidelity-cases.md) says how to write another one.
+Everything that Tremula states about time and memory on an IPU is *modelled*. This page compares the model (version
+{version}) with {cases} figures that others have *published*. Each figure is a case in `benchmarks/cases`, with its
+source. [fidelity-cases.md](fidelity-cases.md) describes how to write another case.
 
 A few constants of the model were fitted to published figures; they are listed [below](#fitted-constants). A row that
-was used for fitting proves little, so it is predicted a second time by constants that were fitted without it: the
-fitted rows are cut into {folds} folds, and each fold is predicted by a fit to the others. The column "never used"
-has those predictions, and those of all rows that were in no fit at all.
+was used for fitting proves little. Such rows are therefore predicted a second time, with constants that were fitted
+without them: the fitted rows are divided into {folds} folds, and each fold is predicted by a fit to the others. The
+column "never used" contains these predictions, and those of all rows that were not used for any fit.
 
 The error of a row is |predicted / published - 1|.
 """
 
 _INDEPENDENCE = """## How much this proves
 
-Most rows were known while the model was built, so even a row that was in no fit is not a blind test, unless it is
-called blind. In particular:
+Most rows were known while the model was built. So even a row that was not used for any fit is not a blind test, unless
+it is marked as blind. The following decisions were made with published rows in view.
 
-- **Constants in modules.** Besides the constants above, some numbers were chosen with rows in view: instructions of
-  compiled stencil vertices that no source shows and the share of arithmetic that compilers pair with loads
-  (`plan/stencil_vertex.py`, from the marked rows of the blur, and the middle of four vertices on Mk2), cycles per
-  copied row and the number of pieces from which halos are gathered before they cross (`plan/stencil_halo.py`), copies
-  per block of sparse products (`plan/sparse.py`), the shortest piece that is exchanged straight (`plan/copy.py`, from
-  the two convolution rows marked as fitted), the counter around a vertex, shares of code on a mean tile
-  (`memory/code.py`, from popliner's totals), the latency of links and rates of host streams (the machines' files,
-  from the host rows themselves: their errors say little).
-- **Configurations.** Publications leave things out. Types of accumulators of the TF1 and PopART programs, the 0.5 ms
-  of a call of PopRT, fp16 partial sums of its figures, and half a second of host time per epoch in the neuron
-  inverter's scaling were chosen because they fit. After rows had been predicted, their cases were compared with the
-  published programs and corrected: checkpoints of every layer in BERT and ViT (also in blind rows, where they change
-  memory only), Swin's memory proportion of 0.12, separate products for query, key and value in PyTorch, 384 pixels of
-  Swin-Large, batches per step, I/O tiles, proportions and wide loads of weights in PopRT and ByteMLPerf, norms and
-  GELU in fp32 and Python's share of the loop in PopRT's BERT, momentum in half precision in TF1 and PopART on Mk1.
-- **Changes that rows led to.** The transposition of operands was added because ViT and Swin were predicted too fast;
-  its rates are PopLibs'. `backward_share` was added because training was too fast where inference was not. `x ** 3`
-  takes 50 cycles since pairs of rows of PopRT's BERT show it. From batch 16 on the same pairs show 330 cycles per
-  element, as the vertex of powers is said to take; why it is faster below is not known, and the rows (inference-038,
-  two blind ones) stay wrong by factors of 2.7 to 3.6. `unseen_share` and `superstep_cycles` were added when training
-  was off by 23 % in the median; the cases of the convolutions were corrected from their author's source, and what a
-  second chip costs them was added; the exchange rows were corrected from the version of the program that made them;
-  chips of a blur stand in strips since its author's program of that date was read.
-- **Choices among variants, made on rows that are counted here.** The order in which exchanges are laid out is one of
-  eight, the one that explains the blur's; how pieces of halos between chips are counted is the third way tried (the
-  median of stencils went from 8.2 to 5.5 and 4.5 %), and how often heat vertices are copied one of three; loads of
-  addresses in two vertices were counted after a first prediction; the number of phases of exchange-003 is assumed;
-  that racks are joined by one flat ring follows from MLPerf on 128 and 256 IPUs, and only its rates do not. The rows
-  that decided are marked as fitted, but no fold is without them, so their second prediction is no independent one.
+- **Constants in modules.** Besides the constants above, some numbers were chosen with rows in view:
+    - instructions of compiled stencil vertices that no source shows, and the share of arithmetic that compilers pair
+      with loads (`plan/stencil_vertex.py`, from the marked rows of the blur and the middle of four vertices on Mk2)
+    - cycles per copied row, and the number of pieces from which halos are gathered before they cross
+      (`plan/stencil_halo.py`)
+    - copies per block of sparse products (`plan/sparse.py`)
+    - the shortest piece that is exchanged directly (`plan/copy.py`, from the two convolution rows marked as fitted)
+    - the counter around a vertex, and shares of code on a mean tile (`memory/code.py`, from popliner's totals)
+    - the latency of links and rates of host streams (the machines' files, from the host rows themselves, so their
+      errors say little)
+- **Configurations.** Publications leave out details. The following values were chosen because they fit: types of
+  accumulators of the TF1 and PopART programs, the 0.5 ms of a call of PopRT, fp16 partial sums of its figures, and half
+  a second of host time per epoch in the neuron inverter's scaling. After rows had been predicted, their cases were
+  compared with the published programs and corrected: checkpoints of every layer in BERT and ViT (also in blind rows,
+  where they change memory only), Swin's memory proportion of 0.12, separate products for query, key and value in
+  PyTorch, 384 pixels of Swin-Large, batches per step, I/O tiles, proportions and wide loads of weights in PopRT and
+  ByteMLPerf, norms and GELU in fp32 and Python's share of the loop in PopRT's BERT, momentum in half precision in TF1
+  and PopART on Mk1.
+- **Changes to the model because of rows.** The transposition of operands was added because ViT and Swin were predicted
+  too fast; its rates are those of PopLibs. `backward_share` was added because training was predicted too fast and
+  inference was not. `x ** 3` takes 50 cycles, as pairs of rows of PopRT's BERT show. From batch 16 on, the same pairs
+  show 330 cycles per element, which is documented for the vertex of powers. Why it is faster below batch 16 is not
+  known, and these rows (inference-038, two blind ones) remain wrong by factors of 2.7 to 3.6. `unseen_share` and
+  `superstep_cycles` were added when training was off by 23 % in the median. The cases of the convolutions were
+  corrected from their author's source, and the cost of a second chip was added. The exchange rows were corrected from
+  the version of the program that made them. The chips of a blur are arranged in strips, as in its author's program of
+  that date.
+- **Choices among variants, made on rows that are counted here.** The order in which exchanges are placed in time is
+  one of eight, the one that explains the blur's. The count of pieces of halos between chips is the third method tried
+  (the median error of stencils went from 8.2 to 5.5 and 4.5 %), and the number of copies of heat vertices is one of
+  three. Loads of addresses in two vertices were counted after a first prediction. The number of phases of exchange-003
+  is assumed. That racks are joined by one flat ring follows from MLPerf on 128 and 256 IPUs, but its rates do not. The
+  rows that decided are marked as fitted, but every fold used them, so their second prediction is not independent.
 - **Blind rows.** conv_planner-004, -005, -008, -010, -013, -014 and -017, tutorial_framework-017 and inter_ipu-001
-  were entered before the model was run on them. First predictions: 1.14, 1.00, 1.15, 1.00, 0.83, 0.97, 0.84, 0.98 and
-  2.21 of the published figures. The first, the third and the last led to a change. Fourteen gathers and scatters
-  were blind until version 4: first predictions 0.35 to 0.81 of the published cycles. They led to the loop around
-  the op (`benchmarks/fidelity_loops.py`), whose parts are read from PopART's source; of two readings, whether a
-  result that the next turn does not read is brought into another layout, the one was taken that the source gives,
-  although the other explains scatters better. Scatters stay too fast where many rows are added: why is not known.
-  The same rows at other sizes, entered and predicted after that, are blind.
-- **Rows left out after they were predicted**, as bound by the host: tutorial_framework-005 (predicted 0.08 of the
-  published figure), -009 (2.67), -015 (7.56) and training_model-001 (8.37: 1,800 evaluation calls in 2,000
+  were entered before the model was run on them. The first predictions were 1.14, 1.00, 1.15, 1.00, 0.83, 0.97, 0.84,
+  0.98 and 2.21 of the published figures. The first, the third and the last led to a change. Fourteen gathers and
+  scatters were blind until version 4, with first predictions of 0.35 to 0.81 of the published cycles. They led to the
+  loop around the op (`benchmarks/fidelity_loops.py`), whose parts are read from PopART's source. It is unclear whether
+  a result that the next turn does not read is brought into another layout. The model follows the source, although
+  the other reading explains scatters better. Scatters are still predicted too fast if many rows are added; the reason
+  is not known. The same rows at other sizes, entered and predicted after that, are blind.
+- **Rows left out after they were predicted**, because the host limits them: tutorial_framework-005 (predicted 0.08 of
+  the published figure), -009 (2.67), -015 (7.56) and training_model-001 (8.37: 1,800 evaluation calls in 2,000
   iterations).
-- **Folds begin at the shipped values**, which were found on all fitted rows.
+- **Folds start at the shipped values**, which were found on all fitted rows.
 - **Memory.** Before cases were corrected, 88 % of the configurations that ran were within the memory of a tile. Casts
-  in optimizers, the single batch on I/O tiles and gaps between the operands of single ops were changed with these
-  rows in view. Two "N/A" of a table count as no evidence, for the table gives no reason. The sources of the wave
-  equations were read because two of them had been said to fit and did not; that rows which several contexts read lie
-  on a tile once was assumed after a first count without it had put the largest diffusion, which ran, at 112 % of a
-  tile. With it, that one is said to fill 99 %, and the wave equations 96 % (ran), 100 and 101 % (failed): close
-  to the middle of the curve, so they prove little by themselves. Two wav2vec 2.0 cases, which ran, were
-  corrected from their program after the larger had been predicted at 120 % of a tile; now it is 77 %. They still
-  count as blind, and the Brier score of the blind rows went from 0.061 to 0.057 by them.
-- **Updates of the weights.** Where one program was published with several numbers of micro-batches per update, the
-  time of an update over that number is close to a line. For BERT in MLPerf 2.0 on 16 to 256 IPUs it is about 200 ms
-  and 4.4 ms per micro-batch, where the model says 66 and 5.1; for BERT-Large in PopART on 16 and 64 IPUs about 297
-  and 6.0, modelled 28 and 6.4. In PyTorch the first number is larger still (BERT-Large: 570 and 840 ms); in
-  TensorFlow 2, in ViT and in programs with several updates per call (ResNet, EfficientNet) it is near zero. This
-  suggests work of the host around a call that depends on the program in a way that is not known; no constant was
-  fitted to it. Micro-batches that are predicted 6 to 15 % too slow hide it where updates are long. It is why scaling
-  misses its target, and part of why training on many IPUs is predicted too fast.
-- **Families.** Many rows are one program at several sizes: a median over them is a median over few programs.
+  in optimizers, the single batch on I/O tiles, and gaps between the operands of single ops were changed with these
+  rows in view. Two "N/A" of a table do not count as evidence, because the table gives no reason. The sources of the
+  wave equations were read because two of them had been predicted to fit and did not. After a first count had put the
+  largest diffusion, which ran, at 112 % of a tile, the model assumed that rows read by several contexts are stored on a
+  tile once. With this assumption, that row fills 99 %, and the wave equations 96 % (ran), 100 and 101 % (failed). These
+  values are close to the middle of the curve, so they prove little. Two wav2vec 2.0 cases, which ran, were corrected
+  from their program after the larger one had been predicted at 120 % of a tile; now it is 77 %. They still count as
+  blind, and they changed the Brier score of the blind rows from 0.061 to 0.057.
+- **Updates of the weights.** If one program was published with several numbers of micro-batches per update, the time
+  of an update over that number is close to a line. For BERT in MLPerf 2.0 on 16 to 256 IPUs, the line is about 200 ms
+  plus 4.4 ms per micro-batch; the model has 66 and 5.1. For BERT-Large in PopART on 16 and 64 IPUs it is about 297 and
+  6.0, modelled 28 and 6.4. In PyTorch the first number is larger still (BERT-Large: 570 and 840 ms). In TensorFlow 2,
+  in ViT and in programs with several updates per call (ResNet, EfficientNet) it is near zero. This suggests work of
+  the host around a call that depends on the program in an unknown way, and no constant was fitted to it.
+  Micro-batches that are predicted 6 to 15 % too slow hide it where updates are long. It is the reason why scaling
+  misses its target, and part of the reason why training on many IPUs is predicted too fast.
+- **Families.** Many rows are one program at several sizes. A median over such rows is a median over few programs.
 """
 
 _CATEGORY_WORDS = {
@@ -142,7 +146,7 @@ def _summary(table: Sequence[Summary]) -> str:
     lines = [
         "## By category",
         "",
-        "The ratio is the median of predicted over published rates (times are turned round): above 1 the model is too",
+        "The ratio is the median of predicted over published rates (times are inverted). Above 1, the model is too",
         "fast. Blind rows are not in this table.",
         "",
         "| category | fitted rows | median | 90 % | ratio | rows never used | median | 90 % | ratio | target | |",

@@ -128,11 +128,11 @@ def as_markdown() -> str:
     lines = [
         "## Bytes of code and variables",
         "",
-        "popliner is a tool that adds up the memory of a program from its profile. Its tests hold the bytes of",
-        "programs that the original stack compiled for one IPU, without code that layers share. Beside them are ours,",
-        "of the same networks and without shared code (`python -m benchmarks.popliner_totals`). `variables` are, of",
-        "popliner, those of its layers at the fullest moment of each tile; of ours, all tensors at the fullest moment",
-        "of the IPU.",
+        "popliner is a tool that adds up the memory of a program from its profile. Its tests contain the bytes of",
+        "programs that the original stack compiled for one IPU, without code that layers share. The tables compare",
+        "them with ours, for the same networks and without shared code (`python -m benchmarks.popliner_totals`).",
+        "popliner's `variables` are those of its layers at the fullest moment of each tile; ours are all tensors at",
+        "the fullest moment of the IPU.",
     ]
     for golden in PROGRAMS:
         lines += [

@@ -39,17 +39,19 @@ ENDED = "runs to the end"
 HEAD = """# Programs
 
 Written by `python benchmarks/programs.py FOLDER --guide FOLDER --page docs/programs.md`; the notes below the table
-are written by hand. The programs are those of the vendor's public examples and of its user guide. Their files are
-not changed, but what surrounds them is:
+are written by hand. The programs are those of the vendor's public examples and of its user guide. Their files are not
+changed, but their surroundings are:
 
-- Downloads are replaced: a few thousand digits stand for MNIST and Fashion-MNIST, random images for CIFAR-10,
-  random weights for trained ones; torchvision's checksums are switched off for them. Arguments are shown.
-- The user guide's programs (`docs/`, `examples/`) see 16 virtual IPUs, because several leave at once without any.
+- Downloads are replaced: a few thousand digits replace MNIST and Fashion-MNIST, random images CIFAR-10, and random
+  weights replace trained ones. torchvision's checksums are switched off for them. Arguments are shown.
+- The user guide's programs (`docs/`, `examples/`) see 16 virtual IPUs, because several of them end at once without
+  any.
 
-*Runs to the end* means: exit code 0, and at least one wrapped model was called or compiled. It does not say that
-the numbers are right; the tests do that. Accuracies and times say nothing about an IPU.
+*Runs to the end* means exit code 0 with at least one wrapped model called or compiled. It does not mean that the
+numbers are right; the tests check that. Accuracies and times say nothing about an IPU.
 
-**{plain} of {count} run to the end so, {helped} more when given what the table names, {rest} not.**
+**Of {count} programs, {plain} run to the end as they are, and {helped} more with what the table names; failed or
+stopped: {rest}.**
 
 """
 BERT = "mrm8488/bert-medium-finetuned-squadv2"

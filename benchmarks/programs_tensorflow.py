@@ -41,11 +41,11 @@ Written by `python benchmarks/programs_tensorflow.py`; the notes below the table
 the TensorFlow 2 ones of the vendor's public examples (`tutorials` of github graphcore/examples), the Keras labs of
 github happidence1/IPU-Training, the TensorFlow 1 ones of github graphcore/tutorials (branch sdk-release-2.5), and
 CosmoFlow (github graphcore/examples, tags v3.0.0 and v2.5.0). Programs for TensorFlow 1 run with
-`TREMULA_TENSORFLOW=1`. Long trainings are shortened by the programs' own arguments. Their files are not changed. Data
-stands in place of what they would download: MNIST from files, random images for CIFAR-10 and random reviews for IMDB.
+`TREMULA_TENSORFLOW=1`. Long trainings are shortened with the programs' own arguments. Their files are not changed.
+Their downloads are replaced: MNIST comes from files, and CIFAR-10 and IMDB are random images and reviews.
 
-*Runs to the end* means exit code 0. It does not say that the numbers are right; the tests do that. Accuracies and times
-say nothing about an IPU.
+*Runs to the end* means exit code 0. It does not mean that the numbers are right; the tests check that. Accuracies and
+times say nothing about an IPU.
 
 **{ended} of {count} run to the end.**
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 #: pages whose snippets take a model and data for granted: tests/snippets/network.py
-_WITH_NETWORK = {"README", "advice", "cache", "chip-model", "estimate", "popdist", "scale", "testing"}
+_WITH_NETWORK = {"advice", "cache", "chip-model", "estimate", "popdist", "scale", "testing"}
 #: tested elsewhere
 _ELSEWHERE = {
     "errors": "tests/poptorch/test_static_graph.py runs it, failing programs included",

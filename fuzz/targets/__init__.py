@@ -27,6 +27,7 @@ _MODULES = {
     "poplar": "poplar_executables",
     "codelets": "codelet_archives",
     "kills": "kills",
+    "poplar_kills": "poplar_kills",
     "interrupts": "interrupts",
 }
 #: targets that need more than the environment of the tests

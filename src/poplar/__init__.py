@@ -12,7 +12,9 @@ from tremula.frontends.poplar.codelets.python_classes import (
     Output,
     SupervisorVertex,
     Vector,
+    VectorLayout,
     VectorList,
+    VectorListLayout,
     Vertex,
 )
 from tremula.frontends.poplar.graph.connect import FieldRef, VertexRef
@@ -126,7 +128,9 @@ __all__ = [
     "VariableInterval",
     "VariableMappingMethod",
     "Vector",
+    "VectorLayout",
     "VectorList",
+    "VectorListLayout",
     "Vertex",
     "VertexRef",
     "append",

@@ -127,7 +127,7 @@ class Engine:
         if view is not None:
             given = np.asarray(data)
             if given.dtype != view.type.host_dtype:
-                if not np.can_cast(given.dtype, view.type.host_dtype, "same_kind"):
+                if not _fits(given, view.type.host_dtype):
                     raise TensorIOStateError(
                         f"tensor {handle!r} is of type {view.type}, the array of type {given.dtype}"
                     )
@@ -224,6 +224,13 @@ class Engine:
     def getRuntimeOptions(self) -> dict[str, str]:
         """The options that hold, those of POPLAR_ENGINE_OPTIONS among them."""
         return dict(self._core.options.values)
+
+
+def _fits(given: np.ndarray, dtype: np.dtype) -> bool:
+    """Whether numbers may be written as another type: rounded, but not wrapped or cut."""
+    if given.dtype.kind in "biu" and dtype.kind in "biu":
+        return np.array_equal(given.astype(dtype), given)
+    return np.can_cast(given.dtype, dtype, "same_kind")
 
 
 def _text(value: Any) -> str:

@@ -16,11 +16,11 @@ class FloatingPointBehaviour:
     """Whether to stop on invalid operations, divisions by zero and overflows, to round stochastically, and whether an
     overflow of halves gives NaN."""
 
-    inv: bool = True
-    div0: bool = True
-    oflo: bool = True
-    esr: bool = True
-    nanoo: bool = True
+    exceptOnInv: bool = True
+    exceptOnDiv0: bool = True
+    exceptOnOflo: bool = True
+    enableStochasticRounding: bool = True
+    nanooMode: bool = True
 
 
 def setFloatingPointBehaviour(

@@ -176,9 +176,7 @@ class Tensor(View):
 
     def containsConstant(self) -> bool:
         """Whether an element is one of a constant."""
-        memory = self.graph.memory
-        numbers = np.unique(memory.numbers_of(self.runs()[0]))
-        return any(memory.variables[number].constant for number in numbers.tolist())
+        return bool(self.graph.memory.constants[self.variable_numbers()].any())
 
     def isParallelWriteable(self) -> bool:
         """Whether all elements may be written at once: none is a constant, none is named twice."""
@@ -215,9 +213,9 @@ class Tensor(View):
 
     def getDebugStr(self) -> str:
         """The names of the variables that the elements belong to."""
-        memory = self.graph.memory
-        numbers = np.unique(memory.numbers_of(self.runs()[0])).tolist()
-        return ", ".join(memory.variables[number].name or f"variable {number}" for number in numbers)
+        variables = self.graph.memory.variables
+        numbers = self.variable_numbers().tolist()
+        return ", ".join(variables[number].name or f"variable {number}" for number in numbers)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, View) and self.same_elements(other)

@@ -66,6 +66,14 @@ from ._norms import (
     normStatisticsGradients,
     normWhiten,
 )
+from ._reports import (
+    PlanCosts,
+    matMulGroupedReportPlan,
+    matMulReportPlan,
+    reportPlanEstimatedCosts,
+    reportPlanInfo,
+    reportWeightUpdatePlanInfo,
+)
 from ._triangular import (
     cholesky,
     choleskyInPlace,
@@ -89,6 +97,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "ConvParams",
+    "PlanCosts",
     "PlanningCache",
     "addBias",
     "addCodelets",
@@ -132,7 +141,9 @@ __all__ = [
     "matMulAcc",
     "matMulGrouped",
     "matMulGroupedAcc",
+    "matMulGroupedReportPlan",
     "matMulGroupedWithOutput",
+    "matMulReportPlan",
     "matMulWithOutput",
     "matmulValidateOptions",
     "meshgrid2d",
@@ -148,6 +159,9 @@ __all__ = [
     "preplan",
     "preplanConvolutions",
     "preplanMatMuls",
+    "reportPlanEstimatedCosts",
+    "reportPlanInfo",
+    "reportWeightUpdatePlanInfo",
     "transposeGroupedMatrix",
     "triangularMask",
     "triangularSolve",

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 from poplar import Graph, Tensor, Type
 from poplar.program import Sequence as Program
 from poplin._arguments import ending
-from tremula.frontends.poplar.libs.checks import call
 from tremula.frontends.poplar.libs.checks import joined as named
 from tremula.frontends.poplar.libs.outputs import linear
 from tremula.frontends.poplar.libs.popnn import lstm as _core
-from tremula.frontends.poplar.libs.popnn.cells import Layer, Weights
+from tremula.frontends.poplar.libs.popnn.cells import Layer, Weights, zero_state
 from tremula.frontends.poplar.libs.popnn.nonlinearity import NonLinearityType
 
 from .rnn import RnnParams, deliver, joined
@@ -124,8 +123,7 @@ def createInitialState(graph: Graph, params: LstmParams, *rest: Any, **named_: A
 
 def zeroInitialState(graph: Graph, initialState: LstmState, prog: Program, debug: Any = "") -> None:
     """Set a state to zero."""
-    views = list(initialState)
-    call(prog, "popnn.zeroState", [], views, (), str(debug or ""))
+    zero_state(list(initialState), prog, str(debug or ""))
 
 
 def createWeightsKernel(graph: Graph, params: LstmParams, *rest: Any, **named_: Any) -> tuple[Tensor, Tensor]:

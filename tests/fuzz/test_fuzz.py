@@ -20,7 +20,7 @@ from fuzz.targets import TARGETS  # noqa: E402
 from fuzz import processes, runner  # noqa: E402
 
 #: targets of events, and so many cases that each sort is among them
-_EVENTS = {"kills": 16, "interrupts": 18}
+_EVENTS = {"kills": 16, "interrupts": 18, "poplar_kills": 8}
 
 
 @pytest.mark.parametrize(

@@ -345,3 +345,47 @@ def _summary(engine: poplar.Engine) -> str:
     out = io.StringIO()
     engine.printProfileSummary(out)
     return out.getvalue()
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
+@pytest.mark.parametrize(("bound", "where"), [("y.size() + 1", "behind the last"), ("y.size()", "")])
+def test_a_codelet_in_cpp_that_writes_too_far_is_named(device: poplar.Device, bound: str, where: str) -> None:
+    graph = poplar.Graph(device)
+    graph.addCodelets(
+        f"""
+        #include <poplar/Vertex.hpp>
+        class Far : public poplar::Vertex {{
+        public:
+          poplar::Output<poplar::Vector<float>> y;
+          void compute() {{ for (unsigned i = 0; i < {bound}; ++i) y[i] = 1; }}
+        }};
+        """
+    )
+    y = graph.addVariable(poplar.FLOAT, [6], "y")
+    graph.setTileMapping(y, 0)
+    made = graph.addComputeSet("far")
+    for number in range(2):
+        graph.setTileMapping(graph.addVertex(made, "Far", {"y": y[3 * number : 3 * number + 3]}), 5)
+    engine = poplar.Engine(graph, Execute(made))
+    engine.load(device)
+    if not where:
+        engine.run()
+        return
+    with pytest.raises(poplar.application_runtime_error) as problem:
+        engine.run()
+    text = str(problem.value)
+    assert "vertex 0 of type Far on tile 5" in text
+    assert f"writes {where} element of its field 'y', which has 3 elements" in text
+
+
+def test_numbers_are_written_if_their_type_can_hold_them(graph: poplar.Graph, device: poplar.Device) -> None:
+    n = graph.addVariable(poplar.UNSIGNED_CHAR, [3], "n")
+    graph.setTileMapping(n, 0)
+    graph.createHostWrite("n", n)
+    graph.createHostRead("n", n)
+    engine = poplar.Engine(graph, Sequence())
+    engine.load(device)
+    engine.writeTensor("n", [1, 2, 255])
+    assert engine.readTensor("n").tolist() == [1, 2, 255]
+    with pytest.raises(poplar.tensor_io_state_error):
+        engine.writeTensor("n", [1, 2, 256])

@@ -57,3 +57,12 @@ def test_graphs_are_drawn(graph: poplar.Graph) -> None:
 def test_what_a_graph_lacks_is_said(graph: poplar.Graph) -> None:
     with pytest.raises(AttributeError, match="has no 'addFunctionBuffer'"):
         graph.addFunctionBuffer()
+
+
+def test_a_constant_is_found_behind_a_variable(graph: poplar.Graph) -> None:
+    x = graph.addVariable(poplar.FLOAT, [4], "x")
+    constant = graph.addConstant(poplar.FLOAT, [1], 2.0, "two")
+    both = poplar.concat([x, constant])
+    assert both.containsConstant()
+    assert both.getDebugStr() == "x, two"
+    assert not both.slice(0, 4).containsConstant()

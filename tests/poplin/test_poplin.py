@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -122,3 +123,17 @@ def test_several_convolutions_give_what_each_does(world: World) -> None:
     first, second, expected = world.run(*both, alone)
     np.testing.assert_array_equal(first, expected)
     np.testing.assert_array_equal(second, expected)
+
+
+def test_plans_are_reported_with_their_modelled_costs(world: World) -> None:
+    shapes = ([256, 256], [256, 64])
+    text = io.StringIO()
+    poplin.matMulReportPlan(text, world.graph, poplar.HALF, poplar.FLOAT, *shapes, {"partialsType": "half"})
+    first, _, *steps = text.getvalue().splitlines()
+    assert first.startswith("Plan (modelled): ")
+    assert steps
+    small = poplin.reportPlanEstimatedCosts(world.graph, params())
+    whole = poplar.Graph(poplar.Target.createIPUTarget(1))
+    assert 0 < poplin.reportPlanEstimatedCosts(whole, params()).cycles < small.cycles
+    assert f"{small.cycles:,}" in poplin.reportPlanInfo(None, world.graph, params(), {"pass": "NONE"})
+    assert "(modelled)" in poplin.reportWeightUpdatePlanInfo(None, world.graph, params())

@@ -186,3 +186,23 @@ def test_scaling_and_types_of_parameters(world: World) -> None:
     assert (
         poplin.createNormGamma(world.graph, world.tensor(2, 3), poplar.HALF, "g").elementType() is poplar.HALF
     )
+
+
+def test_a_plain_recurrent_layer_repeats_its_non_linearity(world: World) -> None:
+    graph, prog = world.graph, world.prog
+    inner = popnn.rnn.createWeightsInput(graph, 3, 2, 4, 5, poplar.FLOAT)
+    outer = popnn.rnn.createWeightsFeedback(graph, 2, 5, poplar.FLOAT)
+    source = popnn.rnn.createInput(graph, 3, 2, 4, 5, poplar.FLOAT, debug="in")
+    biases = world.tensor(5)
+    random = np.random.default_rng(0)
+    values = [random.normal(size=each.shape).astype(np.float32) for each in (source, inner, outer)]
+    for each, start in zip((source, inner, outer), values, strict=True):
+        graph.setInitialValue(each, start)
+    state = popnn.rnn.createFwdState(graph, poplar.FLOAT, 2, 5, prog, True, True)
+    fed = popnn.rnn.forwardWeightInput(graph, source, inner, prog)
+    out = popnn.rnn.forwardIterate(graph, fed, state, outer, biases, prog, popnn.NonLinearityType.TANH)
+    before, expected = np.zeros((2, 5), np.float32), []
+    for each in values[0]:
+        before = np.tanh(each @ values[1] + before @ values[2] + counted(5))
+        expected.append(before)
+    np.testing.assert_allclose(world.run(out)[0], expected, rtol=1e-4, atol=1e-5)

@@ -82,7 +82,7 @@ def test_without_a_compiler_sources_are_collected(source, capsys, monkeypatch):
 
 def test_version_and_help(capsys):
     assert popc.main(["--version"]) == 0
-    assert capsys.readouterr().out.startswith("popc 3")
+    assert capsys.readouterr().out.startswith("POPLAR version 3")
     assert popc.main(["--help"]) == 0
     assert "-o FILE" in capsys.readouterr().out
     assert popc.main([]) == 2

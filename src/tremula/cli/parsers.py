@@ -15,6 +15,7 @@ from tremula.errors import Error
 _BUILDERS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "tremula": ("tremula.cli.main", "build_parser", ()),
     "poprun": ("tremula.launch.help_text", "build_parser", ()),
+    "popc": ("tremula.tools.popc", "build_parser", ()),
     "gc-docker": ("tremula.tools.container", "build_parser", ("docker",)),
     "gc-exchangetest": ("tremula.tools.exchange_test", "build_parser", ()),
     "gc-exchangewritetest": ("tremula.tools.exchange_test", "build_parser_write", ()),

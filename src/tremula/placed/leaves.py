@@ -14,6 +14,7 @@ from tremula.placed.libraries import library_cost, library_phases
 from tremula.placed.merging import copies_together
 from tremula.placed.outside import replica_phases, transfer_phases
 from tremula.placed.phases import Leaf, ModelledSet, Phase, PhaseKind
+from tremula.placed.rearranging import Rearranging
 from tremula.plan.cost import Bytes
 from tremula.plan.planner import Planner
 from tremula.program.placed import Ints, PlacedProgram
@@ -35,6 +36,7 @@ class Leaves:
         self._known: dict[tuple[str | int, ...], _Found] = {}
         self._planners: dict[int, Planner] = {}
         self._nothing = np.zeros(0, dtype=np.int64)
+        self._rearranging = Rearranging(program.compute_sets, program.variables, hardware)
 
     def all(self) -> dict[int, Leaf]:
         """All leaves by the number of their node."""
@@ -84,13 +86,26 @@ class Leaves:
             before = read_exchange(given, self.program.variables, self.hardware)
             after = write_exchange(given, self.program.variables, self.hardware)
             phases = around(name, before, self.hardware)
+            buffers = self._on_tiles(before, "received") + self._sent(after)
+            phases += self._rearranged(number, "PreCopy", buffers)
             if made.count:
                 phases.append(self._compute(name, made, number))
+            phases += self._rearranged(number, "PostCopy", buffers)
             phases += around(name, after, self.hardware, "ExchangePost")
-            buffers = self._on_tiles(before, "received") + self._sent(after)
             code = self._code(before) + self._code(after)
             self._known[key] = (tuple(phases), _some(buffers), _some(code))
         return self._known[key]
+
+    def _rearranged(self, number: int, suffix: str, buffers: Ints) -> list[Phase]:
+        """The copies of edges before or after a compute set; `buffers` get what they take."""
+        given = self.program.compute_sets[number]
+        found = self._rearranging.around(given, reads=suffix == "PreCopy")
+        if not found.vertices:
+            return []
+        buffers += found.buffers
+        name = f"{given.name or f'compute set {number}'}/{suffix}"
+        made = copy_set(name, found.vertices, self.hardware)
+        return [self._compute(name, made, self._add(made))]
 
     def _compute(self, name: str, made: ModelledSet, number: int) -> Phase:
         return Phase(

@@ -1,9 +1,9 @@
 """Copies that run together: the compiler puts copies that do not depend on each other into one exchange.
 
 Copies join if one neither reads nor writes what another one writes, and does not write what it reads; so the order of
-effects stays. Copies between different variables, and those that stay on one tile, join the last exchange. Copies within
-one variable join the last exchange that touches it; those to contiguous places and those that have to be scattered
-keep apart, unless both go to the same tile.
+effects stays. Copies between different variables, and those that stay on one tile, join the last exchange. Copies
+within one variable join the last exchange that touches it; those to contiguous places and those that have to be
+scattered keep apart, unless both go to the same tile.
 
 These rules are read off the published profiles of thorbenlouw/lbm-graphcore: rows and columns of one tensor take two
 exchanges whether they are written as two waves or in eight groups; written tile by tile, each tile has its own, which

@@ -90,7 +90,7 @@ _DEFINITIONS = (
     FrameDefinition(
         "programs",
         "A node of the program tree: row 0 is the root, its first child uploads the weights and its second is a step. "
-        "Cycles are work, added up over IPUs; what overlaps is in `breakdown`.",
+        "Cycles are work, summed over IPUs; `breakdown` takes overlap into account.",
         2_000_000,
         (
             FrameColumn("parent", "i8", "a row before this one, -1 for the root", parent=True),
@@ -122,7 +122,7 @@ _DEFINITIONS = (
     FrameDefinition(
         "steps",
         "An execution step of a recorded run, sorted by run, IPU and start. The steps of one IPU in a run follow each "
-        "other without a hole, waiting is a step of type Sync, so their cycles sum to those of the run.",
+        "other without gaps, and waiting is a step of type Sync, so their cycles sum to those of the run.",
         1_000_000,
         (
             _RUN,
@@ -131,14 +131,12 @@ _DEFINITIONS = (
             FrameColumn("program", "i8", "row of `programs`, -1: none", refers="programs"),
             _OP,
             _COMPUTE_SET,
-            *_ints(start="cycle of the run at which it begins", cycles="how long it takes"),
-            *_floats(
-                mean_tile_cycles="compute of the mean tile of those that work; 0 where nothing is computed"
-            ),
+            *_ints(start="cycle of the run at which it begins", cycles="its length"),
+            *_floats(mean_tile_cycles="compute of the mean working tile; 0 if nothing is computed"),
             *_ints(
                 active_tiles="tiles that take part",
-                bytes_in="bytes that come to the IPU from the host or another IPU",
-                bytes_out="bytes that leave it",
+                bytes_in="bytes that the IPU receives from the host or another IPU",
+                bytes_out="bytes that it sends",
                 micro_batch="micro-batch within the run, -1: none",
                 stage="pipeline stage, -1: none",
             ),
@@ -152,7 +150,7 @@ _DEFINITIONS = (
             _RUN,
             _LANE_IPU,
             FrameColumn("first_step", "i8", "row of `steps`", refers="steps"),
-            *_ints(steps="how many follow", cycles="of all of them"),
+            *_ints(steps="number of steps", cycles="sum over these steps"),
         ),
     ),
     FrameDefinition(
@@ -174,8 +172,8 @@ _DEFINITIONS = (
                 stream="cycles of copies from and to the host",
             ),
             *_floats(
-                low_balance="least mean over slowest tile of the steps that compute; 1 if none does",
-                high_balance="largest",
+                low_balance="smallest ratio of mean to slowest tile of the steps that compute; 1 if none does",
+                high_balance="largest ratio",
             ),
             *_ints(most_cycles="of the longest step"),
         ),
@@ -191,32 +189,32 @@ _DEFINITIONS = (
                 level="1: of program steps, 2: of entries of level 1, and so on",
                 first="first program step that is covered",
                 count="how many are covered",
-                low="least bytes of tensors and temporaries",
-                high="most bytes",
-                high_at="program step with most",
+                low="smallest number of bytes of tensors and temporaries",
+                high="largest number of bytes",
+                high_at="program step with the largest number",
             ),
         ),
     ),
     FrameDefinition(
         "variables",
-        "A variable on one IPU. What no row has of a use of memory is in one row `(others)`.",
+        "A variable on one IPU. One row `(others)` for each use of memory contains the rest.",
         500_000,
         (
-            *_texts(name="the tensor, or what it is", module="dotted path of the user's module"),
+            *_texts(name="the tensor, or its purpose", module="dotted path of the user's module"),
             FrameColumn("category", "i8", "row of `categories`", refers="categories"),
             _IPU,
             *_ints(
                 bytes="on all tiles of the IPU",
-                always_live="1: there for the whole run",
+                always_live="1: in use for the whole run",
                 first_step="first program step in which it is alive; -1: always",
                 last_step="last one",
             ),
             FrameColumn("op_id", "i8", "row of `ops` that makes it, -1: none", refers="ops"),
             *_ints(
-                first_tile="first tile that has a part",
-                tiles="tiles that have one, the first and those after it",
-                tile_bytes="on each of them but the last, which has the rest; -1: on every tile what the other "
-                "variables of the use leave of `tile_memory`",
+                first_tile="first tile with a part of it",
+                tiles="number of tiles with a part of it, from the first one on",
+                tile_bytes="bytes on each of these tiles except the last, which has the rest; -1: on every tile, what "
+                "the other variables of the use leave of `tile_memory`",
             ),
         ),
     ),
@@ -228,7 +226,7 @@ _DEFINITIONS = (
             _PLAN,
             *_ints(superstep="number within the plan"),
             FrameColumn("vertex_type", "i8", "row of `vertex_types`", refers="vertex_types"),
-            *_ints(count="vertices of all tiles", tiles="tiles that have some"),
+            *_ints(count="vertices of all tiles", tiles="tiles with such vertices"),
         ),
     ),
     FrameDefinition(
@@ -239,7 +237,7 @@ _DEFINITIONS = (
             FrameColumn("parent", "i8", "a row before this one, -1 for a root", parent=True),
             *_texts(
                 name="its own name",
-                layer="what the program was written with; empty: not known",
+                layer="framework of the program; empty if not known",
                 file="the user's line: file",
             ),
             *_ints(line="line, -1 if unknown"),
@@ -249,8 +247,8 @@ _DEFINITIONS = (
     ),
     FrameDefinition(
         "tile_cycles",
-        "Cycles of a compute set on a tile, for programs that place their vertices themselves. Others have none: there "
-        "the slowest and the mean tile are in `supersteps`.",
+        "Cycles of a compute set on a tile, for programs that place their vertices themselves. For other programs, "
+        "`supersteps` has the slowest and the mean tile.",
         4_000_000,
         (
             FrameColumn("compute_set", "i8", "row of `compute_sets`", refers="compute_sets"),
@@ -264,7 +262,7 @@ _DEFINITIONS = (
     ),
     FrameDefinition(
         "blocks",
-        "A named part of a placed program as it ran on an IPU: from when to when, on all of its tiles alike.",
+        "The time of a named part of a placed program on an IPU, equal for all of its tiles.",
         1_000_000,
         (
             _RUN,

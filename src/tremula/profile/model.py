@@ -45,14 +45,14 @@ class Figure:
     name: Annotated[str, "name of the figure"]
     value: Annotated[float, "the modelled value"]
     unit: Annotated[str, "its unit"]
-    low: Annotated[float, "lower end of the error band; the value itself where there is no band"]
+    low: Annotated[float, "lower end of the error band; the value itself if there is no band"]
     high: Annotated[float, "upper end"]
-    band: Annotated[str, "where the band comes from; empty: none is known"]
+    band: Annotated[str, "source of the band; empty if there is none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A count of things in the graph."""
+    """A count of items in the graph."""
 
     name: Annotated[str, "what is counted"]
     count: Annotated[int, "how many"]
@@ -64,7 +64,7 @@ class Category:
 
     id: Annotated[int, "number, counted from 0 in the order of the rows"]
     name: Annotated[str, "what the bytes are for"]
-    always_live: Annotated[int, "1: there for the whole run; 0: at the fullest moment only"]
+    always_live: Annotated[int, "1: in use for the whole run; 0: at the fullest moment only"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Contributor:
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """Memory that comes and goes on one IPU, over the program steps of a step."""
+    """Memory that is not always live on one IPU, for each program step of a step."""
 
     ipu: Annotated[int, "number within the replica"]
     steps: Annotated[int, "program steps"]
@@ -116,11 +116,13 @@ class Liveness:
 
 @dataclass(frozen=True, slots=True)
 class ProgramSteps:
-    """The order in which a step runs its ops, recomputed ones included; one row."""
+    """The order in which a step runs its ops, including recomputed ones; one row."""
 
     steps: Annotated[int, "program steps"]
-    op_ids: Annotated[bytes, "row of `ops` of each, -1 for ops without work, as `bytes_per_tile`"]
-    again: Annotated[bytes, "1 where the op is run a second time for the backward pass"]
+    op_ids: Annotated[
+        bytes, "row of `ops` for each program step, -1 for ops without work, as `bytes_per_tile`"
+    ]
+    again: Annotated[bytes, "1 if the op is run a second time for the backward pass"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +147,18 @@ class Op:
     phase: Annotated[str, "forward, backward, accumulate or update"]
     ipu: Annotated[int, "IPU within the replica"]
     stage: Annotated[int, "pipeline stage after differentiation"]
-    module: Annotated[str, "dotted path of the user's module; empty outside any"]
+    module: Annotated[str, "dotted path of the user's module; empty outside modules"]
     source_file: Annotated[str, "the user's line: file"]
     source_line: Annotated[int, "line, -1 if unknown"]
     source_function: Annotated[str, "function"]
-    runs: Annotated[int, "runs per step, recomputed ones counted"]
-    merged: Annotated[int, "ops that this row stands for: more than 1 where a large program was merged"]
-    compute_cycles: Annotated[float, "all runs of a step: the slowest tile computes"]
-    exchange_cycles: Annotated[float, "all runs of a step: data moves between tiles"]
-    sync_cycles: Annotated[float, "all runs of a step: tiles wait for each other"]
+    runs: Annotated[int, "runs per step, including recomputed ones"]
+    merged: Annotated[int, "number of ops in this row; more than 1 if a large program was merged"]
+    compute_cycles: Annotated[float, "compute of the slowest tile, all runs of a step"]
+    exchange_cycles: Annotated[float, "exchange between tiles, all runs of a step"]
+    sync_cycles: Annotated[float, "tiles waiting for each other, all runs of a step"]
     flops: Annotated[float, "floating-point operations of all runs of a step"]
     temporary_bytes: Annotated[int, "on the fullest tile while it runs"]
-    unknown: Annotated[int, "1: costed by the fallback, as no planner knows the op"]
+    unknown: Annotated[int, "1: costed by the fallback, because no planner covers the op"]
     plan_id: Annotated[int, "row of `plans`, -1 for merged rows"]
 
     @property
@@ -172,7 +174,7 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How one run of an op is spread over tiles, and why; ops of equal work share it."""
+    """How one run of an op is divided over tiles, and why; ops of equal work share a plan."""
 
     id: Annotated[int, "number, counted from 0 in the order of the rows"]
     cycles: Annotated[float, "of one run"]
@@ -189,7 +191,7 @@ class Superstep:
     """An execution step of a plan: exchange, sync, compute; cycles by group of tiles."""
 
     plan_id: Annotated[int, "row of `plans`"]
-    name: Annotated[str, "what is done"]
+    name: Annotated[str, "the operation"]
     repeats: Annotated[int, "times in a row"]
     slowest_tile_cycles: Annotated[float, "compute of the slowest tile, once"]
     mean_tile_cycles: Annotated[float, "compute of the mean active tile, once"]
@@ -222,21 +224,21 @@ class ProgramNode:
 class Part:
     """A part of the time of a step; the parts sum to the cycles of a step."""
 
-    name: Annotated[str, "what the cycles go to"]
+    name: Annotated[str, "use of the cycles"]
     cycles: Annotated[float, "cycles of a step"]
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A pipeline stage, or a part of a program that is no pipeline, for one micro-batch."""
+    """A pipeline stage, or a part of a program without a pipeline, for one micro-batch."""
 
     stage: Annotated[int, "number after differentiation"]
     ipu: Annotated[int, "where it runs"]
     phases: Annotated[str, "forward, recompute and backward, joined by commas"]
     forward_cycles: Annotated[float, "work of the forward pass"]
-    recompute_cycles: Annotated[float, "forward work that is done again"]
+    recompute_cycles: Annotated[float, "recomputed work of the forward pass"]
     backward_cycles: Annotated[float, "work of the backward pass and of accumulation"]
-    copied_bytes: Annotated[int, "bytes that go to other IPUs afterwards"]
+    copied_bytes: Annotated[int, "bytes that are copied to other IPUs afterwards"]
 
     @property
     def cycles(self) -> float:
@@ -252,7 +254,7 @@ class PipelinePhase:
     ipu: Annotated[int, "where the stage runs"]
     stage: Annotated[int, "row of `stages` by its number"]
     turns: Annotated[int, "pipeline cycles of the phase"]
-    active_turns: Annotated[int, "of them with work for the stage"]
+    active_turns: Annotated[int, "turns in which the stage has work"]
     elapsed_cycles: Annotated[float, "clock cycles of the phase, the same for all stages"]
     busy_cycles: Annotated[float, "clock cycles in which the stage works"]
 
@@ -264,22 +266,24 @@ class Transfer:
     name: Annotated[str, "what is moved"]
     kind: Annotated[str, "collective, streaming, copy, call or host"]
     cycles: Annotated[float, "cycles of a step that the device spends on it"]
-    bytes: Annotated[int, "bytes of a replica, 0 where they are not known"]
+    bytes: Annotated[int, "bytes of a replica, 0 if not known"]
     why: Annotated[Json, "the reason, as in `plans`"]
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A change to the program and the effect that the chip model predicts of it; best first."""
+    """A change to the program with the effect that the chip model predicts; best first."""
 
     title: Annotated[str, "the change"]
-    effect: Annotated[float, "samples per second after it over those before"]
+    effect: Annotated[float, "samples per second after the change divided by those before"]
     low: Annotated[float, "lower end of the range in which the true effect probably lies"]
     high: Annotated[float, "upper end"]
-    tile_share: Annotated[float, "bytes on the fullest tile after it, over what a tile has"]
-    fits: Annotated[str, "whether it fits after it: yes, likely, unlikely or no"]
-    ipus: Annotated[int, "IPUs that it takes"]
-    cause: Annotated[str, "where the effect comes from, as the chip model has it"]
+    tile_share: Annotated[
+        float, "bytes on the fullest tile after the change, divided by the memory of a tile"
+    ]
+    fits: Annotated[str, "whether the program then fits: yes, likely, unlikely or no"]
+    ipus: Annotated[int, "IPUs that it needs"]
+    cause: Annotated[str, "cause of the effect in the chip model"]
     cost: Annotated[str, "what it costs or risks"]
     code: Annotated[Json, "the change as lines of Python, a JSON list of texts"]
 
@@ -289,7 +293,7 @@ class VertexType:
     """A type of vertex and the memory that it takes."""
 
     id: Annotated[int, "number, counted from 0 in the order of the rows"]
-    name: Annotated[str, "name of the type, as PopLibs calls it where it has one"]
+    name: Annotated[str, "name of the type, that of PopLibs if it has one"]
     code_bytes: Annotated[int, "code on all tiles of all IPUs of a replica"]
     state_bytes: Annotated[int, "state of its vertices, on all tiles of all IPUs of a replica"]
 
@@ -305,20 +309,20 @@ class Run:
     end_us: Annotated[float, "when it ends"]
     cycles: Annotated[int, "cycles of the run, the same on every IPU"]
     steps: Annotated[int, "rows of the frame `steps`"]
-    note: Annotated[str, "what to know about it; empty: nothing"]
+    note: Annotated[str, "remarks; empty if there are none"]
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnChunk:
-    """A part of a column of a frame: where its values are, and what they hash to."""
+    """A part of a column of a frame: the place and the hash of its values."""
 
     frame: Annotated[str, "the frame"]
     name: Annotated[str, "the column"]
     kind: Annotated[str, "i8, f8 or str"]
     chunk: Annotated[int, "number within the column, from 0"]
     first: Annotated[int, "row of the frame at which it begins"]
-    rows: Annotated[int, "rows that it holds"]
-    low: Annotated[float, "least value; 0 for texts"]
+    rows: Annotated[int, "number of rows"]
+    low: Annotated[float, "smallest value; 0 for texts"]
     high: Annotated[float, "largest value"]
     stored: Annotated[
         str, "i or d and 1, 2, 4 or 8: integers or their differences in so many bytes, f8, or text"
@@ -329,7 +333,7 @@ class ColumnChunk:
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """What the file says about itself; digests of all tables are here."""
+    """Information about the file, including digests of all tables."""
 
     key: Annotated[str, "name"]
     value: Annotated[str, "value as text"]

@@ -16,16 +16,16 @@ from tremula.errors import Error
 _ANY_TEXT = ("text", "path")
 
 _PROFILE = (
-    "recorded: listed among the options of a profile; profiles are modelled, so nothing is instrumented"
+    "recorded: stored with the options of a profile; nothing is instrumented, because profiles are modelled"
 )
 _IN_PROFILE = (
     "no effect: the profile always contains variables with their tiles, and debug contexts with source lines"
 )
-_BEFORE_RUNS = "no effect: the runs in the profile are modelled and written before the first run"
+_BEFORE_RUNS = "no effect: runs in the profile are modelled and written before the first run"
 _NO_GRAPH = "no effect: there is no graph of vertices to write"
-_CHIP = "recorded: an option of the code generator that the chip model may use"
-_NO_CODE = "no effect: no code is compiled for tiles"
-_NO_DEVICE = "no effect: there is no device to wait for or to stream to"
+_CHIP = "recorded: a setting of the code generator that the chip model may use"
+_NO_CODE = "no effect: nothing is compiled for tiles, so there is no such code"
+_NO_DEVICE = "no effect: there is no device to wait for or to stream data to"
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
             "Write the execution part of the profile: the parts of a step, stages, transfers."),
         ("autoReport.outputExecutionReport", "bool", "Older name of outputExecutionProfile."),
         ("autoReport.executionProfileProgramRunCount", "int",
-            "Number of runs in the profile that have every step, at most 10. Runs are modelled and equal. Default: 2."),
+            "Number of runs that the profile stores step by step, at most 10. All are modelled. Default: 2."),
         ("target.hostSyncTimeout", "float",
-            "Seconds to wait for other instances of the run before they count as hung; 0: no limit. Default: 300."),
+            "Timeout in seconds for an instance of the run that does not respond; 0: no timeout. Default: 300."),
         ("debug.allowOutOfMemory", "bool",
-            "Compile a program that does not fit the modelled chip. false: raise an error."),
+            "Continue compiling a program that would not fit on the modelled chip; if false, this is an error."),
     ),
     *_rows(_IN_PROFILE,
         ("autoReport.outputLoweredVars", "bool", "Include the variables with their tiles in the profile."),
@@ -73,11 +73,11 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
         ("debug.instrumentCompute", "bool", "Count cycles of compute sets."),
         ("debug.instrumentExternalExchange", "bool", "Count cycles of exchanges with other chips."),
         ("debug.instrumentControlFlow", "bool", "Count how often branches are taken."),
-        ("debug.computeInstrumentationLevel", "vertex|tile|ipu|device|off", "Granularity of cycle counts."),
+        ("debug.computeInstrumentationLevel", "vertex|tile|ipu|device|off", "Level at which cycles are counted."),
         ("debug.retainDebugInformation", "bool", "Keep names in the compiled program."),
-        ("debug.executionProfile", "text", "Older option for the instrumentation."),
+        ("debug.executionProfile", "text", "Older option that selects the instrumentation."),
         ("debug.graphReportDestination", "path", "File for the summary after compilation."),
-        ("debug.loweredVarDumpFile", "path", "File for the variables with their tiles."),
+        ("debug.loweredVarDumpFile", "path", "File for the variables as placed on tiles."),
         ("debug.profilingTile", "int", "Tile whose counters are read."),
         ("debug.branchRecordTile", "int", "Tile that records branches."),
         ("profiler.format", "text", "Format version of the profile."),
@@ -94,17 +94,17 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
     *_rows(_CHIP,
         ("opt.internalExchangeOptimisationTarget", "cycles|memory|balanced", "What exchange code is optimised for."),
         ("opt.enableInlining", "bool", "Inline functions."),
-        ("opt.enableMultiAccessCopies", "bool", "Use more instructions per copy, for speed."),
-        ("opt.maxComputeSetsPerLoweredCopy", "int", "Most compute sets that one copy may become."),
+        ("opt.enableMultiAccessCopies", "bool", "Use more instructions per copy for speed."),
+        ("opt.maxComputeSetsPerLoweredCopy", "int", "Largest number of compute sets for one copy."),
         ("opt.maxCopyMergeSize", "int", "Largest size up to which stream copies are merged."),
         ("opt.useAutoloader", "bool", "Load all tiles at once with a small loader."),
         ("exchange.streamBufferOverlap", "any|none|hostRearrangeOnly", "Which stream buffers may share memory."),
         ("exchange.enablePrefetch", "bool", "Fetch input streams ahead of time."),
-        ("exchange.multicastPolicy", "text", "When data is sent to several tiles at once."),
+        ("exchange.multicastPolicy", "text", "Amount of data sent to several tiles at once."),
         ("target.workerStackSizeInBytes", "int", "Stack of each worker thread."),
         ("target.supervisorStackSizeInBytes", "int", "Stack of the supervisor thread."),
         ("target.extendedMemory", "bool", "Use the streaming memory beside the chip."),
-        ("target.syncReplicasIndependently", "bool", "Let each replica synchronise with the host separately."),
+        ("target.syncReplicasIndependently", "bool", "Let replicas communicate with the host independently."),
     ),
     *_rows(_NO_CODE,
         ("autoReport.outputArchive", "bool", "Write the program of each tile."),
@@ -112,33 +112,33 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
         ("debug.runtimeVerify", "bool", "Check exchanges while running."),
         ("debug.verify", "bool", "Check the compiled program."),
         ("debug.trace", "bool", "Print what the simulator executes."),
-        ("debug.traceFile", "path", "File for that trace."),
-        ("debug.exceptOnSOCError", "bool", "Stop on SoC errors."),
-        ("debug.cpuMultiThreadExecution", "bool", "Use several threads on the CPU target."),
+        ("debug.traceFile", "path", "File for that output."),
+        ("debug.exceptOnSOCError", "bool", "Stop on errors of the chip's fabric."),
+        ("debug.cpuMultiThreadExecution", "bool", "Threads of the CPU target."),
         ("opt.maxCompilationThreads", "int", "Threads of the graph compiler."),
         ("opt.maxLinkerThreads", "int", "Threads of the linker."),
         ("target.saveArchive", "path", "File for the program of each tile."),
         ("target.deterministicWorkers", "true|false|portable", "Assign vertices to worker threads in a fixed order."),
         ("prng.seed", "int", "Seed of the generator on the tiles; use `Options.randomSeed`."),
-        ("prng.enableStochasticRounding", "bool", "Stochastic rounding; use `Precision.enableStochasticRounding`."),
+        ("prng.enableStochasticRounding", "bool", "Random rounding; use `Precision.enableStochasticRounding`."),
         ("debug.floatPointOpException", "bool",
             "Trap invalid operations; use `Precision.enableFloatingPointExceptions`."),
         ("debug.nanOverflowException", "bool", "Trap NaN and overflow; use `Precision.enableFloatingPointExceptions`."),
-        ("debug.nanOverflowMode", "bool", "Older name of debug.nanOverflowException."),
+        ("debug.nanOverflowMode", "bool", "Older name of nanOverflowException."),
     ),
     *_rows(_NO_DEVICE,
         ("target.syncMethod", "polling|hybrid|default", "How the host waits for the device."),
-        ("target.syncPollPeriodUs", "int", "Interval at which the host polls the device."),
-        ("target.exceptionPollPeriodUs", "int", "Interval at which the host polls for exceptions."),
+        ("target.syncPollPeriodUs", "int", "Pause between two checks of the device."),
+        ("target.exceptionPollPeriodUs", "int", "Pause between two checks for exceptions."),
         ("target.gatewayMode", "bool", "Communicate through the gateway of the machine."),
         ("target.gatewayWriteCombining", "bool", "Combine writes in the gateway."),
         ("target.maxStreamCallbackThreadsPerNumaNode", "int|auto", "Threads that serve streams."),
         ("target.numberRuntimeReplica", "int", "Replicas run by this process."),
-        ("target.firstRuntimeReplica", "int", "The first of these replicas."),
+        ("target.firstRuntimeReplica", "int", "First replica run by this process."),
         ("streamCallbacks.multiThreadMode", "singleThread|collaborative|dedicated",
             "How stream callbacks share threads."),
-        ("streamCallbacks.numaAware", "bool", "Keep these threads near the device."),
-        ("streamCallbacks.numWorkerThreads", "int|auto", "Their number."),
+        ("streamCallbacks.numaAware", "bool", "Run the threads of stream callbacks near the device."),
+        ("streamCallbacks.numWorkerThreads", "int|auto", "Number of threads for stream callbacks."),
         ("streamCallbacks.maxLookahead", "int|unlimited", "How far ahead streams are filled."),
     ),
 )

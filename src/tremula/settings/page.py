@@ -18,9 +18,11 @@ from tremula.settings.poplar_flags import FLAGS, Flag
 _INTRODUCTION = """\
 # Settings
 
-The environment variables that Tremula reads, and the options that a program sets by name. *Honoured* settings do what
-they do on the real stack. *Recorded* settings do not change results: the chip model uses them. All others are accepted,
-and one warning per process says that they have no effect and why.
+This page lists all settings that can be made outside a program, or by name in a program's options.
+
+- *Honoured* settings have the same effect as on the real stack.
+- *Recorded* settings do not change results. They are stored for the chip model.
+- All others are accepted without effect. One warning per process says so, with the reason.
 
 `python -m tremula.settings.page` writes this page. To change it, edit the tables in `tremula.settings`.
 """
@@ -68,15 +70,15 @@ def render() -> str:
             "An empty variable counts as unset. An invalid value is an error that names the variable.\n",
             variables,
             "\n## Engine options\n",
-            "Set with `POPLAR_ENGINE_OPTIONS` (a JSON object) or `Options._Popart.setEngineOptions`.",
-            "A name that is not listed here is an error.\n",
+            "Set them with `POPLAR_ENGINE_OPTIONS` (a JSON object) or `Options._Popart.setEngineOptions`.",
+            "Other names are refused.\n",
             engine,
             "\n## Options of the PopART layer\n",
-            "Set with `Options._Popart.set(name, value)`. Options with an underscore in their name are set by",
-            "methods of the options object. Other names are an error when a model is compiled.\n",
+            "Set them with `Options._Popart.set(name, value)`. Options with an underscore in their name are set by",
+            "methods of the options object. Other names are refused when a model is compiled.\n",
             popart,
             "\n## Flags of the TensorFlow front end\n",
-            "Set with `TF_POPLAR_FLAGS`, separated by spaces. A flag that is not listed here is an error.\n",
+            "Set them with `TF_POPLAR_FLAGS`, separated by spaces. Other flags are refused.\n",
             flags,
             "",
         )

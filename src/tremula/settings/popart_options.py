@@ -17,12 +17,12 @@ from tremula.settings import engine_options
 
 HONOURED = "honoured"
 RECORDED = "recorded"
-_SCHEDULE = "no effect: ops run in the order of the program; there is no scheduler"
-_CODE = "no effect: no code is generated for tiles, so there is nothing to merge, outline or copy"
-_STREAMS = "no effect: data is passed in memory; there are no streams to a device"
-_DUMPS = "no effect: no graph is drawn; use the profile instead"
+_SCHEDULE = "no effect: ops run in the order of the program, without a scheduler"
+_CODE = "no effect: no code is compiled for tiles, so there is nothing to merge, outline or copy"
+_STREAMS = "no effect: data stays in host memory; there are no streams to a device"
+_DUMPS = "no effect: the graph is not drawn; see the profile instead"
 _CHECKS = "no effect: it checks the compiler of the real stack"
-_DERIVED = "no effect: other options decide this"
+_DERIVED = "no effect: other options determine it"
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ OPTIONS: tuple[PopartOption, ...] = (
         "executionPhaseSettings.stages defaultBufferingDepth defaultPrefetchBufferingDepth "
         "subgraphCopyingStrategy:2 batchSerializationSettings.factor virtualGraphMode:4"),
     *_rows(UINT, "no effect: replicas and stages are computed one after the other, so none waits", "sync_pattern:3"),
-    *_rows(UINT, "no effect: no line of ours comes in long repetitions", "max_repeat_logs"),
-    *_rows(STRING, "no effect: no layer writes files of its own", "log_dir"),
+    *_rows(UINT, "no effect: Tremula does not repeat log lines often", "max_repeat_logs"),
+    *_rows(STRING, "no effect: no layer writes its own files", "log_dir"),
     *_rows(STRING, HONOURED, "cachePath model_name partialsTypeMatMuls"),
     *_rows(DOUBLE, HONOURED,
         "automaticLossScalingSettings.thresholdUpperCountProportion automaticLossScalingSettings.binEdgeLocation"),
@@ -106,7 +106,7 @@ OPTIONS: tuple[PopartOption, ...] = (
     *_rows(BOOL, _DERIVED, "enableReplicatedGraphs enableGradientAccumulation enableDistributedReplicatedGraphs"),
     *_rows(STRING, "no effect: use Options.logDir instead", "logDir"),
     *_rows(STRING, "no effect: weights are never exported to a separate file", "saveInitializersToFile"),
-    *_rows(UINT, "no effect: the gradients of float16 weights are used",
+    *_rows(UINT, "no effect: loss scaling always uses the gradients of float16 weights",
         "automaticLossScalingSettings.gradientTensorTrackingMethod:3"),
 )
 # fmt: on

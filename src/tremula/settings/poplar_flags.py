@@ -16,7 +16,7 @@ HONOURED = "honoured"
 RECORDED = "recorded"
 #: what can be left out of the traffic between host and device
 SYNTHETIC_CATEGORIES = ("seed", "infeed", "outfeed", "hostembedding", "parameters")
-_COMPILER = "no effect: it is an option of the real stack's compiler"
+_COMPILER = "no effect: it controls the compiler of the real stack"
 
 
 class BadFlag(ValueError):
@@ -100,35 +100,35 @@ FLAGS: tuple[Flag, ...] = (
         "Move no data of these kinds between host and device."),
     Flag("synthetic_data_initializer", "random, uniform, normal or a number", _initializer, "",
         "Values of synthetic inputs."),
-    Flag("executable_cache_path", "path", _text, "", "Folder in which compiled programs are kept and found again."),
+    Flag("executable_cache_path", "path", _text, "", "Cache directory for compiled programs."),
     Flag("show_progress_bar", "true, false or auto", _switch, "auto",
-        "Show a progress bar during compilation; auto: only on a terminal.",
-        "no effect: compilation takes too little time for a progress bar"),
+        "Whether a progress bar is shown during compilation; auto: on a terminal.",
+        "no effect: programs are ready quickly, so there is no progress to show"),
     Flag("use_on_demand", "flag", _flag, False,
         "Attach to devices when a program first runs, as with DeviceConnectionType.ON_DEMAND."),
     Flag("on_demand_device_poll_time", "milliseconds, 100 or more", _at_least(100), 1000,
-        "Time between attempts to attach to a device on demand."),
+        "Pause between two attempts to take a device, if devices are taken on demand."),
     Flag("on_demand_device_timeout", "milliseconds", _at_least(0), 3600000,
-        "How long to wait for a device on demand."),
+        "Timeout for a device that is taken on demand."),
     Flag("null_data_feed", "flag", _flag, False,
         "Give no data to infeeds, to measure the rest of a program.", RECORDED),
     Flag("log_cycle_count", "whole number", _number, -1,
-        "Log the modelled cycles of each run. On hardware the number is that of the tile that counts; negative: none."),
-    Flag("max_compilation_threads", "whole number", _number, -1, "Compiler threads; negative: chosen automatically.",
+        "Log the modelled cycles of each run. On hardware, the number is that of the counting tile; negative: off."),
+    Flag("max_compilation_threads", "whole number", _number, -1, "Threads for compilation; negative: automatic.",
         _COMPILER),
-    Flag("max_infeed_threads", "whole number", _number, -1, "Threads of each infeed; negative: chosen automatically.",
-        "no effect: one thread feeds each infeed, and tf.data has its own threads"),
+    Flag("max_infeed_threads", "whole number", _number, -1, "Threads for each infeed; negative: automatic.",
+        "no effect: one thread feeds each infeed, and tf.data uses its own threads"),
     Flag("while_loop_brute_force_max_trip_count", "whole number", _number, 128,
-        "Iterations of a while loop that are simulated to find its trip count.", _COMPILER),
+        "Most iterations of a while loop that are tried to find its trip count.", _COMPILER),
     Flag("dump_schedule_as_dot", "flag", _flag, False, "Draw the schedule.", _COMPILER),
-    Flag("tensor_map_file_path", "path", _text, "", "Folder for files with the tile mapping of tensors.",
-        "no effect: tensors are not laid out on tiles"),
+    Flag("tensor_map_file_path", "path", _text, "", "Folder for files with the placement of tensors on tiles.",
+        "no effect: tensors are not placed on tiles"),
     Flag("fallback_scheduler", "flag", _flag, False, "Use the simple scheduler.", _COMPILER),
     Flag("sync_replica_start", "flag", _flag, False, "Start all replicas at the same time.",
         "no effect: replicas on the host always start together"),
     Flag("enable_hlo_verifier", "flag", _flag, False, "Check the graph after each pass.", _COMPILER),
     Flag("disable_poplar_version_check", "flag", _flag, False, "Accept executables of other versions.",
-        "no effect: there is no Poplar version to check"),
+        "no effect: there is no Poplar version to compare"),
     Flag("allow_nans", "flag", _flag, False, "Allow NaN.", _COMPILER),
 )
 # fmt: on

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 HONOURED = "honoured"
-_CHIP = "recorded: used by the chip model; it does not change results"
-_NOT_FOLLOWED = "no effect: the chip model ignores it for sessions, and it does not change results"
-_ORDER = "no effect: ops run in the order of the graph; there is no scheduler"
-_GRAPHS = "no effect: the graph is executed as one; nothing is outlined, merged or copied"
-_CODE = "no effect: no code is generated for tiles"
-_STREAMS = "no effect: data is passed in memory; there are no streams to a device"
-_DOT = "no effect: no graph is drawn; use the profile or _serializeIr instead"
+_CHIP = "recorded: for the chip model; it does not change results"
+_NOT_FOLLOWED = "no effect: the chip model does not use it for sessions, and it does not change results"
+_ORDER = "no effect: ops run in the order of the graph, without a scheduler"
+_GRAPHS = "no effect: the graph is executed as it is, without merging, outlining or copying"
+_CODE = "no effect: no code is compiled for tiles"
+_STREAMS = "no effect: data stays in host memory; there are no streams to a device"
+_DOT = "no effect: no graph is drawn; look at the profile or at _serializeIr instead"
 _CHECKS = "no effect: it checks the compiler of the real stack"
 _TRACKING = "no effect: the loss scale follows the gradients of float16 weights"
-_WEIGHTS = "no effect: a weight is a tensor of the program, whether it changes or not"
+_WEIGHTS = "no effect: every weight is a tensor of the program, whether it changes or not"
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ OPTIONS: tuple[SessionOption, ...] = (
     *_rows("honoured: `getRNGState` and `setRNGState` need it; the state is that of random ops",
         ("enableLoadAndOffloadRNGState", "bool", False),
     ),
-    *_rows("honoured: the replicas of the run that this instance has; gradients are summed over all replicas",
+    *_rows("honoured: sets which replicas of the run are in this instance; gradients are summed over all of them",
         ("enableDistributedReplicatedGraphs", "bool", False),
         ("globalReplicationFactor", "int", 1),
         ("globalReplicaOffset", "int", 0),
     ),
-    *_rows("no effect: sessions do not check values; NaN and infinity are allowed",
+    *_rows("no effect: values are not checked while sessions run; NaN and infinity are allowed",
         ("enableFloatingPointChecks", "bool", False),
     ),
     *_rows("no effect: sessions always round to nearest",
@@ -83,32 +83,32 @@ OPTIONS: tuple[SessionOption, ...] = (
     *_rows("no effect: any weight can be written",
         ("updatableNamedBuffers", "strs", ()),
     ),
-    *_rows("honoured for IPUs: the program is kept and found again; this saves no time, because nothing is compiled",
+    *_rows("honoured: stores the program (on IPUs) and compiled code of captured graphs, and finds them again",
         ("enableEngineCaching", "bool", False),
         ("cachePath", "str", "session_cache"),
     ),
-    *_rows("honoured: whether executable files contain weights and optimizer state",
+    *_rows("honoured: whether files of executables contain weights and optimizer state",
         ("enableVariablesCaching", "bool", True),
     ),
-    *_rows("honoured: checked against the other options; results are the same without it",
+    *_rows("honoured: checked against the other options; it does not change results",
         ("executionPhaseSettings", "ExecutionPhaseSettings", None),
         ("batchSerializationSettings", "BatchSerializationSettings", None),
         ("createImplicitPipeliningFwdOnlyProgram", "bool", False),
     ),
-    *_rows("honoured: the chip model and `_serializeIr` follow Manual; Auto places nothing; results are the same",
+    *_rows("honoured: the chip model and `_serializeIr` use Manual; Auto places nothing; results do not change",
         ("virtualGraphMode", "VirtualGraphMode", "Off"),
     ),
-    *_rows("honoured: without it, sessions run but reports raise an error",
+    *_rows("honoured: without it, reports are refused, but sessions still run",
         ("compileEngine", "bool", True),
     ),
-    *_rows("honoured: checked and listed by `_serializeIr`; results are the same without it",
+    *_rows("honoured: checked, and listed by `_serializeIr`; it does not change results",
         ("useHostCopyOps", "bool", False),
     ),
-    *_rows("honoured: the chip model and `_serializeIr` follow it; results are the same without it",
+    *_rows("honoured: by the chip model and `_serializeIr`; it does not change results",
         ("enablePipelining", "bool", False),
         ("autoRecomputation", "RecomputationType", "NoRecompute"),
     ),
-    *_rows("honoured: checked together with useHostCopyOps; results are the same without it",
+    *_rows("honoured: checked together with useHostCopyOps; it does not change results",
         ("enableExplicitMainLoops", "bool", False),
     ),
     *_rows(_CHIP,
@@ -134,13 +134,13 @@ OPTIONS: tuple[SessionOption, ...] = (
         ("enableStableNorm", "bool", False),
         ("enableNonStableSoftmax", "bool", False),
     ),
-    *_rows("no effect: it is the older name of defaultBufferingDepth, which it sets",
+    *_rows("no effect: an older name of defaultBufferingDepth, which it sets",
         ("defaultPrefetchBufferingDepth", "int", 1),
     ),
-    *_rows("no effect: it is the older name of bufferingDepthMap, which it sets",
+    *_rows("no effect: an older name of bufferingDepthMap, which it sets",
         ("prefetchBufferingDepthMap", "dict", None),
     ),
-    *_rows("no effect: no layer writes log files of its own",
+    *_rows("no effect: no layer writes its own files",
         ("logDir", "str", ""),
     ),
     *_rows(_DOT,
@@ -152,10 +152,10 @@ OPTIONS: tuple[SessionOption, ...] = (
         ("exportPoplarComputationGraph", "bool", False),
         ("exportPoplarVertexGraph", "bool", False),
     ),
-    *_rows("no effect: a report always contains the whole profile",
+    *_rows("no effect: a report always contains everything in the profile",
         ("reportOptions", "dict", None),
     ),
-    *_rows("honoured: decides which cycle counts are available; they are modelled",
+    *_rows("honoured: sets which cycle counts can be requested; they are modelled",
         ("hardwareInstrumentations", "instrumentations", ("Outer",)),
     ),
     *_rows(_GRAPHS,
@@ -200,7 +200,7 @@ OPTIONS: tuple[SessionOption, ...] = (
         ("experimentalSettings", "ExperimentalSettings", None),
     ),
     *_rows(
-        "no effect: code for tiles cannot run here; register a Python implementation (register_custom_op)",
+        "no effect: compile a library of operators (`tremula cpp enable`) or use register_custom_op",
         ("customCodelets", "strs", ()),
     ),
     *_rows(_CHECKS,
@@ -212,7 +212,7 @@ OPTIONS: tuple[SessionOption, ...] = (
     *_rows("no effect: the state of random numbers is always kept",
         ("_enableRngStateManagement", "bool", False),
     ),
-    *_rows("no effect: loss scales are always float32",
+    *_rows("no effect: loss scales are always float32 here",
         ("ensureFp32LossScaleTensor", "bool", False),
     ),
     *_rows("no effect: 8-bit floating-point types are not supported",

@@ -15,19 +15,24 @@ from tremula.settings.session_options import OPTIONS, SETTINGS, SessionOption
 _INTRODUCTION = """\
 # Options of PopART sessions
 
-The fields of `SessionOptions`. *Honoured* options do what they do on the real stack. *Recorded* ones do not
-change results: the chip model uses them, and one log line at INFO says so. All others are accepted, and one warning
-per process says that they have no effect and why. An unknown name raises `AttributeError`, a value of a wrong type
-raises `TypeError`.
+This page lists the fields of `SessionOptions`.
+
+- *Honoured* options have the same effect as on the real stack.
+- *Recorded* options do not change results. They are stored for the chip model, and one line at INFO says so.
+- All others are accepted without effect. One warning per process says so, with the reason.
+
+A name that is not listed raises `AttributeError`, and a value of another type `TypeError`.
 
 Dictionaries are live: `options.engineOptions["name"] = "value"` takes effect like a new dictionary. Engine options are
 those of [settings.md](settings.md); `POPART_CACHE_DIR` sets `enableEngineCaching` and `cachePath` of new options.
 
-With `enableEngineCaching`, a session on IPUs (virtual or offline) keeps its program in `cachePath`: the graph without
-the values of its weights, and its options. It is an entry of the [executable cache](cache.md), signed and limited in
-size like all others. A later session of the same program loads it, logs that, and then has no reports, as on the real
-stack. This saves no time, because graphs are not compiled. A profile that is enabled with `autoReport.*` is also
-written to `cachePath`, without runs. Sessions on the host and on IPU models keep nothing.
+With `enableEngineCaching`, a session on IPUs (virtual or offline) stores its program in `cachePath`: the graph without
+the values of its weights, and the settings of the session. This is an entry of the [executable cache](cache.md), signed
+and limited in size like all others. A later session of the same program loads it, says so in the log, and then has no
+reports, as on the real stack. The program itself saves no time, because graphs need no compilation to run. If a
+captured graph is compiled later ([performance.md](performance.md)), its code is stored in `cachePath` too, on any
+device. If `autoReport.*` requests a profile, it is written to `cachePath`, without runs. Sessions on the host and on
+IPU models do not store their program.
 
 `python -m tremula.settings.session_page` writes this page. To change it, edit the table in
 `tremula.settings.session_options`.
@@ -59,7 +64,7 @@ def render() -> str:
         "## Options\n",
         table(head, _rows(tuple(sorted(OPTIONS, key=lambda o: o.name.lower().lstrip("_"))))),
         "\n## Groups of settings\n",
-        "A group has no effect if the option that contains it has none.\n",
+        "If the option that contains a group has no effect, its fields have none either.\n",
     ]
     for name, fields in SETTINGS.items():
         parts += [f"### {name}\n", table(head, _rows(fields)), ""]

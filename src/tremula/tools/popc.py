@@ -5,6 +5,7 @@ The file contains sources, which are compiled for the computer on which they are
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import sys
 import tempfile
@@ -43,6 +44,25 @@ class _Command:
     check: bool = True
 
 
+def build_parser() -> argparse.ArgumentParser:
+    """The options as a parser, for shell completion and the manual page; all other flags go to the C++ compiler."""
+    made = argparse.ArgumentParser(
+        prog="popc", description="Check codelets in C++ and put them into one file for addCodelets."
+    )
+    made.add_argument(
+        "-o", metavar="FILE", help="write to FILE (default: the first source with the ending .gp)"
+    )
+    made.add_argument("-I", metavar="DIR", action="append", help="look for included files in DIR")
+    made.add_argument("-D", metavar="NAME", action="append", help="define a macro")
+    made.add_argument("-U", metavar="NAME", action="append", help="remove a macro")
+    made.add_argument("-include", metavar="FILE", action="append", help="include FILE before each source")
+    made.add_argument("-target", metavar="NAME", help="has no effect: there is one target, this computer")
+    made.add_argument("--no-check", action="store_true", help="do not compile, only collect")
+    made.add_argument("--version", action="store_true", help="show the version")
+    made.add_argument("file", nargs="+", help="sources in C++")
+    return made
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -50,7 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_USAGE, end="")
         return 0 if words else 2
     if "--version" in words or "-v" in words:
-        print(f"popc {STACK_VERSION} (Tremula: codelets are compiled by the C++ compiler of this computer)")
+        # programs take the third word for the version
+        print(
+            f"POPLAR version {STACK_VERSION} (Tremula: the C++ compiler of this computer compiles codelets)"
+        )
         return 0
     from tremula.frontends.poplar.errors import PoplarError
 

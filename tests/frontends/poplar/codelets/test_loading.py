@@ -89,6 +89,7 @@ def test_compiled_once_for_the_same_text(monkeypatch):
     text = TEXT.replace('#include "step.h"', "#define STEP 7")
     graph().addCodelets(text)
     monkeypatch.setattr(library, "build", lambda *_: pytest.fail("compiled again"))
+    monkeypatch.setattr(library, "_loaded", {})  # as in another process
     made = graph()
     made.addCodelets(text)
     assert made.hasCodelet("Add")
@@ -175,3 +176,36 @@ def test_wrong_annotations_are_named():
 
     with pytest.raises(GraphObjectCreationError, match=r"str.*no type of elements"):
         graph().addCodelets(Wrong)
+
+
+class Laid(poplar.Vertex):
+    x: poplar.Input[poplar.Vector[poplar.HALF, poplar.VectorLayout.ONE_PTR, 8]]
+    y: poplar.InOut[poplar.Vector[poplar.INT]]
+    lists: poplar.Vector[poplar.Output[poplar.Vector[poplar.FLOAT]]]
+    anything: poplar.Input[poplar.Vector]
+    own: poplar.Vector[np.uint8]
+    flag: bool
+
+    def compute(self):
+        self.y[0] = 1
+
+
+class Derived(Laid):
+    more: poplar.Output[poplar.FLOAT]
+
+
+def test_annotations():
+    made = graph()
+    made.addCodelets(Derived)
+    fields = made.contents.codelets["Derived"].fields
+    found = {name: (each.kind.value, each.direction.value, each.type) for name, each in fields.items()}
+    assert found == {
+        "x": ("vector", "Input", poplar.HALF),
+        "y": ("vector", "InOut", poplar.INT),
+        "lists": ("vector list", "Output", poplar.FLOAT),
+        "anything": ("vector", "Input", None),
+        "own": ("state vector", "state", poplar.UNSIGNED_CHAR),
+        "flag": ("state", "state", poplar.BOOL),
+        "more": ("scalar", "Output", poplar.FLOAT),
+    }
+    assert (fields["x"].min_align, fields["x"].has_size, fields["y"].has_size) == (8, False, True)

@@ -129,7 +129,7 @@ class Workers(MultiVertex):
     y: Output[Vector[FLOAT]]
 
     def compute(self, worker):
-        for i in range(worker, len(self.x), self.numWorkers()):
+        for i in range(worker, self.x.size(), self.numWorkers()):
             self.y[i] = self.x[i] * 2.0 + float(worker)
 
 
@@ -184,7 +184,24 @@ class Newton(Vertex):
             self.y[i] = guess
 
 
+class Branches(Vertex):
+    x: Input[Vector[FLOAT]]
+    y: InOut[Vector[FLOAT]]
+    kept: Output[FLOAT]
+
+    def compute(self):
+        kept = 0.0
+        for i in range(len(self.x)):
+            if self.x[i] > 0 or i == 0:
+                self.y[i] = self.x[i] - 1.0
+                kept += self.y[i]
+            elif i + 1 < len(self.x) and self.x[i + 1] < 0:
+                self.y[i] *= -1.0
+        self.kept = kept
+
+
 CASES = {
+    Branches: (("y", "kept"), lambda n: {"x": n, "y": n}, None),
     Scale: (("x", "y"), lambda n: {"x": n, "y": n}, lambda n, v: {"k": np.linspace(-1, 1, v)}),
     Dot: (("out",), lambda n: {"x": n, "y": n}, None),
     Smooth: (("y",), lambda n: {"x": n + 1, "y": n + 1}, None),

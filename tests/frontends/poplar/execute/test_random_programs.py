@@ -136,12 +136,11 @@ class Model:
             taken, put = source.ids.reshape(-1)[:count], target.ids.reshape(-1)[:count]
             if set(put.tolist()) & (written | read) or set(taken.tolist()) & written:
                 continue
-            # what a vertex reads and writes itself is read first only if it lies on another tile
-            if set(put.tolist()) & set(taken.tolist()):
-                continue
             written |= set(put.tolist())
             read |= set(taken.tolist())
             tile = self.data.draw(st.integers(0, 7))
+            if set(put.tolist()) & set(taken.tolist()):
+                tile = 7  # nothing lies there, so what a vertex reads is a copy from before it writes
             updates.append(
                 self._vertex(
                     made, source.view.flatten()[:count], target.view.flatten()[:count], tile, taken, put

@@ -28,6 +28,7 @@ from tremula.frontends.poplar.cpp import cmake, wire
 from tremula.frontends.poplar.cpp.shell import enable_script
 from tremula.private_files import Untrusted, make_code_directory
 from tremula.progress import ProgressCallback
+from tremula.settings import env
 
 _HERE = Path(__file__).parent
 INCLUDE = _HERE / "include"
@@ -141,7 +142,7 @@ def _key(found: Compiler, optimisation: str) -> str:
         total.update(hashlib.sha256(each.read_bytes()).digest())
     for text in (
         found.identity,
-        sys.executable,
+        _python(),
         optimisation,
         *_FLAGS,
         str(wire.VERSION),
@@ -231,8 +232,13 @@ def _libraries(flags: Flags, lib: Path, progress: ProgressCallback) -> None:
     shutil.rmtree(objects)
 
 
+def _python() -> str:
+    """The Python that programs start beside them."""
+    return env.get("TREMULA_PYTHON") or sys.executable
+
+
 def _python_macro() -> str:
-    text = sys.executable.replace("\\", "\\\\").replace('"', '\\"')
+    text = _python().replace("\\", "\\\\").replace('"', '\\"')
     return f'-DTREMULA_PYTHON="{text}"'
 
 

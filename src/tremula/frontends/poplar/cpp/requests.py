@@ -270,7 +270,7 @@ def estimate_of_vertex(session: Session, graph: Any, compute_set: Any, type: str
     return int(found[0])
 
 
-@request("codelets")
+@request("addCodelets")
 def codelets(
     session: Session, graph: Any, source: str, is_text: bool, type: str, flags: str, target: str
 ) -> list[Any]:

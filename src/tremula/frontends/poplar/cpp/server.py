@@ -13,6 +13,7 @@ import sys
 import traceback
 from typing import Any
 
+from tremula import log
 from tremula.frontends.poplar.cpp import wire
 from tremula.frontends.poplar.cpp.session import Session
 from tremula.frontends.poplar.errors import PoplarError
@@ -75,6 +76,10 @@ class Server:
             set_line("")
         elif name == "programs":
             program_nodes.add_programs(self.session, arguments[0])
+        elif name == "marks":
+            from tremula.frontends.poplar.cpp import marks
+
+            marks.add_marks(arguments[0])
         elif name == "release":
             pairs = arguments[0].tolist()
             for kind, number in zip(pairs[::2], pairs[1::2], strict=True):
@@ -88,7 +93,7 @@ class Server:
             if self.session.failure is not None:
                 raise self.session.failure
             name, where, *arguments = _read(frame)
-            set_line(where)
+            set_line(where or _called(name, arguments))
             result = wire.Writer()
             self._result(result, name, arguments)
             writer.begin_list(3)
@@ -104,7 +109,7 @@ class Server:
             set_line("")
 
     def _result(self, writer: wire.Writer, name: str, arguments: list[Any]) -> None:
-        from tremula.frontends.poplar.cpp import engines, requests, texts, values  # noqa: F401  (they register themselves)
+        from tremula.frontends.poplar.cpp import engines, marks, requests, texts, values  # noqa: F401  (they register themselves)
 
         decoder = values.Decoder(self.session)
         given = decoder.value(arguments)
@@ -114,11 +119,14 @@ class Server:
             return
         handler = requests.HANDLERS.get(name)
         if handler is None:
-            raise wire.WireError(f"there is no request {name!r}")
+            raise wire.WireError(
+                f"there is no request {name!r:.80}: the C++ libraries are of another version of Tremula. "
+                "Run `tremula cpp enable` again"
+            )
         values.write(self.session, writer, handler(self.session, *given))
 
     def _refuse(self, problem: Exception) -> None:
-        if os.environ.get("TREMULA_TRACEBACK"):
+        if log.level("tremula") in ("DEBUG", "TRACE", "TRACE_ALL"):
             traceback.print_exception(problem)
         kind, text = described(problem)
         writer = wire.Writer()
@@ -127,6 +135,13 @@ class Server:
         writer.text(kind)
         writer.text(text)
         self.session.send("X", writer)
+
+
+def _called(name: str, arguments: list[Any]) -> str:
+    """What the program called, for messages where its line is not known."""
+    if name == "call":
+        return f"{arguments[0]}::{arguments[1]}"
+    return str(arguments[1]) if name == "method" else name
 
 
 def _call(

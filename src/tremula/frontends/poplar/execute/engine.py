@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 #: bytes, or an array of the tensor's host type
 HostData = memoryview | NDArray[Any]
+#: different counts of runs that are remembered to be shared
+_MOST_SEEN = 1000
 
 
 class ProgramEngine:
@@ -70,6 +72,8 @@ class ProgramEngine:
         self.programs = tuple(programs)
         self.program_names = tuple(program_names)
         self.runs: list[ProgramRun] = []
+        #: most runs do the same: their counts are kept once
+        self._seen: dict[tuple[int, ...], BlockCounts] = {}
         self._meter = RunMeter(name, graph.contents.target.ipus)
         with self._meter.compiling():
             self.prepared = prepared or Preparation(graph, number(self.programs), progress)
@@ -96,6 +100,7 @@ class ProgramEngine:
                 f"device {device.id} cannot be attached: another program holds it; `gc-monitor` shows which"
             )
         arenas = [self.prepared.arena(replica) for replica in range(self.graph.contents.replicas)]
+        self._seen.clear()
         loaded = Loaded(arenas, self._host, self.prepared.machine, lambda: self.model.leaf_cycles())
         self._lowered = Lowering(loaded, self.prepared.compute_sets, self.numbering).all()
         self._loaded, self._device = loaded, device
@@ -131,8 +136,13 @@ class ProgramEngine:
         loaded, lowered = self._loaded, self._lowered
         if loaded is None or lowered is None:
             return
-        ran = [now - then for now, then in zip(loaded.counts, before, strict=True)]
-        self.runs.append(ProgramRun(program, name, BlockCounts(lowered.blocks, ran)))
+        ran = tuple([now - then for now, then in zip(loaded.counts, before, strict=True)])
+        executions = self._seen.get(ran)
+        if executions is None:
+            if len(self._seen) >= _MOST_SEEN:
+                self._seen.clear()
+            executions = self._seen[ran] = BlockCounts(lowered.blocks, ran)
+        self.runs.append(ProgramRun(program, name, executions))
         self._figures.ran(self.runs)
 
     def close(self) -> None:

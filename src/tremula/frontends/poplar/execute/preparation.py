@@ -7,14 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tremula.frontends.poplar.check import programs as program_checks
+from tremula.frontends.poplar.check.edges import check_edges
 from tremula.frontends.poplar.check.hazards import find_overlaps
 from tremula.frontends.poplar.check.mapped import TilesOfAddresses, check_variables, check_vertices
 from tremula.frontends.poplar.execute import compute
 from tremula.frontends.poplar.execute.arena import Arena, InitialValues, scratch_begin
 from tremula.frontends.poplar.execute.compute import Machine, PreparedBatch
-from tremula.frontends.poplar.execute.staging import all_edges
+from tremula.frontends.poplar.execute.staging import AllEdges, all_edges, dtype_of
 from tremula.frontends.poplar.graph.graph import Graph
-from tremula.frontends.poplar.graph.vertices import ComputeSet
+from tremula.frontends.poplar.graph.memory import Memory
+from tremula.frontends.poplar.graph.vertices import ComputeSet, VertexBatch
 from tremula.frontends.poplar.program import programs as p
 from tremula.frontends.poplar.program.numbering import Numbering, nodes
 from tremula.frontends.poplar.rules.placed import place_constants_beside_vertices
@@ -44,6 +46,8 @@ class Preparation:
                 progress(number, len(used) + 1)
             check_vertices(made)
             edges = {name: all_edges(batch) for name, batch in made.batches.items() if batch.count}
+            for name, of_batch in edges.items():
+                _check_edges(memory, made.batches[name], of_batch)
             overlaps = find_overlaps(memory, made, edges, tiles)
             self.compute_sets[made.number], needed = compute.prepare(memory, made, edges, overlaps, begin)
             end = max(end, needed)
@@ -67,6 +71,12 @@ class Preparation:
             variable = memory.variables[number]
             made.words(variable.element_bytes)[variable.address // variable.element_bytes] = replica
         return made
+
+
+def _check_edges(memory: Memory, batch: VertexBatch, edges: AllEdges) -> None:
+    for name, found in edges.items():
+        field = batch.codelet.fields[name]
+        check_edges(memory, batch, field, found, dtype_of(memory, batch, field, found).itemsize)
 
 
 def _compute_sets(numbering: Numbering) -> list[ComputeSet]:

@@ -53,7 +53,7 @@ class FieldEdges:
     @property
     def single(self) -> bool:
         """Whether each edge is one run."""
-        return len(self.runs) == len(self.vertex)
+        return _one_run_each(self.run_edges, len(self.vertex))
 
 
 def edges_of(batch: VertexBatch, field: Field) -> FieldEdges:
@@ -85,7 +85,7 @@ def edges_of(batch: VertexBatch, field: Field) -> FieldEdges:
     _check_all_connected(batch, field, vertex)
     counts = (
         runs.count
-        if len(runs) == len(vertex)
+        if _one_run_each(place, len(vertex))
         else np.bincount(place, runs.count, minlength=len(vertex)).astype(np.int64)
     )
     return FieldEdges(vertex, counts, runs, place)
@@ -108,6 +108,11 @@ def _runs(connections: Connections) -> tuple[Runs, Ints]:
     joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.argsort(joined[3], kind="stable")
     return Runs(joined[0][order], joined[1][order], joined[2][order]), joined[3][order]
+
+
+def _one_run_each(edges: Ints, count: int) -> bool:
+    """Whether run `r` is all of edge `r`: an edge without elements may have no run, and another one several."""
+    return len(edges) == count and bool((edges == np.arange(count)).all())
 
 
 def _ascending(column: Ints) -> bool:

@@ -62,6 +62,8 @@ class Memory:
         self._sizes: dict[str, int] = {}
         self._addresses: list[int] = []
         self._bases: Ints | None = None
+        self._element_sizes: Ints | None = None
+        self._constants: NDArray[np.bool_] | None = None
 
     def __iter__(self) -> Iterator[Variable]:
         return iter(self.variables)
@@ -87,7 +89,7 @@ class Memory:
         self._addresses.append(self.size)
         # a variable without elements has an address of its own as well
         self.size += -(-max(variable.bytes, 1) // ALIGNMENT) * ALIGNMENT
-        self._bases = None
+        self._bases = self._element_sizes = self._constants = None
         return variable
 
     @property
@@ -96,6 +98,20 @@ class Memory:
         if self._bases is None:
             self._bases = np.array(self._addresses, dtype=np.int64)
         return self._bases
+
+    @property
+    def element_sizes(self) -> Ints:
+        """Bytes of an element of each variable, on the host."""
+        if self._element_sizes is None:
+            self._element_sizes = np.array([each.element_bytes for each in self.variables], dtype=np.int64)
+        return self._element_sizes
+
+    @property
+    def constants(self) -> NDArray[np.bool_]:
+        """Which variables are constants."""
+        if self._constants is None:
+            self._constants = np.array([each.constant for each in self.variables], dtype=np.bool_)
+        return self._constants
 
     def numbers_of(self, addresses: Ints) -> Ints:
         """The variable that each address belongs to."""

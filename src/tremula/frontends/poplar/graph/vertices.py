@@ -53,7 +53,7 @@ class Connections:
         if run is None:
             run = (-1, len(self.views), 0)
             self.views.append(view)
-        elif run[0] < 0:  # an empty view of what begins the memory, backwards
+        elif not run[1]:  # an empty view may begin outside the memory
             run = (0, 0, run[2])
         self.vertex.append(vertex)
         self.number.append(number)

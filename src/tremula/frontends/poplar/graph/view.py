@@ -82,6 +82,17 @@ class View:
             return layout.runs_of_addresses(self.address_list.reshape(-1), self._size)
         return layout.runs(self.offset, self.shape, self.strides, self._size)
 
+    def variable_numbers(self) -> Ints:
+        """The numbers of the variables that the elements belong to, each once."""
+        memory = self.graph.memory
+        starts, counts, steps = self.runs()
+        filled = counts > 0
+        first = memory.numbers_of(starts[filled])
+        last = memory.numbers_of((starts + (counts - 1) * steps)[filled])
+        if np.array_equal(first, last):
+            return np.unique(first)
+        return np.unique(memory.numbers_of(self.addresses().reshape(-1)))
+
     def single_run(self) -> tuple[int, int, int] | None:
         """Offset, count and distance in bytes, if the elements are one run; quick for vectors and scalars."""
         if self.address_list is not None:

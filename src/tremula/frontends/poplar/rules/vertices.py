@@ -100,7 +100,7 @@ def _estimate(graph: Graph, name: str, batch: VertexBatch, shapes: Shapes) -> tu
 def _field(field: Field, edges: FieldEdges, numbers: ElementNumbers) -> placed.FieldRuns:
     runs, origin = numbers.of_runs(edges.runs)
     edge = edges.run_edges if origin is None else edges.run_edges[origin]
-    single = origin is None and len(edge) == len(edges)
+    single = origin is None and edges.single
     return placed.FieldRuns(
         name=field.name,
         reads=field.direction.reads,

@@ -185,14 +185,20 @@ def _preprocessed(
 
 
 def library_of(prepared: Prepared) -> Library:
-    """The library, from the cache or compiled."""
-    with _loadable(_binary(prepared)) as path:
-        return Library(path, prepared.title)
-
-
-def _binary(prepared: Prepared) -> bytes:
-    store = Store(default_root())
+    """The library: loaded once by each process, from the cache or compiled."""
     key = prepared.key("library")
+    found = _loaded.get(key)
+    if found is None:
+        with _loadable(_binary(prepared, key)) as path:
+            found = _loaded[key] = Library(path, prepared.title)
+    return found
+
+
+_loaded: dict[str, Library] = {}
+
+
+def _binary(prepared: Prepared, key: str) -> bytes:
+    store = Store(default_root())
     entry = store.get(key).entry
     if entry is not None and "library" in entry.blobs:
         return entry.blobs["library"]

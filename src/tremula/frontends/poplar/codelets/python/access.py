@@ -66,6 +66,17 @@ class Elements:
             rows = np.arange(len(self.base))[:, None]
             self.view[rows, columns] = values
 
+    def store_where(self, mask: Array, columns: Any, values: Any) -> None:
+        """Write the elements of those vertices and iterations for which the mask is true."""
+        shape = np.broadcast_shapes(mask.shape, np.shape(columns), np.shape(values), (len(self.base), 1))
+        rows, places = np.nonzero(np.broadcast_to(mask, shape))
+        chosen = np.broadcast_to(np.asarray(columns), shape)[rows, places]
+        if chosen.size and (int(chosen.max()) >= self.size or int(chosen.min()) < -self.size):
+            self._outside(int(chosen.max() if chosen.max() >= self.size else chosen.min()))
+        chosen = np.where(chosen < 0, chosen + self.size, chosen)
+        given = np.broadcast_to(np.asarray(values), shape)[rows, places]
+        self.memory[self.base[rows] + chosen * self.step[rows]] = stored(given, self.memory.dtype)
+
     def _places(self, columns: Columns) -> Ints:
         if isinstance(columns, slice):
             columns = np.arange(columns.start, columns.stop, columns.step)

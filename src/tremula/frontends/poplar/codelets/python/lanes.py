@@ -12,27 +12,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tremula.frontends.poplar.codelets.python import functions, tree
+from tremula.frontends.poplar.codelets.python import tree
 from tremula.frontends.poplar.codelets.python.access import Array, Elements
+from tremula.frontends.poplar.codelets.python.arithmetic import (
+    ARITHMETIC,
+    Value,
+    arithmetic,
+    call,
+    common,
+    computed,
+)
 from tremula.frontends.poplar.codelets.python.parallel import Plan, accumulation
 from tremula.frontends.poplar.errors import ApplicationRuntimeError
 from tremula.invariants import present
 
-Value = Any  # a Python number that is the same for all vertices, or an array with a row for each vertex
 Rows = Callable[[str, int], Elements]
 
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide, "%": np.mod,
-    "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift,
-    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
-}  # fmt: skip
-_PLAIN: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b, "%": lambda a, b: a % b, "**": lambda a, b: a**b, "&": lambda a, b: a & b,
-    "|": lambda a, b: a | b, "^": lambda a, b: a ^ b, "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b,
-    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
-}  # fmt: skip
 _NEUTRAL = {"+": 0, "-": 0, "|": 0, "^": 0, "*": 1, "&": -1}
 
 
@@ -140,11 +135,13 @@ class Lanes:
         elif isinstance(target, tree.Scalar):
             self._set_scalar(target.field, self._value(node.value))
         elif isinstance(target, tree.Item):
-            elements, columns = self._item(target)
             value = self._value(node.value)
-            if self._mask is not None:
-                value = self._masked(value, elements.load(columns))
-            elements.store(columns, value)
+            if self._mask is None:
+                elements, columns = self._item(target)
+                elements.store(columns, value)
+            else:
+                elements = self._elements(target.field, target.row)
+                elements.store_where(self._mask, self._value(target.index), value)
         else:
             self._store_span(node, target)
 
@@ -172,7 +169,7 @@ class Lanes:
             value = self._masked(value, _NEUTRAL.get(op, start))
         shape = (self._data.vertices, width)
         value = np.broadcast_to(np.asarray(value), shape)
-        dtype = _common(start, value)
+        dtype = common(start, value)
         first = np.broadcast_to(np.asarray(start, dtype=dtype), (shape[0], 1))
         if op in ("min", "max"):
             both = np.concatenate([first, value.astype(dtype, copy=False)], axis=1)
@@ -180,7 +177,7 @@ class Lanes:
         else:
             terms = np.empty((shape[0], width + 1), dtype=dtype)
             terms[:, :1], terms[:, 1:] = first, value
-            function: Any = _ARITHMETIC[op]
+            function: Any = ARITHMETIC[op]
             total = function.accumulate(terms, axis=1)[:, -1:].copy()
         if isinstance(target, tree.Local):
             self._locals[target.name] = total
@@ -200,7 +197,7 @@ class Lanes:
         column[vertices] = made.astype(column.dtype)
 
     def _masked(self, new: Value, old: Value) -> Value:
-        dtype = _common(new, old)
+        dtype = common(new, old)
         return np.where(present(self._mask, "the mask"), np.asarray(new, dtype), np.asarray(old, dtype))
 
     # -- fields -------------------------------------------------------------------------------------------------
@@ -234,9 +231,9 @@ class Lanes:
         if name in self._data.keys:
             return self._data.keys[name]
         if name in self._data.scalars:
-            return _computed(self._data.scalars[name].load(0).copy())
+            return computed(self._data.scalars[name].load(0).copy())
         column, vertices = self._data.states[name]
-        return _computed(column[vertices][:, None])
+        return computed(column[vertices][:, None])
 
     # -- values -------------------------------------------------------------------------------------------------
 
@@ -268,10 +265,10 @@ class Lanes:
                 return self._scalar(name)
             case tree.Item():
                 elements, columns = self._item(node)
-                return _computed(elements.load(columns))
+                return computed(elements.load(columns))
             case tree.Span():
                 spanned, cut = self._span(node)
-                return _computed(spanned.load(cut))
+                return computed(spanned.load(cut))
             case tree.Size(name, None) if name in self._data.row_counts:
                 return self._data.row_counts[name]
             case tree.Size(name, row):
@@ -328,7 +325,7 @@ class Lanes:
         self._mask = ~chosen if outside is None else outside & ~chosen
         second = self._value(no)
         self._mask = outside
-        dtype = _common(first, second)
+        dtype = common(first, second)
         return np.where(chosen, np.asarray(first, dtype), np.asarray(second, dtype))
 
     def _reduce(self, op: str, inner: tree.Expr) -> Value:
@@ -342,63 +339,3 @@ class Lanes:
             return np.full((len(value), 1), 0 if op == "sum" else 1, dtype=value.dtype)
         function = np.add if op == "sum" else np.multiply
         return function.accumulate(value, axis=1, dtype=value.dtype)[:, -1:].copy()
-
-
-def _computed(value: Array) -> Array:
-    """Whole numbers are computed in 64 bits."""
-    return value.astype(np.int64) if value.dtype.kind in "iu" else value
-
-
-def _common(first: Value, second: Value) -> Any:
-    """The type of two values together: that of the array among them where the other is a Python number."""
-    kinds = [np.asarray(each).dtype for each in (first, second)]
-    arrays = [each.dtype for each in (first, second) if isinstance(each, np.ndarray)]
-    floats = [each for each in arrays if each.kind == "f"]
-    if floats:
-        return np.result_type(*floats)
-    if any(each.kind == "f" for each in kinds):
-        return np.dtype(np.float32)
-    if all(each.kind == "b" for each in kinds):
-        return np.dtype(np.bool_)
-    return np.dtype(np.int64)
-
-
-def arithmetic(op: str, left: Value, right: Value) -> Value:
-    """An operation of two values, in the type that codelets compute it in."""
-    if not isinstance(left, np.ndarray) and not isinstance(right, np.ndarray):
-        if op in ("/", "//", "%") and right == 0:
-            raise ApplicationRuntimeError("division of a constant by zero")
-        return _PLAIN[op](left, right)
-    dtype = _common(left, right)
-    if op == "/" and dtype.kind != "f":
-        dtype = np.dtype(np.float32)
-    if op == "**":
-        return _power(left, right, dtype)
-    if dtype.kind == "b" and op in "+-*//%<<>>":
-        dtype = np.dtype(np.int64)
-    return _ARITHMETIC[op](np.asarray(left, dtype), np.asarray(right, dtype))
-
-
-def _power(left: Value, right: Value, dtype: Any) -> Value:
-    if dtype.kind == "f":
-        return np.power(np.asarray(left, dtype), np.asarray(right, dtype))
-    base, exponent = np.asarray(left, np.int64), np.asarray(right, np.int64)
-    if (exponent < 0).any():
-        return np.power(base.astype(np.float32), exponent.astype(np.float32))
-    return np.power(base, exponent)
-
-
-def call(name: str, values: list[Value]) -> Value:
-    """A function of numbers."""
-    function = functions.TABLE[name]
-    if function.result == "same" and len(values) > 1:
-        dtype = _common(*values)
-        values = [np.asarray(each, dtype) for each in values]
-        found = function.numpy(*values)
-        return found if np.ndim(found) else found.item()
-    if function.result == "same" and isinstance(values[0], np.ndarray) and values[0].dtype == bool:
-        values = [values[0].astype(np.int64)]
-    found = function.numpy(*values)
-    if any(isinstance(each, np.ndarray) and each.ndim for each in values):
-        return found
-    return np.asarray(found).item()

@@ -17,6 +17,13 @@ from tremula.frontends.poplar.errors import ApplicationRuntimeError
 Array = NDArray[Any]
 
 
+class Size(int):
+    """A number of elements that may be called."""
+
+    def __call__(self) -> int:
+        return int(self)
+
+
 class FieldArray(np.ndarray[Any, Any]):
     """The elements of a vector. Whole numbers come out as Python's and wrap around when they are stored."""
 
@@ -29,9 +36,10 @@ class FieldArray(np.ndarray[Any, Any]):
     def __setitem__(self, index: Any, value: Any) -> None:
         super().__setitem__(index, stored(value, self.dtype))
 
-    def size_of(self) -> int:
-        """How many elements there are."""
-        return len(self)
+    @property
+    def size(self) -> Size:
+        """How many elements there are: as NumPy's attribute, or called as in C++."""
+        return Size(super().size)
 
 
 def stored(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -78,6 +86,7 @@ class PlainRunner:
         vars(made).update({each.name: self._rows(each, number) for each in self._lists})
         places = {each.name: self._place(each.name, number) for each in self._scalars}
         vars(made).update({name: _value(place[()]) for name, place in places.items()})
+        vars(made)["numWorkers"] = lambda: self._batch.workers
         for state in self._states:
             column = self._batch.state.get(state.name)
             if isinstance(column, np.ndarray):

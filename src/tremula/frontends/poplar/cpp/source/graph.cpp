@@ -316,7 +316,7 @@ Tensor Graph::findUnbroadcastTensor(const Tensor &tensor) const {
 
 bool Graph::addCodelets(StringRef source, CodeletFileType type, StringRef compileFlags,
                         StringRef targetName) {
-  core_->learnCodelets(detail::ask("codelets", *this, source, false,
+  core_->learnCodelets(detail::ask("addCodelets", *this, source, false,
                                    codeletFileTypeToString(type), compileFlags, targetName));
   return true;
 }
@@ -333,7 +333,7 @@ bool Graph::addCodelets(StringRef source, CodeletFileType type, StringRef compil
 
 bool Graph::addCodelets(std::stringstream &source, StringRef compileFlags, CodeletFileType type,
                         StringRef targetName) {
-  core_->learnCodelets(detail::ask("codelets", *this, source.str(), true,
+  core_->learnCodelets(detail::ask("addCodelets", *this, source.str(), true,
                                    codeletFileTypeToString(type), compileFlags, targetName));
   return true;
 }

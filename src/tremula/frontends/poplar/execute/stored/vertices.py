@@ -152,7 +152,7 @@ def _read_connections(
     vertex = reader.numbers(f"{key}_vertex", 0, vertices)
     count = len(vertex)
     number = reader.numbers(f"{key}_number", 0, 1 << 40, count=count)
-    offset = reader.numbers(f"{key}_offset", -1, graph.memory.size, count=count)
+    offset = reader.numbers(f"{key}_offset", -1, graph.memory.size + 1, count=count)
     elements = reader.numbers(f"{key}_count", 0, 1 << 40, count=count)
     step = reader.numbers(f"{key}_step", -(1 << 40), 1 << 40, count=count)
     used = reader.numbers(f"{key}_views", 0, len(views))
@@ -176,8 +176,7 @@ def _check_runs(graph: Graph, field: Field, offset: Ints, count: Ints, step: Int
     if field.type is not None:
         size: Any = memory.element_size(field.type)
     else:
-        sizes = np.array([each.element_bytes for each in memory.variables], dtype=np.int64)
-        size = sizes[memory.numbers_of(offset)]
+        size = memory.element_sizes[memory.numbers_of(offset)]
     step = np.where(count > 1, step, 0)
     # counts and steps are below 2^40 each, so their product is compared as a float first
     reach = (count - 1).astype(np.float64) * np.abs(step)

@@ -17,7 +17,8 @@ from tremula.frontends.poplar.program.programs import Program
 from tremula.program.work import Convolution, Copy, Elementwise, Reduction, Work
 
 
-def _work(where: str, params: ConvParams, options: Options | None, role: str | None = None) -> Convolution:
+def work_for(where: str, params: ConvParams, options: Options | None, role: str | None = None) -> Convolution:
+    """The convolution for the planner, with what its options say."""
     planning = conv_planning(where, options)
     return work_of(
         params, work_type(params.input_type), planning.partials, planning.proportion, role or planning.role
@@ -65,7 +66,7 @@ def convolve(
         output = linear(graph, params.output_type, params.output_shape, joined(debug, "convolution"))
     need_shape(where, "output", output, params.output_shape)
     need_floats(where, source, weights, output)
-    works: list[Work] = [_work(where, params, options, "input_gradient" if turn else None)]
+    works: list[Work] = [work_for(where, params, options, "input_gradient" if turn else None)]
     if turn:
         works.insert(0, Copy(weights.elements, work_type(weights.type)))
     function = "poplin.convolutionTransposed" if turn else "poplin.convolution"
@@ -104,7 +105,7 @@ def weight_deltas(
     where = "calculateWeightDeltas"
     _check_gradient(where, deltas, source, params)
     made = linear(graph, params.input_type, params.weights_shape, joined(debug, "weight_deltas"))
-    work = _work(where, params, options, "weight_gradient")
+    work = work_for(where, params, options, "weight_gradient")
     plain = conv_kernels.params_as_plain(params)
     call(prog, "poplin.calculateWeightDeltas", [deltas, source], [made], [work], debug, params=plain)
     return made
@@ -125,7 +126,7 @@ def update_weights(
     _check_gradient(where, deltas, source, params)
     need_shape(where, "tensor of weights", weights, params.weights_shape)
     works = (
-        _work(where, params, options, "weight_gradient"),
+        work_for(where, params, options, "weight_gradient"),
         Elementwise("scaled_add", weights.elements, work_type(weights.type), operands=2, in_place=True),
     )
     plain = conv_kernels.params_as_plain(params)

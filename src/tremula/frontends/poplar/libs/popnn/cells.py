@@ -10,13 +10,14 @@ import numpy as np
 
 from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs.calls import computing, work_type
-from tremula.frontends.poplar.libs.checks import Array, refuse
+from tremula.frontends.poplar.libs.checks import Array, call, refuse
 from tremula.frontends.poplar.libs.options import EXACT_ALREADY, PLANNED_BY_THE_MODEL, check, share
 from tremula.frontends.poplar.libs.poplin.options import Options, partials_type
 from tremula.frontends.poplar.libs.popnn.nonlinearity import DERIVATIVE, FORWARD, NonLinearityType
 from tremula.frontends.poplar.program.library import Arrays, Kernel
+from tremula.frontends.poplar.program.programs import Program
 from tremula.frontends.poplar.types import Type
-from tremula.program.work import Recurrent
+from tremula.program.work import Fill, Recurrent
 
 _INVERTIBLE = ("SIGMOID", "HARD_SIGMOID", "RELU", "TANH")
 _WITHOUT_EFFECT = {
@@ -156,6 +157,12 @@ def weight_sums(before: Array, gradients: Array) -> Array:
     gates, hidden = gradients.shape[1], gradients.shape[3]
     flat = gradients.transpose(1, 0, 2, 3).reshape(gates, steps * batch, hidden)
     return np.asarray(np.matmul(before.reshape(steps * batch, width).T[None], flat))
+
+
+def zero_state(views: Sequence[View], prog: Program, debug: str) -> None:
+    """Set states to zero."""
+    works = [Fill(each.elements, work_type(each.type)) for each in views]
+    call(prog, "popnn.zeroState", [], views, works, debug)
 
 
 @computing("popnn.zeroState")

@@ -178,6 +178,8 @@ class Abort : public Program {
 public:
   explicit Abort(const DebugContext &debug = {});
   explicit Abort(const std::string &message, const DebugContext &debug = {});
+  explicit Abort(const char *message, const DebugContext &debug = {})
+      : Abort(std::string(message), debug) {}
 };
 
 class AbortOnCondition : public Program {
@@ -185,6 +187,8 @@ public:
   explicit AbortOnCondition(Tensor predicate, const DebugContext &debug = {});
   AbortOnCondition(Tensor predicate, const std::string &message,
                    const DebugContext &debug = {});
+  AbortOnCondition(Tensor predicate, const char *message, const DebugContext &debug = {})
+      : AbortOnCondition(predicate, std::string(message), debug) {}
 };
 
 class ErrorProgram : public Program {

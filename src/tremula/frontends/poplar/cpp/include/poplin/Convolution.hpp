@@ -170,6 +170,35 @@ createBiases(poplar::Graph &graph, const poplar::Tensor &activations, const Conv
              const poplar::OptionFlags & = {}, PlanningCache * = nullptr) {
   return createBiases(graph, activations, debugContext);
 }
+
+inline void reportPlanInfo(
+    std::ostream &out, const poplar::Graph &graph, const ConvParams &params,
+    const poplar::OptionFlags &options = {}, PlanningCache * = nullptr) {
+  out << poplar::detail::call("poplin", "reportPlanInfo", nullptr, graph, params, options)
+             .text();
+}
+
+inline void reportWeightUpdatePlanInfo(
+    std::ostream &out, const poplar::Graph &graph, const ConvParams &params,
+    const poplar::OptionFlags &options = {}, PlanningCache * = nullptr) {
+  out << poplar::detail::call("poplin", "reportWeightUpdatePlanInfo", nullptr, graph, params, options)
+             .text();
+}
+
+// Modelled cycles, and bytes on the fullest tile beside the operands.
+struct PlanCosts {
+  std::size_t cycles;
+  std::size_t memory;
+};
+inline PlanCosts reportPlanEstimatedCosts(
+    const poplar::Graph &graph, const ConvParams &params, const poplar::OptionFlags &options = {},
+    PlanningCache * = nullptr) {
+  const std::vector<std::size_t> found =
+      poplar::detail::call("poplin", "reportPlanEstimatedCosts", graph, params, options)
+          .numbers<std::size_t>();
+  return PlanCosts{found[0], found[1]};
+}
+
 // Plans are made when somebody asks for figures.
 inline void preplanConvolutions(const std::set<ConvPlanParams> &, PlanningCache &) {}
 inline void preplanConvolutions(poplar::Graph &, const std::set<ConvPlanParams> &,

@@ -227,6 +227,27 @@ inline void matmulValidateOptions(const poplar::OptionFlags &options) {
 inline poplar::Tensor transposeGroupedMatrix(const poplar::Tensor &A) {
   return A.dimShufflePartial({1, 2}, {2, 1});
 }
+
+inline void matMulReportPlan(
+    std::ostream &out, const poplar::Graph &graph, const poplar::Type &inputType,
+    const poplar::Type &outputType, const std::vector<std::size_t> &aShape,
+    const std::vector<std::size_t> &bShape, const poplar::OptionFlags &options = {},
+    PlanningCache * = nullptr) {
+  out << poplar::detail::call("poplin", "matMulReportPlan", nullptr, graph, inputType, outputType,
+                              aShape, bShape, options)
+             .text();
+}
+
+inline void matMulGroupedReportPlan(
+    std::ostream &out, const poplar::Graph &graph, const poplar::Type &inputType,
+    const poplar::Type &outputType, const std::vector<std::size_t> &aShape,
+    const std::vector<std::size_t> &bShape, const poplar::OptionFlags &options = {},
+    PlanningCache * = nullptr) {
+  out << poplar::detail::call("poplin", "matMulGroupedReportPlan", nullptr, graph, inputType, outputType,
+                              aShape, bShape, options)
+             .text();
+}
+
 // Plans are made when somebody asks for figures.
 inline void preplanMatMuls(const std::set<MatMulPlanParams> &, matmul::PlanningCache &) {}
 
