@@ -186,7 +186,9 @@ class Trainer:
                 )
             if stop:
                 self._save(best=False)
-                raise Interrupted(f"Stopped after {self.step} updates; train.resume=true goes on from there.")
+                raise Interrupted(
+                    f"Stopped after {self.step} updates; continue from there with train.resume=true."
+                )
             overall = self.epoch * self.calls + call
             if call < self.calls and overall // due > (overall - 1) // due:
                 self._validate(total / seen, rate, ended=False)
