@@ -278,7 +278,7 @@ def test_at_exit_the_warning_comes_unasked_and_the_rest_on_demand(tmp_path: Path
 def test_the_settings_say_what_a_run_without_a_terminal_prints() -> None:
     (variable,) = (each for each in VARIABLES if each.name == "TREMULA_SUMMARY")
     assert variable.default is None, "1 would print the lines in a batch run"
-    assert "Unset: only if standard error is a terminal" in variable.meaning
+    assert "Unset: if standard error is a terminal" in variable.meaning
 
 
 def test_a_model_that_never_ran_may_have_been_replaced_by_its_module(tmp_path: Path) -> None:
