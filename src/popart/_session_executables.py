@@ -1,4 +1,4 @@
-"""The description of a PopART session in an executable: its graph, options and variables."""
+"""What PopART sessions say about themselves in an executable: their graph, what was asked of it, their variables."""
 
 from __future__ import annotations
 

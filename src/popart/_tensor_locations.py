@@ -1,4 +1,4 @@
-"""Tensor locations: on the chip or in streaming memory, whole or sharded over replicas."""
+"""Where tensors live: on the chip or in streaming memory, whole or cut over replicas."""
 
 from __future__ import annotations
 

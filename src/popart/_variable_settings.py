@@ -1,4 +1,4 @@
-"""The placement of a weight on replicas: `VariableSettings`."""
+"""How a weight lies on replicas: `VariableSettings`."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ Model = bytes | str | os.PathLike[str]
 
 
 class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables, SessionInstances):
-    """Base class of both kinds of sessions."""
+    """What both kinds of sessions do."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
 
     @property
     def dataFlow(self) -> DataFlow:
-        """Inputs and outputs."""
+        """What goes in and comes out."""
         return self._data_flow
 
     @property
@@ -251,7 +251,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
         return self._session
 
     def setRandomSeed(self, seedValue: int) -> None:
-        """Restart the random numbers."""
+        """Begin the random numbers anew."""
         self._random_seed = int(seedValue)
         self._prepared("Devicex::setRandomSeedFromHost(uint64_t)").set_seed(int(seedValue))
 
@@ -395,7 +395,7 @@ class TrainingSession(_Session):
         with popart_errors():
             updater = self._session.updater
             if updater is None:
-                raise Error("this session does not train.")
+                raise Error("nothing is trained here.")
             updater.replace(optimizer.updater(self._options))
 
     def _before_run(self) -> None:

@@ -26,7 +26,7 @@ _PYTHON_LEVELS = {
 
 
 def setLogLevel(level: str | int) -> None:
-    """Set the log level of PopTorch.
+    """Set how much PopTorch says.
 
     Args:
         level: TRACE, DEBUG, INFO, WARN, ERR or OFF; or their numbers 0 to 4 and 6.
@@ -49,7 +49,7 @@ def setLogLevel(level: str | int) -> None:
 
 
 def setPopartLogLevel(level: str) -> None:
-    """Set the log level of the PopART layer: the same words as `setLogLevel`, but no numbers.
+    """Set how much the PopART layer says; takes the same words as `setLogLevel`, no numbers.
 
     Raises:
         ValueError: not one of the words.

@@ -9,7 +9,7 @@ from tremula.frontends.popxl.session import PopxlSession
 
 
 class DeviceInfo(Protocol):
-    """The device interface that a session uses; `popart.DeviceInfo` has it as well."""
+    """What a session asks of a device; `popart.DeviceInfo` has it as well."""
 
     isAttached: Any
     type: Any

@@ -41,7 +41,7 @@ class ExternalExchangeInstrumentationLevel(enum.IntEnum):
 
 
 class TargetType(enum.IntEnum):
-    """The target that the program was compiled for."""
+    """What the program was compiled for."""
 
     Ipu = 0
     IpuModel = 1
@@ -59,7 +59,7 @@ class Architecture(enum.IntEnum):
 
 
 class ProfilerMode(enum.IntEnum):
-    """The source of the cycles of an execution."""
+    """What the cycles of an execution come from."""
 
     NONE = 0
     CPU = 1

@@ -51,12 +51,12 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The program that ran."""
+        """What ran."""
         return str(self._row.name)
 
     @property
     def note(self) -> str:
-        """A note, or empty."""
+        """What to know about it; empty: nothing."""
         return str(self._row.note)
 
     @property
@@ -142,7 +142,7 @@ class Block:
 
     @property
     def program(self) -> Program:
-        """The program that ran."""
+        """What ran."""
         return self._runs.programs.program(self._number("program"))
 
     @property
@@ -215,7 +215,7 @@ class ExecutionReport:
 
     @property
     def profilerMode(self) -> ProfilerMode:
-        """The source of cycles: a model, or none if no run is recorded."""
+        """What cycles come from: a model, or nothing where no run is recorded."""
         return ProfilerMode.IPU_MODEL if self.runs else ProfilerMode.NONE
 
     def blocks(self, tile: int) -> Items[Block]:

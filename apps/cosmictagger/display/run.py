@@ -70,9 +70,7 @@ def _wanted(config: Config, count: int, predicted: bool) -> list[int]:
     if mode.events:
         beyond = [each for each in mode.events if each >= count]
         if beyond:
-            raise ConfigError(
-                f"mode.events: there is no event {beyond[0]}; the {count} events are numbered from 0."
-            )
+            raise ConfigError(f"mode.events: there is no event {beyond[0]}; there are {count}, from 0 on.")
         return list(mode.events)
     if not predicted:
         return list(range(min(mode.worst, count)))

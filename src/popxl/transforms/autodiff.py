@@ -92,12 +92,12 @@ class GradGraphInfo:
 
     @property
     def expected_inputs(self) -> tuple[ExpectedConnection, ...]:
-        """The inputs."""
+        """What the inputs are."""
         return tuple(self._expected_inputs)
 
     @property
     def expected_outputs(self) -> tuple[ExpectedConnection, ...]:
-        """The outputs."""
+        """What the outputs are."""
         return tuple(self._expected_outputs)
 
     @property

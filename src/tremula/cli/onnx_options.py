@@ -8,27 +8,26 @@ from tremula.cli.command import CommandError
 
 
 def add(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add the options for what an ONNX file does not contain. Returns their group."""
+    """What a file does not say itself; the group of these options."""
     group = parser.add_argument_group("ONNX files")
     group.add_argument(
         "--loss",
         metavar="NAME",
-        help="train with this loss of the first output (cross_entropy, nll, mse, l1 or bce), or the name of an "
-        "output that is the loss",
+        help="train it: cross_entropy, nll, mse, l1 or bce of the first output, or the output that is the loss",
     )
     group.add_argument(
         "--shape",
         action="append",
         default=[],
         metavar="INPUT=N,N",
-        help="the shape of an input (can be repeated)",
+        help="the shape of an input; may be repeated",
     )
     group.add_argument(
         "--dimension",
         action="append",
         default=[],
         metavar="NAME=N",
-        help="the size of a symbolic dimension of the file (can be repeated)",
+        help="a dimension that the file leaves open; may be repeated",
     )
     return group
 
@@ -39,17 +38,17 @@ def is_file(word: str) -> bool:
 
 
 def check(options: argparse.Namespace, subject: str | None = None, *more: str) -> None:
-    """Raise CommandError if options for ONNX files, or `more` of a command, were given for another subject."""
+    """Refuse options of files, and `more` of a command, where no file is asked about."""
     subject = subject or options.subject
     if is_file(subject):
         return
     for name in ("loss", "shape", "dimension", *more):
         if getattr(options, name):
-            raise CommandError(f"--{name} is only for ONNX files, and {subject} is not one")
+            raise CommandError(f"--{name} is for an ONNX file, which {subject} is not")
 
 
 def words(options: argparse.Namespace) -> list[str]:
-    """The options of a file in the form that `tremula.ask.onnx_files` reads."""
+    """What the options say of a file, as `tremula.ask.onnx_files` reads it."""
     from tremula.ask.onnx_files import words_of
 
     return words_of(options.loss, options.shape, options.dimension)

@@ -1,4 +1,4 @@
-"""Explains a figure as a tree from a total down to plans, formulas and their sources."""
+"""Why a figure is what it is: a tree from a total down to plans, formulas and their sources."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def of_cost(title: str, cost: Cost) -> Explanation:
 
 
 def explain(estimate: Estimate, name: str) -> Explanation:
-    """Explain `name`, a figure or an op of `estimate`.
+    """Why `name`, a figure or an op of `estimate`, is what it is.
 
     Raises:
         Error: there is no such figure or op.

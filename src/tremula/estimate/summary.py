@@ -16,7 +16,7 @@ _NAMED = 5
 
 
 def summary(estimate: Estimate) -> str:
-    """The most important figures."""
+    """What a user wants to know first."""
     loops, system = estimate.loops, estimate.system
     kind = "weight update" if estimate.training else "micro-batch"
     ipus = loops.replicas * estimate.deployment.ipus_per_replica

@@ -1,4 +1,4 @@
-"""The layout of a run: instances over hosts, replicas over instances, and IPU-Link domains."""
+"""Who runs where: instances over hosts, replicas over instances, IPU-Link domains under both."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ def rounded_up(ipus: int) -> int:
 
 
 def default_link_domains(ipus: int) -> int:
-    """The number of link domains for this many IPUs."""
+    """Link domains that so many IPUs make."""
     return max(1, ipus // IPUS_PER_LINK_DOMAIN)

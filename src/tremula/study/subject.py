@@ -1,4 +1,4 @@
-"""A subject of the chip model: a program that a front end captures in any requested size and precision."""
+"""What the chip model can be asked about: a program that a front end captures in sizes and precisions on demand."""
 
 from __future__ import annotations
 

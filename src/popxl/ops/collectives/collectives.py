@@ -1,4 +1,4 @@
-"""The operator of a collective."""
+"""What collectives do with values."""
 
 from __future__ import annotations
 
