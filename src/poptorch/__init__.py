@@ -16,6 +16,7 @@ from tremula import log
 from tremula.errors import Error, RecoverableError, UnrecoverableError
 from tremula.frontends.torch.legacy import follow_switches, hints
 from tremula.settings import env
+from tremula.settings.shims import is_own_sdk as _is_own_sdk
 
 from . import _impl, _logging, _poplar_executor, enums, optim, options, poptorch_core, profiling, testing
 from ._args_parser import ICustomArgParser, registerCustomArgParser
@@ -38,7 +39,7 @@ from .options import *
 
 # Set by the real package too, for fork() in programs that use RDMA.
 os.environ.setdefault("RDMAV_FORK_SAFE", "1")
-if env.get("POPLAR_SDK_ENABLED"):
+if env.get("POPLAR_SDK_ENABLED") and not _is_own_sdk(env.get("POPLAR_SDK_ENABLED")):
     log.warn_once(
         "sdk",
         "A Poplar SDK is enabled in this environment (POPLAR_SDK_ENABLED), but this poptorch is Tremula's, which "

@@ -88,6 +88,13 @@ def test_the_unrelated_popart_of_the_package_index_is_a_problem(
     assert "pip uninstall popart" in finding.text
 
 
+def test_what_cpp_enable_made_is_no_other_sdk(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    assert conflicts.poplar_sdk({"POPLAR_SDK_ENABLED": str(tmp_path)}) == str(tmp_path)
+    (tmp_path / "lib" / "libtremula_user_ops.so").write_bytes(b"")
+    assert conflicts.poplar_sdk({"POPLAR_SDK_ENABLED": str(tmp_path)}) is None
+
+
 def test_our_own_popc_is_no_other_sdk(tmp_path: Path) -> None:
     command = tmp_path / "popc"
     command.write_text("#!/usr/bin/python\nfrom tremula.frontends.poplar import popc\n")

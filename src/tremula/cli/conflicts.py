@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tremula
-from tremula.settings.shims import STACK_PACKAGES
+from tremula.settings.shims import STACK_PACKAGES, is_own_sdk
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def poplar_sdk(environ: Mapping[str, str] = os.environ) -> str | None:
     """Where a real Poplar SDK is switched on, or None."""
     enabled = environ.get("POPLAR_SDK_ENABLED")
     if enabled:
-        return enabled
+        return None if is_own_sdk(enabled) else enabled
     compiler = shutil.which("popc", path=environ.get("PATH"))
     return str(Path(compiler).parent) if compiler and not _is_ours(Path(compiler)) else None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 #: the one that a Python program imports first
 MAIN_SHIM = "poptorch"
 #: the one for programs of several instances
@@ -12,3 +14,8 @@ SHIMS = (MAIN_SHIM, DISTRIBUTED_SHIM, "gcipuinfo", "libpvti", "popart")
 STACK_VERSION = "3.3.0"
 #: import packages of the real stack that programs name
 STACK_PACKAGES = (*SHIMS, "popxl", "poplar", "pva")
+
+
+def is_own_sdk(folder: str) -> bool:
+    """Whether the folder that POPLAR_SDK_ENABLED names was made by `tremula cpp enable`."""
+    return Path(folder, "lib", "libtremula_user_ops.so").is_file()
