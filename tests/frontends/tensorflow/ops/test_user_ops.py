@@ -67,8 +67,9 @@ def step(x):
     (z,) = ipu.custom_ops.cpu_user_operation([y], sys.argv[1], outs=outs)
     return y, tape.gradient(loss, x), z
 
-with ipu.ipu_strategy.IPUStrategy().scope():
-    for result in ipu.ipu_strategy.IPUStrategy().run(step, [tf.constant([1.0, 2.0, 3.0])]):
+strategy = ipu.ipu_strategy.IPUStrategy()
+with strategy.scope():
+    for result in strategy.run(step, [tf.constant([1.0, 2.0, 3.0])]):
         print(result.numpy().tolist())
 """
 
