@@ -386,7 +386,7 @@ def test_virtual_ipus_without_room_for_counters_can_be_used(kind: str, places: D
         _attach(places.folder)
     (text,) = said
     assert f"counters cannot be written: {os.strerror(number)}" in text
-    assert "The program goes on" in text
+    assert "The program continues" in text
 
 
 @pytest.mark.parametrize("kind", kinds("no_inodes", "read_only"))

@@ -369,7 +369,7 @@ def test_a_planted_record_of_runs_is_not_read_and_gives_way(
     another_user("ln", "-s", victim, state / "runs.jsonl")
     assert ledger.read() == []
     (text,) = said
-    assert f"{state / 'runs.jsonl'}, is not read: it is a link, not a file (owner uid {ANOTHER})" in text
+    assert f"{state / 'runs.jsonl'}, cannot be read: it is a link, not a file (owner uid {ANOTHER})" in text
     ledger.append(a_run())
     assert len(ledger.read()) == 1
     assert victim.read_text() == "important"

@@ -74,7 +74,7 @@ class SegmentationLoss(nn.Module):
             self.scheme = LossBalanceScheme(scheme)
         except ValueError:
             allowed = ", ".join(LossBalanceScheme)
-            raise ValueError(f"there is no loss scheme {scheme!r}; there are {allowed}.") from None
+            raise ValueError(f"unknown loss scheme {scheme!r}; the schemes are {allowed}.") from None
 
     def forward(self, logits: Sequence[torch.Tensor], labels: torch.Tensor) -> torch.Tensor:
         """One number.

@@ -107,7 +107,7 @@ def _run(config: Config, given: list[str]) -> int:
         return 0
     except Interrupted as end:
         if logger is not None:
-            logger.warning(f"Interrupted ({end}); start it again to go on from there.")
+            logger.warning(f"Interrupted ({end}); start it again to continue from there.")
         return 130 if end.number == signal.SIGINT else 128 + end.number
     except Diverged as error:
         if logger is not None:

@@ -72,7 +72,7 @@ def load(path: Path) -> dict[str, Any]:
     except Exception as problem:  # torch raises many kinds for files that are damaged or not its own
         raise BadCheckpoint(
             f"{path} cannot be read as a checkpoint ({type(problem).__name__}): it is damaged or not one of CosmoFlow. "
-            "Remove it to go on from the one before."
+            "Remove it to continue from the previous one."
         ) from problem
     if not isinstance(state, dict):
         raise BadCheckpoint(f"{path} is not a checkpoint of CosmoFlow.")

@@ -32,7 +32,7 @@ cosmoflow: read cosmological parameters off the distribution of matter.
   --help, -h          show this text
   --version           show the version
 
-A training run that is started again goes on from its newest checkpoint. Exit codes: 0 done, 1 failed, 2 the command
+A training run that is started again continues from its newest checkpoint. Exit codes: 0 done, 1 failed, 2 the command
 line or configuration is wrong, 130 interrupted (saved first).
 """
 _SECTIONS = {"": "general"}

@@ -54,8 +54,12 @@ class Data:
     ahead: bool = _key(False, "read in another process while the model computes")
     augment: bool = _key(False, "turn and mirror training volumes at random")
     parameters: list[str] | None = _key(None, "names of the four parameters, if the files do not say them")
-    low: list[float] | None = _key(None, "physical values that -1 stands for, if the files do not say them")
-    high: list[float] | None = _key(None, "physical values that 1 stands for, if the files do not say them")
+    low: list[float] | None = _key(
+        None, "physical values that correspond to -1, if the files do not contain them"
+    )
+    high: list[float] | None = _key(
+        None, "physical values that correspond to 1, if the files do not contain them"
+    )
 
 
 @dataclass
@@ -109,7 +113,7 @@ class Train:
     keep: int = _key(3, "checkpoints to keep besides the best one")
     log_every: int = _key(20, "calls between lines of the log")
     resume: bool = _key(
-        True, "go on from the newest checkpoint in the output folder; false replaces those there"
+        True, "continue from the newest checkpoint in the output folder; false: replace the checkpoints there"
     )
 
 

@@ -186,7 +186,9 @@ class Trainer:
                 )
             if stop:
                 self._save(best=False)
-                raise Interrupted(f"Stopped after {self.step} updates; train.resume=true goes on from there.")
+                raise Interrupted(
+                    f"Stopped after {self.step} updates; continue from there with train.resume=true."
+                )
             overall = self.epoch * self.calls + call
             if call < self.calls and overall // due > (overall - 1) // due:
                 self._validate(total / seen, rate, ended=False)
@@ -231,8 +233,8 @@ class Trainer:
             row |= {f"validation_mae_{i + 1}": float(value) for i, value in enumerate(found.mae)}
             if float(np.abs(found.predicted).min()) > 0.99 * REACH:
                 self._tell(
-                    "All predictions are at the ends of the tangent, where nothing is learnt any more: begin anew with "
-                    "a lower train.rate or a longer train.warmup."
+                    "All predictions are at the ends of the tangent, where nothing is learnt any more: start "
+                    "again with a lower train.rate or a longer train.warmup."
                 )
             better = row["validation_mae"] < self.best
             self.best = min(self.best, row["validation_mae"])

@@ -22,7 +22,7 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cosmoflow weights", description=_DESCRIPTION, allow_abbrev=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     reading = commands.add_parser(
-        "import", help="make a checkpoint from FILE", allow_abbrev=False, description=_DESCRIPTION,
+        "import", help="create a checkpoint from FILE", allow_abbrev=False, description=_DESCRIPTION,
         usage="cosmoflow weights import FILE --output CHECKPOINT [--config-name=NAME] [network.KEY=VALUE ...]",
     )  # fmt: skip
     reading.add_argument("file", metavar="FILE", help="weights of TensorFlow or Keras")
@@ -40,7 +40,7 @@ def main(words: Sequence[str]) -> int:
         description=_DESCRIPTION,
     )
     writing.add_argument("checkpoint", metavar="CHECKPOINT", help="a checkpoint of this program, .pt")
-    writing.add_argument("file", metavar="FILE", help="what to write")
+    writing.add_argument("file", metavar="FILE", help="the file to write")
     try:
         options, overrides = parser.parse_known_args(words)
         if options.command == "export" and overrides:

@@ -103,7 +103,7 @@ class gcipuinfo:
         return self._device(deviceId).get(attribute, inventory.UNKNOWN)
 
     def getNamedAttributeForAll(self, attribute: str) -> list[str]:
-        """One attribute of each IPU; N/A where it has none of that name."""
+        """One attribute of each IPU; N/A if an IPU does not have it."""
         return [device.get(attribute, inventory.UNKNOWN) for device in self._seen()]
 
     def checkHealthOfDevices(self) -> str:

@@ -13,7 +13,7 @@ traceFramework = channels.framework
 def createTraceChannel(name: str) -> TraceChannel:
     """The channel of this name, which is made if it is new."""
     if not isinstance(name, str):
-        raise TypeError(f"The name of a trace channel is a text, not {type(name).__name__}")
+        raise TypeError(f"The name of a trace channel must be a str, not {type(name).__name__}")
     return channels.channel(name)
 
 
@@ -39,5 +39,5 @@ def listTraceChannel() -> list[list[str | bool]]:
 
 def _checked(channel: TraceChannel) -> TraceChannel:
     if not isinstance(channel, TraceChannel):
-        raise TypeError(f"Not a trace channel, as createTraceChannel makes them: {channel!r}")
+        raise TypeError(f"Not a trace channel from createTraceChannel: {channel!r}")
     return channel

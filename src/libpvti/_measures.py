@@ -64,5 +64,5 @@ class HeatmapInt(HeatmapDouble):
 def decodeHeatmapData(data: bytes) -> list[int]:
     """The counts of bins in packed form: little-endian words of 32 bits."""
     if len(data) % 4:
-        raise ValueError(f"Counts of bins take four bytes each, and these are {len(data)} bytes")
+        raise ValueError(f"Counts of bins take four bytes each, but {len(data)} bytes were given")
     return list(struct.unpack(f"<{len(data) // 4}I", data))

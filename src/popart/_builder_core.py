@@ -60,7 +60,7 @@ def outputs_of(method: str, names: Any) -> list[str]:
         found = list(names)
         if all(isinstance(each, str) for each in found):
             return found
-    raise WrongArguments(method, "the outputs of a node are a text, or a list or set of texts.")
+    raise WrongArguments(method, "the outputs of a node must be a str, or a list or set of str.")
 
 
 __all__ = ["DebugContext", "DebugInfo"]

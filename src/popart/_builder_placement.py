@@ -1,4 +1,4 @@
-"""Where the operators of a graph go, as a builder says it: for one node, or for all that are added inside a `with`."""
+"""Placement of operators by a builder: for one node, or for all that are added inside a `with`."""
 
 from __future__ import annotations
 

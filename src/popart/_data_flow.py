@@ -1,4 +1,4 @@
-"""What goes in and comes out of a session: `DataFlow`, `AnchorReturnType`, `InputShapeInfo`, `InputSettings`."""
+"""Inputs and outputs of a session: `DataFlow`, `AnchorReturnType`, `InputShapeInfo`, `InputSettings`."""
 
 from __future__ import annotations
 
@@ -154,9 +154,9 @@ class InputShapeInfo:
         self._infos[id] = info
 
     def get(self, id: str) -> TensorInfo:
-        """What was said of an input."""
+        """The settings of an input."""
         if id not in self._infos:
-            raise popart_exception(f"Nothing was said about the input {id}.")
+            raise popart_exception(f"There are no settings for the input {id}.")
         return self._infos[id]
 
     def has(self, id: str) -> bool:

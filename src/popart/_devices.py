@@ -1,4 +1,4 @@
-"""`DeviceManager` and the devices that it gives: the host, a model of IPUs, virtual IPUs, and those never attached."""
+"""`DeviceManager` and its devices: the host, IPU models, virtual IPUs, and offline devices."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class DeviceInfo:
 
     @property
     def type(self) -> DeviceType:
-        """What it is."""
+        """Its kind."""
         return self._kind
 
     @property
@@ -119,7 +119,7 @@ class DeviceInfo:
         return True
 
     def tryAttachUntilTimeout(self) -> bool:
-        """Take it, waiting as long as the device manager says."""
+        """Attach to the device, waiting up to the time-out of the device manager."""
         deadline = time.monotonic() + self._wait
         while not self.attach():
             if time.monotonic() >= deadline:
@@ -222,7 +222,7 @@ class DeviceManager:
     ) -> DeviceInfo | None:
         """A device of so many IPUs, attached unless that is for later; None if there is none."""
         if numIpus < 1:
-            raise popart_exception(f"A device has 1 IPU or more, not {numIpus}.")
+            raise popart_exception(f"A device must have at least 1 IPU, not {numIpus}.")
         for device in self.enumerateDevices(pattern, numIpus, DeviceType.Ipu, connectionType, tilesPerIpu):
             if connectionType is not DeviceConnectionType.Always or device.attach():
                 return device
@@ -278,11 +278,11 @@ def _made(
     unknown = [name for name in opts if name not in _MODEL_OPTIONS]
     if unknown:
         raise popart_exception(
-            f"Unknown option '{unknown[0]}' of a device; they are {', '.join(_MODEL_OPTIONS)}."
+            f"Unknown option '{unknown[0]}' of a device; the options are {', '.join(_MODEL_OPTIONS)}."
         )
     version = str(opts.get("ipuVersion", _DEFAULT_VERSION))
     if version not in _TILES:
-        raise popart_exception(f"Unknown IPU version '{version}'; they are {', '.join(_TILES)}.")
+        raise popart_exception(f"Unknown IPU version '{version}'; the versions are {', '.join(_TILES)}.")
     ipus, tiles = int(opts.get("numIPUs", 1)), int(opts.get("tilesPerIPU", 0)) or _TILES[version]
     return DeviceInfo(kind, ipus=ipus, tiles=tiles, version=version, connection=connection)
 

@@ -198,7 +198,7 @@ class GradientTensorTrackingMethod(PopartEnum):
 
 
 class InitType(PopartEnum):
-    """What a new tensor holds."""
+    """The initial values of a new tensor."""
 
     NoInit = 0
     Zero = 1
@@ -243,7 +243,7 @@ class PatternsLevel(PopartEnum):
 
 
 class RecomputationType(PopartEnum):
-    """What is computed again for the backward pass (the option autoRecomputation)."""
+    """The ops that are recomputed for the backward pass (the option autoRecomputation)."""
 
     NoRecompute = 0
     Standard = 1
@@ -262,7 +262,7 @@ class RecomputeType(PopartEnum):
 
 
 class RecoveryAction(PopartEnum):
-    """What helps after a fault. The values are those of the order; no public header has them."""
+    """The recovery action after a fault. The values follow the order; no public header contains them."""
 
     IPU_RESET = 0
     LINK_RESET = 1
@@ -328,7 +328,7 @@ class SyncPattern(PopartEnum):
 
 
 class SyntheticDataMode(PopartEnum):
-    """What stands in for data from the host."""
+    """Replacement of data from the host."""
 
     Off = 0
     Zeros = 1
@@ -345,7 +345,7 @@ class TensorRemapType(PopartEnum):
 
 
 class TensorStorage(PopartEnum):
-    """Where a tensor lives."""
+    """The location of a tensor."""
 
     OnChip = 0
     OffChip = 1

@@ -53,7 +53,7 @@ class poplar_recoverable_runtime_error(poplar_system_runtime_error):
         self._action = action
 
     def getRecoveryAction(self) -> RecoveryAction:
-        """What helps."""
+        """The recovery action."""
         return self._action
 
 
@@ -74,7 +74,7 @@ class OutOfMemoryException(popart_exception):
         self._report, self._path = report, path
 
     def getSummaryReport(self) -> str:
-        """What the program needs, as text."""
+        """The requirements of the program as text."""
         return self._report
 
     def getProfilePath(self) -> str:

@@ -53,7 +53,7 @@ class Executables:
         raise NotImplementedError
 
     def _identity(self) -> Identity:
-        """What the session runs."""
+        """The program of the session."""
         raise NotImplementedError
 
     def _variables(self) -> dict[str, torch.Tensor]:
@@ -141,7 +141,8 @@ class Executables:
             return
         if own.exists():
             _LOG.warning(
-                "Cache file hash did not match the IR hash: %s is of another program, or damaged.", own
+                "Cache file hash did not match the IR hash: %s belongs to another program, or is damaged.",
+                own,
             )
         _LOG.info("No PopART executable of this program in %s", cache.root)
 
@@ -184,8 +185,8 @@ class Executables:
             return True
         log.info_once(
             "popart engine caching without IPUs",
-            "SessionOptions.enableEngineCaching keeps compiled code of this session, but no executable: these are kept "
-            "for IPUs, and this device is none.",
+            "SessionOptions.enableEngineCaching keeps compiled code of this session, but no executable, because the "
+            "device is not an IPU.",
         )
         return False
 

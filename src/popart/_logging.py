@@ -33,7 +33,7 @@ class Logger:
     def setLevel(self, level: str) -> None:
         """Have lines of this level, and of those above it, written."""
         if level not in _WORDS:
-            raise popart_exception(f"Unknown log level '{level}'; they are {', '.join(_WORDS)}.")
+            raise popart_exception(f"Unknown log level '{level}'; the levels are {', '.join(_WORDS)}.")
         log.set_level(_GROUP, _WORDS[level])
 
     def debug(self, info: str) -> None:

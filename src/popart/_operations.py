@@ -1,4 +1,4 @@
-"""What operators there are: for those who look before they build."""
+"""The available operators."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def getSupportedOperationsDefinition(
 def getUnsupportedOperations(opsetVersion: int) -> list[OperatorIdentifier]:
     """The operators of a version of ONNX that builders add and graphs may not have."""
     if opsetVersion not in _OPSETS:
-        raise popart_exception(f"there is no builder for opset {opsetVersion}; they are 6 to 11.")
+        raise popart_exception(f"there is no builder for opset {opsetVersion}; the opsets are 6 to 11.")
     kinds = sorted({each.type for each in signatures("ai.onnx", opsetVersion).values()})
     return [
         OperatorIdentifier("ai.onnx", kind, opsetVersion)

@@ -68,7 +68,7 @@ class OptimizerValueMap:
         return self._default
 
     def hasSpecific(self, weight: str | None = None) -> bool:
-        """Whether a weight (or any) has a value of its own."""
+        """Whether a weight (or any weight) has a specific value."""
         return bool(self._specifics) if weight is None else weight in self._specifics
 
 
@@ -94,7 +94,7 @@ class ClipNormSettings:
 
 
 class Optimizer:
-    """What all optimizers have: values by name, and the factor on the loss."""
+    """Base class of all optimizers: values by name, and the loss scaling."""
 
     #: name here -> (name among the engine's, default)
     _values: ClassVar[dict[str, tuple[str, float]]] = {}
@@ -125,7 +125,7 @@ class Optimizer:
         self._check(self._defaults)
 
     def insertSpecific(self, id: str, values: Mapping[str, Any]) -> None:
-        """Give a weight values of its own; those that are not named are the defaults at this moment."""
+        """Set specific values for a weight. Values that are not given are the current defaults."""
         given = _optimizer_values(values)
         for key in given:
             if key not in self._values:
@@ -134,7 +134,7 @@ class Optimizer:
                     f"( {' '.join(self._values)} )"
                 )
         if id in self._specifics:
-            raise popart_exception(f"The weight {id} has values of its own in this optimizer already.")
+            raise popart_exception(f"The weight {id} already has specific values in this optimizer.")
         self._specifics[id] = {**self._defaults, **given}
         self._check(self._specifics[id])
 
@@ -156,8 +156,8 @@ class Optimizer:
             self._refuse("Negative learning rate", rate)
         if rate.val() == 0 and rate.isConst():
             raise popart_exception(
-                f"Constant, zero learning rate in {self._family}: no weight would ever change. Mark it as variable, "
-                "(0.0, False), if it is to be set later."
+                f"Constant, zero learning rate in {self._family}: no weight would change. To set it later, mark "
+                "it as variable: (0.0, False)."
             )
         for name, value in values.items():
             if name == "eps" and value.val() <= 0:

@@ -1,4 +1,4 @@
-"""What session options and placements have to agree on; what does not is refused when a session is made."""
+"""Checks session options and placements for conflicts when a session is created."""
 
 from __future__ import annotations
 

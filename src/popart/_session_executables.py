@@ -1,4 +1,4 @@
-"""What PopART sessions say about themselves in an executable: their graph, what was asked of it, their variables."""
+"""The description of a PopART session in an executable: its graph, options and variables."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class SessionInstances:
         raise NotImplementedError
 
     def _exchange(self, share: ReplicaShare, *, training: bool) -> ReplicaExchange | None:
-        """What talks to the other instances; None if there are none, or the options name none."""
+        """The connection to the other instances, or None if there are none or the options name none."""
         if not share.several:
             if training and launch_environment.instances() > 1:
                 # imported here, as below: it takes a moment and a run of one instance does not need it
@@ -58,7 +58,8 @@ class SessionInstances:
         session.exchange.tell_differing(
             "Weights of the PopART session",
             {name: array_of(tensor) for name, tensor in session.host.items()},
-            "Each instance goes on from its own: session.broadcastWeights() gives all of them those of instance 0.",
+            "Each instance continues with its own weights. session.broadcastWeights() copies those of instance 0 "
+            "to all.",
         )
         self._agreed = True
 

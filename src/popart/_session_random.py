@@ -53,15 +53,15 @@ class SessionRandomState:
             self._session.generator.set_state(torch.tensor(list(data[:held]), dtype=torch.uint8))
         except RuntimeError as problem:
             raise popart_exception(
-                f"setRNGState was given numbers that are no state of random numbers ({problem}): give it what "
-                "getRNGState gave."
+                f"setRNGState was given an invalid state of random numbers ({problem}). Use a value from "
+                "getRNGState."
             ) from problem
 
     def _check_state(self, function: str) -> None:
         if not self._options.enableLoadAndOffloadRNGState:
             raise popart_exception(
                 f"Trying to call {function}, but the session option enableLoadAndOffloadRNGState must be set to True "
-                "before the session is made."
+                "before the session is created."
             )
         if not self._session.prepared:
             raise popart_exception(

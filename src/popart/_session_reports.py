@@ -1,4 +1,4 @@
-"""What sessions say of the device: profiles, their summary, cycles. All of it is modelled, as its texts say."""
+"""Reports of sessions about the device: profiles, summaries and cycles. All figures are modelled and marked so."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class SessionReports:
         """Cycles of the last run, modelled."""
         if not self._options.instrumentWithHardwareCycleCounter:
             raise popart_exception(
-                "SessionOption 'instrumentWithHardwareCycleCounter' must be set to True before the session is made: "
-                "else no cycles are counted."
+                "SessionOption 'instrumentWithHardwareCycleCounter' must be set to True before the session is created: "
+                "otherwise no cycles are counted."
             )
         if id and Instrumentation.Inner not in self._options.hardwareInstrumentations:
             raise popart_exception(
@@ -96,8 +96,8 @@ class SessionReports:
         """The graph with its tiles, which there is none of here."""
         self._check_report()
         raise popart_exception(
-            "There is no serialised Poplar graph here: nothing is compiled for tiles. getReport has the modelled "
-            "placement, and _serializeIr the ops."
+            "There is no serialised Poplar graph, because nothing is compiled for tiles. Use getReport for the "
+            "modelled placement and _serializeIr for the ops."
         )
 
     def _check_report(self) -> None:

@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 class IStepIO:
-    """What a session takes the data of a step from."""
+    """The source of the data of a step."""
 
     _inputs: dict[str, TensorType]
     _turns: Turns
@@ -27,7 +27,7 @@ class IStepIO:
 
     @property
     def given(self) -> list[Array]:
-        """The arrays that a step takes."""
+        """The input arrays of a step."""
         return []
 
     @property
@@ -47,7 +47,7 @@ class PyStepIO(IStepIO):
         for name, array in inputs.items():
             if not isinstance(array, np.ndarray | np.generic):
                 raise TypeError(
-                    f"__init__(): incompatible constructor arguments: the input '{name}' is no array."
+                    f"__init__(): incompatible constructor arguments: the input '{name}' is not an array."
                 )
             if not np.asarray(array).flags["C_CONTIGUOUS"]:
                 raise _not_contiguous("input", name)
@@ -174,7 +174,7 @@ class PyStepIOCallback(IStepIO):
         """Ask for one value of an input."""
         array = self._give(name, False)
         if array is None:
-            raise Error(f"input_callback gave nothing for the tensor '{name}'.")
+            raise Error(f"input_callback returned nothing for the tensor '{name}'.")
         array = np.asarray(array)
         kind = self._inputs[name]
         if not array.flags["C_CONTIGUOUS"]:

@@ -123,7 +123,7 @@ def _type_name(dtype: Any) -> str:
         if found is not None:
             return found
         raise KeyError(dtype)
-    raise popart_exception(f"{dtype!r} is no type of tensors; they are {', '.join(_TYPES)}.")
+    raise popart_exception(f"{dtype!r} is not a tensor type; the types are {', '.join(_TYPES)}.")
 
 
 def info_of(name: str, shape: Sequence[int]) -> TensorInfo:

@@ -1,4 +1,4 @@
-"""Where tensors live: on the chip or in streaming memory, whole or cut over replicas."""
+"""Tensor locations: on the chip or in streaming memory, whole or sharded over replicas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a weight lies on replicas: `VariableSettings`."""
+"""The placement of a weight on replicas: `VariableSettings`."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _SETTINGS = "__variable_settings/"
 
 
 def weight_groups(notes: Mapping[str, str], replicas: int) -> dict[str, WeightGroups]:
-    """By weight: its groups, where they are not one that gives one copy back."""
+    """The replica groups of each weight that has more than one group or returns more than one copy."""
     found = {}
     for key in notes:
         if key.startswith(_SETTINGS):

@@ -31,7 +31,7 @@ _FIRST, _LAST = 6, 11
 
 
 class Builder(Placement):
-    """Makes a graph, or goes on with one."""
+    """Builds a new graph, or extends an existing one."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class Builder(Placement):
         """Make a tensor an output of the graph."""
         if not isinstance(outputName, str):
             raise WrongArguments(
-                "addOutputTensor", f"outputName must be a text, not {type(outputName).__name__}."
+                "addOutputTensor", f"outputName must be a str, not {type(outputName).__name__}."
             )
         with popart_errors():
             self._maker.add_output(outputName)
@@ -316,7 +316,7 @@ def _input_arguments(
         shape = named.pop("shape", None)
         shape = left.pop(0) if shape is None and left else shape
         if not isinstance(dtype, str) or shape is None:
-            raise WrongArguments("addInputTensor", "an input is of a TensorInfo, or of a type and a shape.")
+            raise WrongArguments("addInputTensor", "give a TensorInfo, or a type and a shape.")
         info = TensorInfo(dtype, shape)
     settings, context = named.pop("settings", None), named.pop("debugContext", named.pop("debugPrefix", ""))
     for each in left:

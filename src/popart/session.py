@@ -56,7 +56,7 @@ Model = bytes | str | os.PathLike[str]
 
 
 class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables, SessionInstances):
-    """What both kinds of sessions do."""
+    """Base class of both kinds of sessions."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
 
     @property
     def dataFlow(self) -> DataFlow:
-        """What goes in and comes out."""
+        """Inputs and outputs."""
         return self._data_flow
 
     @property
@@ -251,7 +251,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
         return self._session
 
     def setRandomSeed(self, seedValue: int) -> None:
-        """Begin the random numbers anew."""
+        """Restart the random numbers."""
         self._random_seed = int(seedValue)
         self._prepared("Devicex::setRandomSeedFromHost(uint64_t)").set_seed(int(seedValue))
 
@@ -395,7 +395,7 @@ class TrainingSession(_Session):
         with popart_errors():
             updater = self._session.updater
             if updater is None:
-                raise Error("nothing is trained here.")
+                raise Error("this session does not train.")
             updater.replace(optimizer.updater(self._options))
 
     def _before_run(self) -> None:

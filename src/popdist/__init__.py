@@ -1,4 +1,4 @@
-"""What a program can ask about the distributed run that it is part of, and how its instances wait for each other.
+"""Information about the distributed run of a program, and synchronisation of its instances.
 
 What a run looks like comes from the variables that the launcher (`poprun`) sets for each instance (host process). A
 program that was started without one is a run of one instance with one replica. Importing this is cheap: whatever talks
@@ -51,7 +51,7 @@ _communicators: dict[str, tuple[int, ...]] = {}
 
 
 def isPopdistEnvSet() -> bool:
-    """Whether the program was started by a launcher that says how the run is distributed."""
+    """Whether the program was started by a launcher that sets how the run is distributed."""
     return launch_environment.is_launched()
 
 
@@ -109,8 +109,8 @@ def getDeviceId(ipusPerReplica: int = 0) -> int:
     parent = launch_environment.node_device()
     if parent is None:
         raise Error(
-            f"No device is reserved: {protocol.NODE_DEVICE} is not set. Let the program pick one, or start it with "
-            "poprun."
+            f"No device is reserved: {protocol.NODE_DEVICE} is not set. Let the program choose a device, or "
+            "start it with poprun."
         )
     # here, for most programs do without
     from ._devices import device_of_instance
@@ -122,7 +122,7 @@ def _require_ipus_per_replica(ipus: int) -> None:
     if not checkNumIpusPerReplica(ipus):
         raise Error(
             f"The program uses {ipus} IPUs per replica, but was started with {getNumIpusPerReplica()} "
-            f"({protocol.IPUS_PER_REPLICA}). Make the two agree: poprun --ipus-per-replica."
+            f"({protocol.IPUS_PER_REPLICA}). Set poprun --ipus-per-replica to the same number."
         )
 
 
@@ -182,7 +182,7 @@ def registerCommunicator(participants: Iterable[int], communicator_id: str) -> N
     """
     members = _checked(participants)
     if communicator_id == _DEFAULT_COMMUNICATOR or _communicators.get(communicator_id, members) != members:
-        raise Error(f"There is a communicator {communicator_id} already: use another name.")
+        raise Error(f"The communicator {communicator_id} already exists: use another name.")
     _communicators[communicator_id] = members
 
 
@@ -225,7 +225,7 @@ def broadcast(
     value = tensor.detach().clone().contiguous()
     members = _members(communicator_id)
     if not 0 <= root < len(members):
-        raise Error(f"There is no instance {root} among {len(members)} (the first is 0).")
+        raise Error(f"There is no instance {root}: the {len(members)} instances are numbered from 0.")
     if len(members) > 1:
         _group(members).broadcast(value, root)
     return value
@@ -254,9 +254,9 @@ def _checked(instances: Iterable[int]) -> tuple[int, ...]:
     unknown = [index for index in members if not 0 <= index < launch_environment.instances()]
     if unknown or not members:
         raise Error(
-            f"There is no instance {unknown[0]}: the run has {launch_environment.instances()}, the first is 0."
+            f"There is no instance {unknown[0]}: the {launch_environment.instances()} instances are numbered from 0."
             if unknown
-            else "An empty set of instances: name at least one."
+            else "The set of instances is empty: name at least one."
         )
     return members
 
@@ -264,7 +264,9 @@ def _checked(instances: Iterable[int]) -> tuple[int, ...]:
 def _members(communicator_id: str) -> tuple[int, ...]:
     if communicator_id != _DEFAULT_COMMUNICATOR:
         if communicator_id not in _communicators:
-            raise Error(f"There is no communicator {communicator_id}: registerCommunicator makes one.")
+            raise Error(
+                f"The communicator {communicator_id} does not exist: create it with registerCommunicator."
+            )
         return _communicators[communicator_id]
     everyone = tuple(range(launch_environment.instances()))
     if len(everyone) == 1:

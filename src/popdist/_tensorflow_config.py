@@ -1,4 +1,4 @@
-"""What a distributed run means for the configuration of a TensorFlow program."""
+"""Applies the settings of a distributed run to the configuration of a TensorFlow program."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def configure(config: Any, ipus_per_replica: int | None, configure_device: bool)
         from tremula.frontends.tensorflow.config.ipu_config import IPUConfig
     except ModuleNotFoundError as problem:
         raise Error(
-            f"set_ipu_config: the module {problem.name} is not there. TensorFlow programs need more than the package "
-            "alone: pip install 'tremula[tensorflow]'. PyTorch programs use popdist.poptorch.Options().",
+            f"set_ipu_config: the module {problem.name} is not installed. For TensorFlow programs, run: pip install "
+            "'tremula[tensorflow]'. PyTorch programs use popdist.poptorch.Options().",
             type="popdist_error",
         ) from problem
     ipus = popdist.getNumIpusPerReplica() if ipus_per_replica is None else ipus_per_replica

@@ -1,4 +1,4 @@
-"""What a launcher decided, for PopART sessions and PopXL programs: their replicas, and a device for them."""
+"""The replicas and the device that a launcher set, for PopART sessions and PopXL programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["configureSessionOptions", "getDevice"]
 
 
 def configureSessionOptions(options: SessionOptions) -> None:
-    """Give a session the replicas of this instance, and say how many the run has."""
+    """Set the replicas of this instance and of the whole run for a session."""
     replicas = popdist.getNumLocalReplicas()
     options.enableReplicatedGraphs = replicas > 1
     options.replicatedGraphCount = replicas

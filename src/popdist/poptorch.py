@@ -16,7 +16,7 @@ __all__ = ["Options"]
 
 def _refuse(method: str) -> NoReturn:
     raise RuntimeError(
-        f"Cannot call `{method}` with popdist.poptorch.Options: the launcher of the run decides about it."
+        f"Cannot call `{method}` with popdist.poptorch.Options: the launcher of the run sets it."
     )
 
 

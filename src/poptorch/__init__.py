@@ -42,8 +42,8 @@ os.environ.setdefault("RDMAV_FORK_SAFE", "1")
 if env.get("POPLAR_SDK_ENABLED") and not _is_own_sdk(env.get("POPLAR_SDK_ENABLED")):
     log.warn_once(
         "sdk",
-        "A Poplar SDK is enabled in this environment (POPLAR_SDK_ENABLED), but this poptorch is Tremula's, which "
-        "computes on the host. To use the SDK's own, uninstall tremula here or use another environment.",
+        "A Poplar SDK is enabled in this environment (POPLAR_SDK_ENABLED), but this poptorch is Tremula's and "
+        "computes on the host. To use the poptorch of the SDK, uninstall tremula or use another environment.",
     )
 follow_switches()
 
@@ -67,8 +67,8 @@ def trainingModel(
         model = model._user_model
     if _impl.isWrapped(model):
         raise RuntimeError(
-            "this module already belongs to a live trainingModel, and two of them cannot own one set of weights: "
-            "call model.destroy() first, then wrap it again"
+            "this module already belongs to another trainingModel, and two of them cannot share weights: call "
+            "model.destroy() first, then wrap the module again"
         )
     # The copy shares modules and tensors; it keeps the plain class when the user's object changes its own.
     return PoplarExecutor(
@@ -100,14 +100,14 @@ def inferenceModel(model: torch.nn.Module | PoplarExecutor, options: Options | N
 
 
 def ipuHardwareIsAvailable(num_ipus: int = 1) -> bool:
-    """Whether the machine shows `num_ipus` IPUs as hardware (see TREMULA_VIRTUAL_IPUS)."""
+    """Whether this machine has `num_ipus` virtual IPUs (see TREMULA_VIRTUAL_IPUS)."""
     return poptorch_core.ipuHardwareIsAvailable(num_ipus)
 
 
 def ipuHardwareVersion() -> int:
-    """Generation of the IPUs that are shown as hardware."""
+    """Hardware generation of the virtual IPUs."""
     if not ipuHardwareIsAvailable():
-        raise AssertionError("No hardware available: the machine shows only an IPU model")
+        raise AssertionError("No hardware available: this machine has only an IPU model")
     return poptorch_core.ipuHardwareVersion()
 
 

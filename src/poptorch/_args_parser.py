@@ -29,8 +29,8 @@ _KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 
 _FIRST_CALL = "of its first call"
 _ADVICE = (
-    "\nThe model was compiled for the inputs {origin}. To compile it for these ones, call destroy() "
-    "on it first, or wrap the model anew with inferenceModel / trainingModel."
+    "\nThe model was compiled for the inputs {origin}. To compile it for other inputs, call destroy() "
+    "on it first, or wrap the model again with inferenceModel / trainingModel."
 )
 
 #: registered parsers by type, under the name by which they are known in the wild
@@ -38,7 +38,7 @@ custom_arg_parsers = custom_parsers
 
 
 class ICustomArgParser(abc.ABC):
-    """Interface of a parser that looks into a type of the user's own."""
+    """Interface of a parser for a user's own type."""
 
     @abc.abstractmethod
     def yieldTensors(self, struct: Any) -> Iterable[torch.Tensor]:
@@ -50,14 +50,14 @@ class ICustomArgParser(abc.ABC):
 
 
 def registerCustomArgParser(arg_data_type: type, arg_parser: ICustomArgParser | None) -> None:
-    """Use `arg_parser` for arguments and results of type `arg_data_type`; None takes the parser away.
+    """Use `arg_parser` for arguments and results of type `arg_data_type`; None removes the parser.
 
     Raises:
         Error: the parser does not implement `ICustomArgParser`.
     """
     if arg_parser is not None and not isinstance(arg_parser, ICustomArgParser):
         raise Error(
-            f"arg_parser must inherit from ICustomArgParser, and {type(arg_parser).__name__} does not"
+            f"arg_parser must inherit from ICustomArgParser, but {type(arg_parser).__name__} does not"
         )
     register_parser(arg_data_type, arg_parser)
 
@@ -110,7 +110,7 @@ class ArgsParser:
             return other
 
         def forEach(self, fn: Callable[[torch.Tensor], Any]) -> None:
-            """Replace every tensor by what `fn` makes of it."""
+            """Replace every tensor with the result of `fn`."""
             self._args = _mapped(self.args, fn)
             self._kwargs = _mapped(self.kwargs, fn)
 
@@ -257,8 +257,8 @@ class ArgsParser:
         if not self._warned_not_contiguous_input:
             self._warned_not_contiguous_input = True
             logger.warning(
-                "An input tensor is not contiguous: a contiguous copy is made on each call. "
-                "Call .contiguous() where the tensor is made to spare it."
+                "An input tensor is not contiguous, so each call makes a contiguous copy. Call .contiguous() when you "
+                "create the tensor to avoid this."
             )
 
 
@@ -272,8 +272,8 @@ def _warn_about_dicts(values: list[Any]) -> None:
         value = work.pop()
         if isinstance(value, dict):
             logger.warning(
-                "A dict is among the inputs: on the real stack dicts have only partial support (constant "
-                "keys, read only). Prefer tuples in programs that will run there."
+                "The inputs contain a dict. The real stack supports dicts only partly (constant keys, read only). "
+                "Use tuples in programs that will run there."
             )
             return
         if isinstance(value, (tuple, list)):

@@ -1,4 +1,4 @@
-"""Blocks: marks in a model that say which ops belong together and on which IPU they run."""
+"""Blocks: marks in a model that group ops and assign them to an IPU."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Block(torch.nn.Module):
 
     @staticmethod
     def start(user_id: str | None = None, ipu_id: int | None = None) -> None:
-        """Open a block that lasts until another begins."""
+        """Begin a block that ends when another begins."""
         capture = current()
         if capture is not None:
             capture.rule.begin(user_id, ipu_id)
@@ -95,7 +95,7 @@ class _BlockHook:
 
 
 def BeginBlock(layer_to_call: Any, user_id: str | None = None, ipu_id: int | None = None) -> Any:
-    """Let a block begin when a module is called; it lasts until another begins.
+    """Begin a block when a module is called; the block ends when another begins.
 
     Args:
         layer_to_call: the module, which gets a hook. A function gives a module that wraps it.
@@ -108,11 +108,11 @@ def BeginBlock(layer_to_call: Any, user_id: str | None = None, ipu_id: int | Non
     if not isinstance(layer_to_call, torch.nn.Module):
         if callable(layer_to_call):
             return LegacyBeginBlockFn(layer_to_call, user_id, ipu_id)
-        raise Error(f"BeginBlock takes a torch.nn.Module or a function; {type(layer_to_call)} is neither.")
+        raise Error(f"BeginBlock takes a torch.nn.Module or a function, not {type(layer_to_call)}.")
     if any(isinstance(hook, _BlockHook) for hook in layer_to_call._forward_pre_hooks.values()):
         raise Error(
             f"module has already been assigned to a block: {layer_to_call._get_name()} can have only one. "
-            "Call poptorch.removeBlocks first to assign it anew."
+            "Call poptorch.removeBlocks first to assign it again."
         )
     layer_to_call.register_forward_pre_hook(_BlockHook(user_id, ipu_id))
     return layer_to_call
@@ -140,7 +140,7 @@ def BlockFunction(
 
 
 def removeBlocks(module: torch.nn.Module) -> None:
-    """Take all `BeginBlock` marks off a module and those inside it."""
+    """Remove all `BeginBlock` marks from a module and its submodules."""
     if not isinstance(module, torch.nn.Module):
         raise AssertionError(f"removeBlocks takes a module, not {type(module).__name__}")
     for inner in module.modules():

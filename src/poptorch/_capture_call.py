@@ -98,8 +98,8 @@ def _one_micro_batch(tensor: torch.Tensor, loops: Loops) -> torch.Tensor:
             f"(Options.replicationFactor({loops.replicas}) / "
             f"Options.inputReplicaGrouping.input_group_size({loops.input_group_size})) * "
             f"Options.Training.gradientAccumulation({loops.gradient_accumulation}) = {loops.factor}: one call takes "
-            f"a combined batch. {loops.factor - size % loops.factor} more samples, or {size % loops.factor} fewer, "
-            "would make it one; a remainder at the end of an epoch is dropped with DataLoader(drop_last=True)."
+            f"a combined batch. Use {loops.factor - size % loops.factor} more samples or {size % loops.factor} fewer. "
+            "DataLoader(drop_last=True) drops an incomplete batch at the end of an epoch."
         )
     return tensor if tensor.dim() == 0 else tensor.narrow(0, 0, size // loops.factor)
 
@@ -108,7 +108,7 @@ def _without_gradient(tensor: torch.Tensor) -> torch.Tensor:
     if not tensor.requires_grad:
         return tensor
     logger.warning(
-        "an input has requires_grad=True%s: no gradient flows out of a wrapped model, so it is treated as a constant",
+        "an input has requires_grad=True%s: a wrapped model returns no gradients of inputs, so it is a constant",
         f" (at {line})" if (line := user_line()) else "",
     )
     return tensor.detach()

@@ -102,7 +102,7 @@ def _check_updatable_buffers(executor: PoplarExecutor) -> None:
     unknown = sorted(set(names) - set(dict(executor._model.named_buffers())))
     if unknown:
         raise _impl.createPoptorchError(
-            f"updatableNamedBuffers lists {', '.join(unknown)}, which the model does not have as buffers."
+            f"updatableNamedBuffers lists {', '.join(unknown)}, which are not buffers of the model."
         )
 
 

@@ -1,4 +1,4 @@
-"""`DataLoader` and `AsynchronousDataAccessor` hand out combined batches: what one call of a model takes. Processes and
+"""`DataLoader` and `AsynchronousDataAccessor` return combined batches, the input of one call of a model. Processes and
 memory of the asynchronous modes are in `tremula.frontends.torch.data`.
 """
 
@@ -97,7 +97,7 @@ class DataLoader(torch.utils.data.DataLoader):
             if processes > 1 and auto_distributed_partitioning:
                 raise Error(
                     "`batch_sampler` option is mutually exclusive with auto_distributed_partitioning=True: "
-                    "let the sampler of each process draw its own part, and pass False."
+                    "make the sampler of each process return its own part, and pass False."
                 )
             batch_size = getattr(batch_sampler, "batch_size", batch_size)
         options._freeze()
@@ -172,7 +172,7 @@ class DataLoader(torch.utils.data.DataLoader):
             arguments = dict(async_options or {})
             _require(
                 "rebatched_size" not in arguments,
-                "rebatched_size cannot be given in async_options: it follows from the combined batch size. "
+                "rebatched_size cannot be set in async_options: it is derived from the combined batch size. "
                 "Use DataLoaderMode.AsyncRebatched.",
             )
             self._accessor = AsynchronousDataAccessor(self, **arguments, rebatched_size=rebatched_size)
@@ -239,8 +239,8 @@ class DataLoader(torch.utils.data.DataLoader):
         options = self._options
         _require(
             not shuffle or options.exists("random_seed"),
-            "auto_distributed_partitioning of shuffled data needs poptorch.Options.randomSeed(), with the "
-            "same seed in all processes, for them to agree on the order.",
+            "auto_distributed_partitioning of shuffled data needs poptorch.Options.randomSeed() with the same "
+            "seed in all processes, so that all of them use the same order.",
         )
         _require(
             self._combined_batch_size is not None,
@@ -260,8 +260,8 @@ class DataLoader(torch.utils.data.DataLoader):
         if combined is None:
             return
         advice = (
-            "The last batch will be smaller than the model was compiled for. Use drop_last=True, or a number "
-            "of samples that is a multiple of the combined batch size, or pad the last batch."
+            "The last batch will be smaller than the batch that the model was compiled for. Use drop_last=True, "
+            "use a multiple of the combined batch size, or pad the last batch."
         )
         per_call, count = self._num_batches_to_combine, _length_or_none(batch_sampler)
         if batch_sampler is None:
@@ -310,9 +310,9 @@ class DataLoader(torch.utils.data.DataLoader):
         }
         product = " * ".join(f"{name}({value})" for name, value in factors.items())
         message = (
-            f"There is no combined batch to load: the data set has {elements} samples"
-            f"{'' if batch_sampler is None else f' in {there} micro-batches'}, and one call of the model takes "
-            f"{needed} {unit}; {product} = {combined} samples. Give more samples, or lower one of these numbers."
+            f"The data set is smaller than a combined batch: it has {elements} samples"
+            f"{'' if batch_sampler is None else f' in {there} micro-batches'}, but one call of the model takes "
+            f"{needed} {unit}; {product} = {combined} samples. Use more samples, or reduce one of these numbers."
         )
         # the process of an asynchronous loader needs the shapes of a first batch
         if mode == DataLoaderMode.Async:
@@ -380,7 +380,7 @@ class AsynchronousDataAccessor:
             if dataset._accessor is not None:
                 raise Error(
                     "The DataLoader already uses an AsynchronousDataAccessor: iterate over it directly, or "
-                    "make it with mode=poptorch.DataLoaderMode.Sync."
+                    "create it with mode=poptorch.DataLoaderMode.Sync."
                 )
             _require(
                 dataset._is_user_batch_sampler_set
@@ -391,8 +391,8 @@ class AsynchronousDataAccessor:
             )
         _require(
             rebatched_size is None or rebatched_size > 1,
-            f"rebatched_size must be None or greater than 1, not {rebatched_size}. (A combined batch size "
-            "of 1 needs no rebatching: use DataLoaderMode.Async.)",
+            f"rebatched_size must be None or greater than 1, not {rebatched_size}. For a combined batch "
+            "size of 1, use DataLoaderMode.Async.",
         )
         settings = WorkerSettings(
             slots=buffer_size,
@@ -441,7 +441,7 @@ class AsynchronousDataAccessor:
         return self._running().next_item()
 
     def _running(self) -> PrefetchWorker:
-        _require(self._worker is not None, "The data accessor was terminated: make a new one.")
+        _require(self._worker is not None, "The data accessor was terminated: create a new one.")
         return self._worker
 
 

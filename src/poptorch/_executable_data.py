@@ -133,8 +133,8 @@ def decode_options(data: Any) -> Options:
     options._Popart.options = {**kept, **given}
     if left_out or dropped:
         logger.warning(
-            "The file of the model sets %s. Options that name files, folders or programs are not taken from a file: "
-            "set them with edit_opts_fn of poptorch.load().",
+            "The file of the model sets %s. Options that name files, folders or programs are not loaded from a file. "
+            "Set them with edit_opts_fn of poptorch.load().",
             ", ".join([*left_out, *dropped]),
         )
     options.setExecutionStrategy(_decode_strategy(fields.take("strategy")))

@@ -68,7 +68,7 @@ def save(executor: PoplarExecutor, filename: str, export_model: bool, save_rng_s
         # Python code of the user takes part in the program: whoever loads the file captures it anew.
         tensors["program"] = {}
         logger.info(
-            "The program itself is not in %s (%s): loading it compiles the model again.", path, problem
+            "%s does not contain the program (%s): loading it compiles the model again.", path, problem
         )
         manifest["why_no_program"] = str(problem)
     if export_model:
@@ -83,7 +83,7 @@ def _destination(filename: str) -> str:
     folder = os.path.dirname(filename)
     if folder:
         if os.path.exists(folder) and not os.path.isdir(folder):
-            raise AssertionError(f"{folder} is not a folder, so nothing can be saved in it")
+            raise AssertionError(f"The model cannot be saved: {folder} is not a folder")
         os.makedirs(folder, exist_ok=True)
     if not os.path.isdir(filename):
         return filename
@@ -122,9 +122,9 @@ def _add_model(
     left_out = [item for module in documents["model"]["modules"] for item in module["left_out"]]
     if left_out:
         logger.warning(
-            "The file will hold the compiled program and the weights, but not all of the model: %s cannot be "
-            "written down as data. poptorch.load() will give a model that runs and trains but cannot be "
-            "compiled again; loadExecutable() on a model that you build yourself has no such limit.",
+            "The file contains the compiled program and the weights, but not the whole model: %s cannot be saved as "
+            "data. A model from poptorch.load() can run and train, but it cannot be compiled again. To compile again, "
+            "build the model yourself and use loadExecutable().",
             "; ".join(left_out[:4]),
         )
 
@@ -175,7 +175,7 @@ def load(filename: str, edit_opts_fn: Callable[[Options], Any] | None = None) ->
             manifest = _Manifest(opened)
             if not opened.has("model"):
                 raise AssertionError(
-                    f"{path} was saved with 'export_model=False' and holds the compiled program only. Wrap the "
+                    f"{path} was saved with 'export_model=False' and contains only the compiled program. Wrap the "
                     "model with poptorch.inferenceModel or poptorch.trainingModel and call "
                     f'loadExecutable("{path}") on the result.'
                 )
@@ -231,7 +231,7 @@ def _executor(
 def load_executable(executor: PoplarExecutor, filename: str) -> None:
     """Give an executor the compiled program of a file; its model keeps its own weights."""
     if executor.isCompiled():
-        raise Error("The model is compiled already: call destroy() on it before loadExecutable().")
+        raise Error("The model is already compiled: call destroy() on it before loadExecutable().")
     with container.opened(os.fspath(filename)) as opened, _refusing(opened):
         _put_program(executor, opened, _Manifest(opened))
 
@@ -241,10 +241,10 @@ def _put_program(executor: PoplarExecutor, opened: Package, manifest: _Manifest)
     if not opened.has("program"):
         if isinstance(executor._user_model, ExportedModel):
             opened.refuse(
-                f"it holds no program, because {manifest.why_no_program}, and the model's Python code is "
-                f"needed to make one, but {executor._user_model.why}"
+                f"it contains no program, because {manifest.why_no_program}, and compiling one needs the "
+                f"model's Python code, but {executor._user_model.why}"
             )
-        logger.info("%s holds no program: compiling the model again", opened.path)
+        logger.info("%s contains no program: compiling the model again", opened.path)
         executor._compile(inputs)
         return
     saved = decode_saved(opened.document("program"), opened.tensors("program"))

@@ -27,7 +27,7 @@ def resolve_output_modes(options: Options, training: bool) -> None:
         )
         strategy = options._execution_strategy
         if isinstance(strategy, PipelinedExecution) and not isinstance(strategy, ShardedExecution):
-            text += " A pipeline is kept full by poptorch.Options().deviceIterations."
+            text += " Use poptorch.Options().deviceIterations to fill a pipeline."
         raise _impl.createPoptorchError(text)
     for anchor in options.anchored_tensors.values():
         if anchor[1]:  # the anchor follows the model's output mode

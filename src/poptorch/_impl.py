@@ -1,4 +1,4 @@
-"""Private names that programs in the wild import from `poptorch._impl`; the work is elsewhere."""
+"""Private names that programs import from `poptorch._impl`. They are implemented elsewhere."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def isRunningOnIpu() -> bool:
 
 
 def setIpuContext(val: bool) -> None:
-    """Make `isRunningOnIpu` answer `val`, or with False go back to what is the case."""
+    """Make `isRunningOnIpu` return `val`; False restores the real value."""
     _force("ipu", val)
 
 
@@ -39,7 +39,7 @@ def isDispatchTracing() -> bool:
 
 
 def setDispatchTracing(val: bool) -> None:
-    """Make `isDispatchTracing` answer `val`, or with False go back to what is the case."""
+    """Make `isDispatchTracing` return `val`; False restores the real value."""
     _force("dispatch", val)
 
 

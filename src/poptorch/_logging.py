@@ -26,7 +26,7 @@ _PYTHON_LEVELS = {
 
 
 def setLogLevel(level: str | int) -> None:
-    """Set how much PopTorch says.
+    """Set the log level of PopTorch.
 
     Args:
         level: TRACE, DEBUG, INFO, WARN, ERR or OFF; or their numbers 0 to 4 and 6.
@@ -49,7 +49,7 @@ def setLogLevel(level: str | int) -> None:
 
 
 def setPopartLogLevel(level: str) -> None:
-    """Set how much the PopART layer says; takes the same words as `setLogLevel`, no numbers.
+    """Set the log level of the PopART layer: the same words as `setLogLevel`, but no numbers.
 
     Raises:
         ValueError: not one of the words.

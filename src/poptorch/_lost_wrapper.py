@@ -40,9 +40,9 @@ class TrainingLost:
         self._lost = False
         where = f" at {self._line}" if self._line else ""
         log.layer("tremula").warning(
-            "The weights of %s are not the trained ones: the object that trainingModel returned went out of scope%s "
-            "before they were copied from the device, and they are lost. Keep that object, or call "
-            "copyWeightsToHost() or detachFromDevice() on it before it goes out of scope.",
+            "The trained weights of %s are lost: the object that trainingModel returned went out of scope%s before the "
+            "weights were copied from the device. Keep that object, or call copyWeightsToHost() or detachFromDevice() "
+            "on it before it goes out of scope.",
             self._model,
             where,
         )
@@ -72,9 +72,9 @@ def collected(executor: PoplarExecutor) -> None:
         kind = executor._device.settings.kind
         log.warn_once(
             f"wrapper lost {line}",
-            f"{method}() of a wrapped model, at {line}, returned the plain module, which took the place of the "
-            f"wrapped one: its calls run plain PyTorch on the host. Write model.{method}() without an assignment, "
-            f"and keep the object that {kind} returned.",
+            f"{method}() of a wrapped model, at {line}, returned the plain module, which replaced the wrapped one. "
+            f"Calls of it run plain PyTorch on the host. Write model.{method}() without an assignment, and keep the "
+            f"object that {kind} returned.",
         )
         independent_models.add_conversion()
     if executor._training and executor._weights.outdated:

@@ -70,7 +70,7 @@ class OptimizerAttrTracker:
         """Name the optimizer in messages; the class has to be one that the device has an update for."""
         if not isinstance(optimizer_type, _OptimizerType):
             raise AssertionError(
-                "The device has no such optimizer. Use SGD, Adam, AdamW or RMSprop of torch.optim "
+                "This optimizer is not supported on the device. Use SGD, Adam, AdamW or RMSprop of torch.optim "
                 "or poptorch.optim, or poptorch.optim.LAMB."
             )
         self.type = optimizer_type.name
@@ -108,9 +108,9 @@ class _Value:
             raise AssertionError(f"The optimizer's parameter groups lack the value {self.attribute}")
         if self.member is not None:
             if not isinstance(value, tuple | list):
-                raise AssertionError(f"{self.attribute} is a pair, not {value}")
+                raise AssertionError(f"{self.attribute} must be a pair, not {value}")
             if len(value) != 2:
-                raise AssertionError(f"{self.attribute} is a pair, not {value}")
+                raise AssertionError(f"{self.attribute} must be a pair, not {value}")
             value = value[self.member]
         number = _number(value, self.attribute)
         constant = self.is_default(number) if variable is None else variable.isConstant(self.attribute)
@@ -121,7 +121,7 @@ def _number(value: Any, attribute: str) -> float:
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         return float(value)
     if not isinstance(value, numbers.Real):
-        raise AssertionError(f"{attribute} is a number, not {value}")
+        raise AssertionError(f"{attribute} must be a number, not {value}")
     return float(value)
 
 
@@ -196,8 +196,8 @@ def _type_of(optimizer: torch.optim.Optimizer) -> _OptimizerType | None:
     if type(optimizer) not in _SUPPORTED_CLASSES and isinstance(optimizer, _SUPPORTED_CLASSES):
         logger.warning(
             "Optimizer `%s` is a subclass of an optimizer of torch.optim or poptorch.optim. Poptorch does "
-            "not run Python optimizer code directly: the update of the base class takes place on the device; "
-            "methods that the subclass overrides have no effect.",
+            "not run Python optimizer code directly: the device runs the update of the base class, and methods "
+            "that the subclass overrides have no effect.",
             type(optimizer).__name__,
         )
     if isinstance(optimizer, torch.optim.SGD):
@@ -230,7 +230,7 @@ def _same_in_groups(optimizer: torch.optim.Optimizer, attribute: str) -> bool:
 
 def _refuse_amsgrad(optimizer: torch.optim.Optimizer) -> None:
     if any(group.get("amsgrad") for group in (optimizer.defaults, *optimizer.param_groups)):
-        raise ValueError("The device has no AMSGrad: create Adam or AdamW with amsgrad=False.")
+        raise ValueError("AMSGrad is not supported on the device: create Adam or AdamW with amsgrad=False.")
 
 
 def _use_running_mean_for_half(optimizer: torch.optim.Optimizer, options: Any, is_compiled: bool) -> None:
@@ -253,7 +253,7 @@ def _use_running_mean_for_half(optimizer: torch.optim.Optimizer, options: Any, i
 
 def _say_what_is_ignored(optimizer: torch.optim.Optimizer, optimizer_type: _OptimizerType) -> None:
     if optimizer_type is _OptimizerType.ADAMW_NO_BIAS:
-        log.no_effect("AdamW(bias_correction=False)", "the device's AdamW is always corrected for bias")
+        log.no_effect("AdamW(bias_correction=False)", "the device's AdamW always corrects the bias")
     if any(group.get("maximize") for group in optimizer.param_groups):
         log.no_effect("maximize=True of an optimizer", "the device always minimises; negate the loss instead")
 

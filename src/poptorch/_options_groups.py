@@ -69,13 +69,13 @@ class _PopartOptions(Freezable):
 
 
 class _JitOptions(OptionsDict):
-    """What is left of the options of the former tracer: `Options.Jit`."""
+    """Options of the former tracer: `Options.Jit`."""
 
     def traceModel(self, trace_model: bool) -> Self:
-        """Deprecated: models are always captured the one way that is left; True raises ValueError."""
-        logger.warning("[Deprecated] options.Jit.traceModel() does nothing any more: leave the call out.")
+        """Deprecated: there is only one way to capture models; True raises ValueError."""
+        logger.warning("[Deprecated] options.Jit.traceModel() no longer has an effect. Remove the call.")
         if trace_model:
-            raise ValueError("options.Jit.traceModel(True) is no longer supported: leave the call out")
+            raise ValueError("options.Jit.traceModel(True) is no longer supported: remove the call")
         return self
 
 
@@ -91,8 +91,8 @@ class _PrecisionOptions(OptionsDict):
     def halfFloatCasting(self, half_float_casting: enums.HalfFloatCastingBehavior) -> Self:
         """Deprecated and without effect: mixed types are promoted as torch does."""
         logger.warning(
-            "[Deprecated] options.Precision.halfFloatCasting() does nothing any more: mixed types follow "
-            "torch's rules. Leave the call out."
+            "[Deprecated] options.Precision.halfFloatCasting() no longer has an effect: mixed types follow "
+            "torch's rules. Remove the call."
         )
         return self
 
@@ -101,8 +101,8 @@ class _PrecisionOptions(OptionsDict):
         if not isinstance(value, bool):
             raise ValueError("runningStatisticsAlwaysFloat takes a bool")
         logger.warning(
-            "[Deprecated] options.Precision.runningStatisticsAlwaysFloat() does nothing any more: running "
-            "statistics keep the type they have in torch. Leave the call out."
+            "[Deprecated] options.Precision.runningStatisticsAlwaysFloat() no longer has an effect: running "
+            "statistics keep their type in torch. Remove the call."
         )
         return self
 
@@ -114,7 +114,7 @@ class _PrecisionOptions(OptionsDict):
         return self
 
     def enableStochasticRounding(self, enabled: bool) -> Self:
-        """Round results in float16 up or down at random, so that they are right on average (default: off)."""
+        """Use stochastic rounding for float16 results (default: off)."""
         self._popart_options.set("enableStochasticRounding", enabled)
         return self
 
@@ -133,7 +133,7 @@ class _PrecisionOptions(OptionsDict):
 
 
 class _TrainingOptions(OptionsDict):
-    """Options that matter only when training: `Options.Training`."""
+    """Options for training: `Options.Training`."""
 
     _popart_options: _PopartOptions
     gradient_accumulation: int
@@ -149,7 +149,7 @@ class _TrainingOptions(OptionsDict):
         )
 
     def gradientAccumulation(self, gradient_accumulation: int) -> Self:
-        """How many micro-batches each weight update adds up (default: 1)."""
+        """Number of micro-batches per weight update (default: 1)."""
         return self.set(gradient_accumulation=gradient_accumulation)
 
     def accumulationAndReplicationReductionType(self, reduction_type: enums.ReductionType) -> Self:
@@ -185,7 +185,7 @@ class _TrainingOptions(OptionsDict):
 
 
 class _DistributedOptions(OptionsDict):
-    """Which process of how many this is: `Options.Distributed`."""
+    """The number and id of processes: `Options.Distributed`."""
 
     num_distributed_processes: int
     distributed_process_id: int
@@ -196,7 +196,7 @@ class _DistributedOptions(OptionsDict):
         self.setEnvVarNames("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
 
     def disable(self) -> Self:
-        """Ignore that MPI started several processes: each works for itself."""
+        """Treat this process as a separate run, although MPI started several."""
         return self.set(num_distributed_processes=1, distributed_process_id=0)
 
     def setEnvVarNames(self, var_num_processes: str, var_process_id: str) -> Self:
@@ -206,7 +206,7 @@ class _DistributedOptions(OptionsDict):
         )
 
     def configureProcessId(self, process_id: int, num_processes: int) -> Self:
-        """Say that this is process `process_id` of `num_processes`."""
+        """Set the id of this process and the number of processes."""
         return self.set(distributed_process_id=process_id, num_distributed_processes=num_processes)
 
     @property
@@ -228,12 +228,12 @@ def _number_from_environment(name: str, default: int) -> int:
         return int(text)
     except ValueError:
         raise Error(
-            f"The environment variable {name} is set to {text!r}, but has to be a whole number."
+            f"The environment variable {name} is set to {text!r}, but must be a whole number."
         ) from None
 
 
 class TensorLocationSettings(OptionsDict):
-    """Where tensors of one sort live: in the memory of the tiles or beside the chip, sharded or whole."""
+    """The location of one kind of tensors: on the tiles or in streaming memory, sharded or whole."""
 
     def minElementsForOffChip(self, min_elements: int) -> Self:
         """Tensors with fewer elements stay on the chip."""
@@ -244,22 +244,22 @@ class TensorLocationSettings(OptionsDict):
         return self._number("minElementsForReplicatedTensorSharding", min_elements)
 
     def useOnChipStorage(self, use: bool | None = True) -> Self:
-        """Keep them on the chip (True), beside it (False), or leave it to the defaults (None)."""
+        """Keep the tensors on the chip (True) or in streaming memory (False); None uses the default."""
         if use is None:
             self.deleteIfExists("onChip")
             return self
         return self._flag("onChip", use)
 
     def useReplicatedTensorSharding(self, use: bool = True) -> Self:
-        """Let each replica hold a part only."""
+        """Store only a part of each tensor on each replica."""
         return self._flag("useReplicatedTensorSharding", use)
 
     def useIOTilesToLoad(self, use: bool = True) -> Self:
-        """Load them through the I/O tiles."""
+        """Load the tensors through the I/O tiles."""
         return self._flag("useIOTilesToLoad", use)
 
     def useIOTilesToStore(self, use: bool = True) -> Self:
-        """Keep them on the I/O tiles."""
+        """Store the tensors on the I/O tiles."""
         return self._flag("useIOTilesToStore", use)
 
     def _number(self, option: str, value: int) -> Self:
@@ -274,29 +274,29 @@ class TensorLocationSettings(OptionsDict):
 
 
 class _TensorLocationOptions(OptionsDict):
-    """Where the tensors of a model live: `Options.TensorLocations`."""
+    """The locations of a model's tensors: `Options.TensorLocations`."""
 
     def numIOTiles(self, num_tiles: int) -> Self:
-        """How many tiles of each IPU do input and output only: an even number from 32 to 192."""
+        """Number of tiles per IPU reserved for input and output: an even number from 32 to 192."""
         fits = isinstance(num_tiles, int) and 32 <= num_tiles <= 192 and num_tiles % 2 == 0
         if not fits:
             raise AssertionError("numIOTiles must be an even number between 32 and 192.")
         return self.createOrSet(numIOTiles=num_tiles)
 
     def setActivationLocation(self, location: TensorLocationSettings) -> Self:
-        """Where activations live."""
+        """The location of activations."""
         return self._location("location_activation", location)
 
     def setWeightLocation(self, location: TensorLocationSettings) -> Self:
-        """Where weights live."""
+        """The location of weights."""
         return self._location("location_weight", location)
 
     def setOptimizerLocation(self, location: TensorLocationSettings) -> Self:
-        """Where the state of the optimiser lives."""
+        """The location of the optimiser state."""
         return self._location("location_optimizer", location)
 
     def setAccumulatorLocation(self, location: TensorLocationSettings) -> Self:
-        """Where accumulated gradients live."""
+        """The location of accumulated gradients."""
         return self._location("location_accumulator", location)
 
     def _location(self, option: str, location: TensorLocationSettings) -> Self:

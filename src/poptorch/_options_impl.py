@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 _FROZEN = (
-    "Can't modify frozen Options: a model or a data loader uses them already. "
-    "Set everything before, or change a clone()."
+    "Can't modify frozen Options: a model or a data loader already uses them. "
+    "Set all options before that, or change a clone()."
 )
 
 #: paths whose frames are not taken for the place in the user's program
@@ -81,7 +81,7 @@ class OptionsDict(Freezable):
         self.checkIsFrozen()
         for option, value in kwargs.items():
             if option not in self._values:
-                raise AssertionError(f"Invalid option {option}: there are {sorted(self._values)}")
+                raise AssertionError(f"Invalid option {option}: the options are {sorted(self._values)}")
             expected = type(self._values[option])
             if not isinstance(value, expected):
                 raise AssertionError(
@@ -126,7 +126,9 @@ class OptionsDict(Freezable):
         values: Mapping[str, Any] = self.__dict__.get("_values", {})
         if option in values:
             return values[option]
-        raise AttributeError(f"Invalid attribute {option}: {type(self).__name__} has no option of that name.")
+        raise AttributeError(
+            f"Invalid attribute {option}: {type(self).__name__} has no option with that name."
+        )
 
     def __setattr__(self, option: str, value: Any) -> None:
         self.checkIsFrozen(option)

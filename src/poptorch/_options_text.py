@@ -54,13 +54,13 @@ ConfigFileError.__module__ = "poptorch.options"
 
 
 class _Refused(Exception):
-    """An expression that a configuration file may not contain."""
+    """An expression that is not allowed in a configuration file."""
 
 
 def member(owner: Any, name: str) -> Any:
     """The public member `name` of an option object (or the PopART group, which is public in practice)."""
     if name.startswith("_") and name != "_Popart":
-        raise AttributeError(f"Invalid attribute {name}: options given as text reach public members only.")
+        raise AttributeError(f"Invalid attribute {name}: options as text can use public members only.")
     return getattr(owner, name)
 
 
@@ -149,7 +149,7 @@ def _evaluate(node: ast.expr, options: Any) -> Any:
         case ast.Call(func=function, args=arguments, keywords=keywords):
             return _call(function, arguments, keywords, options)
         case _:
-            raise _Refused(f"`{ast.unparse(node)}` is neither a literal nor something of poptorch's")
+            raise _Refused(f"`{ast.unparse(node)}` is neither a literal nor a member of poptorch")
 
 
 def _number(node: ast.expr, options: Any) -> Any:
@@ -167,7 +167,7 @@ def _named(node: ast.Attribute, options: Any) -> Any:
         case ["torch", name] if name in _TORCH_TYPES:
             return getattr(torch, name)
         case _:
-            raise _Refused(f"`{'.'.join(dotted)}` is not an enumeration of poptorch's")
+            raise _Refused(f"`{'.'.join(dotted)}` is not an enumeration of poptorch")
 
 
 def _call(function: ast.expr, arguments: list[ast.expr], keywords: list[ast.keyword], options: Any) -> Any:
@@ -192,7 +192,7 @@ def _callee(node: ast.expr, options: Any) -> Callable[..., Any]:
             method: Callable[..., Any] = found
             return method
         case _:
-            raise _Refused(f"`{ast.unparse(node)}` may not be called")
+            raise _Refused(f"`{ast.unparse(node)}` cannot be called")
 
 
 def _owner(node: ast.expr, options: Any) -> Any:
@@ -204,4 +204,4 @@ def _owner(node: ast.expr, options: Any) -> Any:
         case ast.Call():
             return _evaluate(node, options)
         case _:
-            raise _Refused(f"`{ast.unparse(node)}` is neither an option nor something of poptorch's")
+            raise _Refused(f"`{ast.unparse(node)}` is neither an option nor a member of poptorch")

@@ -217,7 +217,7 @@ class PoplarExecutor:
     # -- weights and optimizer -----------------------------------------------------------------------------
 
     def copyWeightsToHostIfNeeded(self) -> bool:
-        """Copy the weights to the host if a training call has changed them since; says whether it did."""
+        """Copy the weights to the host if a training call has changed them. Returns whether it copied them."""
         if not self._weights.outdated:
             return False
         logger.debug("Implicit copyWeightsToHost()")
@@ -243,8 +243,8 @@ class PoplarExecutor:
         names = self._options._Popart.options.get("updatableNamedBuffers")
         if names is None:
             raise _impl.createPoptorchError(
-                "this model was compiled without buffers that may be updated by name: list them with "
-                "poptorch.Options().updatableNamedBuffers([...]) before it is compiled."
+                "this model was compiled without updatable named buffers: list them with "
+                "poptorch.Options().updatableNamedBuffers([...]) before compilation."
             )
         self._weights.to_device(session.executable, names)
 
@@ -281,7 +281,7 @@ class PoplarExecutor:
         bound = self._args_parser(args, kwargs, False)
         if self.isCompiled():
             logger.warning(
-                "compile() does nothing here: this model is compiled already; destroy() it first to compile anew"
+                "compile() has no effect: this model is already compiled; call destroy() first to compile it again"
             )
             return
         self._compile(bound, ahead=self._device.settings.cache_folder is not None)
@@ -334,7 +334,7 @@ class PoplarExecutor:
         self._device.attach(self._load_state)
 
     def detachFromDevice(self) -> None:
-        """Give the device back after reading weights, optimizer state and random state from it."""
+        """Detach from the device after reading weights, optimizer state and random state from it."""
         self._device.detach(self._save_state)
 
     def destroy(self) -> None:
@@ -351,7 +351,7 @@ class PoplarExecutor:
             return
         if not _impl.isWrapped(self._user_model):
             raise _impl.createPoptorchError(
-                "this module is not wrapped any more: was it destroyed through another executor?"
+                "this module is no longer wrapped: was it destroyed through another executor?"
             )
         unwrap_model(self._user_model, remember=False)
 
@@ -452,7 +452,7 @@ class PoplarExecutor:
         self.save(filename, export_model)
 
     def loadExecutable(self, filename: str) -> None:
-        """Take over the compiled program of a file, for a model of the same structure."""
+        """Load the compiled program of a file for a model of the same structure."""
         _executable_file.load_executable(self, filename)
 
     # -- queries -----------------------------------------------------------------------------------------
@@ -484,7 +484,7 @@ class PoplarExecutor:
         return json.dumps(program_log.program_as_ir(self._compiled()), separators=(",", ":"))
 
     def cycleCount(self) -> int:
-        """Modelled cycles of a call: all of its device iterations, without the host's part."""
+        """Modelled cycles of a call: all device iterations, without the time on the host."""
         if not self._options._Popart.options["instrumentWithHardwareCycleCounter"]:
             raise _impl.createPoptorchError(
                 "Cycle count logging is disabled. Please set option logCycleCount to True to enable."

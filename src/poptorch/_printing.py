@@ -8,7 +8,7 @@ import torch
 
 
 def module_repr(m: torch.nn.Module) -> str:
-    """What `repr(m)` gives, with the forward-pre-hooks (thus `BeginBlock`) in front of each module's name."""
+    """`repr(m)` with the forward-pre-hooks (and so `BeginBlock`) before each module's name."""
     hooks = "".join(f"{hook!r} " for hook in m._forward_pre_hooks.values())
     own = m.extra_repr()
     head = f"{hooks}{m._get_name()}("

@@ -153,15 +153,13 @@ def grouping_of(
     """A parameter's replica grouping, checked against its shape."""
     kind, size, _retrieval = setting
     if parameter.dim() == 0:
-        raise Error(f"Scalars cannot be passed as per-replica weight tensor values, but {name} is one.")
+        raise Error(f"Scalars cannot be passed as per-replica weight tensor values, but {name} is a scalar.")
     if kind == enums.CommGroupType.All:
-        raise Error(
-            f"{name}: CommGroupType.All gives one value to all replicas; that needs no replicaGrouping()."
-        )
+        raise Error(f"{name}: CommGroupType.All gives one value to all replicas. Remove replicaGrouping().")
     groups = replicas if kind == enums.CommGroupType.NoGrouping else replicas // max(size, 1)
     if parameter.shape[0] != groups:
         raise Error(
             f"{name} has {parameter.shape[0]} values along its first dimension, but {replicas} replicas in groups "
-            f"of {replicas // groups if groups else size} make {groups} groups: it needs one value per group."
+            f"of {replicas // groups if groups else size} make {groups} groups. Give one value per group."
         )
     return ReplicaGrouping(groups, consecutive=kind != enums.CommGroupType.Orthogonal)

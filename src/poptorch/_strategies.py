@@ -43,7 +43,7 @@ class Stage:
 
     def __init__(self, *block_ids: BlockId) -> None:
         if not all(isinstance(block, str) for block in block_ids):
-            raise AssertionError(f"a Stage is made of block ids, which are strings; got {block_ids}")
+            raise AssertionError(f"a Stage takes block ids, which are strings, not {block_ids}")
         self._blocks = block_ids
         self._stage_id = -1
         self._phase_id = -1
@@ -55,9 +55,9 @@ class Stage:
         return self._blocks
 
     def ipu(self, ipu: int) -> Stage:
-        """Run this stage on IPU number `ipu`, whatever its blocks say."""
+        """Run this stage on IPU number `ipu`, regardless of the IPUs of its blocks."""
         if not isinstance(ipu, int):
-            raise AssertionError(f"an IPU is named by its number, not by {type(ipu).__name__}")
+            raise AssertionError(f"an IPU is given by its number, not by {type(ipu).__name__}")
         self._ipu = ipu
         return self
 
@@ -84,7 +84,7 @@ class Phase:
         else:
             if not all(isinstance(item, str) for item in arg):
                 raise AssertionError(
-                    "a Phase is made either of Stages or of block ids (strings), not of a mixture or of "
+                    "a Phase takes either Stages or block ids (strings), not a mixture or "
                     f"{[type(item).__name__ for item in arg]}"
                 )
             self.stages = [Stage(*arg)]  # type: ignore[arg-type]
@@ -102,7 +102,7 @@ class Phase:
 
 
 class _IExecutionStrategy:
-    """What all strategies have in common."""
+    """Base class of all strategies."""
 
     def __init__(self, block_map: dict[BlockId, Stage]) -> None:
         self._block_map = block_map
@@ -111,7 +111,9 @@ class _IExecutionStrategy:
     def stage(self, block_id: BlockId) -> Stage:
         """The stage that contains the block `block_id`."""
         if block_id not in self._block_map:
-            raise AssertionError(f"Unknown block {block_id}: this strategy knows {list(self._block_map)}")
+            raise AssertionError(
+                f"Unknown block {block_id}: the blocks of this strategy are {list(self._block_map)}"
+            )
         return self._block_map[block_id]
 
     def backendOptions(self) -> dict[str, int | bool]:
@@ -235,7 +237,7 @@ class _IPhasedExecution(_IExecutionStrategy):
         return self._phases[phase]
 
     def useSeparateBackwardPhase(self, use: bool = True) -> _IPhasedExecution:
-        """Start the backward pass in a phase of its own instead of in the last forward phase."""
+        """Start the backward pass in a separate phase instead of in the last forward phase."""
         if not isinstance(use, bool):
             raise AssertionError("use must be True or False")
         self._separate_backward_phase = use
@@ -281,7 +283,7 @@ class SerialPhasedExecution(_IPhasedExecution):
     """All phases run one after the other on one group of IPUs."""
 
     def setTensorsLiveness(self, liveness: enums.Liveness) -> SerialPhasedExecution:
-        """Say when tensors leave the chip."""
+        """Set when tensors leave the chip."""
         if not isinstance(liveness, enums.Liveness):
             raise AssertionError("liveness must be a poptorch.Liveness")
         self._tensors_liveness = liveness

@@ -52,7 +52,7 @@ def deprecated(
         @functools.wraps(function)
         def warn_and_call(*args: Any, **kwargs: Any) -> Any:
             _logger.warning(
-                "%s.%s is deprecated since version %s and may go away: %s.",
+                "%s.%s is deprecated since version %s and may be removed: %s.",
                 domain,
                 function.__name__,
                 since_version,

@@ -260,7 +260,7 @@ def returns_plain_module(method: Callable[..., Any]) -> Callable[..., Any]:
         log.warn_once(
             f"conversion {line}",
             f"{method.__name__}() of a wrapped model{f', at {line},' if line else ''} converts and returns the plain "
-            "module: calling what it returns runs on the host. Convert the module before it is wrapped, and keep "
+            "module. Calls of the plain module run on the host. Convert the module before you wrap it, and keep "
             "the object that trainingModel or inferenceModel returned.",
         )
         independent_models.add_conversion()

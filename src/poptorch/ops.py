@@ -129,7 +129,7 @@ def ipu_print_tensor(
     """
     _require(tensor, "the operand of ipu_print_tensor")
     if float_format not in FLOAT_FORMATS:
-        raise KeyError(f"{float_format}: float_format is one of {', '.join(FLOAT_FORMATS)}")
+        raise KeyError(f"{float_format}: float_format must be one of {', '.join(FLOAT_FORMATS)}")
     if current() is None:
         return tensor
     printed: torch.Tensor = print_tensor(
@@ -347,7 +347,7 @@ def identity_loss(x: torch.Tensor, reduction: str) -> torch.Tensor:
         The reduced tensor.
     """
     if reduction not in _LOSS_REDUCTIONS:
-        raise AssertionError(f"Unsupported reduction type! {reduction} is none of sum, mean, none")
+        raise AssertionError(f"Unsupported reduction type! {reduction} must be one of sum, mean, none")
     return tremula.frontends.torch.ops.vendor_schemas.identity_loss(x, _LOSS_REDUCTIONS[reduction])
 
 
@@ -432,7 +432,9 @@ def _check_attribute(key: object, value: object) -> None:
         )
     values = value if isinstance(value, list | tuple) else (value,)
     if values and any(not isinstance(item, type(values[0])) for item in values):
-        raise ValueError(f"custom_op: attribute {key} mixes types; a list or tuple has items of one type.")
+        raise ValueError(
+            f"custom_op: attribute {key} mixes types; all items of a list or tuple must have one type."
+        )
     for text in (key, *values):
         if isinstance(text, str) and not text.isascii():
             raise ValueError(f"{text} contains non-ASCII characters.")

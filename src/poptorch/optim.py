@@ -165,9 +165,7 @@ class Optimizer:
         for name, default in self._own_attributes.items():
             value = given.get(name, default)
             if name.endswith("accum_type") and value not in _FLOAT_TYPES:
-                raise AssertionError(
-                    f"{name} is {value}: accumulation types are torch.float16 or torch.float32"
-                )
+                raise AssertionError(f"{name} must be torch.float16 or torch.float32, not {value}")
             setattr(self, name, value)
         self.variable_attrs = VariableAttributes([*given], [*self.defaults, "loss_scaling"])
 
@@ -243,7 +241,7 @@ class SGD(Optimizer, torch.optim.SGD):
         if velocity_scaling is not None:
             logger.warning(
                 "velocity_scaling=%s has no effect: with use_combined_accum=False the velocity is scaled by "
-                "loss_scaling. Leave it out, or set use_combined_accum=True.",
+                "loss_scaling. Remove it, or set use_combined_accum=True.",
                 velocity_scaling,
             )
 

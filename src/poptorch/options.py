@@ -177,7 +177,8 @@ class Options(_options_impl.OptionsDict):
         """How the blocks of a model that spans several IPUs take turns (default: pipelined)."""
         if not isinstance(strategy, _IExecutionStrategy):
             raise AssertionError(
-                f"an execution strategy is e.g. poptorch.PipelinedExecution(), not a {type(strategy).__name__}"
+                "setExecutionStrategy takes a strategy such as poptorch.PipelinedExecution(), not a "
+                f"{type(strategy).__name__}"
             )
         self._execution_strategy = strategy
         return self
@@ -204,9 +205,7 @@ class Options(_options_impl.OptionsDict):
             if not positive:
                 raise AssertionError("OutputMode.EveryN needs an output_return_period of 1 or more")
         elif output_return_period:
-            logger.info(
-                "output_return_period is ignored: it goes with OutputMode.EveryN, not %s", output_mode
-            )
+            logger.info("output_return_period is ignored: it is for OutputMode.EveryN, not %s", output_mode)
         return self.set(output_mode=output_mode.value, output_return_period=output_return_period or 1)
 
     def defaultOutputMode(self) -> bool:
@@ -282,7 +281,7 @@ class Options(_options_impl.OptionsDict):
             well_formed = key.startswith("IPU") and number.isdigit()
             if not well_formed:
                 raise AssertionError(
-                    f'Invalid key {key!r}: memory proportions are given as {{"IPU0": 0.5}}, '
+                    f'Invalid key {key!r}: give memory proportions as {{"IPU0": 0.5}}, '
                     "with the number of the IPU after the letters"
                 )
             proportions[int(number)] = proportion
@@ -358,7 +357,7 @@ class Options(_options_impl.OptionsDict):
         overridden = sorted(wanted.keys() & env.get("POPLAR_ENGINE_OPTIONS").keys())
         if overridden:
             logger.warning(
-                "The environment variable POPLAR_ENGINE_OPTIONS sets %s, which wins over enableProfiling().",
+                "The environment variable POPLAR_ENGINE_OPTIONS sets %s, which overrides enableProfiling().",
                 ", ".join(overridden),
             )
         engine_options = self._popart.options.get("engineOptions", {})
@@ -401,14 +400,16 @@ class Options(_options_impl.OptionsDict):
         """
         settings = json.loads(string)
         if not isinstance(settings, dict):
-            raise Error(f"Options as JSON are an object of method names, not a {type(settings).__name__}.")
+            raise Error(
+                f"Options as JSON must be an object of method names, not a {type(settings).__name__}."
+            )
         _options_text.apply_json(self, settings)
         return self
 
     def toDict(self) -> dict[str, Any]:
         """All options in one dictionary, as handed to the engine. The output mode has to be settled."""
         if self.defaultOutputMode():
-            raise AssertionError("An output mode must be picked before the options become a dictionary")
+            raise AssertionError("An output mode must be set before the options become a dictionary")
         merged: dict[str, Any] = {**self._execution_strategy.backendOptions(), **self._popart.options}
         merged = self.update(merged)
         for group in (self._training, self._distributed, self._tensor_locations):

@@ -170,9 +170,9 @@ class Tensor:
         ipu, tiles = self._pb_tensor.getVirtualGraphIdAndTileSetUnsafe()
         tile_set = TILE_SET_MAP[tiles]
         if raise_on_undefined_tile_set and tile_set == "undefined":
-            raise UndefinedValue(f"No op says on which tiles {self.id} is.")
+            raise UndefinedValue(f"The tiles of {self.id} are unknown: no op places it.")
         if raise_on_undefined_ipu and ipu == -1:
-            raise UndefinedValue(f"No op says on which IPU {self.id} is.")
+            raise UndefinedValue(f"The IPU of {self.id} is unknown: no op places it.")
         return ipu, tile_set
 
     def _ensure_tensor(
@@ -183,7 +183,7 @@ class Tensor:
             return value
         made = _constant(value, dtype or self.dtype)
         if raise_on_empty and not made.nelms:
-            raise ValueError(f"{value!r} has 0 elements; if that is meant, make a tensor of it first.")
+            raise ValueError(f"{value!r} has 0 elements; if this is intended, convert it to a tensor first.")
         return made
 
     @property

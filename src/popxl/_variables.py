@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def _all_replicas(mode: str | None) -> bool:
     if mode not in (None, "one_per_group", "all_replicas"):
-        raise ValueError(f"retrieval_mode is 'one_per_group' or 'all_replicas', not {mode!r}.")
+        raise ValueError(f"retrieval_mode must be 'one_per_group' or 'all_replicas', not {mode!r}.")
     return mode == "all_replicas"
 
 
@@ -43,8 +43,8 @@ def variable(
     graph = gcg()
     if graph != gmg():
         raise ValueError(
-            "A variable can be created in the main graph only. In another graph use popxl.graph_input, and give the "
-            "variable where the graph is called, or use popxl.constant."
+            "A variable can only be created in the main graph. In another graph, use popxl.graph_input and pass the "
+            "variable when you call the graph, or use popxl.constant."
         )
     ir = graph.ir
     mapped = isinstance(data, np.memmap)
@@ -203,9 +203,7 @@ def constant(
     graph = gcg()
     float8 = (dtypes.np_dtype_float8_143, dtypes.np_dtype_float8_152)
     if isinstance(data, np.ndarray) and data.dtype in float8 and dtype is None:
-        raise TypeError(
-            "The type of a float8 constant must be said: dtype=popxl.float8_143 or popxl.float8_152."
-        )
+        raise TypeError("A float8 constant needs a type: dtype=popxl.float8_143 or popxl.float8_152.")
     array = to_numpy(data, dtype, downcast, True, log2_scale, nan_on_overflow)
     element = dtype or dtypes.dtype.as_dtype(array)
     info = TensorInfo(element.name, tuple(array.shape))

@@ -29,7 +29,7 @@ class Context:
         self._handles = 0
 
     def _get_op_settings(self, name: str) -> _ir.Settings:
-        """What an op of that name is created with."""
+        """The arguments of an op with this name."""
         scope = tuple(self._name_scope)
         fragments = {
             _ir.ExecutionContext.WeightsFromHostFragment: Fragment.WEIGHTS_FROM_HOST,
@@ -62,7 +62,8 @@ class Context:
         """Create ops in `graph` from now on."""
         if self._graphs and self._graphs[0].ir != graph.ir:
             raise RuntimeError(
-                f"The graph {graph.id} is part of {graph.ir}, the graph around it of another ({self._graphs[0].ir})."
+                f"The graph {graph.id} belongs to {graph.ir}, but the enclosing graph to another "
+                f"({self._graphs[0].ir})."
             )
         self._graphs.append(graph)
 
@@ -76,7 +77,7 @@ class Context:
         if not self._graphs:
             raise RuntimeError(
                 "No graph has been selected: create ops inside `with ir.main_graph:` or another graph, or in a "
-                "function that is given to `ir.create_graph`."
+                "function that you pass to `ir.create_graph`."
             )
         return self._graphs[-1]
 

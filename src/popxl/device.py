@@ -9,7 +9,7 @@ from tremula.frontends.popxl.session import PopxlSession
 
 
 class DeviceInfo(Protocol):
-    """What a session asks of a device; `popart.DeviceInfo` has it as well."""
+    """The device interface that a session uses; `popart.DeviceInfo` has it as well."""
 
     isAttached: Any
     type: Any

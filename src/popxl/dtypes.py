@@ -75,7 +75,7 @@ class dtype:
         """The type of that name."""
         found = _STR_TO_POPXL.get(name) if isinstance(name, str) else None
         if found is None:
-            raise ValueError(f"There is no popxl type called {name!r}; there are {', '.join(_STR_TO_POPXL)}.")
+            raise ValueError(f"There is no popxl type {name!r}; the types are {', '.join(_STR_TO_POPXL)}.")
         return found
 
     @classmethod

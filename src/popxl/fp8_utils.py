@@ -32,7 +32,7 @@ def _array(src: object) -> np.ndarray:
 
 def _check_float8(dtype: Dtype | None) -> Dtype:
     if dtype is not float8_143 and dtype is not float8_152:
-        raise RuntimeError(f"{dtype} is no float8 type.")
+        raise RuntimeError(f"{dtype} is not a float8 type.")
     return dtype
 
 
@@ -53,7 +53,7 @@ def host_pow2scale_cast_from_fp8(
 ) -> np.ndarray:
     """Float8 values times a power of two, in another floating type."""
     if src.dtype not in _ARRAYS:
-        raise RuntimeError(f"The array has the type {src.dtype}, which is no float8 type.")
+        raise RuntimeError(f"The array has the type {src.dtype}, which is not a float8 type.")
     if dtype is None or not dtype.is_floating_point or dtype in (float8_143, float8_152):
         raise RuntimeError(f"Float8 values cannot become {dtype}.")
     values = to_carrier(src, _ARRAYS[src.dtype].name)

@@ -54,7 +54,7 @@ class Ir:
     def _from_pb(cls, pb_ir: _ir.Ir) -> Ir:
         found = Ir._ir_cache.get(pb_ir.getId())
         if found is None:
-            raise RuntimeError("The popxl.Ir of this graph is gone: keep a reference to it.")
+            raise RuntimeError("The popxl.Ir of this graph no longer exists: keep a reference to it.")
         return found
 
     @property
@@ -146,9 +146,7 @@ class Ir:
     @replication_factor.setter
     def replication_factor(self, value: int) -> None:
         if self._pb_ir.isPrepared():
-            raise RuntimeError(
-                f"A session has compiled {self}: its replication factor cannot change any more."
-            )
+            raise RuntimeError(f"A session has compiled {self}: its replication factor can no longer change.")
         options = self._pb_ir.getSessionOptions()
         options.enableReplicatedGraphs = value > 1
         options.replicatedGraphCount = value

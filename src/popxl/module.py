@@ -12,5 +12,5 @@ class Module:
         return self.build(*args, **kwargs)
 
     def build(self, *args: Any, **kwargs: Any) -> Any:
-        """Create the ops of the graph. Subclasses say how."""
+        """Create the ops of the graph. Subclasses implement this."""
         raise NotImplementedError("A popxl.Module needs a method build, which creates the ops of its graph.")

@@ -28,12 +28,12 @@ def create_seeds(
 def uint64_to_two_uint32(num: int) -> tuple[int, int]:
     """The upper and the lower half of a number of 64 bits."""
     if not 0 <= num <= MAX_UINT64:
-        raise ValueError(f"{num} is no unsigned number of 64 bits.")
+        raise ValueError(f"{num} is not an unsigned number of 64 bits.")
     return num // _WORD, num % _WORD
 
 
 def two_uint32_to_uint64(a: int, b: int) -> int:
     """The number with these halves."""
     if not (0 <= a < _WORD and 0 <= b < _WORD):
-        raise ValueError(f"{a} or {b} is no unsigned number of 32 bits.")
+        raise ValueError(f"{a} or {b} is not an unsigned number of 32 bits.")
     return a * _WORD + b

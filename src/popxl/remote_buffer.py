@@ -31,7 +31,7 @@ class RemoteBuffer:
         self._current_ir.remote_buffers[self._remote_buffer_id] = model.RemoteBuffer(info, int(entries))
 
     def validate_tensor_matches_buffer(self, t: Tensor, num_shards: int = 1) -> None:
-        """Refuse a tensor that is no entry of this buffer."""
+        """Raise an error if a tensor is not an entry of this buffer."""
         shape = self.tensor_shape if num_shards == 1 else self.meta_shape
         same = t.shape == tuple(shape) or (not shape and math.prod(t.shape) == 1 and not t.shape)
         if not same or t.dtype != self.tensor_dtype:

@@ -32,7 +32,7 @@ StreamBufferMaps = d2hStreamBufferMaps | h2dStreamBufferMaps
 
 
 class _PbSession(Executables):
-    """What programs use of PopART's session below a PopXL one."""
+    """The part of PopART's session that programs use below a PopXL session."""
 
     _name = "popxl"
 
@@ -378,7 +378,7 @@ def _reserved_device(ir: Ir) -> int | None:
 
 
 def _kind_of(device: DeviceInfo) -> tuple[str, int]:
-    """Kind and number of IPUs of a device; a CPU stands for an IPU model."""
+    """Kind and number of IPUs of a device. A CPU counts as an IPU model."""
     kind = str(getattr(device.type, "name", device.type))
     return {"Cpu": "IpuModel"}.get(kind, kind), int(device.numIpus)
 

@@ -40,5 +40,5 @@ def openReport(
 
 
 def openTrace(filename: str | os.PathLike[str]) -> pva_core.Trace:
-    """Open a .pvti file. Raises Error if it is no trace."""
+    """Open a .pvti file. Raises Error if it is not a trace."""
     return pva_core.Trace(filename)

@@ -43,7 +43,7 @@ class Checks:
         if len(over):
             worst = int(over[np.argmax(columns["overflowedIncludingGaps"][over])])
             self._fail(
-                f"{len(over):,} tiles need more than they have; the worst, {self._tile(worst)}, is "
+                f"{len(over):,} tiles are out of memory; the worst, {self._tile(worst)}, is "
                 f"{int(columns['overflowedIncludingGaps'][worst]):,} bytes over. {self._largest(worst)}"
             )
         return self
@@ -62,7 +62,7 @@ class Checks:
         return self
 
     def always_live_bytes_below(self, limit: int) -> Checks:
-        """What is there for the whole run, on all tiles of a replica, is below `limit` bytes."""
+        """The always-live memory on all tiles of a replica is below `limit` bytes."""
         variables = self._report.compilation.alwaysLiveVariables
         total = int(variables.to_numpy("size")["size"].sum())
         if total >= limit:
@@ -102,7 +102,7 @@ class Checks:
         runs = [run for run in self._report.execution.runs if fnmatch.fnmatchcase(run.name, name)]
         if not runs:
             self._fail(
-                f"no run matches {name!r}; there are {self._names(r.name for r in self._report.execution.runs)}."
+                f"no run matches {name!r}; the runs are {self._names(r.name for r in self._report.execution.runs)}."
             )
         for run in runs:
             if run.cycles >= limit:
@@ -120,7 +120,8 @@ class Checks:
         if (count is None and not found) or (count is not None and found != count):
             wanted = "at least 1" if count is None else str(count)
             self._fail(
-                f"{found} compute sets match {pattern!r} instead of {wanted}; there are {self._names(names)}."
+                f"{found} compute sets match {pattern!r} instead of {wanted}; the compute sets are "
+                f"{self._names(names)}."
             )
         return self
 
@@ -144,7 +145,7 @@ class Checks:
     def holds(self, what: str, condition: Callable[[Report], bool]) -> Checks:
         """A condition of your own; `what` says what should be true."""
         if not condition(self._report):
-            self._fail(f"it does not hold that {what}.")
+            self._fail(f"it is not true that {what}.")
         return self
 
     # -- texts -------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ class Categories:
     def __getattr__(self, name: str) -> CategoryBytes:
         if name in NAMES:
             return CategoryBytes(name, self._bytes.get(name, 0))
-        raise AttributeError(f"There is no memory category {name!r}; there are {', '.join(NAMES)}.")
+        raise AttributeError(f"Unknown memory category {name!r}; the categories are {', '.join(NAMES)}.")
 
     def __iter__(self) -> Iterator[CategoryBytes]:
         return (CategoryBytes(name, self._bytes.get(name, 0)) for name in NAMES)

@@ -84,7 +84,7 @@ class CompilationReport:
 
     @property
     def target(self) -> Target:
-        """What the program was modelled for."""
+        """The target that the program was modelled for."""
         return Target(self.source)
 
     @property
@@ -119,11 +119,11 @@ class CompilationReport:
 
     @property
     def alwaysLiveVariables(self) -> Table[Variable]:
-        """What is there for the whole run; sizes are of one replica."""
+        """The variables that are always live; sizes are of one replica."""
         return self._variables.table(self._variables.always_live)
 
     def alwaysLiveVariablesForTile(self, tile: int) -> list[Variable]:
-        """What is on a tile for the whole run; sizes are of that tile."""
+        """The variables that are always live on a tile; sizes are of that tile."""
         return self._variables.on_tile(tile, always_live=True)
 
     @property
@@ -138,7 +138,7 @@ class CompilationReport:
 
     @property
     def application(self) -> dict[str, Any]:
-        """What framework.json and app.json beside the profile say."""
+        """The contents of framework.json and app.json beside the profile."""
         return self.source.profile.application
 
     def __repr__(self) -> str:

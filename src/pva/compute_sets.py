@@ -118,7 +118,7 @@ class ComputeSet:
             replica = np.zeros((source.target.ipus_per_replica, source.target.tiles_per_ipu))
             tiles = source.numbers("tile_cycles", "tile")[rows]
             if int(tiles.max()) >= replica.size:
-                raise Error(f"{source.profile.path} names tiles that are not there.", type="pva_error")
+                raise Error(f"{source.profile.path} refers to tiles that do not exist.", type="pva_error")
             replica.reshape(-1)[tiles] = source.numbers("tile_cycles", "cycles")[rows]
             return source.of_replicas(replica)
         plan = int(source.numbers("compute_sets", "plan_id")[self._id])

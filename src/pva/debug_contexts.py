@@ -61,7 +61,7 @@ class DebugContext:
 
     @property
     def json(self) -> str:
-        """What is known of the op as JSON text; the keys `opName` and `op_name` hold its full name."""
+        """The information about the op as JSON text. The keys `opName` and `op_name` contain its full name."""
         source, known = self._source, {"layer": self.layer, "name": self.name}
         op = int(source.numbers("contexts", "op_id")[self.id])
         if op >= 0:

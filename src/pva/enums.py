@@ -41,7 +41,7 @@ class ExternalExchangeInstrumentationLevel(enum.IntEnum):
 
 
 class TargetType(enum.IntEnum):
-    """What the program was compiled for."""
+    """The target that the program was compiled for."""
 
     Ipu = 0
     IpuModel = 1
@@ -59,7 +59,7 @@ class Architecture(enum.IntEnum):
 
 
 class ProfilerMode(enum.IntEnum):
-    """What the cycles of an execution come from."""
+    """The source of the cycles of an execution."""
 
     NONE = 0
     CPU = 1

@@ -51,12 +51,12 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What ran."""
+        """The program that ran."""
         return str(self._row.name)
 
     @property
     def note(self) -> str:
-        """What to know about it; empty: nothing."""
+        """A note, or empty."""
         return str(self._row.note)
 
     @property
@@ -142,7 +142,7 @@ class Block:
 
     @property
     def program(self) -> Program:
-        """What ran."""
+        """The program that ran."""
         return self._runs.programs.program(self._number("program"))
 
     @property
@@ -215,7 +215,7 @@ class ExecutionReport:
 
     @property
     def profilerMode(self) -> ProfilerMode:
-        """What cycles come from: a model, or nothing where no run is recorded."""
+        """The source of cycles: a model, or none if no run is recorded."""
         return ProfilerMode.IPU_MODEL if self.runs else ProfilerMode.NONE
 
     def blocks(self, tile: int) -> Items[Block]:

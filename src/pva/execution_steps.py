@@ -39,7 +39,7 @@ class CycleInterval:
 
 
 class StepOnIpu:
-    """What one IPU does in a step; an IPU that does not take part has no cycles, at the start of the step."""
+    """The activity of one IPU in a step. An IPU that does not take part has 0 cycles at the start of the step."""
 
     __slots__ = ("_row", "_source", "_start")
 
@@ -53,7 +53,7 @@ class StepOnIpu:
 
     @property
     def cycles(self) -> int:
-        """How long it takes."""
+        """Duration."""
         return int(self._number("cycles"))
 
     @property
@@ -143,7 +143,7 @@ class ExecutionStep:
 
     @property
     def program(self) -> Program:
-        """What ran."""
+        """The program that ran."""
         return self._runs.programs.program(self._runs.number("program", self._id))
 
     @property
@@ -153,7 +153,7 @@ class ExecutionStep:
 
     @property
     def ipus(self) -> Items[StepOnIpu]:
-        """What each IPU of the system does."""
+        """The activity of each IPU of the system."""
         source, start = self._runs.source, self._runs.number("start", self._id)
         rows = {self._runs.ipu_of(row): row for row in self._rows}
 

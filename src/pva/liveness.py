@@ -1,4 +1,4 @@
-"""What is alive in each step of the program, besides what always is. All sizes are of one replica."""
+"""The variables alive in each step of the program, without those that are always live. Sizes are of one replica."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Interval:
 
 
 class EquivalenceClass:
-    """What is alive in the same steps."""
+    """The variables alive in the same steps."""
 
     __slots__ = ("_lowered", "id")
 
@@ -45,7 +45,7 @@ class EquivalenceClass:
 
 
 class LoweredVariable:
-    """The part of a variable that lies on one tile."""
+    """The part of a variable on one tile."""
 
     __slots__ = ("_lowered", "_row", "bytes", "id", "tileId")
 

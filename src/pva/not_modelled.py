@@ -1,4 +1,4 @@
-"""What a report of the original stack holds and one of the chip model does not."""
+"""A value that reports of the original stack have and reports of the chip model do not."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ class NotModelled(AttributeError, Error):
 
     def __init__(self, what: str, instead: str = "") -> None:
         AttributeError.__init__(self)
-        text = f"{what} is not modelled, so a profile of ours has no value for it"
+        text = f"{what} is not modelled, so Tremula's profiles have no value for it"
         Error.__init__(self, f"{text}. {instead}" if instead else f"{text} (docs/pva.md).", type="pva_error")

@@ -47,7 +47,7 @@ class Program:
 
     @property
     def name(self) -> str:
-        """What it is."""
+        """Its kind."""
         return self._programs.source.texts("programs", "name")[self._id] if self._id >= 0 else ""
 
     @property
@@ -89,7 +89,7 @@ class Program:
 
     @property
     def computeset(self) -> ComputeSet:
-        """What an OnTileExecute runs; other programs have no such attribute."""
+        """The compute set of an OnTileExecute. Other programs do not have this attribute."""
         number = self._number("compute_set", -1)
         if number < 0:
             raise AttributeError(f"computeset: {self.name!r} is a {self.type.name}, not an OnTileExecute")
@@ -102,7 +102,7 @@ class Program:
         """Exchange code on each tile; programs that exchange nothing have no such attribute."""
         if self.type not in EXCHANGES:
             raise AttributeError(
-                f"codeBytesByTile: {self.name!r} is a {self.type.name}, which exchanges nothing"
+                f"codeBytesByTile: {self.name!r} is a {self.type.name}, which has no exchange"
             )
         source = self._programs.source
         code = source.as_category(int(source.exchange_code[self._id]), self._ipu, "internalExchangeCode")
@@ -120,7 +120,7 @@ class Program:
             return self.computeset.estimatedCyclesByTile
         if len(self.children):
             raise AttributeError(
-                f"estimatedCyclesByTile: {self.name!r} is a {self.type.name}; ask its children"
+                f"estimatedCyclesByTile: {self.name!r} is a {self.type.name}; use its children"
             )
         tiles = self._programs.source.target.tiles_per_ipu
         return self._programs.source.on_system(np.full(tiles, self.cycles / max(1, self.repeats)), self._ipu)

@@ -16,7 +16,7 @@ from pva.source import Source
 
 @dataclass(frozen=True)
 class PoplarVersion:
-    """The version of Tremula that wrote the profile: no Poplar took part, and `string` says so."""
+    """The version of Tremula that wrote the profile. No Poplar was used, as `string` shows."""
 
     major: int
     minor: int
@@ -76,7 +76,7 @@ class Report:
 
     @property
     def poplarVersion(self) -> PoplarVersion:
-        """What wrote the profile."""
+        """The program that wrote the profile."""
         numbers = re.findall(r"\d{1,6}", self._source.profile.meta.get("written_by", ""))[:3]
         major, minor, point = [int(number) for number in numbers] + [0] * (3 - len(numbers))
         return PoplarVersion(major, minor, point, "tremula")

@@ -60,7 +60,7 @@ class Source:
         """A column of texts."""
         found = self.profile.frame(frame).column(column)
         if not isinstance(found, list):
-            raise TypeError(f"{column} of {frame} is no text")
+            raise TypeError(f"{column} of {frame} is not text")
         return found
 
     def rows(self, frame: str) -> int:
@@ -84,7 +84,7 @@ class Source:
         """IPUs of all replicas, which are equal. Raises Error if no system has as many."""
         count = int(self.target.replicas * self.target.ipus_per_replica)
         if not (0 < count <= _MOST_IPUS and self.target.replicas > 0):
-            raise Error(f"{self.profile.path} says that it is of {count:,} IPUs.", type="pva_error")
+            raise Error(f"{self.profile.path} has an invalid number of IPUs: {count:,}.", type="pva_error")
         return count
 
     @functools.cached_property

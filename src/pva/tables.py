@@ -49,7 +49,8 @@ class Table(Items[T]):
         unknown = [name for name in names if name not in self._columns]
         if unknown:
             raise Error(
-                f"There is no column {unknown[0]!r}; there are {', '.join(self._columns)}.", type="pva_error"
+                f"Unknown column {unknown[0]!r}; the columns are {', '.join(self._columns)}.",
+                type="pva_error",
             )
         return {name: _picked(self._columns[name](), self._chosen) for name in names or self._columns}
 

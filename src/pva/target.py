@@ -91,12 +91,12 @@ class Target:
 
     @property
     def relativeSyncDelayByTile(self) -> Numbers:
-        """Not modelled: a sync takes the same time for all tiles."""
+        """Not modelled: a sync has the same duration on all tiles."""
         raise NotModelled("target.relativeSyncDelayByTile")
 
     @property
     def minSyncDelay(self) -> int:
-        """Not modelled: a sync takes the same time for all tiles."""
+        """Not modelled: a sync has the same duration on all tiles."""
         raise NotModelled("target.minSyncDelay")
 
     def __repr__(self) -> str:

@@ -45,7 +45,7 @@ class Event:
 
     @property
     def metadata(self) -> str:
-        """What the program gave with it, as JSON text; empty: nothing."""
+        """The metadata from the program as JSON text, or empty."""
         return self._trace.file.metadata(int(self._trace.file.events.metadata[self._id])) or ""
 
     def children(self) -> Items[Event]:
@@ -131,7 +131,7 @@ class Process:
 
 
 class _Trace:
-    """What the objects of one trace share."""
+    """Data shared by the objects of one trace."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         from tremula.trace.reader import TraceFile  # reports do not need it

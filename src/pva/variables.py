@@ -40,7 +40,7 @@ class Variable:
 
     @property
     def use(self) -> str:
-        """What the chip model counts it as: weights, activations, optimizer state ..."""
+        """Its category in the chip model: weights, activations, optimizer state ..."""
         return self._source.uses[int(self._source.column("category")[self._id])]
 
     @property

@@ -182,7 +182,7 @@ def _plain(kind: Any, value: Any, where: str, lenient: bool) -> Any:
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            raise BadValue(f"{where} is {number}, which is no figure")
+            raise BadValue(f"{where} is {number}, which is not a figure")
         return number
     if kind is str and len(_of(value, where, str)) > LONGEST_TEXT:
         raise BadValue(f"{where} has more than {LONGEST_TEXT:,} characters")
@@ -196,7 +196,7 @@ def _key(kind: Any, key: str, where: str) -> Any:
     try:
         return int(key)
     except ValueError:
-        raise BadValue(f"{where} has the key {key[:40]!r}, which is no number") from None
+        raise BadValue(f"{where} has the key {key[:40]!r}, which is not a number") from None
 
 
 def _scalar(value: Any, where: str) -> Any:

@@ -131,7 +131,7 @@ def _harden_and_check(
             raise Error(
                 f"{path} has version {version} of the {kind.word} schema, and this Tremula reads versions "
                 f"{kind.oldest_version} to {kind.newest_version}. Use a newer Tremula, or write the {kind.word} "
-                "anew with this one.",
+                "again with this one.",
                 type=kind.error_type,
             )
         if version < kind.oldest_version:

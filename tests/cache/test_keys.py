@@ -51,7 +51,7 @@ def test_values_of_different_kinds_have_different_keys() -> None:
 def test_what_is_no_plain_data_is_refused_with_its_place() -> None:
     with pytest.raises(TypeError, match=r"\['options'\]\[1\] is a set"):
         key_of({"options": [1, {2}]})
-    with pytest.raises(TypeError, match="the name 1 is no text"):
+    with pytest.raises(TypeError, match="the name 1 is not a string"):
         key_of({"shapes": {1: 2}})
     with pytest.raises(TypeError, match="is a bytes"):
         key_of({"code": b""})

@@ -54,7 +54,7 @@ def test_without_what_it_needs_it_says_what_to_install(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "h5py" else found(name))
     assert main(["demo"]) == 1
     said = capsys.readouterr().err
-    assert "needs h5py" in said
+    assert "not installed: h5py" in said
     assert "tremula[apps]" in said
 
 
@@ -81,7 +81,7 @@ def test_the_summary_comes_from_what_was_executed(
 
 @pytest.mark.parametrize(
     ("calls", "code", "said"),
-    [(2, 3, r"exit code 3\); what it said is in demo/inference.log"), (0, 0, "executed no wrapped model")],
+    [(2, 3, r"exit code 3\. See its output in demo/inference.log"), (0, 0, "none of them executed a model")],
 )
 def test_a_run_that_went_wrong_is_not_praised(
     calls: int,
@@ -108,7 +108,7 @@ def test_the_whole_story(place: Path, capfd: pytest.CaptureFixture[str]) -> None
     assert main(["demo", "--events", "8", "--steps", "4", "--ipus", "1,4"]) == 0
     out = capfd.readouterr().out
     assert re.search(r"trainingModel +8 calls, 8 samples in 2 processes, one virtual IPU each", out)
-    assert "2 processes together train what one would" in out
+    assert "2 processes together train like one process" in out
     for line in out.partition("Where everything is")[2].strip().splitlines():
         assert (place / line.split()[-1]).exists(), line
     metrics = json.loads((place / "demo/run/torch/demo/demo/inference.json").read_text())

@@ -69,7 +69,7 @@ def test_a_foreign_poptorch_in_front_of_ours_is_a_problem(
     assert found.where == str(tmp_path / "poptorch")
     assert "problem" in levels(doctor.check_conflicts())
     assert main(["demo"]) == 1
-    assert "finds another package" in capsys.readouterr().err
+    assert "loads another package" in capsys.readouterr().err
 
 
 def test_the_unrelated_popart_of_the_package_index_is_a_problem(

@@ -111,4 +111,4 @@ def test_a_profile_without_the_chip_model_is_explained(
     monkeypatch.setenv("TREMULA_CHIP_MODEL", "off")
     assert main(["profile", "program.py", "0"]) == 1
     last = capfd.readouterr().err.strip().splitlines()[-1]
-    assert last.startswith("tremula: no profile was written: profiles are made by the chip model")
+    assert last.startswith("tremula: no profile was written: profiles need the chip model")

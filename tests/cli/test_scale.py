@@ -161,11 +161,11 @@ def test_a_function_that_makes_a_model_is_studied_too(
         (["nowhere.py"], "no program nowhere.py"),
         (["--mode", "weakly", "train.py"], "mode must be one of weak, strong"),
         (["--loader-rate", "0", "train.py"], "more than 0"),
-        (["--measure-steps", "1", "train.py"], "two steps at least"),
-        (["model.py:example", "more"], "takes no arguments"),
-        (["--optimizer", "adam", "train.py"], "a program has its own"),
-        (["--recompute", "all", "model.py:example"], "only infers"),
-        (["--device-iterations", "4", "model.py:example"], "only infers"),
+        (["--measure-steps", "1", "train.py"], "at least two steps"),
+        (["model.py:example", "more"], "unexpected arguments"),
+        (["--optimizer", "adam", "train.py"], "a program sets its own optimizer"),
+        (["--recompute", "all", "model.py:example"], "do not apply to inference"),
+        (["--device-iterations", "4", "model.py:example"], "do not apply to inference"),
         (["--target", "nothing", "train.py"], "nothing"),
     ],
 )
@@ -226,7 +226,7 @@ def test_a_proof_that_fails_is_an_exit_code(
     bad = HostRun(2, 3, 8, 0.1, 0.0, 0.5, 1e-4, False)
     monkeypatch.setattr("tremula.scale.measure.measure", lambda *_, **__: Measured((bad,)))
     assert main(["scale", *QUICK, "--no-plots", "--mode", "weak", "train.py"]) == 1
-    assert "did not train what one trains" in capsys.readouterr().err
+    assert "trained to another result" in capsys.readouterr().err
 
 
 def test_nothing_is_begun_for_a_program_that_is_not_there(folder: Path) -> None:
@@ -242,4 +242,4 @@ def test_stopped_in_between_it_says_where_to_go_on(
 
     monkeypatch.setattr("tremula.scale.run.make_study", stop)
     assert main(["scale", *QUICK, "--no-measure", "train.py"]) == 130
-    assert "goes on from there" in capsys.readouterr().err
+    assert "continues from there" in capsys.readouterr().err

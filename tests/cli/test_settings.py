@@ -46,7 +46,7 @@ def test_the_common_variables_exist() -> None:
 
 def test_only_those_set(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["settings", "--set"]) == 0
-    assert "None of the variables" in capsys.readouterr().out
+    assert "No environment variable of Tremula is set" in capsys.readouterr().out
     monkeypatch.setenv("POPTORCH_IPU_MODEL", "1")
     assert main(["settings", "--set"]) == 0
     out = capsys.readouterr().out

@@ -61,7 +61,7 @@ def test_what_cannot_be_shown(profile_file: Path, tmp_path: Path, capsys: pytest
         ([str(tmp_path / "none")], "cannot be opened"),
         ([str(tmp_path / "empty")], "no profile.pop"),
         ([str(profile_file), "--tile", "999999"], "no tile"),
-        ([str(profile_file), "--op", "nothing"], "no op called"),
+        ([str(profile_file), "--op", "nothing"], "has no op 'nothing'"),
         ([str(profile_file), "--trace", str(wrong / "t.json")], "cannot be written"),
         ([str(profile_file), "--html", str(wrong / "p.html")], "cannot be written"),
     ):
@@ -100,7 +100,7 @@ def test_compare_needs_a_page_and_two_profiles(
     assert main(["view", str(profile_file), "--compare"]) == 1
     assert "--html OUT or --serve" in capsys.readouterr().err
     assert main(["view", str(profile_file), "--compare", "--html", str(tmp_path / "p.html")]) == 1
-    assert "takes two profiles; there are 1" in capsys.readouterr().err
+    assert "needs two profiles, but 1 were given" in capsys.readouterr().err
 
 
 def test_files_for_other_tools(
@@ -126,7 +126,7 @@ def test_a_host_trace(trace_file: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["view", str(trace_file), "--html", str(files["page.html"])]) == 0
     assert files["page.html"].read_text().startswith("<!doctype html>")
     assert main(["view", str(trace_file), "--tile", "3"]) == 1
-    assert "--tile is for profiles" in capsys.readouterr().err
+    assert "--tile needs a profile" in capsys.readouterr().err
 
 
 @pytest.fixture

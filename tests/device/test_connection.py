@@ -57,7 +57,7 @@ def test_a_model_holds_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert held.meter is None
     err = capfd.readouterr().err
     assert "Ipu model: Enabled" in err
-    assert "Acquired 3 IPU(s): running on a model of them" in err
+    assert "Acquired 3 IPU(s): running on an IPU model" in err
 
 
 def test_cycles_are_not_counted_on_a_model(monkeypatch: pytest.MonkeyPatch) -> None:

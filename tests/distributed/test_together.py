@@ -161,7 +161,7 @@ def test_any_type_is_broadcast(both: list[dict[str, Any]]) -> None:
 
 
 def test_a_communicator_must_be_known(both: list[dict[str, Any]]) -> None:
-    assert "no communicator third" in both[0]["unknown"]
+    assert "communicator third does not exist" in both[0]["unknown"]
 
 
 def test_functions_run_on_some_instances_and_talk_among_them(both: list[dict[str, Any]]) -> None:

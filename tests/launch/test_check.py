@@ -89,12 +89,12 @@ def test_every_problem_is_named() -> None:
     assert found is None
     text = "\n".join(problems)
     for said in (
-        "--num-replicas 5 cannot be divided evenly among --num-instances 3: 3, 6, 9 or another multiple of 3",
+        "--num-replicas 5 cannot be divided evenly among --num-instances 3: use 3, 6, 9 or another multiple of 3",
         "--num-instances 3 is less than --num-ilds 4",
-        "--only-output-from-instance 3: there are 3 instance(s), numbered from 0 to 2",
-        "--host and --hostfile are both given",
-        "a stands there more than once",
-        "--host-subnet here is no network",
+        "--only-output-from-instance 3 is out of range: the 3 instance(s) are numbered from 0 to 2",
+        "--host and --hostfile cannot be used together",
+        "a appears more than once",
+        "--host-subnet here is not a network",
         "quotation marks",
         "no-such-program was not found",
     ):
@@ -102,14 +102,14 @@ def test_every_problem_is_named() -> None:
 
 
 def test_no_program() -> None:
-    assert "There is no program to start" in only_problem("--num-replicas", "1")
+    assert "No program was given" in only_problem("--num-replicas", "1")
     assert good("--print-topology").settings.command == []
 
 
 def test_a_script_that_is_not_executable(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text("")
-    assert f"Start it with `python {script}`" in only_problem(str(script))
+    assert f"Use `python {script}`" in only_problem(str(script))
 
 
 def test_more_ipus_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,8 +145,8 @@ def test_slots_of_a_host_file(tmp_path: Path) -> None:
 def test_hosts_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mpi_arguments, "find_mpirun", lambda: "/usr/bin/mpirun")
     words = ("--host", "localhost,a.invalid,b.invalid", "--num-instances", "3", "--num-replicas", "3", "true")
-    assert "No address is known for a.invalid, b.invalid" in only_problem("--allow-run-as-root", *words)
-    assert "127.0.0.1 are both this machine" in only_problem(
+    assert "Cannot resolve host name(s): a.invalid, b.invalid" in only_problem("--allow-run-as-root", *words)
+    assert "127.0.0.1 are the same machine (this one)" in only_problem(
         "--host", "localhost,127.0.0.1", "--num-instances", "2", "--num-replicas", "2", "true"
     )
 

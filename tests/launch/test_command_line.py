@@ -124,14 +124,14 @@ def test_all_mistakes_are_told_at_once() -> None:
         *("--vipu-partition", "--host", "a", "--version-format", "xml", "--host", "b", "p"),
     )
     expected = [
-        "--num-replicas takes a whole number of 1 or more, and 'two' was given.",
-        "--num-instances takes a whole number of 1 or more, up to 1000000, and '0' was given.",
-        "There is no option --nun-ilds. Did you mean --num-ilds?",
-        "--numa-aware takes yes or no (also 1, true, yes, on, 0, false, no, off), and 'maybe' was given.",
-        "--help takes no value, and '1' was given.",
+        "--num-replicas takes a whole number of 1 or more, but 'two' was given.",
+        "--num-instances takes a whole number of 1 or more, up to 1000000, but '0' was given.",
+        "Unknown option --nun-ilds. Did you mean --num-ilds?",
+        "--numa-aware takes yes or no (also 1, true, yes, on, 0, false, no, off), but 'maybe' was given.",
+        "--help takes no value, but '1' was given.",
         "--vipu-partition needs a value (name).",
-        "--version-format takes text, full-text or full-json, and 'xml' was given.",
-        "--host is given twice; give it once.",
+        "--version-format takes text, full-text or full-json, but 'xml' was given.",
+        "--host was given twice; give it once.",
     ]
     assert told == expected
 

@@ -68,17 +68,17 @@ def test_a_file_that_is_there_is_only_replaced_on_request(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "not JSON"),
-        ("[1]", "one JSON object"),
+        ("{", "not valid JSON"),
+        ("[1]", "a JSON object"),
         ('{"num-replicas": "2"}', "'num-replicas' takes a whole number"),
         ('{"num-replicas": true}', "'num-replicas' takes a whole number"),
         ('{"num-replicas": 0}', "of 1 or more"),
         ('{"numa-aware": 1}', "'numa-aware' takes true or false"),
         ('{"host": ["a"]}', "'host' takes a text"),
-        ('{"command": "rm"}', "'command' is no option that a file may hold"),
-        ('{"export-config": "x"}', "'export-config' is no option that a file may hold"),
+        ('{"command": "rm"}', "'command' is not an option of a configuration file"),
+        ('{"export-config": "x"}', "'export-config' is not an option of a configuration file"),
         ('{"host": "a", "host": "b"}', "twice"),
-        ("[" * 100_000, "not JSON"),
+        ("[" * 100_000, "not valid JSON"),
     ],
 )
 def test_every_field_is_checked(tmp_path: Path, text: str, said: str) -> None:

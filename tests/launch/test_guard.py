@@ -79,7 +79,7 @@ def test_whatever_is_killed_nothing_stays(start: Start, victim: str) -> None:
     code, _, err = run.finish()
     if victim == "worker":
         assert code == 128 + signal.SIGKILL
-        assert "was ended by SIGKILL; all instances were stopped." in err
+        assert "SIGKILL ended the launcher's worker process; all instances were stopped." in err
     else:
         assert code == -signal.SIGKILL
     assert run.all_gone(20)

@@ -150,7 +150,7 @@ def test_one_instance_alone_is_shown_and_a_failure_of_another_anyway(poprun: Pop
     assert out == "[1,0]<stdout>:words of 0\n"
     assert "[1,0]<stderr>:errors of 0\n" in err
     assert "[1,1]" not in err
-    assert "Only instance 0 is shown" in err
+    assert "Only the output of instance 0 is shown" in err
     assert "Instance 1 failed with exit code 7; 1 other(s) stopped because of it. Its last lines:" in err
     shown = re.findall(r"^    \| (.*)$", err, re.MULTILINE)
     # its other stream comes through a pipe of its own, and may be read last
@@ -310,7 +310,7 @@ def test_help_and_versions_are_quick_and_load_no_torch() -> None:
     lines = done.stdout.splitlines()
     assert lines[-1] == "False"
     assert [line for line in lines if line in ("0", "2")] == ["0", "0", "0", "2", "0"]
-    assert "poprun [options] program [arguments of the program]" in lines
+    assert "poprun [options] program [arguments]" in lines
     assert any(line.startswith("poprun (Tremula) ") for line in lines)
     assert any(line.startswith("torch: 2.") for line in lines)
     assert "| replicas  | 0 | 1 |" in lines
@@ -326,4 +326,4 @@ def test_configuration_is_exported_and_imported(poprun: Poprun, tmp_path: Path) 
     assert "| instances |   0   |   1   |" in out
     code, _, err = poprun(*TWO, "--export-config", path)
     assert code == 2
-    assert "--overwrite-config yes replaces it" in err
+    assert "use --overwrite-config yes to replace it" in err

@@ -28,7 +28,7 @@ def test_an_undivided_system_is_one_partition(pod16):
 
 def test_partitions_take_the_first_place_that_fits(pod16):
     assert [create(pod16, f"p{i}", size).first_ipu for i, size in enumerate((4, 8, 4))] == [0, 8, 4]
-    with pytest.raises(Error, match=r"no place for 1 IPU\(s\): 16 of the 16 IPUs.*p0, p1, p2"):
+    with pytest.raises(Error, match=r"no room for 1 IPU\(s\): 16 of the 16 IPUs.*p0, p1, p2"):
         create(pod16, "more", 1)
     assert remove(pod16, "p2").first_ipu == 4
     assert create(pod16, "again", 2, index=3).first_ipu == 6
@@ -44,7 +44,7 @@ def test_which_one_a_program_uses(pod16, monkeypatch):
     monkeypatch.setenv("IPUOF_VIPU_API_PARTITION_ID", "theirs")
     assert selected(pod16).name == "theirs"
     assert selected(pod16, "mine").name == "mine"
-    with pytest.raises(Error, match="no partition 'other'; there is mine, theirs"):
+    with pytest.raises(Error, match="no partition 'other'; the partitions are mine, theirs"):
         named(pod16, "other")
 
 
@@ -59,11 +59,11 @@ def test_a_name_from_another_cluster_is_told_and_not_followed(pod16, monkeypatch
         ("p", 3, {}, "power of two"),
         ("p", 0, {}, "power of two"),
         ("p", 32, {}, "fewer than 32"),
-        ("a b", 4, {}, "cannot be the name"),
-        ("", 4, {}, "cannot be the name"),
+        ("a b", 4, {}, "is not a valid partition name"),
+        ("", 4, {}, "is not a valid partition name"),
         ("p", 4, {"gcds": 3}, "graph compile domains"),
-        ("p", 4, {"sync_type": "fast"}, "no sync type 'fast'"),
-        ("p", 4, {"index": 4}, "no place"),
+        ("p", 4, {"sync_type": "fast"}, "Unknown sync type 'fast'"),
+        ("p", 4, {"index": 4}, "no room"),
     ],
 )
 def test_what_cannot_be(pod16, name, size, more, why):

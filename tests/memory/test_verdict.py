@@ -83,12 +83,12 @@ def test_evidence_counts_the_configurations_of_the_same_bin() -> None:
     assert by.evidence(0.95) == (
         "of 41 published configurations that were modelled at 90 to 98 % of a tile, 37 ran"
     )
-    assert by.evidence(0.5) == "no published configuration was modelled at less than 90 % of a tile"
+    assert by.evidence(0.5) == "no published configuration uses less than 90 % of a tile (modelled)"
     assert by.evidence(1.0).startswith("of 1 published configuration that was modelled at 98 to 110 %")
     assert "more than 110 % of a tile, 1 ran" in by.evidence(7.0)
     assert (
         Curve(1.0, 0.1, 0.02, (), 0).evidence(0.5)
-        == "no published configuration was modelled near 50% of a tile"
+        == "no published configuration uses about 50% of a tile (modelled)"
     )
 
 

@@ -139,9 +139,9 @@ def test_a_communicator_has_one_meaning(monkeypatch: pytest.MonkeyPatch) -> None
     popdist.registerCommunicator({0}, "first")
     popdist.registerCommunicator([0], "first")
     popdist.synchronize("first")
-    with pytest.raises(Error, match="a communicator first already"):
+    with pytest.raises(Error, match="communicator first already exists"):
         popdist.registerCommunicator({1}, "first")
-    with pytest.raises(Error, match="a communicator WORLD already"):
+    with pytest.raises(Error, match="communicator WORLD already exists"):
         popdist.registerCommunicator({1}, popdist.defaultCommunicatorId())
     popdist._communicators.clear()
 
@@ -186,7 +186,7 @@ def test_without_tensorflow_the_error_says_what_to_install(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "tensorflow", None)
     entry = importlib.import_module(f"popdist.{module}").set_ipu_config
-    with pytest.raises(Error, match=r"tensorflow.* is not there.*pip install 'tremula\[tensorflow\]'"):
+    with pytest.raises(Error, match=r"tensorflow.* is not installed.*pip install 'tremula\[tensorflow\]'"):
         entry(None)
 
 

@@ -398,7 +398,7 @@ def test_what_the_accessor_refuses() -> None:
         AsynchronousDataAccessor(Numbers_up_to(4), rebatched_size=1)
     with pytest.raises(AssertionError, match="'rebatched_size' is specified"):
         AsynchronousDataAccessor(make(opts(), Numbers(5), batch_size=2, drop_last=False))
-    with pytest.raises(AssertionError, match="cannot be given in async_options"):
+    with pytest.raises(AssertionError, match="cannot be set in async_options"):
         make(opts(), Numbers(4), DataLoaderMode.Async, async_options={"rebatched_size": 2})
     with pytest.raises(AssertionError, match="rebatched_worker_size"):
         make(opts(), Numbers(4), DataLoaderMode.AsyncRebatched, batch_size=2, rebatched_worker_size=3)

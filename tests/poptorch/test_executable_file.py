@@ -201,7 +201,7 @@ def test_a_file_does_not_choose_where_files_are_written(
     assert held.get("engineOptions", {}) == {}
     assert loaded.options.log_dir == "."
     assert not loaded.options.exists("model_name")
-    assert "are not taken from a file" in caplog.text
+    assert "are not loaded from a file" in caplog.text
     for name in (*texts, "autoReport.directory", "debug.traceFile", "log_dir", "model_name"):
         assert name in caplog.text
 
@@ -257,7 +257,7 @@ def test_the_program_alone_takes_the_weights_of_the_model_that_loads_it(path: st
     assert executor.isCompiled()
     assert executor.isAttachedToDevice()
     assert torch.allclose(executor(X), other(X), atol=1e-6)
-    with pytest.raises(poptorch.Error, match="compiled already"):
+    with pytest.raises(poptorch.Error, match="already compiled"):
         executor.loadExecutable(path)
 
 

@@ -334,7 +334,7 @@ def test_a_remainder_is_explained_with_the_arithmetic():
     wrapped = poptorch.inferenceModel(model, quiet(deviceIterations=3))
     with pytest.raises(AssertionError, match="Invalid batch dimension") as caught:
         wrapped(X, Y)
-    assert "2 more samples, or 1 fewer" in str(caught.value)
+    assert "2 more samples or 1 fewer" in str(caught.value)
     assert_kept(model, before)
     wrapped(X[:3], Y[:3])
 

@@ -207,7 +207,7 @@ def test_a_look_at_weights_that_were_lost_with_their_executor_is_announced_once(
     trained(model)  # nobody keeps what it returns
     assert "lost" not in capfd.readouterr().err
     (line,) = lost_in(lambda: look(model), capfd)
-    assert "The weights of Network" in line
+    assert "The trained weights of Network" in line
     assert f"{__file__}:" in line
     assert "copyWeightsToHost() or detachFromDevice()" in line
     assert lost_in(lambda: look(model), capfd) == []

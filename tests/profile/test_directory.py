@@ -51,7 +51,7 @@ def test_the_application_says_what_it_likes(tmp_path: Path) -> None:
 
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "app.json")
-    with pytest.raises(Error, match="no regular file"):
+    with pytest.raises(Error, match="not a regular file"):
         read_application(tmp_path)
     os.mkfifo(tmp_path / "profile.pop")
     with pytest.raises(Error, match="not a regular file"):

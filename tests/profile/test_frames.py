@@ -205,11 +205,11 @@ def test_damaged_frames_are_refused(profile_file: Path, tmp_path: Path, statemen
 
 
 _HOSTILE: list[tuple[str, str, str, Any, str]] = [
-    ("op", "programs", "op_id", 10**6, "names rows that are not there"),
-    ("later parent", "programs", "parent", 3, "names rows that come later"),
-    ("itself", "contexts", "parent", 1, "names rows that come later"),
-    ("category", "variables", "category", 99, "names rows that are not there"),
-    ("compute set", "programs", "compute_set", 10**6, "names rows that are not there"),
+    ("op", "programs", "op_id", 10**6, "refers to rows that do not exist"),
+    ("later parent", "programs", "parent", 3, "refers to later rows"),
+    ("itself", "contexts", "parent", 1, "refers to later rows"),
+    ("category", "variables", "category", 99, "refers to rows that do not exist"),
+    ("compute set", "programs", "compute_set", 10**6, "refers to rows that do not exist"),
 ]
 
 

@@ -72,7 +72,7 @@ def test_changed_work_is_refused_or_can_be_planned(work: works.Work) -> None:
         (WORKS[8], {"kernel": [2]}, "do not have the same number of dimensions"),
         (WORKS[8], {"kind": "median"}, "no Pool is called 'median'"),
         (WORKS[1], {"stride": [0, 1]}, "stride of a Convolution is 0"),
-        (WORKS[0], {"dtype": "fp64"}, "is 'fp64', which is no type of numbers"),
+        (WORKS[0], {"dtype": "fp64"}, "is 'fp64', which is not a type of numbers"),
         (WORKS[0], {"rows": -3}, "rows of a MatMul is -3"),
         (WORKS[2], {"density": 1.5}, "density of a SparseMatMul is 1.5"),
     ],

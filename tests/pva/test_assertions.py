@@ -29,7 +29,7 @@ def test_checks_that_hold(small: Any) -> None:
 @pytest.mark.parametrize(
     ("check", "said"),
     [
-        (lambda c: c.fits(), r"2 tiles need more.*tile 0 of IPU 1, is 50 bytes over.*variable 1,040"),
+        (lambda c: c.fits(), r"2 tiles are out of memory.*tile 0 of IPU 1, is 50 bytes over.*variable 1,040"),
         (lambda c: c.worst_tile_below(0.9), r"tile 0 of IPU 1 needs 1,050 bytes \(105.0% of .*not below 900"),
         (
             lambda c: c.always_live_bytes_below(600),
@@ -38,15 +38,15 @@ def test_checks_that_hold(small: Any) -> None:
         (lambda c: c.category_bytes_below("vertexCode", 320), r"vertexCode takes 320 bytes"),
         (lambda c: c.total_cycles_below(200), r"take 200 cycles.*enc/fc/multiply 90"),
         (lambda c: c.run_cycles_below("step", 10), r"'step' takes 200 cycles"),
-        (lambda c: c.run_cycles_below("other", 10), r"no run matches 'other'; there are 'step'"),
+        (lambda c: c.run_cycles_below("other", 10), r"no run matches 'other'; the runs are 'step'"),
         (
             lambda c: c.compute_sets_match("*/conv"),
-            r"0 compute sets match '\*/conv' instead of at least 1; there are 'enc",
+            r"0 compute sets match '\*/conv' instead of at least 1; the compute sets are 'enc",
         ),
         (lambda c: c.compute_sets_match("enc/*", 2), r"1 compute sets match 'enc/\*' instead of 2"),
         (lambda c: c.compute_sets_are_among(["enc/*"]), r"1 compute sets match none .*'head/out/multiply'"),
         (lambda c: c.no_compute_set_matches("head*"), r"1 compute sets match 'head\*': 'head/out/multiply'"),
-        (lambda c: c.holds("it is fast", lambda _: False), r"does not hold that it is fast"),
+        (lambda c: c.holds("it is fast", lambda _: False), r"is not true that it is fast"),
     ],
 )
 def test_checks_that_fail_name_what_is_wrong(small: Any, check: Callable[[Any], Any], said: str) -> None:

@@ -63,7 +63,7 @@ def test_categories_that_are_not_told_apart_say_so(small: Any) -> None:
     )
     assert not category.hostExchangeCode.modelled
     assert category.variable.modelled
-    with pytest.raises(AttributeError, match="no memory category 'bytes'"):
+    with pytest.raises(AttributeError, match="Unknown memory category 'bytes'"):
         category.bytes
 
 

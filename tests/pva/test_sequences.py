@@ -103,5 +103,5 @@ def test_columns_of_a_slice_are_those_of_its_items(given: list[int], part: slice
     columns = table[part].to_numpy()
     assert columns["value"].tolist() == list(table[part])
     assert columns["text"].tolist() == [str(each) for each in table[part]]
-    with pytest.raises(Error, match="no column 'other'; there are value, text"):
+    with pytest.raises(Error, match="Unknown column 'other'; the columns are value, text"):
         table.to_numpy("other")

@@ -1,4 +1,4 @@
-"""Batches of a study: every layout of a size does the same work, and what cannot be shared out is refused."""
+"""Batches of a study: every layout of a size does the same work, and what cannot be divided is refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_strong_scaling_shares_out_the_same_batch_or_says_that_it_cannot(
 ) -> None:
     batches, ipus = Batches(micro_batch, 1, batch), replicas * stages
     if batch % (replicas * micro_batch):
-        with pytest.raises(Error, match=f"{batch:,} cannot be shared out"):
+        with pytest.raises(Error, match=f"{batch:,} cannot be divided"):
             batches.accumulation(STRONG, ipus, stages)
     else:
         turns = batches.accumulation(STRONG, ipus, stages)
@@ -49,13 +49,13 @@ def test_a_pipeline_needs_its_micro_batches() -> None:
         ({"ipus": (0,)}, "ipus must be a whole number"),
         ({"ipus": (None,)}, "ipus must be whole numbers"),
         ({"ipus": (2, 2)}, "twice"),
-        ({"ipus": (1_000_000,)}, "more than there are"),
+        ({"ipus": (1_000_000,)}, "are too many"),
         ({"stages": (True,)}, "stages must be a whole number"),
         ({"mode": ("weakly",)}, "mode must be one of weak, strong"),
         ({"target": ()}, "target has no value"),
         ({"micro_batch": (1, 2)}, "one micro_batch"),
         ({"replicas": 2}, "chooses replicas"),
-        ({"mode": ("weak",), "global_batch": 8}, "only weak scaling is asked for"),
+        ({"mode": ("weak",), "global_batch": 8}, "only weak scaling was requested"),
         ({"per_ipu": 0}, "per_ipu must be a whole number"),
         ({"precision": "fp8"}, "precision must be one of"),
         ({"recompute": "some"}, "recompute must be one of"),

@@ -103,8 +103,8 @@ def test_a_rate_that_was_given_is_not_called_this_hosts(study: ScalingStudy) -> 
 
 def test_it_says_whether_replicas_are_equivalent(study: ScalingStudy) -> None:
     lines = printed(study).splitlines()
-    assert "measured: 2 processes together train what one would" in lines
-    assert "measured: 4 processes together do NOT train what one would" in lines
+    assert "measured: 2 processes together train like one process" in lines
+    assert "measured: 4 processes together do NOT train like one process" in lines
     assert "measured: 8 processes: not enough memory" in lines
     assert sum(line.startswith("measured: ") for line in lines) == 3  # one alone proves nothing
     drawn = HostRun(2, 3, 6, 1.0, 0.0, None, 1e-3, None, note="forward draws random numbers")

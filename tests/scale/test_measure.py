@@ -110,7 +110,7 @@ def test_a_model_that_only_infers_is_told(program: Path) -> None:
 def test_a_run_that_takes_too_long_is_ended(program: Path) -> None:
     program.write_text("import time\ntime.sleep(600)\n")
     found = measured(program, instances=(1,), most_seconds=4.0)
-    assert "longer than 4 s" in found.problems[0]
+    assert "limit of 4 s" in found.problems[0]
     assert "--measure-with" in found.problems[0]
 
 

@@ -145,9 +145,9 @@ def test_what_stands_beside_the_model_is_there(browser: Any, tmp_path: Path, stu
     assert "tremula scale tagger.py --target bow,mk2" in text
     assert "2026-11-16" in text
     assert "Weak scaling on bow: loading becomes the limit at 16 IPUs." in text
-    assert "says nothing of an IPU's speed" in text
-    assert "they train what one would" in text
-    assert "they do NOT train what one would" in text
+    assert "the speed does not apply to IPUs" in text
+    assert "they train like one process" in text
+    assert "they do NOT train like one process" in text
     for sentence in study.assumptions:
         assert sentence in text
     captions = browser.run("[...document.querySelectorAll('table')].every(table => table.caption !== null)")

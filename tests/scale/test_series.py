@@ -30,6 +30,6 @@ def test_without_any_layout_there_is_still_a_reason_for_each_size(tmp_path: Path
     question = ScaleQuestion.of(ipus=(1, 3), stages=(2,), mode=(WEAK,), per_ipu=2)
     study = make_study(stack(), question, command="tremula scale", folder=tmp_path, tell=lambda *_: None)
     assert [row.problem for row in study.rows] == [
-        "none of the widths that are tried divides 1 IPU",
-        "none of the widths that are tried divides 3 IPUs",
+        "none of the tried replica widths divides 1 IPU",
+        "none of the tried replica widths divides 3 IPUs",
     ]

@@ -93,11 +93,11 @@ def test_the_fastest_layout_that_fits_is_chosen() -> None:
 
 def test_a_layout_that_cannot_be_is_told_and_the_others_are_tried() -> None:
     row = rows_of(stack(), mode=(STRONG,), ipus=(2,), global_batch=8)[0][0]
-    assert row.stages == 2 or "cannot be shared out" in row.layouts[0].problem
+    assert row.stages == 2 or "cannot be divided" in row.layouts[0].problem
     alone = next(layout for layout in row.layouts if layout.stages == 1)
-    assert "cannot be shared out among 2 replicas" in alone.problem
+    assert "cannot be divided among 2 replicas" in alone.problem
     nothing = rows_of(stack(), mode=(STRONG,), ipus=(2,), stages=(1,), global_batch=8)[0][0]
-    assert "cannot be shared out" in nothing.problem
+    assert "cannot be divided" in nothing.problem
     assert not nothing.figures
 
 
@@ -130,7 +130,7 @@ def test_a_part_of_a_system_has_its_part_of_the_hosts() -> None:
 
 def test_what_was_chosen_for_the_batch_is_told() -> None:
     _, notes = rows_of(stack(), mode=(STRONG,))
-    assert any("global batch of strong scaling, 32 samples" in note for note in notes)
+    assert any("global batch of strong scaling is 32 samples" in note for note in notes)
     assert not rows_of(stack(), mode=(STRONG,), global_batch=32)[1]
 
 

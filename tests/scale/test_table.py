@@ -63,9 +63,9 @@ def test_it_says_what_was_tried_what_was_measured_and_what_is_assumed(study: Sca
     assert "32 x 2 (taken)" in words
     assert "64 x 1: " in words
     assert "no figures for 3 IPUs: no such cut" in words
-    assert "says nothing of an IPU's speed" in words
-    assert "2 processes: they train what one would" in words
-    assert "4 processes: they do NOT train what one would" in words
+    assert "the speed does not apply to IPUs" in words
+    assert "2 processes: they train like one process" in words
+    assert "4 processes: they do NOT train like one process" in words
     assert "8 processes: not enough memory" in words
     for sentence in study.assumptions:
         assert sentence in words

@@ -36,15 +36,15 @@ def test_flags_have_types(text: str, values: dict[str, object]) -> None:
     ("text", "said"),
     [
         ("--use_ipu_modle", "Did you mean --use_ipu_model?"),
-        ("use_ipu_model", "no flag 'use_ipu_model'"),
+        ("use_ipu_model", "unknown flag 'use_ipu_model'"),
         ("--executable_cache=/tmp", "Did you mean --executable_cache_path?"),
         ("--use_ipu_model=maybe", "takes no value, or true or false, not 'maybe'"),
         ("--log_cycle_count=x", "takes a whole number"),
-        ("--on_demand_device_poll_time=99", "from 100 on"),
-        ("--synthetic_data_categories=feed", "does not know 'feed'"),
+        ("--on_demand_device_poll_time=99", "of 100 or more"),
+        ("--synthetic_data_categories=feed", "not 'feed'"),
         ("--synthetic_data_initializer=random", "needs --use_synthetic_data"),
         ("--executable_cache_path", "needs a value"),
-        ("--executable_cache_path='a", "quotes do not match"),
+        ("--executable_cache_path='a", "unbalanced quotes"),
     ],
 )
 def test_what_cannot_be_followed_is_refused_with_a_hint(text: str, said: str) -> None:
@@ -64,7 +64,7 @@ def test_a_misspelt_name_is_never_taken_for_another(flag, place, letter) -> None
     spelt = flag.name[:place] + letter + flag.name[place + 1 :]
     if any(spelt == each.name for each in FLAGS):
         return
-    with pytest.raises(BadFlag, match="there is no flag"):
+    with pytest.raises(BadFlag, match="unknown flag"):
         parse(f"--{spelt}")
 
 

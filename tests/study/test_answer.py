@@ -58,7 +58,7 @@ def test_accumulation_that_was_asked_for_is_not_changed(stack: Stack) -> None:
 def test_what_cannot_be_is_an_answer_beside_the_others(stack: Stack) -> None:
     good, odd = ask(stack(), Question.of(ipus=[2, 3], stages=2)).results
     assert good.problem == ""
-    assert "3 IPUs are no multiple of 2" in odd.problem
+    assert "3 IPUs are not a multiple of 2" in odd.problem
     unknown, known = ask(stack(), Question.of(target=["bowl", "bow"])).results
     assert "Did you mean bow" in unknown.problem
     assert known.problem == ""

@@ -28,7 +28,7 @@ def test_nothing_asked_is_the_program_as_it_is() -> None:
         ({"precision": "bf16"}, "fp32, fp16"),
         ({"recompute": "some"}, "none, all"),
         ({"ipus": []}, "has no value"),
-        ({"replica": 2}, "nothing called replica"),
+        ({"replica": 2}, "Unknown setting replica"),
         ({"ipus": list(range(1, 40)), "micro_batch": list(range(1, 40))}, "combinations"),
     ],
 )

@@ -119,7 +119,7 @@ def test_a_result_has_the_figures_that_comparisons_need(
     document = json.loads(path.read_text())
     del document["findings"][0]["figures"][name]
     path.write_text(json.dumps(document))
-    with pytest.raises(Error, match=rf"saved\.json is damaged: it has no figure called {name}"):
+    with pytest.raises(Error, match=rf"saved\.json is damaged: it has no figure {name}"):
         saved.read(path)
 
 
@@ -145,7 +145,7 @@ def test_what_was_changed_is_named_and_nothing_else(results: tuple[Result, ...])
     found = compare(results[0], results[1])
     assert set(found.settings) == {"precision"}
     assert found.settings["precision"] == ("fp32", "fp16")
-    assert "no setting is different" in str(compare(results[0], results[0]))
+    assert "no setting changed" in str(compare(results[0], results[0]))
 
 
 def test_text_and_page_say_the_same(results: tuple[Result, ...]) -> None:

@@ -67,7 +67,7 @@ def test_splits_have_the_same_lines(stack: Callable[..., Subject], tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("question", "text"),
-    [({"micro_batch": 4}, "micro-batch of 8"), ({"precision": "fp16"}, "another precision needs the model")],
+    [({"micro_batch": 4}, "micro-batch of 8"), ({"precision": "fp16"}, "Use the model itself")],
 )
 def test_what_needs_another_capture_is_refused(
     stack: Callable[..., Subject], tmp_path: Path, question: dict[str, Any], text: str

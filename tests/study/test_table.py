@@ -53,7 +53,7 @@ def test_no_word_is_broken(stack: Callable[..., TorchSubject], width: int) -> No
 
 
 def test_a_row_that_cannot_be_stands_below(answers: Answers) -> None:
-    assert "no multiple of 2 stages" in " ".join(printed(answers, 160).split())
+    assert "not a multiple of 2 stages" in " ".join(printed(answers, 160).split())
 
 
 def test_speeds_that_rest_on_unlike_rates_to_the_host_are_marked(stack: Callable[..., TorchSubject]) -> None:

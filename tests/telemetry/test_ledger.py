@@ -286,7 +286,7 @@ def test_a_model_that_never_ran_may_have_been_replaced_by_its_module(tmp_path: P
     said = run_script(body, tmp_path).stderr
     assert "never executed" in said
     assert (
-        "call the object that inferenceModel returned, not what eval() at mine.py:3 in <module> returned"
+        "Call the object that inferenceModel returned, not what eval() at mine.py:3 in <module> returned"
         in said
     )
     [run] = ledger.read(tmp_path / "runs.jsonl")
@@ -313,7 +313,7 @@ def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None
     done = run_script("ledger.wrapped('trainingModel', 'Busy').executed()", blocked)
     assert done.returncode == 0
     (line,) = done.stderr.splitlines()
-    assert f"[warning] The record of this run is not kept in {blocked / 'runs.jsonl'} (" in line
+    assert f"[warning] The record of this run cannot be written to {blocked / 'runs.jsonl'} (" in line
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -53,7 +53,7 @@ def test_without_docker(capsys: Capture, machine: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("PATH", str(machine))
     assert container.main(["--", "image"]) == 1
     told = capsys.readouterr().err
-    assert "docker is not on this machine's PATH" in told
+    assert "docker was not found on PATH" in told
     assert "docker run --ipc=host" in told
     assert container.main([]) == 1
-    assert "which image?" in capsys.readouterr().err
+    assert "no image was given" in capsys.readouterr().err

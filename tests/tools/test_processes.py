@@ -103,7 +103,7 @@ def test_the_live_view_needs_a_terminal() -> None:
     done = subprocess.run(command("gc-monitor", "--live"), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == (
-        "gc-monitor: --live needs a terminal; `watch gc-monitor` and `gc-monitor --json` do not.\n"
+        "gc-monitor: --live needs a terminal; use `watch gc-monitor` or `gc-monitor --json` instead.\n"
     )
 
 

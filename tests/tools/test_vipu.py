@@ -59,7 +59,7 @@ def test_the_file_for_programs(capsys: Capture, machine: Path) -> None:
     [
         ("create partition a --size 3", "power of two"),
         ("create partition a --size 8", "has 4 IPUs"),
-        ("create partition ../a --size 1", "cannot be the name"),
+        ("create partition ../a --size 1", "is not a valid partition name"),
         ("create partition a --size 2 --num-gcds 4", "graph compile domains"),
         ("create partition a --size 2 --reconfigurable --sync-type pod-native", "c2-compatible"),
         ("remove partition none", "There is no partition"),

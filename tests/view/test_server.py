@@ -121,7 +121,7 @@ def test_problems_are_told_and_the_server_goes_on(server: ViewServer) -> None:
     assert _get(server, "/api/bad")[:2] == (422, {"error": "The file is damaged."})
     status, body, _ = _get(server, "/api/fault")
     assert status == 500
-    assert "please report it" in body["error"]
+    assert "Please report it" in body["error"]
     assert _get(server, "/" + "a" * 5000)[0] == 414
     assert _get(server, "/api/echo?a=1&b=%3Cb%3E")[:2] == (200, {"a": "1", "b": "<b>"})
 

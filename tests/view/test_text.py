@@ -63,7 +63,7 @@ def test_ops_and_tiles(profile_file: Path) -> None:
         for wrong in (-1, last + 1):
             with pytest.raises(Error, match="no tile"):
                 tile_text(profile, wrong)
-        with pytest.raises(Error, match=r"no op called 'mn0'.*Did you mean"):
+        with pytest.raises(Error, match=r"no op 'mn0'.*Did you mean"):
             op_text(profile, "mn0")
 
 

@@ -88,7 +88,7 @@ def test_code_that_is_no_list_of_lines_is_refused(
 
     with (
         Profile(rewrite_profile(profile_file, tmp_path / "profile.pop", broken)) as profile,
-        pytest.raises(Error, match="no list of lines"),
+        pytest.raises(Error, match="not a list of lines"),
     ):
         steps(profile)
 

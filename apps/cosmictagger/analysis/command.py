@@ -47,17 +47,19 @@ def _parser() -> argparse.ArgumentParser:
         "--batch-size",
         type=_positive,
         metavar="N",
-        help="images that a step takes in a rank, if the log is wrong",
+        help="images per step and rank, if the log is wrong",
     )
     parser.add_argument("--all-ranks", action="store_true", help="show every rank, however many there are")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures and faults there")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write a row for each rank there")
-    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="draw the runs there, as PNG and SVG")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures and faults to this file")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write a row for each rank to this file")
+    parser.add_argument(
+        "--plots", type=Path, metavar="FOLDER", help="write plots of the runs to this folder, as PNG and SVG"
+    )
     parser.add_argument("--check", action="store_true", help="exit with 1 if a run has an error or a warning")
     parser.add_argument(
         "--as-published",
         action="store_true",
-        help="only print what the original's own analysis prints for these logs, mistakes included",
+        help="only print the output of the original's own analysis for these logs, including its mistakes",
     )
     return parser
 

@@ -117,7 +117,7 @@ def stopped(result: Result) -> list[Fault]:
             "note",
             "The run was interrupted and saved itself.",
             (f"line {lines[0]}",),
-            "Start it again to go on.",
+            "Start it again to continue.",
         )
     ]
 

@@ -46,7 +46,7 @@ def never_compiled(result: Result) -> list[Fault]:
             Fault(
                 "never-compiled",
                 "error",
-                "IPUs were asked for, and no graph was compiled for them.",
+                "IPUs were requested, but no graph was compiled for them.",
                 (f"rank {said[0].number} says so itself (line {line})",),
                 "See whether the wrapped model is what the program calls.",
             )
@@ -59,7 +59,7 @@ def never_compiled(result: Result) -> list[Fault]:
         Fault(
             "never-compiled",
             "error",
-            "IPUs were asked for, and no graph was compiled for them.",
+            "IPUs were requested, but no graph was compiled for them.",
             (
                 "run.compute_mode is IPU",
                 'no "Graph compilation" in the log'
@@ -145,7 +145,7 @@ def precision_flag(result: Result) -> list[Fault]:
             "precision-flag",
             "warning",
             "run.precision=float16 has no effect in the original's trainer: it computed in float32.",
-            ("the configuration says float16; that trainer knows mixed and bfloat16 only",),
+            ("the configuration says float16; that trainer supports only mixed and bfloat16",),
             "Do not compare these times with those of half precision.",
         )
     ]

@@ -140,7 +140,7 @@ def failed(result: Result) -> list[Fault]:
         for tag, (count, line) in log.nan_losses.items():
             who = "" if tag is None else f" of rank {int(tag)}"
             evidence.append(
-                f"{count} lines{who} with a loss or metric that is no number, from line {line} on"
+                f"{count} lines{who} with a loss or metric that is not a number, from line {line} on"
             )
     if not evidence:
         return []

@@ -99,7 +99,7 @@ class Run:
     seed: int = key(
         0, "of initial weights, order of events and the device's random numbers", low=0, high=2**31 - 1
     )
-    resume: bool = key(True, "go on from the newest checkpoint of this run.id, if there is one")
+    resume: bool = key(True, "continue from the newest checkpoint of this run.id, if there is one")
     deterministic: bool = key(
         True, "the same bits every time; False lets the host choose faster forms as it runs"
     )

@@ -32,7 +32,7 @@ cosmictagger: find the pixels of a neutrino among those of cosmic rays.
   --help, -h          show this text
   --version           show the version
 
-Everything of a run is in output_dir/torch/<network>/<run.id>/. Started again, a training run goes on from its newest
+Everything of a run is in output_dir/torch/<network>/<run.id>/. Started again, a training run continues from its newest
 checkpoint. Exit codes: 0 done, 1 failed, 2 the command line or configuration is wrong, 130 interrupted (saved first).
 """
 

@@ -49,7 +49,7 @@ def parse(override: str) -> tuple[str, str]:
     name = name.strip().lstrip("+")
     if not equals or not name:
         raise ConfigError(
-            f"{show(override)!r} is no key=value, such as run.iterations=100. --help lists all keys."
+            f"{show(override)!r} is not of the form key=value, such as run.iterations=100. --help lists all keys."
         )
     return name, value.strip().strip("'\"")
 
@@ -62,7 +62,7 @@ def read_file(config_name: str) -> dict[str, Any]:
         path = Path(name)
         if not path.is_file():
             raise ConfigError(
-                f"There is no configuration {show(name)!r}: it is none of {', '.join(preset_names())}, "
+                f"There is no configuration {show(name)!r}: the presets are {', '.join(preset_names())}, "
                 f"and no file.{did_you_mean(name, preset_names())}"
             )
     try:

@@ -100,7 +100,7 @@ class Group:
             at = int(beyond[0])
             raise self.fail(
                 table,
-                f"rows {int(firsts[at])} to {int(firsts[at]) + int(counts[at]) - 1} are asked for, "
+                f"rows {int(firsts[at])} to {int(firsts[at]) + int(counts[at]) - 1} were requested, "
                 f"but there are only {length}.",
                 event + at // each,
             )

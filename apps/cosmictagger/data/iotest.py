@@ -101,7 +101,7 @@ def iotest(
     begin = time.perf_counter()
     loader = event_loader(dataset, batch_size, workers=workers, **loading)
     if not len(loader):
-        raise ValueError(f"{len(dataset)} events are too few for a batch: make it smaller.")
+        raise ValueError(f"{len(dataset)} events are too few for a batch: use a smaller batch.")
     file_bytes = getattr(dataset.source, "bytes_on_disk", None)
     try:
         source = _endless(loader)

@@ -70,7 +70,9 @@ def _wanted(config: Config, count: int, predicted: bool) -> list[int]:
     if mode.events:
         beyond = [each for each in mode.events if each >= count]
         if beyond:
-            raise ConfigError(f"mode.events: there is no event {beyond[0]}; there are {count}, from 0 on.")
+            raise ConfigError(
+                f"mode.events: there is no event {beyond[0]}; the {count} events are numbered from 0."
+            )
         return list(mode.events)
     if not predicted:
         return list(range(min(mode.worst, count)))

@@ -235,7 +235,7 @@ def configuration(name: str, **overrides: Any) -> NetworkConfig:
         ValueError: there is no such configuration or field, or a value is refused.
     """
     if name not in CONFIGURATIONS:
-        raise ValueError(f"there is no network called {name!r}; there are {', '.join(CONFIGURATIONS)}.")
+        raise ValueError(f"unknown network {name!r}; the networks are {', '.join(CONFIGURATIONS)}.")
     known = {field.name for field in fields(NetworkConfig)}
     unknown = sorted(set(overrides) - known)
     if unknown:

@@ -131,7 +131,7 @@ def load(path: str | Path, config: NetworkConfig) -> UpstreamCheckpoint:
             else "it is damaged, or no file of torch.save"
         )
         raise ValueError(
-            f"{path} was not read: {reason}. Save it anew from the original with tensors and numbers only, "
+            f"{path} was not read: {reason}. Save it again from the original with tensors and numbers only, "
             "for example torch.save({'state_dict': net.state_dict(), 'global_step': int(step)}, file)."
         ) from problem
     if not isinstance(content, Mapping):
@@ -149,7 +149,7 @@ def load(path: str | Path, config: NetworkConfig) -> UpstreamCheckpoint:
         or not 0 <= step < 2**63
         or step != int(step)
     ):
-        raise ValueError(f"{path} has a global_step that is no whole number: {step!r:.80}.")
+        raise ValueError(f"{path} has a global_step that is not a whole number: {step!r:.80}.")
     return UpstreamCheckpoint(from_upstream(state, config), int(step))
 
 

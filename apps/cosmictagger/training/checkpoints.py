@@ -151,7 +151,7 @@ def read(path: Path) -> Checkpoint:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             if metadata.get("format") != FORMAT:
-                raise BadCheckpoint(f"{path} is no checkpoint of this program.")
+                raise BadCheckpoint(f"{path} is not a checkpoint of this program.")
             about = json.loads(metadata["about"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
     except BadCheckpoint:

@@ -51,7 +51,9 @@ class _File(logging.FileHandler):
             super().handleError(record)
             return
         self._full = True
-        sys.stdout.write(f"The log {cannot_write(self.baseFilename, problem)} The run goes on without it.\n")
+        sys.stdout.write(
+            f"The log {cannot_write(self.baseFilename, problem)} The run continues without it.\n"
+        )
 
     def close(self) -> None:
         with contextlib.suppress(OSError):  # what did not get to the disk before does not now

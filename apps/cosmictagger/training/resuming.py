@@ -20,7 +20,7 @@ def found_checkpoint(config: Config, checkpoints: Checkpoints, log: logging.Logg
     if not config.run.resume:
         if checkpoints.steps():
             raise ConfigError(
-                f"{checkpoints.folder} has checkpoints already: run.resume=True goes on from them; "
+                f"{checkpoints.folder} already has checkpoints: run.resume=True continues from them; "
                 "else take another run.id or remove the folder."
             )
         return None
@@ -29,7 +29,7 @@ def found_checkpoint(config: Config, checkpoints: Checkpoints, log: logging.Logg
         log.warning(f"{problem} Looking for an older one.")
     if found is None:
         if problems:
-            raise ConfigError("No checkpoint of this run can be read: remove them to begin anew.")
+            raise ConfigError("No checkpoint of this run can be read: remove them to start again.")
         return None
     path = checkpoints.path(found.position.step)
     check_network(path, found, config)

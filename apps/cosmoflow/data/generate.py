@@ -59,7 +59,7 @@ class GeneratedSamples:
     def read(self, sample: int) -> Sample:
         """Counts [D, D, D, 4] and targets [4] of one sample."""
         if not 0 <= sample < self.count:
-            raise IndexError(f"There is no sample {sample}: there are {self.count}.")
+            raise IndexError(f"There is no sample {sample}; the file has {self.count}.")
         random = np.random.default_rng([self.seed, self.first + sample])
         targets = random.uniform(-1, 1, TARGETS).astype(np.float32)
         return counts_of(targets, self.size, random, self.density), targets

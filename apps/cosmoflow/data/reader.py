@@ -206,7 +206,7 @@ class SampleFiles:
             BadSampleFile: they cannot be read, or are no counts and targets.
         """
         if not 0 <= sample < len(self):
-            raise IndexError(f"There is no sample {sample}: there are {len(self)}.")
+            raise IndexError(f"There is no sample {sample}; the data set has {len(self)}.")
         number = bisect.bisect_right(self._ends, sample)
         file = self._file(number)
         return file.read(sample - (self._ends[number] - self._lengths[number]))

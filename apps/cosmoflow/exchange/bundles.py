@@ -101,7 +101,7 @@ class Bundle:
                 self._index, name, f"has the shape {list(entry.shape)}; the network needs {list(shape)}."
             )
         if dtype is None or dtype.kind != "f" or entry.sliced:
-            raise BadWeights(self._index, name, "is no whole array of 16, 32 or 64 bit floats.")
+            raise BadWeights(self._index, name, "is not a complete array of 16, 32 or 64 bit floats.")
         if entry.size != math.prod(shape) * dtype.itemsize or entry.shard >= self._shards:
             raise BadWeights(self._index, name, "has an entry that contradicts itself: the index is damaged.")
         path = self.prefix.with_name(f"{self.prefix.name}.data-{entry.shard:05d}-of-{self._shards:05d}")

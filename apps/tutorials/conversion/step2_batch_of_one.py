@@ -79,8 +79,8 @@ def test(model, events):
 def main():
     parser = argparse.ArgumentParser(description="Tag the pixels of tracks and showers.")
     parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--events", type=int, default=96, help="to train on")
-    parser.add_argument("--size", type=int, default=64, help="of the images, in pixels")
+    parser.add_argument("--events", type=int, default=96, help="number of training events")
+    parser.add_argument("--size", type=int, default=64, help="size of the images, in pixels")
     parser.add_argument("--width", type=int, default=8, help="channels of the first level")
     parser.add_argument("--accumulation", type=int, default=8, help="images per weight update")
     parser.add_argument("--lr", type=float, default=0.005)

@@ -52,16 +52,14 @@ class CallSiteInfo:
                 return self.parent_output(
                     self.graph_to_parent_output_index(graph.getOutputIndex(graph_tensor.id))
                 )
-        raise ValueError(
-            f"{graph_tensor.name} is neither an input nor an output of the graph that is called."
-        )
+        raise ValueError(f"{graph_tensor.name} is neither an input nor an output of the called graph.")
 
     def parent_to_graph(self, parent_tensor: Tensor) -> Tensor:
         """The input of the graph for a tensor that the caller gives."""
         try:
             index = self._op.firstInIndex(parent_tensor._pb_tensor)
         except IndexError as problem:
-            raise ValueError(f"{parent_tensor.name} is not given to the graph that is called.") from problem
+            raise ValueError(f"{parent_tensor.name} is not passed to the called graph.") from problem
         graph = self._op.getCalledGraphs()[0]
         return Tensor._from_pb_tensor(graph.getInputTensor(self.parent_to_graph_input_index(index)))
 
@@ -75,12 +73,12 @@ class CallSiteInfo:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """What the caller gives."""
+        """The inputs from the caller."""
         return tuple(Tensor._from_pb_tensor(each) for each in self._op.getInputTensors())
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """What the caller gets."""
+        """The outputs for the caller."""
         return tuple(Tensor._from_pb_tensor(each) for each in self._op.getOutputTensors())
 
     def set_parent_input_modified(self, parent_tensor: Tensor, infer_modified_regions: bool = False) -> None:
@@ -176,7 +174,7 @@ def _as_tensor(parent: Graph, tensor: Tensor, value: Any, what: str) -> Tensor:
         return tensor._ensure_tensor(value)
     except (ValueError, TypeError) as problem:
         raise TypeError(
-            f"{value!r} ({type(value).__name__}) for {tensor} of the {what} graph is no tensor, nor can it become one."
+            f"{value!r} ({type(value).__name__}) for {tensor} of the {what} graph cannot be converted to a tensor."
         ) from problem
 
 

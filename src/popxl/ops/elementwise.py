@@ -286,7 +286,7 @@ def _check_log2_scale(log2_scale: Tensor) -> None:
 def pow2scale_cast_to_fp8(t: Tensor, log2_scale: Tensor, data_type: Dtype) -> Tensor:
     """The values times a power of two in float8."""
     if data_type not in _FLOAT8:
-        raise TypeError(f"{data_type} is no float8 type.")
+        raise TypeError(f"{data_type} is not a float8 type.")
     _check_log2_scale(log2_scale)
     tensors = {"t": t, "log2_scale": log2_scale}
     return create(

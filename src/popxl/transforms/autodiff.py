@@ -92,12 +92,12 @@ class GradGraphInfo:
 
     @property
     def expected_inputs(self) -> tuple[ExpectedConnection, ...]:
-        """What the inputs are."""
+        """The inputs."""
         return tuple(self._expected_inputs)
 
     @property
     def expected_outputs(self) -> tuple[ExpectedConnection, ...]:
-        """What the outputs are."""
+        """The outputs."""
         return tuple(self._expected_outputs)
 
     @property

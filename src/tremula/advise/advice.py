@@ -1,4 +1,4 @@
-"""A piece of advice: a change as lines of Python, and what the chip model says of the program with and without it.
+"""A piece of advice: a change as lines of Python, and the estimates of the program with and without it.
 
 The band of an effect, one on the ratio, comes from published pairs of configurations (effect_bands.toml).
 """
@@ -112,7 +112,7 @@ class Advice(Change, ShownAsText):
 
     @property
     def lacks_ipus(self) -> bool:
-        """Whether it takes more IPUs than the system has that was asked about."""
+        """Whether the change needs more IPUs than the system has."""
         return 0 < self.system_ipus < self.after.ipus
 
     @property

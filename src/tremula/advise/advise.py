@@ -1,4 +1,4 @@
-"""Advice about a case: every rule's changes are tried on the chip model, and what is worth it is listed, best first.
+"""Advice about a case: tries the changes of every rule on the chip model and lists the useful ones, best first.
 
 Quick changes come first, then those that need other plans, another capture or a search, within a budget of seconds.
 If no change makes a program fit, pairs of the best are tried.
@@ -57,9 +57,7 @@ class AdviceList:
     def __str__(self) -> str:
         lines = [f"As it is, modelled: {self.before.brief}."]
         if not self.advice:
-            lines.append(
-                "No change that was tried makes it faster by 2 % or more, or makes room that it needs."
-            )
+            lines.append("No change made the program at least 2 % faster or freed memory that it needs.")
         lines += [f"{number}. {each}" for number, each in enumerate(self.advice, 1)]
         if self.together is not None:
             lines.append(f"Together: {self.together}")
@@ -68,7 +66,7 @@ class AdviceList:
     @property
     def _footer(self) -> str:
         names = ", ".join(plain(each, 80) for each in self.untried)
-        return f"Not tried, for want of time (budget_seconds): {names}." if names else ""
+        return f"Not tried, because the time limit was reached (budget_seconds): {names}." if names else ""
 
     def _repr_html_(self) -> str:
         items = "".join(f"<li>{each._repr_html_()}</li>" for each in self.advice)
@@ -95,7 +93,7 @@ def advise(
     tell: ProgressCallback | None = None,
     found: Callable[[Advice], None] | None = None,
 ) -> AdviceList:
-    """What to change about a case, best first; `tell` gets the progress, in place of a bar.
+    """Changes that improve a case, best first. `tell` receives the progress and replaces the bar.
 
     No new change is tried after `budget_seconds`; settings are tried before captures, those before searches. `found`
     gets each piece that is worth listing as soon as it was tried; Ctrl-C then ends the search, and what was found is
@@ -103,7 +101,7 @@ def advise(
     """
     if isinstance(about, Answer):
         if about.case is None:
-            raise Error(f"There is no configuration to advise about: {about.problem}")
+            raise Error(f"No advice is possible, because the program cannot be estimated: {about.problem}")
         about = about.case
     with bar("Looking for advice", tell) as progress:
         return _Advising(study, about, budget_seconds, progress, found, search=search).result()

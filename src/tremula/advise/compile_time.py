@@ -1,4 +1,4 @@
-"""How long a program would take to compile on real hardware: a line through published times (compile_times.toml).
+"""Predicts the compile time on real hardware from a line through published times (compile_times.toml).
 
 It is a rough guide: the fitted rows lie within 30 %, others up to 2.5 times above, and nothing is known of the hosts.
 """
@@ -75,7 +75,7 @@ def parse(text: str) -> Formula:
     except (KeyError, TypeError, BadValue) as problem:
         raise Error(f"The table of compile times is damaged: {problem}.") from problem
     if not (found.base_seconds > 0 and found.seconds_per_op > 0 and 0 < found.low <= 1 <= found.high):
-        raise Error("The formula for compile times needs positive numbers, and low <= 1 <= high.")
+        raise Error("The formula for compile times needs positive numbers and low <= 1 <= high.")
     return found
 
 

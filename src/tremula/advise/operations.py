@@ -1,4 +1,4 @@
-"""Ops that deserve a look, all at once: not supported, not modelled, done by the host, or slow for what they do.
+"""Finds ops to check: unsupported, not modelled, computed by the host, or unusually slow.
 
 An op is slow if neither its arithmetic nor the bytes it touches justify its time; its plan gives the reason. Equal
 layers are listed once, with a star for their number.
@@ -28,9 +28,9 @@ _SMALL_STEP = 3000
 _NUMBER = re.compile(r"(?<=[./])\d+(?=[./]|$)|^\d+(?=[./]|$)")
 
 _REMEDIES = {
-    "unknown": "its figure is one pass over what it reads and writes; measure it if it matters",
-    "small": "larger ops fill the chip: a larger micro-batch, or fewer and wider layers",
-    "host": "the device waits for the host here, for a time that is not modelled: move it out of the loop",
+    "unknown": "the estimate assumes one pass over its inputs and outputs; measure it if it matters",
+    "small": "make ops larger: a larger micro-batch, or fewer and wider layers",
+    "host": "the device waits for the host here, and that time is not modelled; move it out of the loop",
 }
 
 
@@ -131,13 +131,13 @@ def _together(small: Sequence[Look]) -> Look:
         sources=tuple(dict.fromkeys(line for look in small for line in look.sources)),
         count=sum(look.count for look in small),
         share=sum(look.share for look in small),
-        why="too small for the chip: they cost their steps and not their arithmetic",
+        why="too small for the chip: fixed costs per step exceed their arithmetic",
         todo=_REMEDIES["small"],
     )
 
 
 def _reason(found: Estimate, group: Sequence[OpTime]) -> tuple[str, str]:
-    """Why ops take far longer than they must, and what to do; empty if they do not, or that is no matter."""
+    """Why ops take much longer than necessary, and what to do. Empty if they do not, or if their share is small."""
     if sum(op.share for op in group) < _NOTICED:
         return "", ""
     chip = found.chip
@@ -161,22 +161,23 @@ def _reason(found: Estimate, group: Sequence[OpTime]) -> tuple[str, str]:
         steps = max(steps, sum(step.repeats for step in op.cost.supersteps))
     if cycles < _SLOW * max(justified, 1.0):
         return "", ""
-    slower = f"{cycles / max(justified, 1.0):.0f} times what its arithmetic and bytes need"
+    slower = f"{cycles / max(justified, 1.0):.0f} times the cycles that its arithmetic and bytes need"
     if steps >= _MANY_STEPS:
         return (
             f"{slower}: {steps:.0f} steps one after the other",
-            "work on more elements at once (a larger batch, a wider op), or replace the loop by one op",
+            "process more elements at once (a larger batch, a wider op), or replace the loop by one op",
         )
     if cycles < _SMALL_STEP * rounds:
         return f"{slower}: too small for the chip, {cycles / rounds:,.0f} cycles per step", _REMEDIES["small"]
     if compute and mean / compute < 0.3:
         return (
             f"{slower}: {mean / compute:.0%} of the tiles have work on average",
-            "larger or more even dimensions (multiples of 16), a larger micro-batch, or fusing it with its neighbours",
+            "use larger or more even dimensions (multiples of 16), a larger micro-batch, or fuse it with its "
+            "neighbours",
         )
     if waiting > cycles / 2:
         return (
             f"{slower}: {waiting / cycles:.0%} of it is exchange and waiting",
-            "fewer, larger ops: small ones cost their exchange and not their arithmetic",
+            "use fewer, larger ops: the exchange of small ops costs more than their arithmetic",
         )
-    return f"{slower}: its vertex does little per cycle", "another op or another dtype for the same result"
+    return f"{slower}: its vertex does little per cycle", "use another op or dtype for the same result"

@@ -57,7 +57,7 @@ class Recompilations(ShownAsText):
                 "(buckets), and mask the rest."
             )
         if any(axis[1] == 0 for axis in axes) and not self.short_last_batch:
-            found.append("Batch sizes vary: let the data loader make batches of one size.")
+            found.append("Batch sizes vary: make the data loader return batches of one size.")
         if not found:
             found.append("Give all calls the same number of inputs, with the same dimensions and dtypes.")
         return tuple(found)
@@ -128,7 +128,7 @@ def recompilations(
     taken = iter(batches)
     counts = Counter(map(signature_of, itertools.islice(taken, limit)))
     if not counts:
-        raise Error("There is no batch to look at.")
+        raise Error("No batch was given.")
     more = counts.total() == limit and next(taken, None) is not None
     return Recompilations(tuple(counts.items()), counts.total(), more, compile_time)
 
@@ -141,7 +141,7 @@ def signature_of(batch: Any) -> Signature:
         return tuple((tuple(shape), "") for shape in batch)
     tensors = list(_tensors_in(batch))
     if not tensors:
-        raise Error(f"A batch is a tensor, a nest of tensors, or shapes; this is a {type(batch).__name__}.")
+        raise Error(f"A batch must be a tensor, a nest of tensors, or shapes, not a {type(batch).__name__}.")
     return tuple((tuple(tensor.shape), str(tensor.dtype).rpartition(".")[2]) for tensor in tensors)
 
 

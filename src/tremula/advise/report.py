@@ -40,9 +40,9 @@ _LOOKS = 8
 
 
 def report(subject: Subject | PlacedSubject, options: argparse.Namespace, file: TextIO | None = None) -> int:
-    """Answer what `options` ask about `subject`; 1 if nothing could be answered."""
+    """Estimate `subject` as `options` request. Returns 1 if there is no estimate."""
     if options.csv and options.why:
-        raise Error("--why gives text, which a spreadsheet cannot take: leave out one of --why and --csv")
+        raise Error("--why and --csv cannot be used together; give one of them")
     out = file or sys.stdout
     if isinstance(subject, PlacedSubject):
         return _report_placed(subject, options, out)
@@ -65,7 +65,9 @@ def report(subject: Subject | PlacedSubject, options: argparse.Namespace, file: 
     if chosen is not None and not options.no_advice and not options.why:
         if not options.json:
             _print_more(answers, chosen, console)
-            console.print(Text("\nLooking for advice; Ctrl-C lists what was found by then", style="bold"))
+            console.print(
+                Text("\nLooking for advice; press Ctrl-C to stop and list what was found", style="bold")
+            )
             out.flush()
         found_so_far = _Found(console, quiet=options.json)
         advice = advise(answers.study, chosen, budget_seconds=options.advice_seconds, found=found_so_far)
@@ -79,7 +81,7 @@ def report(subject: Subject | PlacedSubject, options: argparse.Namespace, file: 
         _print_advice(advice, console)
     out.flush()
     if advice is not None and advice.stopped:
-        raise KeyboardInterrupt("; the advice above is what was found by then")
+        raise KeyboardInterrupt("; the advice above was found before the interrupt")
     return 0 if known else 1
 
 
@@ -101,7 +103,9 @@ class _Found:
 def _report_placed(subject: PlacedSubject, options: argparse.Namespace, out: TextIO) -> int:
     """The figures of a program that has placed itself: there are no settings to try and nothing to advise."""
     if options.why:
-        raise Error("--why explains plans of the chip model; this program has placed its vertices itself")
+        raise Error(
+            "--why explains plans of the chip model, but this program places its vertices on tiles itself"
+        )
     if options.save or options.csv or options.json:
         result = subject.result()
         if options.save:
@@ -127,7 +131,7 @@ def answer_program(subject: Subject | PlacedSubject) -> None:
     except Exception as problem:
         if mode == "stop":
             raise
-        log.warn_once("estimate", f"TREMULA_ESTIMATE: there is no estimate of {subject.name}: {problem}")
+        log.warn_once("estimate", f"TREMULA_ESTIMATE: {subject.name} cannot be estimated: {problem}")
     if mode == "stop":
         raise SystemExit(0)
 
@@ -176,7 +180,7 @@ def _print_more(answers: Answers, chosen: Answer, console: Console) -> None:
     if cut is not None and cut.split is not None:
         console.print(
             Text(
-                f"\nHow the model is cut over {counted(int(cut.result.setting['stages']), 'IPU')}",
+                f"\nPipeline stages on {counted(int(cut.result.setting['stages']), 'IPU')}",
                 style="bold",
             )
         )
@@ -184,11 +188,11 @@ def _print_more(answers: Answers, chosen: Answer, console: Console) -> None:
         _print_code([*cut.split.lines(), *cut.split.options_lines()], console)
     looks = _looks(answers, chosen)
     if len(looks):
-        console.print(Text("\nOps that deserve a look", style="bold"))
+        console.print(Text("\nOps to check", style="bold"))
         for look in looks.looks[:_LOOKS]:
             console.print(Text(plain(f"  {look}")))
         _print_rest(len(looks) - _LOOKS, console)
-    console.print(Text(f"\nIt would take {plain(str(compile_time(estimate)))}."))
+    console.print(Text(f"\nCompilation: {plain(str(compile_time(estimate)))}."))
 
 
 def _print_rest(count: int, console: Console) -> None:
@@ -206,7 +210,7 @@ def _print_advice(advice: AdviceList, console: Console) -> None:
     console.print(Text("\nAdvice, by predicted effect (modelled)", style="bold"))
     console.print(Text(f"as it is: {plain(advice.before.brief)}"))
     if not len(advice):
-        console.print(Text("nothing that was tried helps by 2 % or more"))
+        console.print(Text("no change helps by 2 % or more"))
     for number, each in enumerate(advice.advice[:_ADVICE], 1):
         title, *lines = each.lines()
         console.print(Text(f"{number}. {title}", style="bold"))
@@ -219,7 +223,12 @@ def _print_advice(advice: AdviceList, console: Console) -> None:
         console.print(Text(headline))
     if advice.untried and not advice.stopped:
         named = ", ".join(advice.untried)
-        console.print(Text(plain(f"not tried, for want of time (--advice-seconds): {named}"), style="dim"))
+        console.print(
+            Text(
+                plain(f"not tried, because the time limit was reached (--advice-seconds): {named}"),
+                style="dim",
+            )
+        )
 
 
 def _print_code(lines: Iterable[str], console: Console) -> None:

@@ -1,4 +1,4 @@
-"""Questions about a model on IPUs, for scripts and notebooks: does it fit, how fast, where to cut, what to change.
+"""Estimates for a model on IPUs, for scripts and notebooks: memory, speed, pipeline splits, advice.
 
     from tremula import ask
 
@@ -6,7 +6,7 @@
     print(ask.estimate(model, ipus=[1, 4], target="bow"))
     print(ask.advice(model))
 
-All figures are modelled, none is measured. What is returned shows itself as a table in notebooks and in `print`.
+All figures are modelled, not measured. `print` and notebooks show the results as tables.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = [
 
 
 class Setting(TypedDict, total=False):
-    """Values of one setting; those that are left out are the program's own."""
+    """Values of one setting. The program's own value is used if it is left out."""
 
     target: str
     ipus: int
@@ -82,53 +82,53 @@ Side = Result | Answer | Answers | str | PathLike[str]
 
 
 def estimate(model: Subject, **question: Unpack[Settings]) -> Answers:
-    """Does it fit, and how fast is it; for every combination of the values that are asked about.
+    """Estimate memory and speed of a model, for every combination of the given values.
 
     Args:
         model: from `factory`, `subject` or `program`.
         question: values or lists of them for target, ipus, stages, replicas, micro_batch, accumulation,
-            device_iterations, precision (fp32, fp16, fp16.32, fp16.16) and recompute (none, all, norms). What is left
-            out is the program's own.
+            device_iterations, precision (fp32, fp16, fp16.32, fp16.16) and recompute (none, all, norms). The default
+            of each is the program's own value.
 
     Raises:
-        Error: there is no such field, or a value makes no sense. What does not fit together is an answer's `problem`.
+        Error: an unknown field or an invalid value. If values do not fit together, the answer has a `problem`.
     """
     return _ask(model, Question.of(**question))
 
 
 def split(model: Subject, ipus: int, /, **setting: Unpack[Setting]) -> Split:
-    """The best pipeline over `ipus` IPUs: where to cut, what each IPU gets, and lines of code for it.
+    """Find the best pipeline over `ipus` IPUs: where to cut, what each IPU computes, and the code for it.
 
     Raises:
-        Error: the model cannot be cut like this.
+        Error: the model cannot be split over this number of IPUs.
     """
     setting["stages"] = ipus
     found = _answer(Study(model), setting)
     if found.split is None:
-        raise Error(found.problem or f"There is nothing to cut for {ipus} IPU{'s' * (ipus != 1)}.")
+        raise Error(found.problem or f"The model cannot be split over {ipus} IPU{'s' * (ipus != 1)}.")
     return found.split
 
 
 def advice(model: Subject, *, budget_seconds: float = 30.0, **setting: Unpack[Setting]) -> AdviceList:
-    """What to change so that it fits or runs faster, best first, each with the effect that the chip model predicts.
+    """Changes that make the model fit or run faster, best first, each with its predicted effect.
 
     Args:
         model: from `factory`, `subject` or `program`.
-        budget_seconds: no new change is tried after so long.
-        setting: single values for what `estimate` takes; by default the program as it is.
+        budget_seconds: no new change is tried after this time.
+        setting: single values of the arguments of `estimate`; by default the program's own.
 
     Raises:
-        Error: there is no estimate of the program like this.
+        Error: the program cannot be estimated with these settings.
     """
     study = Study(model)
     return advise(study, _answer(study, setting), budget_seconds=budget_seconds)
 
 
 def operations(model: Subject, **setting: Unpack[Setting]) -> Looks:
-    """Ops that are not supported, not modelled, done by the host, or slow for what they do.
+    """Ops that are unsupported, not modelled, computed by the host, or unusually slow.
 
     Raises:
-        Error: there is no estimate of the program like this.
+        Error: the program cannot be estimated with these settings.
     """
     found = _answer(Study(model), setting)
     if found.estimate is None or found.case is None:
@@ -139,16 +139,16 @@ def operations(model: Subject, **setting: Unpack[Setting]) -> Looks:
 def _answer(study: Study, setting: Setting) -> Answer:
     settings = Question.of(**setting).settings()
     if len(settings) > 1:
-        raise Error(f"These are {len(settings)} settings; give one value for each.")
+        raise Error(f"The values give {len(settings)} combinations; give one value for each field.")
     return answer(study, settings[0])
 
 
 def compare(a: Side, b: Side) -> Comparison:
-    """What is different between A and B, and where the difference comes from.
+    """Compare A and B: what is different, and where the difference comes from.
 
     Args:
-        a: a result, an answer, a file that `tremula estimate --save` wrote, or a profile.
-        b: the same.
+        a: a result, an answer, a file from `tremula estimate --save`, or a profile.
+        b: like `a`.
 
     Raises:
         Error: one of them has no figures, or several answers.
@@ -163,22 +163,22 @@ def _result(side: Side) -> Result:
         return side.result
     if isinstance(side, Answers):
         if len(side) != 1:
-            raise Error(f"These are {len(side)} answers; choose one of them to compare.")
+            raise Error(f"One side has {len(side)} answers; choose one of them to compare.")
         return side.results[0]
     return read_one(side)
 
 
 def scale(model: Subject, *, folder: str | PathLike[str], name: str = "", **question: Any) -> ScalingStudy:
-    """How the model scales over IPUs, modelled; nothing is measured on the host.
+    """Model how the program scales over IPUs. Nothing is measured on the host.
 
     Args:
         model: from `factory`, `subject` or `program`.
-        folder: where the study is kept; a second call goes on from there.
-        name: for reports; by default the model's.
+        folder: the folder of the study; a second call continues it.
+        name: the name in reports; by default that of the model.
         question: values or lists for the fields of `ScaleQuestion`: ipus, target, mode, stages, per_ipu ...
 
     Raises:
-        Error: a value makes no sense, or the folder cannot be written.
+        Error: an invalid value, or the folder cannot be written.
     """
     return make_study(
         model, ScaleQuestion.of(**question), command="tremula.ask.scale", folder=Path(folder), name=name

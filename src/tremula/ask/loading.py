@@ -1,4 +1,4 @@
-"""Functions that users name: `file.py:function` or `package.module:function`. No framework is needed to load them."""
+"""Loads functions named as `file.py:function` or `package.module:function`, without importing a framework."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 from tremula.errors import Error
 
-#: functions that a file is searched for when none is named
+#: functions to look for in a file if none is named
 USUAL_NAMES = ("example", "model_and_inputs", "make_model", "factory")
 
 
 def load(name: str) -> tuple[Callable[[], Any], str]:
-    """The factory called `name`, and a short name for what it makes."""
+    """The factory called `name`, and a short name for its result."""
     place, _, function = name.rpartition(":")
     if not place or (len(place) == 1 and function.startswith(("\\", "/"))):  # no colon but that of a drive
         place, function = name, ""
@@ -28,22 +28,22 @@ def load(name: str) -> tuple[Callable[[], Any], str]:
         function = next((each for each in USUAL_NAMES if callable(getattr(module, each, None))), "")
         if not function:
             raise Error(
-                f"Say which function of {place} makes the model: {place}:function. It takes no arguments and returns "
-                "the model and example inputs of one micro-batch. (A whole program is asked about with "
-                f"`tremula estimate run {place}`.)"
+                f"No function was named. Write {place}:function, where the function takes no arguments and returns the "
+                "model and example inputs of one micro-batch. To estimate a whole program, use "
+                f"`tremula estimate run {place}`."
             )
     found = module
     for part in function.split("."):
         found = getattr(found, part, None)
     if not callable(found):
         known = ", ".join(sorted(key for key, value in vars(module).items() if callable(value))[:12])
-        raise Error(f"{place} has no function called {function}; it has {known or 'none'}.")
+        raise Error(f"{place} has no function {function}; its functions are: {known or 'none'}.")
     return found, f"{short}:{function}"
 
 
 def _from_file(path: Path) -> Any:
     if not path.is_file():
-        raise Error(f"There is no file {path}.")
+        raise Error(f"File {path} does not exist.")
     spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
     if spec is None or spec.loader is None:
         raise Error(f"{path} is not a Python file: its name must end in .py.")
@@ -65,7 +65,7 @@ def _from_module(name: str) -> Any:
         if problem.name is None or not (name + ".").startswith(problem.name + "."):
             raise
         raise Error(
-            f"There is no module {name!r} (looked for in this folder and among installed packages), and no such file."
+            f"No module or file named {name!r} was found in this folder or among the installed packages."
         ) from None
     finally:
         sys.path.pop(0)

@@ -1,8 +1,8 @@
-"""ONNX files as words of a command line: the file, then what is said of it, `name=value` by `name=value`.
+"""ONNX files as words of a command line: the file, then its settings as `name=value`.
 
     model.onnx loss=cross_entropy shape:input=1,3,224,224 dimension:sequence=128
 
-So a file and its settings go wherever a subject's words go, to other processes too.
+In this form a file and its settings can be passed on like any other subject, also to other processes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def is_onnx_file(word: str) -> bool:
 
 
 def words_of(loss: str | None, shapes: Sequence[str], dimensions: Sequence[str]) -> list[str]:
-    """What options say of a file, as words. Shapes are `input=1,3,224,224`, dimensions `name=128`."""
+    """The options of a file as words. Shapes are `input=1,3,224,224`, dimensions `name=128`."""
     words = [f"loss={loss}"] if loss else []
     words += [f"shape:{each}" for each in shapes]
     return words + [f"dimension:{each}" for each in dimensions]
@@ -38,18 +38,18 @@ def onnx_file(
     values: bool = False,
     **settings: Any,
 ) -> Subject:
-    """The model in an ONNX file; weights stay in their files.
+    """The model in an ONNX file. Weights are not read unless `values` is set.
 
     Args:
         path: the file.
-        words: what is said of it (see above).
+        words: its settings (see above).
         training: None: if a loss or an optimizer is given.
         optimizer: by name (sgd, adam ...).
         values: keep weights, to run the model.
         settings: `loss`, `shapes` and `dimensions`, for scripts.
 
     Raises:
-        Error: it cannot be read, or something needed is missing.
+        Error: the file cannot be read, or a required setting is missing.
     """
     from tremula.frontends.onnx.subject import Request, subject_of_file
 
@@ -71,12 +71,12 @@ def _split(word: str) -> tuple[str, str, str]:
     kind, _, named = name.partition(":")
     if not equals or kind not in ("loss", "shape", "dimension") or bool(named) == (kind == "loss"):
         raise Error(
-            f"{word!r} says nothing of an ONNX file: loss=NAME, shape:INPUT=1,2,3 or dimension:NAME=N do."
+            f"{word!r} is not a setting of an ONNX file. Use loss=NAME, shape:INPUT=1,2,3 or dimension:NAME=N."
         )
     return kind, named, value
 
 
 def _number(text: str, word: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text[:12]) < 2**31):
-        raise Error(f"{word!r}: {text!r} is no positive number.")
+        raise Error(f"{word!r}: {text!r} is not a positive number.")
     return int(text)

@@ -1,6 +1,6 @@
-"""Where subjects come from: a factory function, an unchanged program, a wrapped model, a saved program, an ONNX file.
+"""Creates subjects from a factory function, a program, a wrapped model, a saved program or an ONNX file.
 
-Front ends are imported when they are needed: asking about a program of one framework loads no other.
+Front ends are imported on demand: a program of one framework does not load another framework.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def each_subject(
     watch_loader: bool = False,
     placed: Callable[[PlacedSubject], Answered] | None = None,
 ) -> list[Answered]:
-    """What `answer` says of the model that the words of a command line name, or of each that a program compiles.
+    """Apply `answer` to the model that the words of a command line name, or to each model that a program compiles.
 
     Args:
-        words: `file.py:function` or `package.module:function`; a saved program; an ONNX file and what is said of it
+        words: `file.py:function` or `package.module:function`; a saved program; an ONNX file and its settings
             (onnx_files.py); or `run` and a program with its arguments.
         training, optimizer, values: of a factory (see `factory`).
         go_on, prints, placed: of a program (see `subjects_of_program`).
@@ -48,7 +48,7 @@ def each_subject(
     """
     if is_program_file(words[0]):
         if training is not None or optimizer is not None:
-            raise Error(f"{words[0]} is a saved program: whether and how it is trained cannot be changed.")
+            raise Error(f"{words[0]} is a saved program; its training mode and optimizer cannot be changed.")
         return [answer(saved_program(words[0]))]
     if is_onnx_file(words[0]):
         model = onnx_file(words[0], words[1:], training=training, optimizer=optimizer, values=values)
@@ -64,10 +64,10 @@ def each_subject(
 
 
 def check_figure(words: Sequence[str], name: str) -> None:
-    """Refuse a name that can be neither a figure nor an op, before anything is captured of what `words` name.
+    """Check that a name can be a figure or an op of the subject `words`, before anything is captured.
 
     Raises:
-        Error: there is no such figure, and no op is called like that.
+        Error: the name is neither a figure nor an op.
     """
     if name in FIGURES or is_program_file(words[0]):  # a saved program says at once what its ops are called
         return
@@ -84,17 +84,17 @@ def factory(
     optimizer: str | None = None,
     values: bool = False,
 ) -> Subject:
-    """The model that a function without arguments returns with example inputs of one micro-batch.
+    """The model of a factory: a function without arguments that returns a model and inputs of one micro-batch.
 
     Args:
-        source: the function, or where it is: `file.py:function`, `package.module:function`. It returns
+        source: the function or its name: `file.py:function`, `package.module:function`. It returns
             `(model, inputs)` or `(model, inputs, optimizer)`; a Keras model may come alone.
-        training: None: if there is an optimizer, forward computes a loss, or a Keras model is compiled.
+        training: None means: train if there is an optimizer, forward returns a loss, or a Keras model is compiled.
         optimizer: by name (sgd, adam ...); by default what the function returns.
-        values: keep weights and inputs, to run the model; without, no memory is taken for weights.
+        values: keep weights and inputs, to run the model; otherwise no memory is used for weights.
 
     Raises:
-        Error: there is no such function, or it returns something else.
+        Error: the function does not exist or returns something else.
     """
     function, name = load(source) if isinstance(source, str) else (source, source.__name__)
     if not names_only_keras(function):
@@ -122,17 +122,17 @@ def subject(wrapped: Any, *args: Any, **kwargs: Any) -> Subject:
     make = getattr(type(wrapped), "_subject", None)
     if make is None:
         raise Error(
-            f"A {type(wrapped).__name__} is no wrapped model; ask.factory takes a function that makes one."
+            f"{type(wrapped).__name__} is not a wrapped model. For a function that returns a model, use ask.factory."
         )
     made: Subject = make(wrapped, *args, **kwargs)
     return made
 
 
 def saved_program(path: str | PathLike[str]) -> Subject:
-    """The model in a file that `save_program` or `tremula estimate --save-program` wrote; no framework is loaded.
+    """The model in a file from `save_program` or `tremula estimate --save-program`. No framework is loaded.
 
     Raises:
-        Error: there is none, it is of another version, or it is damaged.
+        Error: the file does not exist, has another version, or is damaged.
     """
     from tremula.frontends.onnx.advice_code import OnnxCode
     from tremula.frontends.tensorflow.dialect.advice_code import KerasCode
@@ -142,9 +142,9 @@ def saved_program(path: str | PathLike[str]) -> Subject:
 
 
 def save_program(model: Subject, path: str | PathLike[str]) -> None:
-    """Write the captured program of a model to a file; other machines can ask about it without its framework.
+    """Write the captured program of a model to a file, to estimate it elsewhere without its framework.
 
-    The file holds ops, shapes, module names and source lines, and no weights.
+    The file contains ops, shapes, module names and source lines, but no weights.
 
     Raises:
         Error: the model does not run, or the file cannot be written.
@@ -153,12 +153,12 @@ def save_program(model: Subject, path: str | PathLike[str]) -> None:
 
 
 def program(*words: str) -> Subject:
-    """The first model that a program calls; the program is run up to that call and ended there.
+    """The first model that a program calls. The program runs up to that call and stops there.
 
     Args:
         words: the program's path, or `-m` and a module; then its arguments.
 
     Raises:
-        Error: there is no such program, or it calls no wrapped model.
+        Error: the program does not exist, or it calls no wrapped model.
     """
     return subjects_of_program(words, lambda found: found)[0]

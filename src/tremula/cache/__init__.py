@@ -1,4 +1,4 @@
-"""The executable cache: signed files of compiled code that only their owner's processes take back.
+"""The executable cache: signed files of compiled code that only processes of their owner load.
 
 Knows nothing of what is in an entry. `Store` is the folder; `key_of` names an entry; `trust` says which folders
 and files code may come from; docs/security.md explains why.

@@ -31,7 +31,7 @@ _FIELDS = {"key", "created", "blobs", "metadata"}
 
 
 class BadEntry(ValueError):
-    """A file that is not, or no longer, a sound entry; the text says why, after "it is ignored:"."""
+    """A file that is not a valid entry. The text gives the reason, to follow "it is ignored:"."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says about itself. Not to be trusted until the signature is checked."""
+    """The header of a file. Do not trust it before the signature is checked."""
 
     key: str
     created: float
@@ -69,10 +69,10 @@ def encode(
     Raises ValueError if it is more than a file may hold, TypeError if the metadata is not JSON data.
     """
     if len(blobs) > MAX_BLOBS:
-        raise ValueError(f"an entry holds at most {MAX_BLOBS} blobs, not {len(blobs)}")
+        raise ValueError(f"an entry contains at most {MAX_BLOBS} blobs, not {len(blobs)}")
     for name in blobs:
         if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
-            raise ValueError(f"the name of a blob has 1 to {MAX_NAME} characters, unlike {name!r:.300}")
+            raise ValueError(f"the name of a blob must have 1 to {MAX_NAME} characters: {name!r:.300}")
     document = {
         "key": key,
         "created": created,
@@ -99,9 +99,9 @@ def decode(key: str, data: bytes, secret: bytes | None) -> Entry:
         raise BadEntry(_why_unsigned(data))
     header = _parse(data)
     if header.file_size != len(data):
-        raise BadEntry("corrupt: its size is not the one it states")
+        raise BadEntry("corrupt: its size differs from the size in its header")
     if header.key != key:
-        raise BadEntry("its name is not the one it was written under")
+        raise BadEntry("the file was renamed")
     blobs = {}
     place = header.end
     for name, length, _ in header.blobs:  # the signature vouches for the blobs; their sums are for diagnosis
@@ -111,7 +111,7 @@ def decode(key: str, data: bytes, secret: bytes | None) -> Entry:
 
 
 def read_header(file: IO[bytes]) -> Header:
-    """What an open file says about itself, unverified, reading no more than the header.
+    """The unverified header of an open file. Reads nothing else.
 
     Raises BadEntry if it has no header that can be read.
     """
@@ -125,7 +125,7 @@ def _check_prefix(data: bytes, whole: bool = True) -> None:
     if len(data) < len(MAGIC) or not data.startswith(MAGIC):
         if data and MAGIC.startswith(data):
             raise BadEntry("corrupt: cut short")
-        raise BadEntry("empty" if not data else "some other kind of file")
+        raise BadEntry("empty" if not data else "not a cache entry")
     if len(data) < _PREFIX.size + (_TAG if whole else 0):
         raise BadEntry("corrupt: cut short")
     version = _PREFIX.unpack_from(data)[1]
@@ -137,7 +137,7 @@ def _parse(data: bytes) -> Header:
     """The header in the first bytes of a file, every field checked."""
     length = _PREFIX.unpack_from(data)[2]
     if length > MAX_HEADER:
-        raise BadEntry(f"corrupt: its header claims {length} bytes")
+        raise BadEntry(f"corrupt: its header gives a length of {length} bytes")
     end = _PREFIX.size + length
     if len(data) < end:
         raise BadEntry("corrupt: cut short")
@@ -168,21 +168,23 @@ def _blob(row: Any) -> tuple[str, int, str]:
 
 
 def _why_unsigned(data: bytes) -> str:
-    """The likeliest reason why a signature does not fit: damage, or another hand."""
+    """The most likely reason for a wrong signature: damage, or another writer."""
     try:
         header = _parse(data)
     except BadEntry as problem:
         return str(problem)
     if header.file_size != len(data):
         return (
-            "corrupt: cut short" if len(data) < header.file_size else "corrupt: there is more than it states"
+            "corrupt: cut short"
+            if len(data) < header.file_size
+            else "corrupt: longer than the size in its header"
         )
     place = header.end
     for name, length, checksum in header.blobs:
         if hashlib.sha256(memoryview(data)[place : place + length]).hexdigest() != checksum:
             return f"corrupt: checksum of {name!a:.100} does not match"
         place += length
-    return "not signed with your key: altered, made by somebody else, or made before the key was replaced"
+    return "not signed with your key: it was changed, written by another user, or written with an older key"
 
 
 def _no_constant(name: str) -> None:

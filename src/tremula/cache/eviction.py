@@ -107,7 +107,7 @@ def evict(
 
 
 def remove(file: StoredFile) -> bool:
-    """Remove the file unless it was renewed since it was listed; True if it is gone by our hand."""
+    """Remove the file unless it was renewed since it was listed. Returns True if this call removed it."""
     try:
         if os.lstat(file.path).st_mtime_ns != file.stamp:
             return False

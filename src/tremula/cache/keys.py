@@ -40,7 +40,7 @@ def file_name(key: str) -> str:
 
 
 def key_in(name: str) -> str | None:
-    """The key in a file's name, or None for a file that is no entry."""
+    """The key in a file's name, or None if the file is not an entry."""
     match = _FILE.fullmatch(name)
     return match[1] if match else None
 
@@ -52,7 +52,7 @@ def _plain(value: Any, where: str) -> Any:
     if isinstance(value, Mapping):
         for name in value:
             if not isinstance(name, str):
-                raise TypeError(f"in {where}, the name {name!r:.100} is no text")
+                raise TypeError(f"in {where}, the name {name!r:.100} is not a string")
         return {name: _plain(each, f"{where}[{name!r:.100}]") for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each, f"{where}[{index}]") for index, each in enumerate(value)]

@@ -94,8 +94,8 @@ def _acquired(path: Path, on_wait: Callable[[Waiting], None], timeout: float | N
     except (OSError, NotImplementedError, Untrusted) as problem:
         log.warn_once(
             f"cache lock {path.parent}",
-            f"No lock can be had in {path.parent} ({problem}); if several processes compile the same model "
-            "at once, each does the work.",
+            f"Files in {path.parent} cannot be locked ({problem}). If several processes compile the same model "
+            "at once, each compiles it separately.",
         )
         return None
 

@@ -20,7 +20,7 @@ LENGTH = 32
 
 
 class BadKey(Untrusted):
-    """The user's key cannot be used; the text says why and what to do."""
+    """The user's key cannot be used. The text gives the reason and the remedy."""
 
 
 _NAME = "signing.key"
@@ -49,7 +49,7 @@ def load(directory: Path, create: bool = False) -> bytes | None:
 
 
 def _read(path: Path) -> bytes | None:
-    advice = f"remove it (entries signed with it are then made again): rm {shlex.quote(str(path))}"
+    advice = f"remove it (entries signed with it are then compiled again): rm {shlex.quote(str(path))}"
     try:
         descriptor = private_files.open_to_read(path)
     except FileNotFoundError:
@@ -65,7 +65,7 @@ def _read(path: Path) -> bytes | None:
                 raise Untrusted(f"{path} can be read by others (mode {info.st_mode & 0o777:o}); {advice}")
         key = file.read(LENGTH + 1)
     if len(key) != LENGTH:
-        raise Untrusted(f"{path} does not hold a key of {LENGTH} bytes; {advice}")
+        raise Untrusted(f"{path} does not contain a key of {LENGTH} bytes; {advice}")
     return key
 
 

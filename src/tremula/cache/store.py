@@ -56,7 +56,7 @@ class EntryInfo:
 
 
 def default_limit() -> int:
-    """How many bytes a cache may take: TREMULA_CACHE_LIMIT."""
+    """Size limit of a cache in bytes: TREMULA_CACHE_LIMIT."""
     limit: int = env.get("TREMULA_CACHE_LIMIT")
     return limit
 
@@ -121,13 +121,11 @@ class Store:
         try:
             signing = secret.load(self._private, create=True)
             if signing is None:  # another process removed it just now
-                raise BadKey(f"the key in {self._private} vanished")
+                raise BadKey(f"the key in {self._private} was removed")
             pieces = list(entry_file.encode(key, metadata, blobs, signing, float(int(time.time()))))
             size = sum(map(len, pieces))
             if size > min(self.limit_bytes, entry_file.MAX_FILE):
-                self._warn_not_stored(
-                    f"size {key}", f"an entry of {size:,} bytes is more than the limit allows"
-                )
+                self._warn_not_stored(f"size {key}", f"an entry of {size:,} bytes exceeds the size limit")
                 return False
             private_files.make_code_directory(self.root)
             self._write(path, pieces)
@@ -169,7 +167,7 @@ class Store:
                 with os.fdopen(private_files.open_to_read(file.path), "rb") as opened:
                     header = entry_file.read_header(opened)
                 if header.file_size != file.size:
-                    raise BadEntry("corrupt: its size is not the one it states")
+                    raise BadEntry("corrupt: its size differs from the size in its header")
             except FileNotFoundError:
                 continue
             except (OSError, BadEntry, Untrusted) as problem:
@@ -179,7 +177,7 @@ class Store:
             yield EntryInfo(file.key, file.path, file.size, header.created, file.used, header.metadata, blobs)
 
     def verify(self) -> list[tuple[Path, str | None]]:
-        """Read every entry as a hit would; pairs of file and what is wrong with it, or None.
+        """Read every entry like a cache hit. Yields pairs of file and problem (None if it is sound).
 
         Raises OSError if the folder cannot be listed.
         """
@@ -200,7 +198,7 @@ class Store:
         return None
 
     def distrust(self) -> str | None:
-        """Why no code is taken from this folder, or None."""
+        """Why this folder is not used, or None."""
         found = private_files.code_distrust(self.root)
         return None if found is None else str(found)
 
@@ -237,7 +235,7 @@ class Store:
             return True
         log.warn_once(
             f"cache root {self.root}",
-            f"There is no executable cache in {self.root}: {distrust}. {_COSTS_TIME}",
+            f"The executable cache in {self.root} is not used: {distrust}. {_COSTS_TIME}",
         )
         return False
 
@@ -263,8 +261,8 @@ class Store:
         if listing.others:
             log.info_once(
                 f"cache others {self.root}",
-                f"{self.root} also holds {len(listing.others)} files that are no entries of the executable cache "
-                f"({listing.others[0]!a:.100}, ...); they are left alone.",
+                f"{self.root} also contains {len(listing.others)} files that are not cache entries "
+                f"({listing.others[0]!a:.100}, ...). They are not changed.",
             )
         eviction.evict(listing, self.limit_bytes, keep=keep)
 

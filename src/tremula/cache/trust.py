@@ -39,14 +39,14 @@ def usable_root(path: str | Path) -> tuple[Path, str | None]:
         if problem is not None:  # what is in it already can still be read
             log.warn_once(
                 f"cache root {wanted}",
-                f"The cache folder {wanted} cannot be written ({problem}): what is compiled from now on is not kept. "
+                f"The cache folder {wanted} cannot be written ({problem}), so newly compiled code is not kept. "
                 "Results are the same. Make it writable, or choose another folder.",
             )
         return wanted, None
     instead = default_root()
     log.warn_once(
         f"cache root {wanted}",
-        f"The cache folder {wanted} is not used: {distrust.reason}. Compiled code is only taken from folders "
-        f"that nobody else can change. The cache is kept in {instead}. To use yours, {distrust.cure}.",
+        f"The cache folder {wanted} is not used: {distrust.reason}. Compiled code is only loaded from folders "
+        f"that no other user can change. The cache is kept in {instead} instead. To use yours, {distrust.cure}.",
     )
     return instead, distrust.reason

@@ -1,7 +1,7 @@
-"""`tremula cache`: what the executable cache holds, whether it is sound, and how to make it smaller.
+"""`tremula cache`: lists, checks and shrinks the executable cache.
 
-Acts on the folder that is named and on no other, even where programs would step aside to their own folder
-because it cannot be trusted; then it says so.
+The command works on the given folder only. If programs would not trust that folder and use their own instead, the
+command says so.
 """
 
 from __future__ import annotations
@@ -35,26 +35,32 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         added.add_argument(
             "--dir",
             metavar="PATH",
-            help="the cache folder (default: POPTORCH_CACHE_DIR, or that of the user)",
+            help="the cache folder (default: POPTORCH_CACHE_DIR, or the user's cache folder)",
         )
         added.set_defaults(action=run)
         return added
 
-    listing = action("ls", "list the entries, the most recently used first", _ls)
-    info = action("info", "show all about one entry", _info)
-    info.add_argument("key", metavar="KEY", help="the key of an entry, or the beginning of it")
-    prune = action("prune", "remove the least recently used entries and what dead writers left", _prune)
+    listing = action("ls", "list the entries, most recently used first", _ls)
+    info = action("info", "show the details of one entry", _info)
+    info.add_argument("key", metavar="KEY", help="the key of an entry, or its first characters")
+    prune = action("prune", "remove the least recently used entries and incomplete files", _prune)
     prune.add_argument(
-        "--max-size", type=_parsed(parse_size), metavar="SIZE", help="bytes that may stay, such as 2G"
+        "--max-size",
+        type=_parsed(parse_size),
+        metavar="SIZE",
+        help="reduce the cache to this size, for example 2G",
     )
     prune.add_argument(
-        "--older-than", type=_parsed(parse_span), metavar="AGE", help="remove what was not used for, say, 30d"
+        "--older-than",
+        type=_parsed(parse_span),
+        metavar="AGE",
+        help="remove entries not used for this long, for example 30d",
     )
     clear = action("clear", "remove all entries", _clear)
-    clear.add_argument("--yes", action="store_true", help="do not ask")
-    verify = action("verify", "check every entry; exit code 1 if something is wrong", _verify)
+    clear.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    verify = action("verify", "check every entry; exit with 1 if one is damaged", _verify)
     for each in (listing, info, verify):
-        each.add_argument("--json", action="store_true", help="the same for scripts")
+        each.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _parsed(parse: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -141,7 +147,9 @@ def _clear(args: argparse.Namespace) -> int:
     entries = list(store.entries())
     if entries and not args.yes:
         if not sys.stdin.isatty():
-            raise CommandError("there is nobody to ask; `tremula cache clear --yes` removes all entries")
+            raise CommandError(
+                "cannot ask for confirmation: stdin is not a terminal; use `tremula cache clear --yes`"
+            )
         answer = input(f"Remove {_total(entries)} from {_shown(str(store.root))}? [y/N] ")
         if answer.strip().lower() not in ("y", "yes"):
             print("Nothing was removed.")
@@ -175,9 +183,13 @@ def _verify(args: argparse.Namespace) -> int:
 def _found(store: Store, prefix: str) -> EntryInfo:
     found = [entry for entry in store.entries() if entry.key.startswith(prefix.lower())]
     if not found:
-        raise CommandError(f"no entry in {store.root} begins with {prefix!a}; `tremula cache ls` lists them")
+        raise CommandError(
+            f"no entry in {store.root} starts with {prefix!a}; `tremula cache ls` lists the entries"
+        )
     if len(found) > 1:
-        raise CommandError(f"{len(found)} entries in {store.root} begin with {prefix!a}; give more digits")
+        raise CommandError(
+            f"{len(found)} entries in {store.root} start with {prefix!a}; give more characters of the key"
+        )
     return found[0]
 
 
@@ -209,7 +221,7 @@ def _plain(entry: EntryInfo) -> dict[str, Any]:
 
 
 def _about(entry: EntryInfo) -> str:
-    """What the maker says of the entry, or else its plain fields."""
+    """The description that the writer stored with the entry, or else its plain fields."""
     if entry.problem is not None:
         return _shown(f"ignored: {entry.problem}")
     text = entry.metadata.get("about")
@@ -220,7 +232,7 @@ def _about(entry: EntryInfo) -> str:
 
 
 def _shown(text: str) -> str:
-    """Text from disk with control characters spelled out: it must not steer the reader's terminal."""
+    """Text from disk with control characters escaped, so that it cannot control the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
@@ -245,11 +257,11 @@ def _table(*columns: str) -> Table:
 
 
 def _console() -> Console:
-    """On a terminal as wide as that; in a pipe wide enough that a row is a line."""
+    """A console as wide as the terminal. In a pipe it is wide enough for one row per line."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 300
     return Console(highlight=False, markup=False, emoji=False, width=width)
 
 
 COMMAND = Command(
-    "cache", "look after the executable cache: ls, info, prune, clear, verify", _add_arguments, _run
+    "cache", "manage the executable cache: ls, info, prune, clear, verify", _add_arguments, _run
 )

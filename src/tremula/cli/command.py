@@ -1,4 +1,4 @@
-"""What a subcommand is to the `tremula` command: a name, its arguments and a function that runs it."""
+"""A subcommand of `tremula`: a name, its arguments and a function that runs it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tremula.cli.program_words import ProgramParser
 
 
 class CommandError(Exception):
-    """A command cannot go on; the text says what happened and what to do, and goes to stderr as it is."""
+    """Stops a command. The text says what happened and what to do; it is printed to stderr unchanged."""
 
 
 @dataclass(frozen=True)

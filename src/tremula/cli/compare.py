@@ -1,6 +1,6 @@
-"""`tremula compare A B`: two estimates side by side, with what changed and where the difference comes from.
+"""`tremula compare A B`: shows two estimates side by side, what changed, and the cause of each difference.
 
-With `--fail-if` it is a gate for continuous integration: the exit code says whether a limit is exceeded.
+With `--fail-if` the exit code says whether a limit was exceeded, for use in continuous integration.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from tremula.study.result import Result
 
 _EPILOG = """\
-A and B are each one of
-  saved.json              what `tremula estimate ... --save saved.json` wrote; saved.json#3 is its third answer
-  profile.pop             a profile, or a folder that holds one
-  "SUBJECT options"       what `tremula estimate` would be given, quoted: "model.py:make --ipus 4 --target bow"
+A and B are each one of:
+  saved.json              a file written by `tremula estimate ... --save saved.json`; saved.json#3 is its third answer
+  profile.pop             a profile, or a folder that contains one
+  "SUBJECT options"       quoted arguments of `tremula estimate`: "model.py:make --ipus 4 --target bow"
 
-Limits of --fail-if say what must not happen, for example
-  worst_tile>+2%          the fullest tile needs 2 % more than in A
-  throughput<-3%          samples per second fall by more than 3 %
+A limit of --fail-if describes what counts as a failure:
+  worst_tile>+2%          the fullest tile uses over 2 % more memory than in A
+  throughput<-3%          the throughput is more than 3 % lower than in A
   tile_share>95%          the fullest tile of B is more than 95 % full
-  step_time>10ms          a step of B takes longer
-  memory.weights>+1MiB    one use of memory; time.PART and cycles.MODULE are others
-A number with a sign is a change from A to B.
+  step_time>10ms          a step of B takes more than 10 ms
+  memory.weights>+1MiB    weights take over 1 MiB more than in A (also: time.PART, cycles.MODULE)
+A number with a sign is the change from A to B.
 
-Exit codes: 0 all limits are kept, 1 the two cannot be compared, 3 a limit is exceeded.
+Exit codes: 0 no limit was exceeded, 1 A and B cannot be compared, 3 a limit was exceeded.
 """
 #: exit code when a limit is exceeded; 1 and 2 are errors of the command
 LIMIT_EXCEEDED = 3
@@ -51,11 +51,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="LIMIT",
-        help="exit with 3 if this holds; may be repeated",
+        help="exit with 3 if this is true (can be repeated)",
     )
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--json", action="store_true", help="the same for scripts")
-    shown.add_argument("--markdown", action="store_true", help="the same for a pull request")
+    shown.add_argument("--json", action="store_true", help="print JSON")
+    shown.add_argument(
+        "--markdown", action="store_true", help="print Markdown, for example for a pull request"
+    )
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -77,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
         for line in _limit_lines(checks):
             print(line)
     for each in exceeded:
-        print(f"tremula: the limit {plain(each.limit.text, 80)} is exceeded: {each.shown}", file=sys.stderr)
+        print(f"tremula: limit {plain(each.limit.text, 80)} exceeded: {each.shown}", file=sys.stderr)
     return LIMIT_EXCEEDED if exceeded else 0
 
 
@@ -115,7 +117,7 @@ def _result(text: str) -> Result:
 
 
 def _estimated(text: str) -> Result:
-    """What `tremula estimate` would answer."""
+    """The answer that `tremula estimate` would give."""
     from tremula.cli.estimate import answers_for
 
     try:
@@ -123,13 +125,11 @@ def _estimated(text: str) -> Result:
     except ValueError as problem:
         raise CommandError(f"{text!r}: {problem}") from None
     if not words:
-        raise CommandError("one side is empty; give a saved estimate or what `tremula estimate` takes")
+        raise CommandError("A or B is empty; give a saved estimate or quoted arguments of `tremula estimate`")
     results = answers_for(words)
     if len(results) > 1:
-        raise CommandError(f"{text!r} asks for {len(results)} combinations; one can be compared")
+        raise CommandError(f"{text!r} gives {len(results)} estimates; name options that give exactly one")
     return results[0]
 
 
-COMMAND = Command(
-    "compare", "two programs, options, chips or saved estimates side by side", _add_arguments, _run
-)
+COMMAND = Command("compare", "compare two programs, options, chips or saved estimates", _add_arguments, _run)

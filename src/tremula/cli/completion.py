@@ -1,4 +1,4 @@
-"""`tremula completion`: scripts that let a shell complete the options of all commands."""
+"""`tremula completion`: prints shell scripts that complete the options of all commands."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from tremula.errors import Error
 
 SHELLS = ("bash", "zsh", "fish")
 _EPILOG = """\
-Add one of these lines to the start-up file of your shell:
+Add one of these lines to your shell's start-up file:
   bash   eval "$(tremula completion bash)"
   zsh    eval "$(tremula completion zsh)"        after compinit
   fish   tremula completion fish | source
-Or write the output to a file that the shell reads at its start; that is faster.
+To start shells faster, write the output to a file that your shell reads on start-up.
 """
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument("shell", choices=SHELLS, help="the shell to write the script for")
+    parser.add_argument("shell", choices=SHELLS, help="print the script for this shell")
     parser.add_argument(
-        "--command", action="append", metavar="NAME", help="only this command (may be repeated; default: all)"
+        "--command",
+        action="append",
+        metavar="NAME",
+        help="complete only this command (can be repeated; default: all commands)",
     )
 
 
@@ -45,4 +48,4 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command("completion", "print a script for completion in bash, zsh or fish", _add_arguments, _run)
+COMMAND = Command("completion", "print a completion script for bash, zsh or fish", _add_arguments, _run)

@@ -1,4 +1,4 @@
-"""Finds other packages in this environment with the names that Tremula ships.
+"""Finds other packages in this environment that use the same import names as Tremula.
 
 A real Poplar SDK, or an unrelated distribution of the same name, may be imported instead of Tremula.
 """
@@ -28,12 +28,12 @@ class OtherPackage:
 
 
 def home() -> Path:
-    """The folder that Tremula's import packages lie in, side by side."""
+    """The folder that contains Tremula's import packages."""
     return Path(tremula.__file__).resolve().parent.parent
 
 
 def find_package(name: str) -> Path | None:
-    """The folder from which `import name` would be served, without importing it."""
+    """The folder that `import name` would load from. Nothing is imported."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):
@@ -47,7 +47,7 @@ def find_package(name: str) -> Path | None:
 
 
 def foreign_packages() -> list[OtherPackage]:
-    """Packages under names of the stack that were not installed with Tremula."""
+    """Packages with names of the stack that were not installed with Tremula."""
     found = []
     shipped = home()
     for name in STACK_PACKAGES:
@@ -65,7 +65,7 @@ def foreign_packages() -> list[OtherPackage]:
 
 
 def poplar_sdk(environ: Mapping[str, str] = os.environ) -> str | None:
-    """Where a real Poplar SDK is switched on, or None."""
+    """The path of an enabled Poplar SDK, or None."""
     enabled = environ.get("POPLAR_SDK_ENABLED")
     if enabled:
         return None if is_own_sdk(enabled) else enabled
@@ -74,7 +74,7 @@ def poplar_sdk(environ: Mapping[str, str] = os.environ) -> str | None:
 
 
 def _is_ours(command: Path) -> bool:
-    """Whether a command is a script that pip made for Tremula."""
+    """Whether a command is a script that pip created for Tremula."""
     try:
         return b"tremula" in command.read_bytes()[:4096]
     except OSError:

@@ -1,4 +1,4 @@
-"""`tremula cpp`: headers and libraries with which Poplar programs in C++ are compiled."""
+"""`tremula cpp`: headers and libraries to compile Poplar programs in C++."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ def _add_arguments(parser: ProgramParser) -> None:
         "action",
         nargs="?",
         choices=["enable"],
-        help="compile the libraries, and print what a shell has to read: source <(tremula cpp enable)",
+        help="compile the libraries and print the shell settings: source <(tremula cpp enable)",
     )
     parser.add_argument(
-        "--dir", metavar="PATH", help="install here and write enable.sh, instead of a folder of the user's"
+        "--dir",
+        metavar="PATH",
+        help="install into this folder and write enable.sh there (default: a folder in the user's cache)",
     )
-    parser.add_argument("--cflags", action="store_true", help="print flags for the compiler")
-    parser.add_argument("--libs", action="store_true", help="print flags for the linker")
+    parser.add_argument("--cflags", action="store_true", help="print the compiler flags")
+    parser.add_argument("--libs", action="store_true", help="print the linker flags")
 
 
 def _run(args: argparse.Namespace) -> int:
     if args.action is None and not (args.cflags or args.libs):
-        raise CommandError("tremula cpp needs to know what to do: enable, --cflags or --libs.")
+        raise CommandError("`tremula cpp` needs one of: enable, --cflags, --libs")
     from tremula.frontends.poplar.cpp import installation
     from tremula.progress import bar
 

@@ -1,7 +1,7 @@
-"""`tremula demo`: the whole story in a few minutes: events, a training on virtual IPUs, what it learned, how it scales.
+"""`tremula demo`: generates events, trains on virtual IPUs, shows the result and estimates how it scales.
 
-Every part is a separate process, started as a user would start it; nothing is prepared for it. What was executed is
-read from the run ledger that the processes leave behind, and what was learned from the files that they wrote.
+Every part is a separate process, started as a user would start it. The command reads what was executed from the run
+ledger, and the results of the training from the files that the processes wrote.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tremula.invariants import present
 from tremula.settings.shims import MAIN_SHIM
 from tremula.telemetry import ledger
 
-#: what `tremula[apps]` brings
+#: packages that `tremula[apps]` installs
 _NEEDED = ("h5py", "matplotlib", "yaml")
 _PROCESSES = 2
 _STEP = re.compile(r"(train|test) Step (\d+) metrics: (.*?) \(")
@@ -38,7 +38,7 @@ _STEP = re.compile(r"(train|test) Step (\d+) metrics: (.*?) \(")
 
 @dataclass(frozen=True)
 class _Part:
-    """One command of the story."""
+    """One command of the demo."""
 
     name: str
     title: str
@@ -47,14 +47,16 @@ class _Part:
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", metavar="FOLDER", help="where everything goes (default demo, or demo-2 ...)")
+    parser.add_argument("--out", metavar="FOLDER", help="the output folder (default: demo, then demo-2, ...)")
     parser.add_argument(
-        "--events", type=int, default=360, metavar="N", help="events to train on (default 360)"
+        "--events", type=int, default=360, metavar="N", help="number of training events (default: 360)"
     )
-    parser.add_argument("--steps", type=int, default=300, metavar="N", help="weight updates (default 300)")
-    sizes = "sizes of the scaling study (default 1 to 64)"
+    parser.add_argument(
+        "--steps", type=int, default=300, metavar="N", help="number of weight updates (default: 300)"
+    )
+    sizes = "numbers of IPUs in the scaling study (default: 1 to 64)"
     parser.add_argument("--ipus", default="1,2,4,8,16,32,64", metavar="N,N", help=sizes)
-    parser.add_argument("--print", action="store_true", help="show the commands instead of running them")
+    parser.add_argument("--print", action="store_true", help="print the commands and do not run them")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -94,9 +96,9 @@ def _parts(folder: Path, events: int, steps: int, ipus: str) -> list[_Part]:
         "--measure", str(_PROCESSES), "--brief", "--out", f"{folder}/scale",
     ]  # fmt: skip
     return [
-        _Part("generate", "Liquid-argon events: cosmic muons, and one neutrino each",
+        _Part("generate", "Generate liquid-argon events: cosmic muons and one neutrino each",
               [*generate, f"{folder}/events.h5", "--events", str(events)], str),
-        _Part("unseen", "Others, which the network will not see while it learns",
+        _Part("unseen", "Generate events that are not used in training",
               [*generate, f"{folder}/unseen.h5", "--events", "24", "--first", "1000000"], str),
         _Part("training", f"Train on {_PROCESSES} virtual IPUs: {_PROCESSES} processes, one model",
               [*launch, "--only-output-from-instance", "0", "cosmictagger", *run, *training], _training_line),
@@ -123,30 +125,29 @@ def _refuse_if_unready(folder: Path) -> None:
     for other in conflicts.foreign_packages():
         if other.name == MAIN_SHIM and other.shadows_ours:
             raise CommandError(
-                f"`import {MAIN_SHIM}` finds another package at {other.where}, so the demo would not run "
-                "on Tremula. Use an environment without it."
+                f"the demo cannot run: `import {MAIN_SHIM}` loads another package, from {other.where}. "
+                "Use an environment without that package."
             )
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise CommandError(
-            f"the demo needs {', '.join(missing)}, which this environment has not.\n"
-            "Install it with:  pip install 'tremula[apps]'"
+            f"the demo needs packages that are not installed: {', '.join(missing)}\n"
+            "Install them with:  pip install 'tremula[apps]'"
         )
     if (folder / "run").exists():
         raise CommandError(
-            f"{folder} holds an earlier demo, which would go on instead of beginning; remove it, or choose another "
-            "place with --out"
+            f"{folder} contains an earlier demo. Remove the folder, or choose another one with --out."
         )
 
 
 def _free_name() -> Path:
-    """A folder that is not there yet: an earlier demo is left as it is."""
+    """A folder that does not exist yet, so that an earlier demo is kept."""
     names = itertools.chain(["demo"], (f"demo-{number}" for number in itertools.count(2)))
     return next(Path(name) for name in names if not Path(name).exists())
 
 
 def _execute(part: _Part, folder: Path, state: Path) -> None:
-    """Run a part; all that it prints is in its log, some of it on the screen."""
+    """Run a part. Its whole output goes to its log, and some of it to the screen."""
     log = folder / f"{part.name}.log"
     # networks this small gain nothing from threads, and lose much where the cores are busy
     ours = {"TREMULA_STATE_DIR": str(state), "TREMULA_SUMMARY": "0"}
@@ -160,7 +161,7 @@ def _execute(part: _Part, folder: Path, state: Path) -> None:
 
 @contextlib.contextmanager
 def _lines_of(command: list[str], environment: dict[str, str], log: Path) -> Iterator[Iterator[str]]:
-    """The lines that a command prints, which also go to `log`; a command that fails is an error."""
+    """The lines that a command prints. They also go to `log`. Raises CommandError if the command fails."""
     with open(log, "w", encoding="utf-8") as out:
         process = subprocess.Popen(
             command,
@@ -193,13 +194,13 @@ def _lines_of(command: list[str], environment: dict[str, str], log: Path) -> Ite
             raise
     if code != 0:
         raise CommandError(
-            f"this part of the demo failed (exit code {code}); what it said is in {log}, and `tremula doctor` may say "
-            "why"
+            f"this part of the demo failed with exit code {code}. See its output in {log}, and run `tremula doctor` "
+            "to look for the cause."
         )
 
 
 def _as_modules(words: list[str]) -> list[str]:
-    """The same command with this Python: its commands need not be on the path."""
+    """The same command with this Python, because its commands may not be on the PATH."""
     modules = {"poprun": "tremula.launch", "cosmictagger": "cosmictagger"}
     found = []
     for word in words:
@@ -211,7 +212,7 @@ def _print_summary(folder: Path, runs: list[ledger.Run], seconds: float) -> None
     called = [entry for run in runs for entry in run.models if entry.calls]
     if not called:
         raise CommandError(
-            "all commands ended well but executed no wrapped model; `tremula doctor` may say why"
+            "all commands succeeded, but none of them executed a model on a virtual IPU; run `tremula doctor`"
         )
     for run in runs:
         with contextlib.suppress(OSError, Timeout):
@@ -224,11 +225,11 @@ def _print_summary(folder: Path, runs: list[ledger.Run], seconds: float) -> None
         processes = f"{len(mine)} process{'' if len(mine) == 1 else 'es'}"
         print(
             f"  {kind:<15} {sum(e.calls for e in mine):,} calls, {sum(e.samples for e in mine):,} samples in "
-            f"{processes}, one virtual IPU each"
+            f"{processes} with one virtual IPU each"
         )
     print(f"  {'numbers':<15} computed on this host's CPU")
-    print(f"  {'time':<15} {minutes} min {rest} s measured here, start to end; not what an IPU would take")
-    print("\nWhere everything is")
+    print(f"  {'time':<15} {minutes} min {rest} s in total, measured on this host (not an IPU's time)")
+    print("\nOutput files")
     for name, place in (
         ("event display", result / "gallery.html"),
         ("scaling study", folder / "scale" / "scale.html"),
@@ -241,6 +242,4 @@ def _print_summary(folder: Path, runs: list[ledger.Run], seconds: float) -> None
         print(f"  {name:<15} {place}")
 
 
-COMMAND = Command(
-    "demo", "train a neutrino tagger on virtual IPUs, look at it, scale it", _add_arguments, _run
-)
+COMMAND = Command("demo", "train a model on virtual IPUs and estimate how it scales", _add_arguments, _run)

@@ -1,7 +1,7 @@
-"""`tremula doctor`: what this environment is, what in it may surprise, and whether models really ran.
+"""`tremula doctor`: checks this environment for problems, and shows whether models were executed.
 
-Each check gives findings; a `problem` is something that keeps programs from running on Tremula, and makes
-the exit code 1. The doctor only looks: it changes nothing.
+Each check gives findings. A `problem` prevents programs from running on Tremula and makes the exit code 1. The
+command changes nothing.
 """
 
 from __future__ import annotations
@@ -44,39 +44,39 @@ _STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "problem": "bold 
 
 
 def check_python() -> Iterator[Finding]:
-    """The interpreter, and how many cores it may use."""
+    """The interpreter, and the number of cores that it may use."""
     yield Finding("ok", "Python", f"{platform.python_version()} at {sys.executable}")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     yield Finding("ok", "host", f"{platform.system()} {platform.machine()}, {cores} cores for this process")
 
 
 def check_torch() -> Iterator[Finding]:
-    """Whether torch is the release that Tremula was made for."""
+    """Whether the installed torch is the release that Tremula requires."""
     try:
         installed = importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
-        yield Finding("problem", "PyTorch", "not installed; reinstall tremula, which brings it.")
+        yield Finding("problem", "PyTorch", "not installed. Reinstall tremula, which depends on it.")
         return
     pin = pinned_torch()
     if pin is None:
         yield Finding(
             "note",
             "PyTorch",
-            f"{installed}; Tremula is used from a source tree without being installed, so the version "
-            "that it needs is not known here.",
+            f"{installed}. The required version is unknown, because Tremula runs from a source tree and "
+            "is not installed.",
         )
     elif installed.partition("+")[0] == pin:
-        yield Finding("ok", "PyTorch", f"{installed}, the release that Tremula is made for")
+        yield Finding("ok", "PyTorch", f"{installed}, the required release")
     else:
         yield Finding(
             "problem",
             "PyTorch",
-            f"{installed}, but Tremula is made for {pin} exactly. Run: pip install torch=={pin}",
+            f"{installed}, but Tremula requires exactly {pin}. Run: pip install torch=={pin}",
         )
 
 
 def pinned_torch() -> str | None:
-    """The torch release that the installed Tremula asks for."""
+    """The torch release that the installed Tremula requires."""
     try:
         requirements = importlib.metadata.requires("tremula") or []
     except importlib.metadata.PackageNotFoundError:
@@ -89,51 +89,53 @@ def pinned_torch() -> str | None:
 
 
 def check_import() -> Iterator[Finding]:
-    """What a new Python process gets when it imports the main shim."""
+    """The module that a new Python process loads when it imports the main shim."""
     script, title = f"import {MAIN_SHIM}; print({MAIN_SHIM}.__file__)", f"import {MAIN_SHIM}"
     try:
         done = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield Finding("problem", title, f"could not be tried: {error}")
+        yield Finding("problem", title, f"could not be checked: {error}")
         return
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         yield Finding("problem", title, f"fails: {last}")
     elif done.stdout.strip() == "None":
-        yield Finding("problem", title, "finds a folder without code; reinstall tremula.")
+        yield Finding("problem", title, "loads a folder without code. Reinstall tremula.")
     else:
         yield Finding("ok", title, f"works, from {done.stdout.strip()}")
 
 
 def check_conflicts() -> Iterator[Finding]:
-    """A real SDK, or foreign packages under the names that programs import."""
+    """A Poplar SDK, or other packages with the names that programs import."""
     sdk = conflicts.poplar_sdk()
     if sdk:
         yield Finding(
             "warning",
             "Poplar SDK",
-            f"a real one is switched on ({sdk}). If you have IPUs, use it and leave Tremula out of this "
-            "environment; if you want Tremula, start from a shell in which the SDK is not enabled.",
+            f"an SDK is enabled ({sdk}). If you have IPUs, use the SDK and uninstall Tremula from this "
+            "environment. To use Tremula, start a shell in which the SDK is not enabled.",
         )
     else:
-        yield Finding("ok", "Poplar SDK", "none here, so nothing competes with Tremula")
+        yield Finding("ok", "Poplar SDK", "none enabled, so nothing conflicts with Tremula")
     for other in conflicts.foreign_packages():
         if other.shadows_ours:
-            text = f"is not Tremula's but {other.where}; programs get that one. "
+            text = f"loads {other.where}, which is not Tremula's. Programs use that one. "
             if other.distribution:
-                text += f"pip uninstall {other.name}, then reinstall tremula; or use a clean environment."
+                text += f"pip uninstall {other.name}, then reinstall tremula, or use a clean environment."
             else:
                 text += "Use a clean environment."
             yield Finding("problem", other.name, text)
         else:
-            text = f"from elsewhere ({other.where}); Tremula does not ship it and leaves it alone."
+            text = (
+                f"another package ({other.where}). Tremula does not ship this module and does not change it."
+            )
             yield Finding("note", other.name, text)
 
 
 def check_compiler() -> Iterator[Finding]:
-    """Whether there is a C++ compiler, and what that changes."""
+    """Whether a C++ compiler is installed, and what that changes."""
     names = [name for name in (os.environ.get("CXX"), "c++", "g++", "clang++", "cl") if name]
     found = next((path for name in names if (path := shutil.which(name))), None)
     yield Finding(
@@ -146,7 +148,7 @@ def check_compiler() -> Iterator[Finding]:
 
 
 def check_settings() -> Iterator[Finding]:
-    """Variables that are set, what they do here, and whether their values can be read."""
+    """Variables that are set, their effect, and whether their values are valid."""
     seen = False
     for variable in VARIABLES:
         if not env.is_set(variable.name):
@@ -161,7 +163,7 @@ def check_settings() -> Iterator[Finding]:
         level = "note" if variable.effect == "honoured" else "warning"
         yield Finding(level, "environment", f"{assignment}: {variable.effect}. {variable.meaning}")
     if not seen:
-        yield Finding("ok", "environment", "no variable that Tremula reads is set (`tremula settings`)")
+        yield Finding("ok", "environment", "no environment variable of Tremula is set (`tremula settings`)")
 
 
 def check_machine() -> Iterator[Finding]:
@@ -173,13 +175,11 @@ def check_machine() -> Iterator[Finding]:
     except Error:
         return  # check_settings has reported it
     if model_only or system is None:
-        text = (
-            "an IPU model that never runs out, as without hardware (TREMULA_VIRTUAL_IPUS, POPTORCH_IPU_MODEL)"
-        )
+        text = "an IPU model without a limit on IPUs, as without hardware (TREMULA_VIRTUAL_IPUS, POPTORCH_IPU_MODEL)"
     else:
         text = (
-            f"{system.ipus} of {system.hardware.title} ({system.chosen_by}), shown to programs as hardware; all of "
-            "them are this host's CPU (`tremula system`)"
+            f"{system.ipus} of {system.hardware.title} ({system.chosen_by}). Programs see them as hardware; this "
+            "host's CPU does the work (`tremula system`)."
         )
     yield Finding("ok", "virtual IPUs", text)
     folder = cache or str(default_root())
@@ -187,16 +187,18 @@ def check_machine() -> Iterator[Finding]:
     if distrust is not None:
         yield Finding("warning", "cache", f"{folder} is not used: {distrust}")
     elif (problem := write_problem(Path(folder))) is not None:
-        text = f"{folder} cannot be written ({problem}): compiled code is not kept. Make it writable, or name another"
+        text = (
+            f"{folder} cannot be written ({problem}), so compiled code is not kept. Make it writable, or set"
+        )
         variable = "POPTORCH_CACHE_DIR" if cache else "TREMULA_CACHE_DIR"
-        yield Finding("warning", "cache", f"{text} folder with {variable}.")
+        yield Finding("warning", "cache", f"{text} {variable} to another folder.")
     else:
-        there = "" if os.path.isdir(folder) else " (not there yet)"
+        there = "" if os.path.isdir(folder) else " (not created yet)"
         yield Finding("ok", "cache", f"{folder}{there}: compiled code of this user (`tremula cache ls`)")
 
 
 def check_state() -> Iterator[Finding]:
-    """Whether there is a folder for locks, counters and records."""
+    """Whether the folder for locks, counters and records is usable."""
     state = state_folder()
     if state.problem:
         yield Finding("warning", "state", state.warning)
@@ -204,25 +206,25 @@ def check_state() -> Iterator[Finding]:
         yield Finding(
             "problem",
             "state",
-            f"{state.path} cannot be written ({problem}), so programs get no virtual IPUs. Name a folder that can be "
-            "written with TREMULA_STATE_DIR.",
+            f"{state.path} cannot be written ({problem}), so programs get no virtual IPUs. Set TREMULA_STATE_DIR to a "
+            "writable folder.",
         )
     elif (distrust := folder_distrust(state.path)) is not None:
         yield Finding(
             "problem",
             "state",
-            f"{state.path} is not used, so programs get no virtual IPUs: {distrust}, or name another folder with "
-            "TREMULA_STATE_DIR.",
+            f"{state.path} is not used, so programs get no virtual IPUs: {distrust}, or set TREMULA_STATE_DIR to "
+            "another folder.",
         )
     else:
-        yield Finding("ok", "state", f"{state.path}: who holds which virtual IPU, and records of runs")
+        yield Finding("ok", "state", f"{state.path}: users of the virtual IPUs, and records of runs")
 
 
 def check_ledger() -> Iterator[Finding]:
-    """Whether wrapped models were executed by the last programs."""
+    """Whether the last programs executed their wrapped models."""
     runs = ledger.read()
     if not runs:
-        yield Finding("note", "runs", "no program has wrapped a model yet; `tremula demo` is a first one")
+        yield Finding("note", "runs", "no program has wrapped a model yet; try `tremula demo`")
         return
     for run in runs[-3:]:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.ended))
@@ -241,7 +243,7 @@ def check_ledger() -> Iterator[Finding]:
 
 
 def _program_name(run: ledger.Run) -> str:
-    """The file's name, or what `python -m` was given."""
+    """The name of the file, or the module given to `python -m`."""
     path = Path(run.program)
     return f"python -m {path.parent.name}" if path.name == "__main__.py" else path.name
 
@@ -253,7 +255,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="the findings for scripts")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -276,4 +278,4 @@ def _run(args: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-COMMAND = Command("doctor", "look at this environment and explain what may go wrong", _add_arguments, _run)
+COMMAND = Command("doctor", "check this environment and explain problems", _add_arguments, _run)

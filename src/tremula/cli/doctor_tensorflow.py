@@ -1,4 +1,4 @@
-"""What `tremula doctor` says of TensorFlow. TensorFlow is not imported for it."""
+"""The checks of `tremula doctor` for TensorFlow. They do not import TensorFlow."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tremula.frontends.tensorflow import hooks, versions
 
 
 def check_tensorflow() -> Iterator[Finding]:
-    """Which TensorFlow there is, whether IPU programs run on it, and what would be changed about it."""
+    """The installed TensorFlow, whether IPU programs run on it, and what Tremula would change in it."""
     found = versions.installed()
     if not found.tensorflow:
         yield Finding(
-            "note", "TensorFlow", f"not installed, and needed by TensorFlow programs only. {found.problem}"
+            "note", "TensorFlow", f"not installed. Only TensorFlow programs need it. {found.problem}"
         )
         return
     keras = f"tf_keras {found.tf_keras}" if found.tier == 2 else f"Keras {found.keras or 'none'}"
@@ -23,9 +23,9 @@ def check_tensorflow() -> Iterator[Finding]:
         yield Finding("problem", "TensorFlow", found.problem)
         return
     tier = (
-        "the release that all is tested with"
+        "the release that Tremula is fully tested with"
         if found.tier == 1
-        else "of the second tier, where less is tested"
+        else "a release that Tremula is partly tested with"
     )
     yield Finding("ok", "TensorFlow", f"{found.tensorflow} with {keras}, {tier}")
     yield _finder()
@@ -34,7 +34,7 @@ def check_tensorflow() -> Iterator[Finding]:
 
 
 def _finder() -> Finding:
-    """Whether a new Python process finds our modules."""
+    """Whether a new Python process finds Tremula's modules."""
     script = "import sys; print(any(getattr(f, '__name__', '') == 'IpuFinder' for f in sys.meta_path))"
     title = "tensorflow.python.ipu"
     try:
@@ -42,12 +42,12 @@ def _finder() -> Finding:
             [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding("problem", title, f"could not be tried: {error}")
+        return Finding("problem", title, f"could not be checked: {error}")
     if done.stdout.strip() == "True":
-        return Finding("ok", title, "is found; nothing of TensorFlow is changed until a program imports it")
+        return Finding("ok", title, "can be imported; TensorFlow stays unchanged until a program imports it")
     return Finding(
         "problem",
         title,
-        "is not found: site-packages lacks tremula_startup.pth, or Python runs with -S or -I. Reinstall tremula, or "
-        "begin the program with: import tremula_startup",
+        "cannot be imported: tremula_startup.pth is missing from site-packages, or Python runs with -S or -I. "
+        "Reinstall tremula, or start the program with: import tremula_startup",
     )

@@ -1,4 +1,4 @@
-"""`tremula estimate`: does a model fit, how fast would it be, why, and what to change; in seconds, without an IPU."""
+"""`tremula estimate`: models whether a program fits on IPUs, how fast it runs and why, and what to change."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 Answered = TypeVar("Answered")
 
 _EPILOG = """\
-SUBJECT is one of
-  file.py:function        a function without arguments that returns (model, inputs) or (model, inputs, optimizer),
-  package.module:function   inputs being those of one micro-batch; no weights are allocated
-  run program.py args...  an unchanged program, up to its first call of a wrapped model
-  run -m module args...   the same for a module; args begin behind `--`, or at the first word that is no option above
-  model.onnx              an ONNX file: inference, or training with --loss; weights are not read
-  file                    a program that --save-program wrote; no framework is loaded
-Any program answers by itself when TREMULA_ESTIMATE is set (table, advice or stop).
+SUBJECT is one of:
+  file.py:function        a function without arguments that returns (model, inputs) or (model, inputs, optimizer);
+  package.module:function   inputs are those of one micro-batch, and no weights are allocated
+  run program.py args...  an unchanged program, run until the first call of a wrapped model
+  run -m module args...   the same for a module; its arguments follow `--`, or start at the first word that is not an
+                          option above
+  model.onnx              an ONNX file, for inference or (with --loss) training; the weights are not read
+  file                    a program saved with --save-program; the framework is not loaded
+If TREMULA_ESTIMATE is set to table, advice or stop, any program prints its own estimate.
 """
 
 
@@ -38,9 +39,7 @@ def _add_arguments(parser: ProgramParser) -> None:
     add_options(parser)
     made = parser.add_argument_group("models that a function makes")
     kind = made.add_mutually_exclusive_group()
-    kind.add_argument(
-        "--training", action="store_true", help="forward returns a loss that is to be trained with"
-    )
+    kind.add_argument("--training", action="store_true", help="train the model: its forward returns the loss")
     kind.add_argument("--inference", action="store_true", help="forward only")
     made.add_argument("--optimizer", metavar="NAME", help="sgd, momentum, adam, adamw, lamb or rmsprop")
     onnx_options.add(parser)
@@ -48,12 +47,12 @@ def _add_arguments(parser: ProgramParser) -> None:
     programs.add_argument(
         "--go-on",
         action="store_true",
-        help="let the program run on, and answer for every model that it compiles",
+        help="do not stop the program after its first model; estimate every model that it compiles",
     )
     parser.add_argument(
         "--save-program",
         metavar="FILE",
-        help="keep the captured program, to ask about it without its framework",
+        help="save the captured program, to estimate it later without its framework",
     )
     parser.add_argument("subject", metavar="SUBJECT", help="see below")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help=argparse.SUPPRESS)
@@ -79,9 +78,7 @@ def _run(options: argparse.Namespace) -> int:
 
     def answer_placed(subject: PlacedSubject) -> int:
         if options.save_program:
-            raise CommandError(
-                f"{subject.name} has placed its vertices itself and cannot be saved as a program"
-            )
+            raise CommandError(f"cannot save {subject.name}: the program places its vertices on tiles itself")
         return report(subject, options, file=out)
 
     code = max(_each_subject(options, answer, answer_placed))
@@ -93,7 +90,7 @@ def _run(options: argparse.Namespace) -> int:
 def answers_for(words: list[str]) -> list[Result]:
     """The figures that `tremula estimate` would print for `words`, its command line.
 
-    Raises CommandError if the words make no sense, or there is nothing to estimate.
+    Raises CommandError if the words are not valid, or there is nothing to estimate.
     """
     parser = ProgramParser(prog="tremula estimate", usage="tremula estimate [options] SUBJECT")
     _add_arguments(parser)
@@ -113,7 +110,7 @@ def _check_subject(options: argparse.Namespace) -> None:
     onnx_options.check(options)
     if options.subject != "run" and options.arguments:
         raise CommandError(
-            "one subject at a time; a program is asked about with: tremula estimate [options] run program.py args..."
+            "more than one SUBJECT was given. To estimate a program: tremula estimate [options] run program.py args..."
         )
 
 
@@ -122,7 +119,7 @@ def _each_subject(
     answer: Callable[[Subject], Answered],
     placed: Callable[[PlacedSubject], Answered],
 ) -> list[Answered]:
-    """What `answer` says of the model, or of each model that a program compiles."""
+    """The answer for the model, or for each model that a program compiles."""
     from tremula.ask.sources import each_subject
 
     return each_subject(
@@ -136,6 +133,4 @@ def _each_subject(
     )
 
 
-COMMAND = Command(
-    "estimate", "does a model fit, how fast would it be, why, and what to change", _add_arguments, _run
-)
+COMMAND = Command("estimate", "estimate the memory and speed of a model on IPUs", _add_arguments, _run)

@@ -1,4 +1,4 @@
-"""What a check of `tremula doctor` finds."""
+"""The result of a check of `tremula doctor`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a check found; `level` is ok, note, warning or problem."""
+    """One result of a check; `level` is ok, note, warning or problem."""
 
     level: str
     about: str

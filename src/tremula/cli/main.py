@@ -1,4 +1,4 @@
-"""Entry point of the `tremula` command: parses the command line and hands over to a subcommand."""
+"""Entry point of the `tremula` command: parses the command line and runs a subcommand."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 
-#: objects between two collections of garbage; imports and captures make hundreds of thousands that all stay
+#: allocations between two garbage collections; imports and captures create hundreds of thousands of lasting objects
 _COLLECT_AFTER = (20_000, 20, 20)
 
 
@@ -57,7 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="tremula",
-        description="The open Poplar stack for people who have no IPU, or not yet.",
+        description="Run, estimate and profile programs for IPUs on any computer.",
     )
     parser.add_argument("--version", action="version", version=f"tremula {__version__}")
     subparsers = parser.add_subparsers(
@@ -71,7 +71,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run one command; 0 is success, 1 a failure that was explained, 2 a wrong command line."""
+    """Run one command. Returns 0 for success, 1 for a reported failure, 2 for a wrong command line."""
     words = list(sys.argv[1:] if args is None else args)
     parser = build_parser()
     try:
@@ -106,18 +106,18 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _check_name(parser: argparse.ArgumentParser, word: str) -> None:
-    """Refuse an unknown command, with the names that are close to it."""
+    """Exit with an error for an unknown command that suggests similar names."""
     names = [command.name for command in COMMANDS]
     if word.startswith("-") or word in names:
         return
     near = difflib.get_close_matches(word, names, 3, 0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"the commands are {', '.join(names)}"
-    parser.error(f"there is no command {plain(word, 40)!r}: {hint}")
+    parser.error(f"unknown command {plain(word, 40)!r}: {hint}")
 
 
 @contextlib.contextmanager
 def _seldom_collected() -> Iterator[None]:
-    """While inside, garbage is collected less often: a fifth of the time until the first table of `estimate`."""
+    """Collect garbage less often inside; this saves a fifth of the time until `estimate` prints its first table."""
     before = gc.get_threshold()
     gc.set_threshold(*_COLLECT_AFTER)
     try:

@@ -8,26 +8,27 @@ from tremula.cli.command import CommandError
 
 
 def add(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """What a file does not say itself; the group of these options."""
+    """Add the options for what an ONNX file does not contain. Returns their group."""
     group = parser.add_argument_group("ONNX files")
     group.add_argument(
         "--loss",
         metavar="NAME",
-        help="train it: cross_entropy, nll, mse, l1 or bce of the first output, or the output that is the loss",
+        help="train with this loss of the first output (cross_entropy, nll, mse, l1 or bce), or the name of an "
+        "output that is the loss",
     )
     group.add_argument(
         "--shape",
         action="append",
         default=[],
         metavar="INPUT=N,N",
-        help="the shape of an input; may be repeated",
+        help="the shape of an input (can be repeated)",
     )
     group.add_argument(
         "--dimension",
         action="append",
         default=[],
         metavar="NAME=N",
-        help="a dimension that the file leaves open; may be repeated",
+        help="the size of a symbolic dimension of the file (can be repeated)",
     )
     return group
 
@@ -38,17 +39,17 @@ def is_file(word: str) -> bool:
 
 
 def check(options: argparse.Namespace, subject: str | None = None, *more: str) -> None:
-    """Refuse options of files, and `more` of a command, where no file is asked about."""
+    """Raise CommandError if options for ONNX files, or `more` of a command, were given for another subject."""
     subject = subject or options.subject
     if is_file(subject):
         return
     for name in ("loss", "shape", "dimension", *more):
         if getattr(options, name):
-            raise CommandError(f"--{name} is for an ONNX file, which {subject} is not")
+            raise CommandError(f"--{name} is only for ONNX files, and {subject} is not one")
 
 
 def words(options: argparse.Namespace) -> list[str]:
-    """What the options say of a file, as `tremula.ask.onnx_files` reads it."""
+    """The options of a file in the form that `tremula.ask.onnx_files` reads."""
     from tremula.ask.onnx_files import words_of
 
     return words_of(options.loss, options.shape, options.dimension)

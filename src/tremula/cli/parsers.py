@@ -1,6 +1,6 @@
-"""The command lines of all commands as argparse parsers, for shell completion and manual pages.
+"""The argparse parsers of all commands, for shell completion and manual pages.
 
-Workloads and commands of other packages are named as text and imported when they are asked for.
+Workloads and commands of other packages are listed by name and imported on demand.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from tremula.errors import Error
 
-#: where each command's parser is made: module, function, arguments
+#: the function that creates each command's parser: module, function, arguments
 _BUILDERS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "tremula": ("tremula.cli.main", "build_parser", ()),
     "poprun": ("tremula.launch.help_text", "build_parser", ()),
@@ -43,13 +43,13 @@ def parser(command: str) -> argparse.ArgumentParser:
     """The parser of a command.
 
     Raises:
-        Error: there is no such command, or the package that it is part of is not installed.
+        Error: the command does not exist, or its package is not installed.
     """
     if command not in _BUILDERS:
-        raise Error(f"There is no command {command!r}; the commands are {', '.join(COMMANDS)}.")
+        raise Error(f"Unknown command {command!r}; the commands are {', '.join(COMMANDS)}.")
     module, function, arguments = _BUILDERS[command]
     try:
         build: Callable[..., argparse.ArgumentParser] = getattr(importlib.import_module(module), function)
     except ModuleNotFoundError as missing:
-        raise Error(f"{command} is not installed: there is no module {missing.name}.") from None
+        raise Error(f"{command} is not installed: no module named {missing.name}.") from None
     return build(*arguments)

@@ -1,8 +1,7 @@
-"""`tremula profile PROGRAM`: runs a program with its profile switched on, then shows what was written.
+"""`tremula profile PROGRAM`: runs a program with profiling enabled, then prints the profile.
 
-The program is a process of its own and knows nothing of it: it gets the engine options that turn reports on, as
-users with hardware set them. Its output and its exit code are its own. The profile of an ONNX file is written without
-running anything.
+The program runs unchanged in its own process. The command sets the engine options that enable reports, as users with
+hardware do, and does not change the output or the exit code. For an ONNX file nothing is run.
 """
 
 from __future__ import annotations
@@ -31,24 +30,28 @@ _VARIABLE = "POPLAR_ENGINE_OPTIONS"
 def _add_arguments(parser: ProgramParser) -> None:
     parser.takes_program = True
     parser.usage = (
-        "tremula profile [-h] [-o DIR] [--html] [--trace] (PROGRAM | -m MODULE) [--] [arguments of it]\n"
+        "tremula profile [-h] [-o DIR] [--html] [--trace] (PROGRAM | -m MODULE) [--] [arguments]\n"
         "       tremula profile [options] MODEL.onnx"
     )
     parser.add_argument("-o", "--output", type=Path, default=Path("profile"), metavar="DIR",
                         help="folder for the profiles (default: ./profile)")  # fmt: skip
-    parser.add_argument("--html", action="store_true", help="write a page beside each profile")
-    parser.add_argument("--trace", action="store_true", help="write a trace beside each profile")
-    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is the name of a module")
+    parser.add_argument("--html", action="store_true", help="also write each profile as an HTML page")
+    parser.add_argument(
+        "--trace", action="store_true", help="also write each profile as a trace for ui.perfetto.dev"
+    )
+    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module name")
     files = onnx_options.add(parser)
     files.add_argument(
-        "--optimizer", metavar="NAME", help="train it: sgd, momentum, adam, adamw, lamb or rmsprop"
+        "--optimizer",
+        metavar="NAME",
+        help="train with this optimizer: sgd, momentum, adam, adamw, lamb or rmsprop",
     )
-    files.add_argument("--ipus", type=int, metavar="N", help="IPUs that it is spread over (default 1)")
+    files.add_argument("--ipus", type=int, metavar="N", help="number of IPUs to use (default: 1)")
     parser.add_argument(
         "program", metavar="PROGRAM", help="a Python program that runs a model on IPUs, or an ONNX file"
     )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...",
-                        help="its arguments: behind `--`, or from the first word that is no option above")  # fmt: skip
+                        help="its arguments: after `--`, or from the first word that is not an option")  # fmt: skip
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -56,7 +59,7 @@ def _run(args: argparse.Namespace) -> int:
     if onnx_options.is_file(args.program):
         return _profile_file(args)
     if not args.module and not Path(args.program).is_file():
-        raise CommandError(f"there is no program {args.program}; a module is run with -m")
+        raise CommandError(f"there is no program {args.program}; use -m to run a module")
     folder = args.output.absolute()
     wanted = {**env.get(_VARIABLE), "autoReport.all": "true", "autoReport.directory": str(folder)}
     before = _files(folder)
@@ -65,7 +68,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         process = subprocess.Popen(command, env={**os.environ, _VARIABLE: json.dumps(wanted)})
     except OSError as error:
-        raise CommandError(f"the program cannot be started: {error.strerror or error}") from error
+        raise CommandError(f"cannot start the program: {error.strerror or error}") from error
     with process:
         process.wait()
     written = [path for path, stamp in _files(folder).items() if before.get(path) != stamp]
@@ -82,7 +85,7 @@ def _run(args: argparse.Namespace) -> int:
 def _profile_file(args: argparse.Namespace) -> int:
     """Write and show the profile of an ONNX file."""
     if args.arguments:
-        raise CommandError(f"an ONNX file takes no arguments: {args.arguments[0]}")
+        raise CommandError(f"unexpected argument for an ONNX file: {args.arguments[0]}")
     # here, for they take a moment
     from tremula.ask.onnx_files import onnx_file
     from tremula.recording import write_profile
@@ -102,7 +105,7 @@ def _profile_file(args: argparse.Namespace) -> int:
 
 
 def _why(folder: Path, pid: int, started: float) -> str:
-    """Why a program left no profile: what it noted in the record of its run, or what can be seen of the folder."""
+    """Why a program wrote no profile, from the record of its run or from the state of the folder."""
     run = next((run for run in reversed(ledger.read()) if run.pid == pid and run.ended >= started), None)
     noted = [] if run is None else [entry.no_profile for entry in run.models if entry.no_profile]
     if noted:
@@ -110,11 +113,11 @@ def _why(folder: Path, pid: int, started: float) -> str:
     problem = write_problem(folder)
     if problem is not None:
         return f"{folder} cannot be written ({problem}). Choose another folder with -o."
-    return "the program compiled no wrapped model, or its output says what went wrong (`tremula doctor` may say more)"
+    return "the program compiled no wrapped model. Check its output for errors, or run `tremula doctor`."
 
 
 def _files(folder: Path) -> dict[Path, tuple[int, int]]:
-    """Profiles below `folder`, with what tells a new one from an old one."""
+    """Profiles below `folder`, with the data that tells a new one from an old one."""
     found = {}
     for path in folder.rglob("profile.pop"):
         status = path.stat()
@@ -140,9 +143,9 @@ def _show(path: Path, args: argparse.Namespace) -> None:
 
 
 def _short(path: Path) -> str:
-    """`path` relative to where the user stands, if it lies below."""
+    """`path` relative to the current directory, if it is inside."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-COMMAND = Command("profile", "run a program and write what the modelled chip would do", _add_arguments, _run)
+COMMAND = Command("profile", "run a program and write a profile of the modelled chip", _add_arguments, _run)

@@ -1,4 +1,4 @@
-"""The file that takes what a studied program prints: a disk that takes no more costs the text, not the study."""
+"""The file for the output of a studied program. If the disk is full, the output is lost but the study continues."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tremula.atomic_files import cannot_write
 
 
 class _LossyFile(io.FileIO):
-    """A file that says once that it cannot be written, and takes everything from then on without keeping it."""
+    """A file that warns once if it cannot be written, and then drops all further text."""
 
     _lost = False
 
     def write(self, data: Any) -> int:
-        """Write, or drop what the disk refuses."""
+        """Write, or drop the text if the disk is full."""
         size = memoryview(data).nbytes
         if self._lost:
             return size
@@ -28,18 +28,18 @@ class _LossyFile(io.FileIO):
             text = cannot_write(str(self.name), problem)
             log.warn_once(
                 f"program output {self.name}",
-                f"{text} What the program prints from here on is not kept; the study goes on.",
+                f"{text} Further output of the program is not kept; the study continues.",
             )
             return size
 
     def close(self) -> None:
-        """Close; some file systems report a full disk only now."""
+        """Close the file; some file systems report a full disk only now."""
         with contextlib.suppress(OSError):
             super().close()
 
 
 def open_program_output(path: Path) -> TextIO:
-    """A text file for the program's output, opened anew; raises OSError if it cannot be made."""
+    """A new text file for the program's output. Raises OSError if it cannot be created."""
     return io.TextIOWrapper(
         io.BufferedWriter(_LossyFile(path, "w")), encoding="utf-8", errors="backslashreplace"
     )

@@ -1,8 +1,8 @@
-"""Command lines that name a program: which words are options of the command, and which belong to the program.
+"""Command lines with a program in them: which words are options of the command, and which belong to the program.
 
-Options of the command stand before the program or directly behind it. The first other word behind the program begins
-its own arguments, and so does `--`, which the program does not see. An option of the command behind the program's own
-arguments may be meant for either: that is refused, with the two orders that are clear.
+Options of the command come before the program or directly after it. The program's own arguments start at the first
+other word after the program, or at `--`, which the program does not see. An option of the command after the program's
+own arguments is ambiguous: this is an error that shows the two unambiguous orders.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 @dataclass
 class _Words:
-    """The words of a command line, sorted out."""
+    """The words of a command line, split into options and program."""
 
     #: options of the command, with their values
     options: list[str] = field(default_factory=list)
-    #: what is asked about: `run`, a program, a function; with `-m` where it is a module
+    #: the subject: `run`, a program or a function; with `-m` for a module
     named: list[str] = field(default_factory=list)
     #: arguments of the program
     own: list[str] = field(default_factory=list)
@@ -28,13 +28,13 @@ class _Words:
 class ProgramParser(argparse.ArgumentParser):
     """Parses a command line with a program in it: `subject` is the first word, `arguments` are the others.
 
-    Set `keyword` to the word that stands before a program (`run`); without one, `-m` is an option of the command.
-    Something else may be asked about, which takes no arguments: then all options are the command's.
+    Set `keyword` to the word before a program (`run`); without one, `-m` is an option of the command.
+    A subject that is not a program takes no arguments: then all options belong to the command.
     """
 
     takes_program = False
     keyword: str | None = None
-    #: a path that ends in .py is a program without the keyword, too
+    #: whether a path that ends in .py is a program without the keyword
     bare_programs = False
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
@@ -75,7 +75,7 @@ class ProgramParser(argparse.ArgumentParser):
         return found
 
     def _complete(self, named: Sequence[str]) -> bool:
-        """Whether the words name a program, or something else that can be asked about."""
+        """Whether the words name a program, and not another kind of subject."""
         rest = [word for word in named if word != "-m"]
         return len(rest) > (1 if rest[:1] == [self.keyword] else 0)
 
@@ -84,7 +84,7 @@ class ProgramParser(argparse.ArgumentParser):
         return self.keyword in (None, first) or (self.bare_programs and first.endswith(".py"))
 
     def _is_option(self, word: str, *, abbreviated: bool = False) -> bool:
-        """Whether a word is an option of the command; `abbreviated`: or may be meant for one."""
+        """Whether a word is an option of the command, or with `abbreviated` the beginning of one."""
         name = word.partition("=")[0]
         known = [each for each in self._option_string_actions if each != "-m"]
         if name in known:
@@ -111,6 +111,6 @@ class ProgramParser(argparse.ArgumentParser):
         ours = shlex.join([*self.prog.split(), *before, *option, *program, *others])
         own = shlex.join([*self.prog.split(), *before, *found.named, "--", *found.own, *rest])
         self.error(
-            f"{word} behind the program may be meant for it or for `{self.prog}`. Write\n"
-            f"  {ours}\nif it is for `{self.prog}`, or\n  {own}\nif it is the program's."
+            f"{word} after the program is ambiguous. If it is an option of `{self.prog}`, write\n"
+            f"  {ours}\nIf it is an argument of the program, write\n  {own}"
         )

@@ -1,4 +1,4 @@
-"""`tremula run PROGRAM`: runs a program in a new interpreter, with switches for older ones."""
+"""`tremula run PROGRAM`: runs a program in a new interpreter, with options for older programs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ def _add_arguments(parser: ProgramParser) -> None:
     parser.add_argument(
         "--tf1",
         action="store_true",
-        help=f"`import tensorflow` gives the interface of TensorFlow 1.15, as with {_TENSORFLOW}=1",
+        help=f"make `import tensorflow` provide the TensorFlow 1.15 API, like {_TENSORFLOW}=1",
     )
-    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module")
+    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module name")
     parser.add_argument("subject", metavar="PROGRAM", help="a Python file, followed by its own arguments")
 
 
 def _run(options: argparse.Namespace) -> int:
     if not options.module and not Path(options.subject).exists():
-        raise CommandError(f"there is no program {options.subject}; `tremula run -m MODULE` runs a module")
+        raise CommandError(
+            f"there is no program {options.subject}; use `tremula run -m MODULE` to run a module"
+        )
     environment = {**os.environ, **({_TENSORFLOW: "1"} if options.tf1 else {})}
     words = [*(["-m"] if options.module else []), options.subject, *options.arguments]
     sys.stdout.flush()
@@ -34,4 +36,4 @@ def _run(options: argparse.Namespace) -> int:
     os.execve(sys.executable, [sys.executable, *words], environment)
 
 
-COMMAND = Command("run", "run a program, with switches for older ones", _add_arguments, _run)
+COMMAND = Command("run", "run a program, with options for older programs", _add_arguments, _run)

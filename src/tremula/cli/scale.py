@@ -1,7 +1,7 @@
-"""`tremula scale`: how a program would scale over IPUs, modelled, with measured replicas beside it.
+"""`tremula scale`: models how a program scales over IPUs, and measures a few replicas on this host.
 
-Everything goes into one folder: the study (JSON, CSV), plots, a page, the logs of what was measured. The same command
-goes on from what is there.
+One folder receives all results: the study (JSON, CSV), plots, a page and the logs of measured runs. If a study is
+interrupted, the same command continues it.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from tremula.study.subject import Subject
 
 _EPILOG = """\
-PROGRAM is one of
-  program.py args...      an unchanged program, up to its first call of a wrapped model
-  run -m module args...   the same for a module; args begin behind `--`, or at the first word that is no option above
-  model.onnx              an ONNX file: inference, or training with --loss
+PROGRAM is one of:
+  program.py args...      an unchanged program, run until the first call of a wrapped model
+  run -m module args...   the same for a module; its arguments follow `--`, or start at the first word that is not an
+                          option above
+  model.onnx              an ONNX file, for inference or (with --loss) training
   file.py:function        a function without arguments that returns (model, inputs) or (model, inputs, optimizer)
 """
-#: columns where the output is no terminal
+#: columns if the output is not a terminal
 _WIDTH = 160
 
 
@@ -55,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def scale(subject: list[str], options: argparse.Namespace) -> int:
-    """Make a study of `run` and a program, or of a function that makes a model; print it; the exit code."""
+    """Study `run` and a program, or a function that creates a model, and print the result. Returns the exit code."""
     from tremula.ask.sources import each_subject
 
     question = question_of(options)
@@ -64,7 +65,9 @@ def scale(subject: list[str], options: argparse.Namespace) -> int:
     request = _Request(subject, options, _command(), folder, _source(subject))
     if subject[0] == "run":
         if options.optimizer:
-            raise CommandError("--optimizer is for a model that a function makes; a program has its own")
+            raise CommandError(
+                "--optimizer is only for a function that returns a model; a program sets its own optimizer"
+            )
         _check_program(subject[1:])
     with _log(folder) if subject[0] == "run" else contextlib.nullcontext() as log:
         return each_subject(
@@ -78,7 +81,7 @@ def scale(subject: list[str], options: argparse.Namespace) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class _Request:
-    """What is studied, by which command, and where the answer goes."""
+    """What is studied, by which command, and where the results go."""
 
     subject: list[str]
     options: argparse.Namespace
@@ -95,24 +98,24 @@ class _Request:
 
 
 def _check_program(words: list[str]) -> None:
-    """Refuse a program that does not exist, before anything is written."""
+    """Raise CommandError if the program does not exist, before anything is written."""
     if words[:1] != ["-m"] and words and not Path(words[0]).is_file():
         raise CommandError(f"there is no program {words[0]}")
 
 
 def _log(folder: Path) -> TextIO:
-    """Where the program prints."""
+    """The file for the program's output."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return open_program_output(folder / "program.log")
     except OSError as problem:
         raise CommandError(
-            f"{folder} cannot take the study: {problem.strerror}. Choose another folder with --out."
+            f"cannot write the study to {folder}: {problem.strerror}. Choose another folder with --out."
         ) from None
 
 
 def _command() -> str:
-    """The command line as it was typed; a package that was run with `python -m` has a command of its name."""
+    """The command line as it was typed. For `python -m PACKAGE`, the command with the name of the package."""
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     name = Path(sys.argv[0]).name
     if name.startswith("__") and spec is not None:
@@ -129,8 +132,8 @@ def _subject_words(options: argparse.Namespace) -> list[str]:
         return ["run", first, *rest]
     if rest:
         raise CommandError(
-            f"{first} is a function that makes a model, and takes no arguments. A module is run with: tremula scale "
-            f"[options] run -m {first} args..."
+            f"unexpected arguments: {first} names a function, which is called without any. To run a module: tremula "
+            f"scale [options] run -m {first} args..."
         )
     return [first, *onnx_options.words(options)]
 
@@ -153,18 +156,18 @@ def _answer(model: Subject, question: ScaleQuestion, request: _Request) -> int:
     except KeyboardInterrupt:
         place = request.shown(folder)
         raise KeyboardInterrupt(
-            f"; what is done is kept in {place}, and the same command goes on from there"
+            f"; finished parts are kept in {place}, and the same command continues from there"
         ) from None
     files = _write(study, folder, plots=not options.no_plots)
     _print(study, files, request)
     if study.measured is not None and any(run.equivalent is False for run in study.measured.runs):
-        print("tremula: the processes of a measured run did not train what one trains", file=sys.stderr)
+        print("tremula: several processes trained to another result than one process does", file=sys.stderr)
         return 1
     return 0 if any(not row.problem for row in study.rows) else 1
 
 
 def _rate(model: Subject, request: _Request) -> DataRate | None:
-    """How fast a host has batches ready: as given, or as the program's loader does it here."""
+    """Samples per second that a host can load: the given rate, or the measured rate of the program's loader."""
     from tremula.scale.data_rate import GIVEN, measured_rate
     from tremula.scale.row import DataRate
 
@@ -175,7 +178,7 @@ def _rate(model: Subject, request: _Request) -> DataRate | None:
         return None
     rate, why = measured_rate(model)
     if why:
-        print(f"tremula: data: {why}; --loader-rate says how fast it comes", file=sys.stderr)
+        print(f"tremula: data: {why}; set the rate with --loader-rate", file=sys.stderr)
     return rate
 
 
@@ -186,7 +189,8 @@ def _measuring(model: Subject, request: _Request) -> tuple[str, Measuring] | Non
         return None
     if not model.training:
         print(
-            "tremula: nothing is measured: replicas that only infer share nothing to compare", file=sys.stderr
+            "tremula: nothing is measured: replicas for inference share no results to compare",
+            file=sys.stderr,
         )
         return None
     settings = settings_of(request.options)
@@ -225,7 +229,7 @@ def _files_of_module(name: str) -> list[Path]:
 
 
 def _write(study: ScalingStudy, folder: Path, *, plots: bool) -> list[Path]:
-    """The files of a study beside its document; a message says what could not be drawn."""
+    """Write the other files of a study. Prints a message about plots that could not be drawn."""
     from tremula.atomic_files import write_text_atomically
     from tremula.errors import Error
     from tremula.scale.page import write_page
@@ -279,4 +283,4 @@ def _short_name(subject: list[str]) -> str:
     return name.strip("-")[:40] or "model"
 
 
-COMMAND = Command("scale", "how a program would scale over IPUs, and where that ends", _add_arguments, _run)
+COMMAND = Command("scale", "estimate how a program scales over IPUs, and its limits", _add_arguments, _run)

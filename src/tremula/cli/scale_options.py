@@ -1,4 +1,4 @@
-"""The options of `tremula scale`, which the science workloads' own `scale` understands too."""
+"""The options of `tremula scale`, which the `scale` commands of the science workloads share."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _HELP = {
     "ipus": "sizes (default 1,2,4,8,16,32,64)",
     "target": "",
-    "mode": "weak, strong (default: both)",
-    "stages": "IPUs of a replica that are tried (default 1,2,4,8)",
+    "mode": "weak or strong scaling (default: both)",
+    "stages": "numbers of IPUs per replica to try (default: 1,2,4,8)",
     "micro_batch": "",
-    "per_ipu": "weak: micro-batches of an IPU per weight update",
-    "global_batch": "strong: samples per weight update",
+    "per_ipu": "weak scaling: micro-batches per IPU and weight update",
+    "global_batch": "strong scaling: samples per weight update",
     "device_iterations": "",
     "precision": "",
     "recompute": "",
@@ -30,41 +30,53 @@ _HELP = {
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The question, what is measured and what is written; programs with a `scale` of their own take these too."""
+    """Add the options for the model, the measurements and the output. Workloads with their own `scale` use them too."""
     add_question(parser, _HELP)
-    parser.add_argument("--optimizer", metavar="NAME", help="of a model that a function makes")
-    measured = parser.add_argument_group("what is measured on this host").add_argument
+    parser.add_argument("--optimizer", metavar="NAME", help="the optimizer, if PROGRAM is a function")
+    measured = parser.add_argument_group("measurements on this host").add_argument
     measured(
-        "--measure", type=numbers, metavar="N,N", default=[1, 2], help="processes under poprun (default 1,2)"
+        "--measure",
+        type=numbers,
+        metavar="N,N",
+        default=[1, 2],
+        help="numbers of processes to measure with poprun (default: 1,2)",
     )
     measured("--no-measure", action="store_true", help="model only")
-    measured("--measure-steps", type=int, default=3, metavar="N", help="weight updates (default 3)")
+    measured(
+        "--measure-steps",
+        type=int,
+        default=3,
+        metavar="N",
+        help="weight updates per measured run (default: 3)",
+    )
     measured(
         "--measure-seconds",
         type=float,
         default=300.0,
         metavar="S",
-        help="for each run, at most (default 300)",
+        help="time limit of each measured run (default: 300)",
     )
     measured("--measure-with", metavar="WORDS", default="",
-             help="arguments that make the program smaller for these runs; the study says so")  # fmt: skip
+             help="program arguments that shrink the measured runs; the study records them")  # fmt: skip
     measured("--loader-rate", type=float, metavar="R",
-             help="samples/s that a host has ready (default: the program's own loader is measured)")  # fmt: skip
-    given = parser.add_argument_group("how the answer is given")
+             help="samples/s that a host can load (default: measure the program's own loader)")  # fmt: skip
+    given = parser.add_argument_group("output")
     given.add_argument(
-        "--name", default="", metavar="TEXT", help="what to call it (default: the model's class)"
+        "--name", default="", metavar="TEXT", help="name of the study (default: the model's class)"
     )
-    given.add_argument("--out", metavar="FOLDER", help="where everything goes (default scale-NAME)")
-    given.add_argument("--fresh", action="store_true", help="do not go on from what is in the folder")
+    given.add_argument("--out", metavar="FOLDER", help="the output folder (default: scale-NAME)")
+    given.add_argument(
+        "--fresh", action="store_true", help="start again instead of continuing an earlier study"
+    )
     form = given.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print the study for scripts")
-    form.add_argument("--csv", action="store_true", help="print the rows for a spreadsheet")
-    form.add_argument("--brief", action="store_true", help="one line for each size")
-    given.add_argument("--no-plots", action="store_true", help="no PNG and SVG")
+    form.add_argument("--json", action="store_true", help="print the study as JSON")
+    form.add_argument("--csv", action="store_true", help="print the rows as CSV")
+    form.add_argument("--brief", action="store_true", help="print one line per size")
+    given.add_argument("--no-plots", action="store_true", help="write no PNG and SVG files")
 
 
 def question_of(options: argparse.Namespace) -> ScaleQuestion:
-    """The question; refuses mistakes now, also those in what is measured."""
+    """The question. Raises CommandError for wrong options, including those of the measurements."""
     from tremula.hardware.catalogue import target
     from tremula.scale.question import ScaleQuestion
 

@@ -1,4 +1,4 @@
-"""`tremula settings`: the environment variables that the stack reads, their values now and what they do."""
+"""`tremula settings`: lists the environment variables that the stack reads, with value and effect."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _COMMON = frozenset(
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--all", action="store_true", help="all variables, with what each does")
-    which.add_argument("--set", action="store_true", help="only the variables that are set now")
-    parser.add_argument("--json", action="store_true", help="all of them for scripts")
+    which.add_argument("--all", action="store_true", help="list all variables with their descriptions")
+    which.add_argument("--set", action="store_true", help="list only the variables that are set")
+    parser.add_argument("--json", action="store_true", help="print all variables as JSON")
 
 
 def _chosen(args: argparse.Namespace) -> list[Variable]:
@@ -67,7 +67,7 @@ def _row(variable: Variable) -> dict[str, Any]:
 
 def _value(row: dict[str, Any]) -> str:
     if row["value"]:
-        return f"{row['value']} (not readable)" if "problem" in row else str(row["value"])
+        return f"{row['value']} (not valid)" if "problem" in row else str(row["value"])
     default = row["default"]
     shown = {None: "-", "": "-", True: "1", False: "0"}.get(default, default) if default != {} else "-"
     return f"{shown}"
@@ -78,11 +78,11 @@ def _run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(rows, indent=2))
     elif not rows:
-        print("None of the variables that Tremula reads is set; `tremula settings --all` lists them.")
+        print("No environment variable of Tremula is set; `tremula settings --all` lists them.")
     else:
         _print(rows)
         if len(rows) < len(VARIABLES) and not args.set:
-            print(f"\n{len(VARIABLES) - len(rows)} more are not set: `tremula settings --all` lists them.")
+            print(f"\n{len(VARIABLES) - len(rows)} more are not set; `tremula settings --all` lists them.")
     return 1 if any("problem" in row for row in rows) else 0
 
 
@@ -98,4 +98,4 @@ def _print(rows: Sequence[dict[str, Any]]) -> None:
     Console(highlight=False, markup=False, emoji=False).print(table)
 
 
-COMMAND = Command("settings", "list the environment variables that are read", _add_arguments, _run)
+COMMAND = Command("settings", "list the environment variables that Tremula reads", _add_arguments, _run)

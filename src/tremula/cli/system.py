@@ -1,7 +1,7 @@
-"""`tremula system`: which virtual IPUs this machine has, which it could have, and choosing.
+"""`tremula system`: shows, lists and chooses the virtual IPUs of this machine.
 
-The choice is kept in the user's configuration folder; the environment goes before it, so that a script can have
-a system of its own. Programs that run already keep the one that they began with.
+The choice is kept in the user's configuration folder. The environment overrides it, so that a script can use another
+system. Running programs keep the system that they started with.
 """
 
 from __future__ import annotations
@@ -34,13 +34,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         added.set_defaults(action=run)
         return added
 
-    show = action("show", "what this machine has, and who is attached (the default)", _show)
-    listing = action("list", "the systems that it could have", _list)
-    use = action("use", "have this system from now on", _use)
-    use.add_argument("name", metavar="NAME", help="bow-pod16, pod64, c600 ..., or the path of a system file")
-    action("forget", "go back to the default, a Bow-Pod16", _forget)
+    show = action("show", "show the current system and the attached processes (the default)", _show)
+    listing = action("list", "list the available systems", _list)
+    use = action("use", "choose a system", _use)
+    use.add_argument(
+        "name", metavar="NAME", help="a name such as bow-pod16, pod64 or c600, or the path of a system file"
+    )
+    action("forget", "return to the default system, a Bow-Pod16", _forget)
     for each in (show, listing):
-        each.add_argument("--json", action="store_true", help="the same for scripts")
+        each.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -54,7 +56,9 @@ def _show(args: argparse.Namespace) -> int:
         print(json.dumps(found, indent=2))
         return 0
     if not found["ipus"]:
-        print("no IPUs: programs run on an IPU model that never runs out (TREMULA_VIRTUAL_IPUS=0)")
+        print(
+            "no virtual IPUs: programs run on an IPU model without a limit on IPUs (TREMULA_VIRTUAL_IPUS=0)"
+        )
         return 0
     print(
         f"{found['name']}: {found['title']}, {found['ipus']} virtual IPU(s), chosen by {found['chosen_by']}"
@@ -62,16 +66,18 @@ def _show(args: argparse.Namespace) -> int:
     if found["own"]:
         print(f"  shared by programs with TREMULA_OWN_SYSTEM={found['own']} only")
     for partition in found["partitions"]:
-        print(f"  partition {partition['name']}: {partition['ipus']} IPU(s) from {partition['first_ipu']} on")
+        print(
+            f"  partition {partition['name']}: {partition['ipus']} IPU(s) from number {partition['first_ipu']}"
+        )
     for holder in found["attached"]:
         print(
             f"  IPU {holder['ipus'][0]}{_last(holder['ipus'])}: process {holder['pid']} "
             f"({holder['command'] or 'unknown'}){_since(holder['seconds'])}"
         )
     if not found["attached"]:
-        print("  nobody is attached")
+        print("  no process is attached")
     if systems.model_only():
-        print("programs are told that they run on an IPU model all the same (POPTORCH_IPU_MODEL)")
+        print("programs still see an IPU model instead of hardware (POPTORCH_IPU_MODEL is set)")
     return 0
 
 
@@ -133,7 +139,7 @@ def _list(args: argparse.Namespace) -> int:
 def _use(args: argparse.Namespace) -> int:
     name = os.path.abspath(args.name) if args.name.endswith(".toml") else args.name
     system = systems.choose(name)
-    print(f"this machine has {system.title} from now on: {system.ipus} virtual IPU(s)")
+    print(f"The system is now {system.title} with {system.ipus} virtual IPU(s).")
     _warn_of_environment()
     return 0
 
@@ -141,7 +147,7 @@ def _use(args: argparse.Namespace) -> int:
 def _forget(_args: argparse.Namespace) -> int:
     systems.forget()
     system = catalogue.system(systems.DEFAULT)
-    print(f"this machine has the default system again: {system.title}, {system.ipus} virtual IPU(s)")
+    print(f"The system is the default again: {system.title} with {system.ipus} virtual IPU(s).")
     _warn_of_environment()
     return 0
 
@@ -149,7 +155,7 @@ def _forget(_args: argparse.Namespace) -> int:
 def _warn_of_environment() -> None:
     for name in ("TREMULA_SYSTEM", "TREMULA_VIRTUAL_IPUS"):
         if env.is_set(name):
-            print(f"but {name}={env.raw(name)} is set in this shell and goes before it; unset {name}")
+            print(f"{name}={env.raw(name)} is set in this shell and overrides this choice. Unset {name}.")
 
 
 def _since(seconds: float | None) -> str:

@@ -1,6 +1,6 @@
-"""`tremula view PATH...`: profiles and host traces as text, as a page, from a server, or as files for other tools.
+"""`tremula view PATH...`: shows profiles and host traces as text or in a browser, or exports them to other tools.
 
-The text is printed, files are written whole or not at all. Nothing is computed here.
+The text is printed. Files are written completely or not at all. Nothing is computed here.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from tremula.view.reports import Report
 
 _EPILOG = """\
-PATH is a profile.pop, a .pvti trace, or a folder that holds some. Without an option, one profile is printed as text.
-  tremula view report/ --serve                 in the browser, everything
-  tremula view before/ after/ --compare --html page.html     two profiles side by side, as one file to mail
-  tremula view report/training --csv tables/   for a spreadsheet
+PATH is a profile.pop, a .pvti trace, or a folder that contains them. Without an option, one profile is printed as
+text.
+  tremula view report/ --serve                 show everything in a browser
+  tremula view before/ after/ --compare --html page.html     compare two profiles in one HTML file
+  tremula view report/training --csv tables/   write tables for a spreadsheet
 """
 
 
@@ -40,45 +41,47 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="see below")
     pages = parser.add_argument_group("pages")
-    pages.add_argument("--html", type=Path, metavar="OUT", help="write a self-contained page")
+    pages.add_argument("--html", type=Path, metavar="OUT", help="write a self-contained HTML page")
     pages.add_argument(
-        "--serve", action="store_true", help="show all of it in a browser, from this machine only"
+        "--serve",
+        action="store_true",
+        help="show all reports in a browser; the server is reachable from this machine only",
     )
     pages.add_argument(
-        "--port", type=int, default=0, metavar="N", help="port of --serve; a free one by default"
+        "--port", type=int, default=0, metavar="N", help="port of --serve (default: a free port)"
     )
     pages.add_argument(
-        "--no-browser", action="store_true", help="--serve: print the address and open nothing"
+        "--no-browser", action="store_true", help="with --serve: print the address and do not open a browser"
     )
-    pages.add_argument(
-        "--compare", action="store_true", help="open the page with the two profiles side by side"
-    )
-    files = parser.add_argument_group("files for other tools")
-    files.add_argument("--trace", type=Path, metavar="OUT", help="a trace for ui.perfetto.dev")
-    files.add_argument("--speedscope", type=Path, metavar="OUT", help="a file for speedscope.app")
-    files.add_argument("--csv", type=Path, metavar="FOLDER", help="every table as CSV")
-    files.add_argument("--json", action="store_true", help="print the figures for scripts")
+    pages.add_argument("--compare", action="store_true", help="show the two profiles side by side")
+    files = parser.add_argument_group("export to other tools")
+    files.add_argument("--trace", type=Path, metavar="OUT", help="write a trace for ui.perfetto.dev")
+    files.add_argument("--speedscope", type=Path, metavar="OUT", help="write a file for speedscope.app")
+    files.add_argument("--csv", type=Path, metavar="FOLDER", help="write every table as CSV")
+    files.add_argument("--json", action="store_true", help="print the figures as JSON")
     text = parser.add_argument_group("text")
-    text.add_argument("--full", action="store_true", help="memory of every IPU, what takes most, options")
-    text.add_argument("--tile", type=int, metavar="N", help="the uses of one tile")
-    text.add_argument("--ops", type=int, metavar="N", help="list the N ops with most cycles")
-    text.add_argument("--op", metavar="NAME", help="one op: its plan, reasons and supersteps")
+    text.add_argument(
+        "--full", action="store_true", help="print the memory of every IPU, the largest uses and the options"
+    )
+    text.add_argument("--tile", type=int, metavar="N", help="print the memory use of one tile")
+    text.add_argument("--ops", type=int, metavar="N", help="list the N ops that take the most cycles")
+    text.add_argument("--op", metavar="NAME", help="print one op: its plan, the reasons and its supersteps")
 
 
 def profile_in(path: Path) -> Path:
-    """The profile at `path`, or the one in that folder."""
+    """The profile at `path`, or the one inside that folder."""
     if not path.is_dir():
         return path
     found = [each.profile for each in reports(path) if each.profile is not None][:20]
     if len(found) == 1:
         return found[0]
     if not found:
-        raise CommandError(f"there is no profile.pop in {path}; `tremula profile PROGRAM` writes one")
-    raise CommandError("several profiles; choose one:\n" + "\n".join(f"  {each}" for each in found))
+        raise CommandError(f"found no profile.pop in {path}; `tremula profile PROGRAM` writes one")
+    raise CommandError("found several profiles; choose one:\n" + "\n".join(f"  {each}" for each in found))
 
 
 def write_files(profile: Profile, html: Path | None, trace: Path | None) -> None:
-    """Write the page and the trace of one profile that were asked for, and say so."""
+    """Write the requested page and trace of one profile, and print their paths."""
     if html is not None:
         from tremula.view.page import write_page
 
@@ -107,12 +110,12 @@ def _run(args: argparse.Namespace) -> int:
 
     if args.compare and not (args.html or args.serve):
         raise CommandError(
-            "--compare is for a page: add --html OUT or --serve. `tremula compare A B` compares as text"
+            "--compare needs --html OUT or --serve. Use `tremula compare A B` for a comparison as text"
         )
     found = find_reports(args.paths)
     profiles = [each for each in found if each.kind == PROFILE]
     if args.compare and len(profiles) != 2:
-        raise CommandError(f"--compare takes two profiles; there are {len(profiles)}")
+        raise CommandError(f"--compare needs two profiles, but {len(profiles)} were given")
     if args.serve:
         return _serve(found, args)
     if args.html:
@@ -125,7 +128,9 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     if len(found) != 1:
         listed = "\n".join(f"  {each.name}: {each.paths[0]}" for each in found[:20])
-        raise CommandError(f"several reports; choose one, or show all with --serve or --html:\n{listed}")
+        raise CommandError(
+            f"found several reports; choose one, or show all with --serve or --html:\n{listed}"
+        )
     if found[0].kind == TRACE:
         return _show_trace(found[0], args)
     with Profile(found[0].paths[0]) as profile:
@@ -175,7 +180,7 @@ def _show_trace(report: Report, args: argparse.Namespace) -> int:
     refused = [name for name in ("tile", "op", "ops") if getattr(args, name) is not None]
     refused += [name for name in ("json", "full") if getattr(args, name)]
     if refused:
-        raise CommandError(f"--{refused[0]} is for profiles, and {report.paths[0]} is a host trace")
+        raise CommandError(f"--{refused[0]} needs a profile, but {report.paths[0]} is a host trace")
     traces = TraceSet(report.paths)
     if args.csv is not None:
         events = _write(args.csv / "events.csv", partial(trace_export.write_events_csv, traces))
@@ -199,7 +204,7 @@ def _write_page(reports: list[Report], args: argparse.Namespace) -> None:
     traces = [each for each in reports if each.kind != PROFILE]
     if profiles and traces:
         print(
-            "The page shows the profiles only. Write a page of the host traces by itself, or use --serve for both."
+            "The page contains the profiles only. Write a separate page for the host traces, or use --serve for both."
         )
     if profiles:
         from tremula.view.page import write_page
@@ -225,12 +230,12 @@ def _serve(reports: list[Report], args: argparse.Namespace) -> int:
     opened = OpenReports(reports)
     server = ViewServer(routes(opened, compare=args.compare), port=args.port)
     port = server.port
-    print(f"{counted(len(reports), 'report')} (figures of the device are modelled):\n  {server.address}")
+    print(f"{counted(len(reports), 'report')} (device figures are modelled):\n  {server.address}")
     print(
         "To open it on another machine, forward the port there and use the same address:\n"
         f"  ssh -N -L {port}:127.0.0.1:{port} {_user()}@{socket.gethostname()}"
     )
-    print("Ctrl-C stops it.", flush=True)
+    print("Press Ctrl-C to stop the server.", flush=True)
     if not args.no_browser and sys.stdout.isatty() and not os.environ.get("SSH_CONNECTION"):
         webbrowser.open(server.address)
     try:
@@ -271,4 +276,4 @@ def _figures(profile: Profile) -> dict[str, object]:
     }
 
 
-COMMAND = Command("view", "show profiles and host traces: text, page, server, files", _add_arguments, _run)
+COMMAND = Command("view", "show or export profiles and host traces", _add_arguments, _run)

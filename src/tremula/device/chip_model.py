@@ -71,7 +71,7 @@ class ModelledRun:
                 raise
             log.warn_once(
                 f"chip model: {problem.message}",
-                f"The chip model cannot say what an IPU would do: {problem.message}",
+                f"The chip model cannot estimate this program: {problem.message}",
             )
             return
         for line in found.summary().splitlines():
@@ -99,12 +99,12 @@ class ModelledRun:
 
     @property
     def known(self) -> Estimate | None:
-        """All figures, if somebody has asked for them; they are not made for it."""
+        """All figures if they were computed before, else None."""
         return self.__dict__.get("_made")
 
     @property
     def estimate(self) -> Estimate:
-        """All figures, made when first asked for."""
+        """All figures. They are computed on first use."""
         with self._lock:
             return self._made
 
@@ -116,26 +116,26 @@ class ModelledRun:
             raise
         except Exception as problem:  # the model must not take the program down with it
             raise Error(
-                f"a fault of the chip model itself ({type(problem).__name__}: {problem}). The program's numbers do "
-                "not depend on it; please report it with the model, or set TREMULA_CHIP_MODEL=off."
+                f"an internal error of the chip model ({type(problem).__name__}: {problem}). The results of the "
+                "program are not affected. Please report it with the model, or set TREMULA_CHIP_MODEL=off."
             ) from problem
 
     def _tell_memory(self, found: Estimate, *, strict: bool, profile: str) -> None:
         if found.memory.fits:
             return
         text = found.memory.out_of_memory_text()
-        text += "\nWhat to change, as code with its effect: tremula estimate run PROGRAM"
+        text += "\nFor suggested changes as code, run: tremula estimate run PROGRAM"
         if profile:
-            text += f"\nThe profile says what lies on which tile when: tremula view {profile}"
+            text += f"\nFor the memory of each tile over time, run: tremula view {profile}"
         if strict:
             raise Error(
-                f"{text}\nIt was asked to be an error: TREMULA_OUT_OF_MEMORY=warn runs such programs on the host.",
+                f"{text}\nSet TREMULA_OUT_OF_MEMORY=warn to run such programs on the host.",
                 type="poplar_graph_memory_allocation_error",
             )
         log.warn_once(
             f"out of memory: {text}",
-            f"{text}\nThe program runs on, as the host has the memory; on hardware it would not. "
-            "TREMULA_OUT_OF_MEMORY=error makes this an error.",
+            f"{text}\nThe program continues, because the host has enough memory. It would fail on hardware. "
+            "Set TREMULA_OUT_OF_MEMORY=error to make this an error.",
         )
 
     def cycles_per_call(self) -> int:
@@ -165,7 +165,7 @@ def estimate_of(wrapped: object) -> Estimate:
     run = getattr(wrapped, "_modelled", None)
     if not isinstance(run, ModelledRun):
         raise Error(
-            "There are no modelled figures: this is not a wrapped model that has been compiled, or "
-            "TREMULA_CHIP_MODEL=off turned the model off. Call it, or its compile(), first."
+            "There are no modelled figures: the model is not wrapped or not compiled, or "
+            "TREMULA_CHIP_MODEL=off is set. Call the wrapped model, or its compile(), first."
         )
     return run.estimate

@@ -1,4 +1,4 @@
-"""The device of one program: chosen when it is known what the program needs, held while it is attached."""
+"""The device of one program: chosen when its needs are known, held while attached."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Held = Callable[[], Attachment | None]
 
 
 class DeviceConnection:
-    """Acquires, attaches and detaches. The device is given back when this object is collected."""
+    """Acquires, attaches and detaches a device. The device is released when this object is collected."""
 
     def __init__(self, settings: DeviceSettings, words: DeviceWords, held: Held | None = None) -> None:
         self._held = held
@@ -73,9 +73,7 @@ class DeviceConnection:
         if hardware:
             layer.info("Acquired %d IPU(s): running on device Id %d.", ipus, attachment.device.id)
         elif not settings.offline:
-            layer.info(
-                "Acquired %d IPU(s): running on a model of them (no hardware is shown by this machine).", ipus
-            )
+            layer.info("Acquired %d IPU(s): running on an IPU model (this machine shows no hardware).", ipus)
         self._attachment = attachment
         if attachment.attached:
             self._log_attached(attachment)
@@ -91,7 +89,7 @@ class DeviceConnection:
             self._log_attached(attachment)
 
     def detach(self) -> None:
-        """Give the device back, if it is held and not the user's own to give back."""
+        """Release the device if it is held by this object and not by the user."""
         if self._held is not None and self._attachment is self._held():
             return
         if self._attachment is not None:
@@ -99,7 +97,7 @@ class DeviceConnection:
                 self._attachment.detach()
 
     def about_to_run(self) -> None:
-        """Fail if a fault of the device was asked for and it is time for it."""
+        """Raise the simulated fault of the device if one is due."""
         present(self._attachment, "the device").about_to_run()
 
     def _log_attached(self, attachment: Attachment) -> None:

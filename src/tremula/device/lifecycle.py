@@ -224,7 +224,7 @@ class DeviceProgram(Generic[Program]):
             self.random.write(executable)
 
     def about_to_run(self) -> None:
-        """Fail if a fault of the device was asked for and it is time for it."""
+        """Raise the simulated fault of the device if one is due."""
         self._connection.about_to_run()
         if channels.poplar.on:
             self._run_began = perf_counter_ns()
@@ -250,9 +250,7 @@ class DeviceProgram(Generic[Program]):
     def cycles(self) -> int:
         """Modelled cycles of a call: all of its device iterations, without the host's part."""
         if self.modelled is None:
-            raise self.error(
-                "Cycles are modelled, and TREMULA_CHIP_MODEL=off turns the model off. Unset it to get them."
-            )
+            raise self.error("There are no cycle counts, because TREMULA_CHIP_MODEL=off is set. Unset it.")
         found = self.modelled.estimate
         log.info_once(
             "modelled cycles",

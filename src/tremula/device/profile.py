@@ -50,7 +50,7 @@ class ProfileFile:
     def refuse_without_chip_model(self) -> None:
         """Report that there is nothing to write a profile from."""
         if self.graph or self.execution:
-            self.problem = "profiles are made by the chip model, which TREMULA_CHIP_MODEL=off turned off"
+            self.problem = "profiles need the chip model, but TREMULA_CHIP_MODEL=off is set"
             log.no_effect("autoReport", self.problem)
 
     def _runs(self) -> int:
@@ -117,15 +117,15 @@ class ProfileFile:
             log.layer("tremula").warning("No profile: %s", problem.message)
             return ""
         except Exception as problem:  # a profile must not take the program down with it
-            self.problem = f"a fault of the recorder ({type(problem).__name__}: {problem})"
+            self.problem = f"an internal error of the recorder ({type(problem).__name__}: {problem})"
             log.layer("tremula").warning(
-                "No profile: a fault of the recorder (%s: %s). Numbers do not depend on it; please report it.",
+                "No profile: internal error of the recorder (%s: %s). Results are not affected. Please report it.",
                 type(problem).__name__,
                 problem,
             )
             return ""
         log.layer("tremula").info(
-            "Profile written to %s (modelled, not measured; %.1f s). `tremula view %s` shows it.",
+            "Profile written to %s (modelled, not measured; %.1f s). Show it with `tremula view %s`.",
             self.path,
             time.perf_counter() - started,
             self.path,

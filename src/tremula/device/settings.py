@@ -1,4 +1,4 @@
-"""What a program asks of a device, and the words of its front end, as plain values."""
+"""The requirements of a program for its device, and the texts of its front end, as plain values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tremula.settings.environment import env
 
 
 class Connection(Enum):
-    """When a program takes its device."""
+    """When a program attaches to its device."""
 
     #: as soon as it is known what it needs
     ALWAYS = "always"

@@ -36,8 +36,8 @@ def call_ran(label: str, run_ns: int, modelled: ModelledRun | None, call_ns: int
     if found is None:
         log.info_once(
             "trace without a model",
-            "The trace has no modelled activity of the IPU: the chip model has not looked at this program "
-            "(TREMULA_CHIP_MODEL=compile makes it look).",
+            "The trace has no modelled activity of the IPU, because the chip model did not run for this program. "
+            "Set TREMULA_CHIP_MODEL=compile to run it.",
         )
         return
     cycles = modelled.cycles_per_call()

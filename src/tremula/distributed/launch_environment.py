@@ -98,7 +98,7 @@ def _shared_out(name: str, replicas: int) -> int:
     count, rest = divmod(replicas, local_replicas())
     if rest:
         raise Error(
-            f"{name} is {replicas}, which is no multiple of {protocol.LOCAL_REPLICAS} ({local_replicas()}), "
+            f"{name} is {replicas}, which is not a multiple of {protocol.LOCAL_REPLICAS} ({local_replicas()}), "
             "although all instances are said to have as many replicas."
         )
     return count

@@ -1,4 +1,4 @@
-"""Why a figure is what it is: a tree from a total down to plans, formulas and their sources."""
+"""Explains a figure as a tree from a total down to plans, formulas and their sources."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def of_cost(title: str, cost: Cost) -> Explanation:
 
 
 def explain(estimate: Estimate, name: str) -> Explanation:
-    """Why `name`, a figure or an op of `estimate`, is what it is.
+    """Explain `name`, a figure or an op of `estimate`.
 
     Raises:
         Error: there is no such figure or op.

@@ -1,4 +1,4 @@
-"""Plans under memory pressure: what a program that is too large would be with smaller plans for some of its ops.
+"""Plans under memory pressure: estimates a program that is too large with smaller plans for some ops.
 
 The user's proportion bounds the temporaries of a plan, whatever else is on the tile. Where a program does not fit with
 that, each product that runs at a moment with too little room is planned again within the room that is left there:

@@ -16,7 +16,7 @@ _NAMED = 5
 
 
 def summary(estimate: Estimate) -> str:
-    """What a user wants to know first."""
+    """The most important figures."""
     loops, system = estimate.loops, estimate.system
     kind = "weight update" if estimate.training else "micro-batch"
     ipus = loops.replicas * estimate.deployment.ipus_per_replica

@@ -76,7 +76,7 @@ def parse(text: str, origin: str) -> Entry:
 
             near = difflib.get_close_matches(name, fields, 1)
             hint = f"perhaps {near[0]} is meant" if near else f"a {kind} has: {', '.join(sorted(fields))}"
-            raise _error(origin, name, f"is no field of a {kind}; {hint}")
+            raise _error(origin, name, f"is not a field of a {kind}; {hint}")
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for name, given in raw.items():

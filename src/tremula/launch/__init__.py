@@ -1,1 +1,1 @@
-"""`poprun`: starts the instances of a distributed program, watches them, and leaves nothing behind."""
+"""`poprun`: starts the instances of a distributed program, watches them, and cleans up after them."""

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a run before it starts, found at once."""
+"""Checks a run before it starts and reports all problems together."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Plan:
 
 
 def plan(settings: Settings) -> tuple[Plan | None, list[str]]:
-    """The run that the settings describe, or what is wrong with them, one sentence each."""
+    """The run that the settings describe, or the problems with them, one sentence each."""
     problems: list[str] = []
     if LAUNCHER in os.environ:
         problems.append(
             f"poprun was started inside an instance of another poprun (process {plain(os.environ[LAUNCHER], 20)}). "
-            f"Instances cannot have instances; unset {LAUNCHER} to start a separate run."
+            f"An instance cannot start instances; unset {LAUNCHER} to start a separate run."
         )
     hosts = _hosts(settings, problems)
     layout = _layout(settings, hosts, problems)
@@ -50,11 +50,11 @@ def plan(settings: Settings) -> tuple[Plan | None, list[str]]:
     here = [number for number, host in enumerate(hosts) if host_lists.is_here(host.name)]
     if len(here) > 1:
         names = " and ".join(hosts[number].name for number in here)
-        problems.append(f"{names} are both this machine; name each host once.")
+        problems.append(f"{names} are the same machine (this one); name each host once.")
     away = [host.name for number, host in enumerate(hosts) if number not in here]
     unknown = [name for name in away if not host_lists.is_known(name)]
     if unknown:
-        problems.append(f"No address is known for {', '.join(unknown)}. Check the names, or /etc/hosts.")
+        problems.append(f"Cannot resolve host name(s): {', '.join(unknown)}. Check the names, or /etc/hosts.")
     mpirun = _mpirun(settings, asked, bool(away), problems)
     occupancy = _occupancy(settings, layout, problems)
     _check_command(settings, bool(away), problems)
@@ -66,7 +66,7 @@ def plan(settings: Settings) -> tuple[Plan | None, list[str]]:
 
 def _hosts(settings: Settings, problems: list[str]) -> list[Host]:
     if settings.host and settings.hostfile:
-        problems.append("--host and --hostfile are both given; give one of them.")
+        problems.append("--host and --hostfile cannot be used together; give one of them.")
     option, text = ("--host", settings.host) if settings.host else ("--hostfile", settings.hostfile)
     if "host" in settings.given and not settings.host and not settings.hostfile:
         problems.append("--host is empty; leave it out to run on this host.")
@@ -85,12 +85,12 @@ def _layout(settings: Settings, hosts: list[Host], problems: list[str]) -> Layou
     if replicas % instances:
         problems.append(
             f"--num-replicas {replicas} cannot be divided evenly among --num-instances {instances}: "
-            f"{_multiples(instances)} would do."
+            f"use {_multiples(instances)}."
         )
     if instances % len(hosts):
         problems.append(
             f"--num-instances {instances} cannot be divided evenly among {len(hosts)} hosts: "
-            f"{_multiples(len(hosts))} would do."
+            f"use {_multiples(len(hosts))}."
         )
     domains = settings.num_ilds
     if domains is None:
@@ -98,11 +98,11 @@ def _layout(settings: Settings, hosts: list[Host], problems: list[str]) -> Layou
         domains = min(default_link_domains(rounded_up(replicas * settings.ipus_per_replica)), instances)
     elif instances < domains:
         problems.append(
-            f"--num-instances {instances} is less than --num-ilds {domains}: each domain needs an instance."
+            f"--num-instances {instances} is less than --num-ilds {domains}: each domain needs at least one instance."
         )
     each = instances // len(hosts)
     problems += [
-        f"{host.name} has {host.slots} slot(s) in {settings.hostfile}, and {each} instances go there."
+        f"{host.name} has {host.slots} slot(s) in {settings.hostfile}, but the run places {each} instances there."
         for host in hosts
         if host.slots is not None and host.slots < each
     ]
@@ -121,7 +121,9 @@ def _network(settings: Settings, problems: list[str]) -> Network | None:
     try:
         return ipaddress.ip_network(settings.host_subnet, strict=False)
     except ValueError:
-        problems.append(f"--host-subnet {plain(settings.host_subnet, 60)} is no network such as 10.1.0.0/16.")
+        problems.append(
+            f"--host-subnet {plain(settings.host_subnet, 60)} is not a network such as 10.1.0.0/16."
+        )
         return None
 
 
@@ -129,7 +131,7 @@ def _asked(settings: Settings, problems: list[str]) -> Asked:
     try:
         return mpi_arguments.asked(settings)
     except ValueError:
-        problems.append("--mpi-global-args or --mpi-local-args: the quotation marks in it do not match.")
+        problems.append("--mpi-global-args or --mpi-local-args has unbalanced quotation marks.")
         return Asked()
 
 
@@ -140,22 +142,22 @@ def _mpirun(settings: Settings, asked: Asked, away: bool, problems: list[str]) -
     if mpirun is None:
         if not away and not asked.needs_mpirun:
             return None  # the launcher does by itself what these options ask for
-        why = "other hosts are reached" if away else "the options for MPI are followed"
+        why = "runs on other hosts" if away else "the options for MPI"
         problems.append(
-            f"mpirun was not found, and {why} through it. Install Open MPI (Debian, Ubuntu: apt install openmpi-bin) "
-            "or name its folder with OPAL_PREFIX; it is looked for on PATH and beside Python as well."
+            f"mpirun was not found on PATH, beside Python or in OPAL_PREFIX, and {why} need it. Install Open MPI "
+            "(Debian, Ubuntu: apt install openmpi-bin), or set OPAL_PREFIX to its folder."
         )
         return None
     if mpi_arguments.root_is_refused(settings, asked):
         problems.append(
-            "mpirun does not start programs for the user root unless it is told to. Become another user, or give "
-            "--allow-run-as-root yes where that is meant, in a container for example."
+            "mpirun refuses to start programs as root. Run as another user, or give --allow-run-as-root yes, for "
+            "example in a container."
         )
     return mpirun
 
 
 def _occupancy(settings: Settings, layout: Layout | None, problems: list[str]) -> Occupancy | None:
-    """Where IPUs come from, if any are needed."""
+    """The source of the IPUs, if any are needed."""
     if settings.offline_mode or layout is None or systems.model_only():
         return None
     try:
@@ -168,7 +170,7 @@ def _occupancy(settings: Settings, layout: Layout | None, problems: list[str]) -
         each = "" if len(layout.hosts) == 1 else f" on each of {len(layout.hosts)} hosts"
         problems.append(
             f"{settings.num_replicas} replica(s) with {settings.ipus_per_replica} IPU(s) each need a device of "
-            f"{needed} IPU(s){each}, and {too_few(occupancy, needed)}. --offline-mode yes runs without IPUs."
+            f"{needed} IPU(s){each}, but {too_few(occupancy, needed)}. Use --offline-mode yes to run without IPUs."
         )
     return occupancy
 
@@ -177,7 +179,7 @@ def _check_command(settings: Settings, away: bool, problems: list[str]) -> None:
     if not settings.command:
         if not (settings.print_topology or settings.export_config):
             problems.append(
-                "There is no program to start: poprun [options] program [arguments]; see poprun --help."
+                "No program was given. Usage: poprun [options] program [arguments]; see poprun --help."
             )
         return
     program = settings.command[0]
@@ -186,7 +188,7 @@ def _check_command(settings: Settings, away: bool, problems: list[str]) -> None:
     shown = plain(program, 200, lines=False)
     path = Path(program)
     if path.is_file():
-        hint = f": it is not executable. Start it with `python {shown}`" if path.suffix == ".py" else ""
+        hint = f": it is not executable. Use `python {shown}`" if path.suffix == ".py" else ""
         problems.append(f"{shown} cannot be started{hint or ': it is not executable'}.")
     else:
         problems.append(f"{shown} was not found: it is neither a file nor a program on PATH.")
@@ -197,10 +199,10 @@ def _check_instances(settings: Settings, problems: list[str]) -> None:
     for name, index in zip(("only-output-from-instance", "only-stdout-from-instance"), both, strict=True):
         if index is not None and index >= settings.num_instances:
             problems.append(
-                f"--{name} {index}: there are {settings.num_instances} instance(s), numbered from 0 to "
+                f"--{name} {index} is out of range: the {settings.num_instances} instance(s) are numbered from 0 to "
                 f"{settings.num_instances - 1}."
             )
     if None not in both:
         problems.append(
-            "--only-output-from-instance and --only-stdout-from-instance are both given; give one."
+            "--only-output-from-instance and --only-stdout-from-instance cannot be used together; give one of them."
         )

@@ -1,8 +1,8 @@
-"""Reading the command line of `poprun`: options up to the first word that is none, then the program.
+"""Parses the command line of `poprun`: options up to the first word that is not an option, then the program.
 
-Long options may be cut short where that is unambiguous, values follow in the next word or after `=`, and flags may
-stand alone. A value may begin with a dash (`--mpi-global-args "--mca btl tcp"`), which is why this is not argparse.
-All mistakes are collected, so that all can be shown together.
+Long options can be abbreviated if that is unambiguous. A value follows in the next word or after `=`, and a flag needs
+none. A value may start with a dash (`--mpi-global-args "--mca btl tcp"`), which argparse does not support. All mistakes
+are collected and shown together.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _MAX_NUMBER = 1_000_000
 
 
 class BadValueError(ValueError):
-    """A value that an option does not take; says what it takes."""
+    """A value that an option does not accept. The text says what the option accepts."""
 
 
 def parse(words: Sequence[str]) -> tuple[Settings, list[str]]:
-    """The settings that `words` ask for, and what is wrong with them, one sentence each."""
+    """The settings in `words`, and the problems with them, one sentence each."""
     settings = Settings()
     problems: list[str] = []
     rest = list(words)
@@ -53,7 +53,7 @@ def parse(words: Sequence[str]) -> tuple[Settings, list[str]]:
 
 
 def value_of(option: Option, text: str) -> Any:
-    """The value that `text` stands for; raises BadValueError if it stands for none."""
+    """Parse the value `text`. Raises BadValueError if it is not valid."""
     if "\0" in text:
         raise BadValueError("takes no text with a NUL character")
     if option.kind == FLAG:
@@ -94,14 +94,14 @@ def _read(word: str, rest: list[str], settings: Settings, problems: list[str]) -
     spelled = f"--{option.name}"
     if option.kind == SWITCH:
         if equals:
-            problems.append(f"{spelled} takes no value, and {plain(inline, 60)!r} was given.")
+            problems.append(f"{spelled} takes no value, but {plain(inline, 60)!r} was given.")
         elif option.name == "verbose" and settings.verbose:
             settings.put(BY_NAME["vv"], True, COMMAND_LINE)  # -v -v
         else:
             settings.put(option, True, COMMAND_LINE)
         return
     if option.name in settings.given:
-        problems.append(f"{spelled} is given twice; give it once.")
+        problems.append(f"{spelled} was given twice; give it once.")
     if equals:
         text = inline
     elif option.kind == FLAG:
@@ -114,11 +114,11 @@ def _read(word: str, rest: list[str], settings: Settings, problems: list[str]) -
     try:
         settings.put(option, value_of(option, text), COMMAND_LINE)
     except BadValueError as error:
-        problems.append(f"{spelled} {error}, and {plain(text, 60)!r} was given.")
+        problems.append(f"{spelled} {error}, but {plain(text, 60)!r} was given.")
 
 
 def _find(name: str) -> tuple[Option | None, str]:
-    """The option that a word names, or why it names none."""
+    """The option that a word names, or why it does not name one."""
     if name in BY_SHORT:
         return BY_SHORT[name], ""
     if name.startswith("--"):
@@ -130,13 +130,13 @@ def _find(name: str) -> tuple[Option | None, str]:
             return matches[0], ""
         if matches:
             could = ", ".join(f"--{option.name}" for option in matches)
-            return None, f"{plain(name, 60)} could be {could}; write more of it."
+            return None, f"Ambiguous option {plain(name, 60)}: it could be {could}. Write more of its name."
     near = difflib.get_close_matches(name.lstrip("-").replace("_", "-"), list(BY_NAME), n=1)
     hint = f" Did you mean --{near[0]}?" if near else " `poprun --help` lists the options."
-    return None, f"There is no option {plain(name, 60)}.{hint}"
+    return None, f"Unknown option {plain(name, 60)}.{hint}"
 
 
 def _is_option(word: str) -> bool:
-    """Whether a word is one of our options as it stands, and so no value of another."""
+    """Whether a word is exactly one of our options, and so cannot be the value of another."""
     name = word.partition("=")[0]
     return name in BY_SHORT or (name.startswith("--") and name[2:] in BY_NAME)

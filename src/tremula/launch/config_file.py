@@ -1,7 +1,7 @@
 """Configuration files of `poprun`: its options as one JSON object, read with a check of every field.
 
-A file holds only options that describe a run, never a command: nothing in it is executed. What the command line says
-wins over it.
+A file contains only options that describe a run, and no command: nothing in it is executed. The command line overrides
+the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MAX_TEXT = 100_000
 
 
 def import_into(settings: Settings, path: Path) -> list[str]:
-    """Take over what the file says and the command line does not; gives back what is wrong with the file."""
+    """Apply the options of the file that the command line does not set. Returns the problems with the file."""
     shown = plain(str(path), 200, lines=False)
     try:
         with open(path, "rb") as file:
@@ -28,22 +28,24 @@ def import_into(settings: Settings, path: Path) -> list[str]:
     except OSError as problem:
         return [f"--import-config: {shown} cannot be read: {problem.strerror}."]
     if len(data) > _MAX_BYTES:
-        return [f"--import-config: {shown} is larger than {_MAX_BYTES} bytes and no configuration of poprun."]
+        return [
+            f"--import-config: {shown} is larger than {_MAX_BYTES} bytes, so it is not a poprun configuration."
+        ]
     try:
         values = json.loads(data, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as problem:
-        return [
-            f"--import-config: {shown} is not JSON that can be used: {plain(str(problem), 200, lines=False)}."
-        ]
+        return [f"--import-config: {shown} is not valid JSON: {plain(str(problem), 200, lines=False)}."]
     if not isinstance(values, dict):
         return [
-            f"--import-config: {shown} should hold one JSON object with options, not a {type(values).__name__}."
+            f"--import-config: {shown} must contain a JSON object with options, not a {type(values).__name__}."
         ]
     problems = []
     for name, value in values.items():
         option = BY_NAME.get(name)
         if option is None or not option.kept:
-            problems.append(f"{shown}: {plain(name, 60, lines=False)!r} is no option that a file may hold.")
+            problems.append(
+                f"{shown}: {plain(name, 60, lines=False)!r} is not an option of a configuration file."
+            )
             continue
         try:
             taken = _checked(option, value)
@@ -56,10 +58,10 @@ def import_into(settings: Settings, path: Path) -> list[str]:
 
 
 def export(settings: Settings, path: Path) -> list[str]:
-    """Write every option that a file may hold; gives back why it cannot be written."""
+    """Write all options that a file may contain. Returns the reason if the file cannot be written."""
     shown = plain(str(path), 200, lines=False)
     if path.exists() and not settings.overwrite_config:
-        return [f"--export-config: {shown} is there already; --overwrite-config yes replaces it."]
+        return [f"--export-config: {shown} already exists; use --overwrite-config yes to replace it."]
     try:
         with atomic_open(path) as file:
             json.dump(as_json(settings), file, indent=1)
@@ -67,7 +69,7 @@ def export(settings: Settings, path: Path) -> list[str]:
     except (OSError, UnicodeError) as problem:
         if isinstance(problem, OSError):
             return [f"--export-config: {cannot_write(shown, problem)}"]
-        return [f"--export-config: {shown} cannot be written: it holds text that is not Unicode."]
+        return [f"--export-config: {shown} cannot be written: an option contains text that is not Unicode."]
     return []
 
 
@@ -94,5 +96,5 @@ def _checked(option: Option, value: Any) -> Any:
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name appears twice")
     return found

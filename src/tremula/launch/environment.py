@@ -13,7 +13,7 @@ from tremula.launch.reservation import Devices
 
 
 def variables(plan: Plan, instance: Instance, devices: Devices, stores: Mapping[str, str]) -> dict[str, str]:
-    """What one instance is given; `stores` says where the instances meet."""
+    """The variables of one instance; `stores` says where the instances meet."""
     settings, layout = plan.settings, plan.layout
     given = {
         protocol.TOTAL_REPLICAS: str(layout.num_replicas),
@@ -47,7 +47,7 @@ def variables(plan: Plan, instance: Instance, devices: Devices, stores: Mapping[
 
 
 def as_mpirun_sets(plan: Plan, instance: Instance) -> dict[str, str]:
-    """What mpirun itself would set, for instances that are started without it."""
+    """The variables that mpirun would set, for instances that are started without it."""
     return {
         protocol.MPI_RANK: str(instance.index),
         protocol.MPI_SIZE: str(plan.layout.num_instances),
@@ -57,7 +57,7 @@ def as_mpirun_sets(plan: Plan, instance: Instance) -> dict[str, str]:
 
 
 def _server(plan: Plan, instance: Instance) -> dict[str, str]:
-    """Options that were given win over the user's environment, and that over the defaults."""
+    """Given options override the user's environment, and the environment overrides the defaults."""
     settings, occupancy = plan.settings, present(plan.occupancy, "the partition")
     found = {}
     for name, option, value in (

@@ -1,10 +1,11 @@
 """The two processes of a launcher: the visible one, which the user started, and the worker, which starts the instances.
 
-Neither can be killed and leave anything behind (Linux). Each adopts what is below it. If the visible process ends, the
-system wakes the worker, which ends everything it started, and itself. If the worker is killed, the visible process does
-that. Signals and job control reach the visible process, which hands them on; its exit code is the worker's.
+On Linux, if either process is killed, the other one cleans up. Each process adopts its descendants. If the visible
+process ends, the system signals the worker, which stops everything that it started, and then exits. If the worker is
+killed, the visible process does the same. Signals and job control reach the visible process, which forwards them. Its
+exit code is that of the worker.
 
-The worker has a session and a name of its own, so that a kill of the process group or of the name meets one of the two.
+The worker has its own session and name, so that killing the process group or killing by name hits only one of the two.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ _Handler = Callable[[int, FrameType | None], None]
 
 
 def divide(logger: Logger, grace: float) -> int | None:
-    """Divide this process in two, while it has one thread.
+    """Fork this process, while it has a single thread.
 
-    Gives None to the worker, which goes on at once, and the exit code of the worker to the visible process. What a
-    killed one of them leaves behind is asked to end and killed after `grace` seconds.
+    Returns None in the worker, at once, and the exit code of the worker in the visible process. If one of them is
+    killed, the remaining processes are asked to end, and killed after `grace` seconds.
     """
     if sys.platform != "linux":
         return None  # nothing tells a process there that its parent has ended
@@ -89,7 +90,7 @@ def _hand_signals_on(worker: int) -> None:
 
 
 def _await(worker: int, logger: Logger, grace: float) -> int:
-    """Wait for the worker's end; what a signal ended is ended by the same signal, where it was handed on."""
+    """Wait for the worker. If a forwarded signal ended it, end this process with the same signal."""
     os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT)
     for number in (*HANDED_ON, signal.SIGTSTP):  # its number may be another process's soon
         signal.signal(number, signal.SIG_IGN)
@@ -101,6 +102,6 @@ def _await(worker: int, logger: Logger, grace: float) -> int:
         signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     logger.error(
-        f"The launcher's own process was ended by {signal.Signals(-code).name}; all instances were stopped."
+        f"{signal.Signals(-code).name} ended the launcher's worker process; all instances were stopped."
     )
     return 128 - code

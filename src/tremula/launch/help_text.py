@@ -1,4 +1,4 @@
-"""What `poprun --help` and `poprun --version` print, from the table of options and the installed packages."""
+"""The text of `poprun --help` and `poprun --version`, from the table of options and the installed packages."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _WIDTH = 110
 def help_text() -> str:
     """The whole help."""
     lines = [
-        "poprun [options] program [arguments of the program]",
+        "poprun [options] program [arguments]",
         "",
-        "Starts a program as several instances that share its replicas, on this host or on several, and stops all of",
-        "them when one fails. Options end at the program; they may be cut short, and flags take yes or no.",
+        "Starts a program as several instances that share its replicas, on one host or several. If one instance fails,",
+        "all are stopped. Options come before the program and can be abbreviated. Flags take yes or no.",
     ]
     for group in (GENERIC, CONFIGURATION, OUTPUT):
         lines += ["", f"{group}:"]
         for option in OPTIONS:
             if option.group == group:
                 lines += _rows(option)
-    lines += ["", "Options marked * have no effect on virtual IPUs, and say so when they are given."]
+    lines += ["", "Options marked * have no effect on virtual IPUs; poprun warns if they are given."]
     return "\n".join(lines)
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The options as a parser, for shell completion and the manual page; poprun itself parses with its own rules."""
+    """The options as an argparse parser, for shell completion and the manual page. poprun itself does not use it."""
     made = argparse.ArgumentParser(
         prog="poprun",
         add_help=False,
@@ -55,7 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def default_text(option: Option) -> str:
-    """The default as users would write it; empty where there is none."""
+    """The default as users would write it, or empty if there is none."""
     if option.default is None or option.default == "" or option.kind == SWITCH:
         return ""
     if option.kind == FLAG:
@@ -64,7 +64,7 @@ def default_text(option: Option) -> str:
 
 
 def version_text(form: str) -> str:
-    """The version: `text`, or with what it is built on as `full-text` or `full-json`."""
+    """The version as `text`, or with the versions of its dependencies as `full-text` or `full-json`."""
     if form in ("", "text"):
         return f"poprun (Tremula) {__version__}"
     import importlib.metadata  # slow to load, and rarely needed

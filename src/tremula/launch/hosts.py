@@ -1,4 +1,4 @@
-"""The hosts of a run: lists as `--host` and host files write them, and which of them is this machine."""
+"""The hosts of a run: parses `--host` and host files, and finds out which host is this machine."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class BadHostsError(ValueError):
-    """A list of hosts that cannot be used; says why."""
+    """An invalid list of hosts. The text says why."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """A host, and how many instances its line in a host file lets run there (None: any number)."""
+    """A host, and the number of instances that its line in a host file allows (None: no limit)."""
 
     name: str
     slots: int | None = None
 
 
 def parse_list(text: str) -> list[Host]:
-    """Hosts as in `host0,host1` or `host[0-2,4]`, in that order; raises BadHostsError if it is no such list."""
+    """Hosts as in `host0,host1` or `host[0-2,4]`, in that order. Raises BadHostsError for other text."""
     hosts = [Host(name) for part in _split(text) for name in _expand(part)]
     _check(hosts)
     return hosts
 
 
 def read_file(path: Path) -> list[Host]:
-    """Hosts of a file, one in each line: a name, then perhaps `slots=N`. `#` begins a remark.
+    """Hosts of a file with one host per line: a name, then optionally `slots=N`. `#` starts a comment.
 
-    Raises BadHostsError if the file cannot be read or is no such file.
+    Raises BadHostsError if the file cannot be read or parsed.
     """
     shown = plain(str(path), 200, lines=False)
     try:
@@ -53,7 +53,7 @@ def read_file(path: Path) -> list[Host]:
     except OSError as problem:
         raise BadHostsError(f"{shown} cannot be read: {problem.strerror}") from None
     except UnicodeDecodeError:
-        raise BadHostsError(f"{shown} is not text") from None
+        raise BadHostsError(f"{shown} is not a text file") from None
     hosts = []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()
@@ -127,19 +127,19 @@ def own_addresses() -> Iterator[str]:
 
 
 def _split(text: str) -> list[str]:
-    """Parts between commas that stand outside of brackets."""
+    """Parts between commas outside of brackets."""
     parts, depth, part = [], 0, ""
     for letter in text:
         depth += {"[": 1, "]": -1}.get(letter, 0)
         if depth not in (0, 1):
-            raise BadHostsError(f"{plain(text, 100)!r} has brackets that do not match")
+            raise BadHostsError(f"{plain(text, 100)!r} has unbalanced brackets")
         if letter == "," and depth == 0:
             parts.append(part.strip())
             part = ""
         else:
             part += letter
     if depth:
-        raise BadHostsError(f"{plain(text, 100)!r} has brackets that do not match")
+        raise BadHostsError(f"{plain(text, 100)!r} has unbalanced brackets")
     parts.append(part.strip())
     if not all(parts):
         raise BadHostsError(f"{plain(text, 100)!r} has an empty name")
@@ -147,35 +147,35 @@ def _split(text: str) -> list[str]:
 
 
 def _expand(text: str) -> list[str]:
-    """`node[0-1,4]` as node0, node1 and node4; a leading zero gives all numbers its width."""
+    """Expand `node[0-1,4]` to node0, node1 and node4. A leading zero pads all numbers to its width."""
     head, bracket, rest = text.partition("[")
     if not bracket:
         if not _NAME.fullmatch(text):
-            raise BadHostsError(f"{plain(text, 100)!r} is no name of a host")
+            raise BadHostsError(f"{plain(text, 100)!r} is not a host name")
         return [text]
     inside, bracket, tail = rest.partition("]")
     if not bracket:
-        raise BadHostsError(f"{plain(text, 100)!r} has brackets that do not match")
+        raise BadHostsError(f"{plain(text, 100)!r} has unbalanced brackets")
     numbers: list[str] = []
     for part in inside.split(","):
         first, dash, last = part.partition("-")
         last = last if dash else first
         if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last) < int(first) + _MAX_HOSTS):
-            raise BadHostsError(f"{plain(part, 60)!r} in {plain(text, 100)!r} is no range such as 0-3")
+            raise BadHostsError(f"{plain(part, 60)!r} in {plain(text, 100)!r} is not a range such as 0-3")
         width = len(first) if first.startswith("0") else 0
         numbers += [str(number).zfill(width) for number in range(int(first), int(last) + 1)]
     expanded = [each for number in numbers for each in _expand(f"{head}{number}{tail}")]
     if len(expanded) > _MAX_HOSTS:
-        raise BadHostsError(f"{plain(text, 100)!r} stands for more than {_MAX_HOSTS} hosts")
+        raise BadHostsError(f"{plain(text, 100)!r} expands to more than {_MAX_HOSTS} hosts")
     return expanded
 
 
 def _check(hosts: list[Host]) -> None:
     if not hosts:
-        raise BadHostsError("there is no host in it")
+        raise BadHostsError("it contains no host")
     if len(hosts) > _MAX_HOSTS:
-        raise BadHostsError(f"there are more than {_MAX_HOSTS} hosts in it")
+        raise BadHostsError(f"it contains more than {_MAX_HOSTS} hosts")
     names = [host.name for host in hosts]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise BadHostsError(f"{', '.join(twice)} stands there more than once")
+        raise BadHostsError(f"{', '.join(twice)} appears more than once")

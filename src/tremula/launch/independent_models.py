@@ -1,7 +1,7 @@
-"""Warns when instances that should train one model together train one each.
+"""Warns if instances train separate models instead of one shared model.
 
 Such a run looks like data parallelism but is not. Instances write a note when they wrap a model that is not
-distributed, or at their end.
+distributed, or when they end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class IndependentModelsWarning:
         self._seen = False
 
     def poll(self, *, now: bool = False) -> None:
-        """Read the notes if it is time to, and warn about the first ones."""
+        """Read the notes if the interval has passed, and warn about the first ones."""
         if self._seen or self._instances < 2 or (not now and time.monotonic() < self._next):
             return
         self._next = time.monotonic() + _POLL_SECONDS
@@ -44,27 +44,27 @@ class IndependentModelsWarning:
         self._seen = True
         rank, model = min(found.items())
         reason = reasons.get(rank) or (
-            f"wrapped {model or 'a model'} with options that are not distributed, or wrapped it and went on with the "
+            f"wrapped {model or 'a model'} with options that are not distributed, or wrapped it and then used the "
             "plain module"
         )
         remedy = (
-            "let the program say that it is one of several processes, and reduce its gradients (docs/poprun.md)"
+            "configure the program as one of several processes and reduce its gradients (docs/poprun.md)"
             if rank in reasons
-            else "call the wrapped model, with the options of a distributed run"
+            else "call the wrapped model and use the options of a distributed run"
         )
         self._logger.warn(
             f"The {self._instances} instances train {self._instances} INDEPENDENT models: instance {rank} {reason}. "
-            "Nothing is reduced between the instances, so their throughput must not be added up as data "
+            "The instances do not share gradients, so do not add up their throughput as for data "
             f"parallelism. To train one model on all replicas, {remedy}"
             f"{f':{chr(10)}    {advice[rank]}' if rank in advice else '.'}"
         )
 
     def finish(self) -> None:
-        """Repeat the warning in one line at the end; or give it now, if it has not been given."""
+        """Repeat the warning in one line at the end, or warn now if there was no warning before."""
         said = self._seen
         self.poll(now=True)
         if said:
             self._logger.warn(
-                f"These were {self._instances} independent trainings, not one data-parallel training "
+                f"This run was {self._instances} independent trainings, not one data-parallel training "
                 "(see the warning above)."
             )

@@ -1,10 +1,10 @@
-"""What runs first in the place of an instance: settles its circumstances, then becomes the program.
+"""The wrapper of an instance: sets up the process, then executes the program in its place.
 
     python -I -S instance.py key=value ... -- program arguments
 
-It knows the standard library only and starts in milliseconds, on whichever host. Keys: `parent` (process whose end
-ends this one), `death` (signal for that), `stdin` (0: nothing to read), `share` (instances that share the host's
-cores), `local` (number of this one among them), `numa` (1: bind to a NUMA node).
+It imports only the standard library and starts in milliseconds on any host. Keys: `parent` (this process ends with
+that one), `death` (the signal for it), `stdin` (0: nothing to read), `share` (instances that share the host's cores),
+`local` (number of this instance among them), `numa` (1: bind to a NUMA node).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NODES = "/sys/devices/system/node"
 
 
 def main(words: list[str]) -> int:
-    """Prepare and become the program; comes back only if there is none."""
+    """Set up the process and execute the program. Returns only if the program cannot be started."""
     at = words.index("--")
     keys = dict(word.split("=", 1) for word in words[:at])
     command = words[at + 1 :]
@@ -47,7 +47,7 @@ def main(words: list[str]) -> int:
 
 
 def end_with_parent(parent: int, death: int) -> None:
-    """Have the system end this process when its parent ends, however that happens (Linux)."""
+    """Make the system end this process when its parent ends for any reason (Linux)."""
     if not parent:
         return
     try:
@@ -69,7 +69,7 @@ def allowed_cores() -> set[int]:
 
 
 def share_cores(cores: int, share: int) -> None:
-    """Give each of the instances on this host its part of the cores, unless the user has decided."""
+    """Give each instance on this host its share of the cores, unless the user has set it."""
     if "OMP_NUM_THREADS" not in os.environ:
         threads = str(max(1, cores // share))
         os.environ["OMP_NUM_THREADS"] = threads
@@ -109,7 +109,7 @@ def parse_cores(text: str) -> set[int]:
 
 
 def bound(command: list[str], nodes: list[tuple[int, set[int]]], local: int, cores: set[int]) -> list[str]:
-    """Bind this process to the node whose turn it is; memory as well where numactl is installed."""
+    """Bind this process to the next node in turn, and its memory as well if numactl is installed."""
     number, wanted = nodes[local % len(nodes)]
     wanted = wanted & cores
     if not wanted:

@@ -1,7 +1,7 @@
 """Runs the instances on this host, as processes of torch's elastic launcher.
 
-An instance that fails stops all; one that ends without an error does not. Each leads a session of its own, so signals
-reach everything it started.
+If an instance fails, all instances are stopped; if it ends without an error, the others continue. Each instance has its
+own session, so signals reach everything that it started.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tremula.launch.run import (
 
 
 def run(current: Run) -> int:
-    """Start the instances and wait for their end; gives back the exit code."""
+    """Start the instances and wait for them. Returns the exit code."""
     plan, logger = current.plan, current.logger
     if not plan.settings.debug:
         elastic.silence_logs()
@@ -102,7 +102,7 @@ def _streams(current: Run, pipes: OutputPipes) -> tuple[dict[int, Tail], list[tu
 def _supervise(
     current: Run, instances: InstanceProcesses, signals: SignalHandler, warning: IndependentModelsWarning
 ) -> tuple[dict[int, int], int]:
-    """Wait for the end; gives back the instances that failed first, each with its code, and how many still ran."""
+    """Wait for the end. Returns the instances that failed first with their codes, and how many were still running."""
     pids = frozenset(instances.pids().values())
     while True:
         ended = instances.ended()
@@ -128,7 +128,7 @@ def _supervise(
 def _conclude(
     current: Run, signals: SignalHandler, failed: dict[int, int], stopped: int, tails: dict[int, Tail]
 ) -> int:
-    """Say what went wrong, if something did, and which exit code that makes."""
+    """Report what failed, if anything, and return the exit code."""
     if signals.first is not None:
         current.logger.warn(f"{signals.first.name} received: all instances were stopped.")
         return 128 + int(signals.first)

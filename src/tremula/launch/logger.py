@@ -1,4 +1,4 @@
-"""The launcher's own lines: `HH:MM:SS.mmm <pid> POPRUN [I] text` on stderr, as scripts that read logs expect them."""
+"""Log lines of the launcher: `HH:MM:SS.mmm <pid> POPRUN [I] text` on stderr, the format that log scripts expect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _VERBOSITY = {DEBUG: 2, INFO: 1, WARNING: 0, ERROR: 0}
 
 
 class Logger:
-    """Writes lines up to a verbosity: 0 for warnings and errors, 1 for what is done, 2 for details."""
+    """Writes lines up to a verbosity: 0 for warnings and errors, 1 for progress, 2 for details."""
 
     def __init__(self, stream: OutputStream, verbosity: int) -> None:
         self._stream = stream
@@ -20,19 +20,19 @@ class Logger:
         self._process = os.getpid()  # the one that the user started
 
     def debug(self, text: str) -> None:
-        """A detail."""
+        """Log a detail."""
         self._say(DEBUG, text)
 
     def info(self, text: str) -> None:
-        """Something that is done."""
+        """Log progress."""
         self._say(INFO, text)
 
     def warn(self, text: str) -> None:
-        """Something that the user should know."""
+        """Log a warning."""
         self._say(WARNING, text)
 
     def error(self, text: str) -> None:
-        """Why the run fails."""
+        """Log an error."""
         self._say(ERROR, text)
 
     def _say(self, letter: str, text: str) -> None:

@@ -1,6 +1,6 @@
 """Entry point of `poprun`: reads and checks the command line, then starts the run.
 
-torch is loaded only when instances are really started: help, mistakes and the topology are answered at once.
+torch is imported only when instances are started, so that help, errors and the topology appear at once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ USAGE_ERROR = 2
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run `poprun`; gives back its exit code."""
+    """Run `poprun` and return its exit code."""
     out, err = standard_streams()
     try:
         return _main(list(sys.argv[1:] if words is None else words), out, err)
@@ -78,7 +78,7 @@ def _start(found: Plan, logger: Logger, out: OutputStream, err: OutputStream) ->
             with contextlib.suppress(Untrusted):  # the instances say why they do not use it
                 make_directory(folder)
         except OSError as problem:
-            raise Error(f"--executable-cache-path: {folder} cannot be made: {problem.strerror}.") from problem
+            raise Error(f"--executable-cache-path: cannot create {folder}: {problem.strerror}.") from problem
     # mpirun is given the time to tell other hosts
     code = guard.divide(logger, grace=GRACE_SECONDS if found.mpirun is not None else 0)
     if code is not None:
@@ -98,18 +98,18 @@ def _start(found: Plan, logger: Logger, out: OutputStream, err: OutputStream) ->
 
 
 def _log_threads(found: Plan, logger: Logger) -> None:
-    """Say how the cores of a host are divided, as the wrapper of each instance does it."""
+    """Log how the cores of a host are divided; the wrapper of each instance does the same."""
     each = found.layout.instances_per_host
     if each > 1 and "OMP_NUM_THREADS" not in os.environ:
         cores = len(allowed_cores())
         logger.info(
             f"{each} instances share {cores} core(s): {max(1, cores // each)} thread(s) each "
-            "(OMP_NUM_THREADS, which wins where it is set)"
+            "(set OMP_NUM_THREADS to override)"
         )
 
 
 def _remark(settings: Settings, found: Plan, logger: Logger) -> None:
-    """Say which options change nothing, and what else the user should know before the run."""
+    """Warn about options without effect, and about other things before the run."""
     reasons: dict[str, list[str]] = {}
     for option in OPTIONS:
         if option.no_effect and option.name in settings.given:
@@ -120,19 +120,17 @@ def _remark(settings: Settings, found: Plan, logger: Logger) -> None:
         logger.warn("--vipu-partition: no effect here, because no virtual IPUs are used.")
     if os.environ.get("POPLAR_TARGET_OPTIONS"):
         logger.warn(
-            "POPLAR_TARGET_OPTIONS: no effect here, because virtual IPUs have no links; it is handed on."
+            "POPLAR_TARGET_OPTIONS: no effect here, because virtual IPUs have no links; the instances receive it."
         )
     if "executable-cache-path" in settings.given and not settings.executable_cache_path:
         logger.warn("--executable-cache-path is empty: the instances get no folder for compiled programs.")
     if settings.host_subnet and len(found.layout.hosts) < 2:
         logger.debug("No hosts specified; ignoring host-subnet setting")
     if found.mpirun is None and found.asked.anything:
-        logger.info("mpirun is not installed; the options for it are followed without it")
+        logger.info("mpirun is not installed; poprun applies the options for it itself")
     if settings.only_output_from_instance is not None and settings.num_instances > 1:
         shown = plain(str(settings.only_output_from_instance))
-        logger.warn(
-            f"Only instance {shown} is shown; what the others say, errors too, is hidden unless one fails."
-        )
+        logger.warn(f"Only the output of instance {shown} is shown, unless another instance fails.")
 
 
 def _print(out: OutputStream, text: str) -> int:

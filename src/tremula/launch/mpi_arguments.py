@@ -1,6 +1,6 @@
-"""Open MPI's `mpirun`: where it is, which options users give it, and the command line that starts the instances.
+"""Open MPI's `mpirun`: finds it, parses the user's options for it, and builds its command line.
 
-The command line is that of the real launcher: one block per instance with its variables, separated by colons.
+The command line looks like that of the real launcher: one block per instance with its variables, separated by colons.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TAGS = ("--tag-output", "-tag-output")
 
 @dataclass(frozen=True)
 class Asked:
-    """What users ask of mpirun."""
+    """The options for mpirun."""
 
     everywhere: list[str] = field(default_factory=list)  #: options of mpirun as a whole
     each: list[str] = field(default_factory=list)  #: options before each instance
@@ -35,17 +35,17 @@ class Asked:
 
     @property
     def anything(self) -> bool:
-        """Whether mpirun was asked for anything."""
+        """Whether any option for mpirun was given."""
         return bool(self.everywhere or self.each)
 
     @property
     def as_root(self) -> bool:
-        """Whether root was given leave."""
+        """Whether the options allow root."""
         return _AS_ROOT in self.everywhere or _AS_ROOT in self.each
 
 
 def asked(settings: Settings) -> Asked:
-    """Read `--mpi-global-args` and `--mpi-local-args`; raises ValueError if quotation marks do not match."""
+    """Parse `--mpi-global-args` and `--mpi-local-args`. Raises ValueError for unbalanced quotation marks."""
     everywhere, each = shlex.split(settings.mpi_global_args), shlex.split(settings.mpi_local_args)
     variables: dict[str, str] = {}
     needs_mpirun = False
@@ -66,7 +66,7 @@ def asked(settings: Settings) -> Asked:
 
 
 def find_mpirun() -> str | None:
-    """Where mpirun is: on the path, in this Python's environment, or where OPAL_PREFIX says."""
+    """The path of mpirun: on PATH, in this Python's environment, or in OPAL_PREFIX."""
     found = shutil.which("mpirun")
     if found:
         return found
@@ -92,7 +92,7 @@ def arguments(
     variables: list[dict[str, str]],
     wrapped: list[list[str]],
 ) -> list[str]:
-    """The whole command line; `variables` and `wrapped` have what each instance is given and starts."""
+    """The whole command line; `variables` and `wrapped` are the variables and the command of each instance."""
     everywhere = [word for word in wanted.everywhere if word not in (*_TAGS, _AS_ROOT)]
     words = [mpirun, "--bind-to", "none", "--tag-output"]
     if settings.allow_run_as_root or wanted.as_root:

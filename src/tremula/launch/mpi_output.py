@@ -1,7 +1,7 @@
-"""What mpirun writes, put together again: whole lines of each instance out of tagged pieces.
+"""Assembles the output of mpirun into whole lines of each instance.
 
-mpirun tags every piece as it comes, so lines of several instances run into each other. Each piece goes to the line of
-its instance here; what has no tag is mpirun's own, and may name the instance that failed first.
+mpirun tags every piece as it arrives, so that the lines of several instances are mixed. This module adds each piece to
+the line of its instance. Text without a tag comes from mpirun itself and may name the instance that failed first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FAILED = re.compile(r"Process name:\s+\[\[\d+,\d+\],(\d+)\]|process rank (\d+) 
 
 
 class Account:
-    """What is known of the instances from mpirun's output: what each said last, and mpirun's `own` words."""
+    """The last output of each instance and of mpirun itself (`own`)."""
 
     def __init__(self) -> None:
         self.tails: defaultdict[int, Tail] = defaultdict(Tail)
@@ -28,7 +28,7 @@ class Account:
 
     @property
     def failed(self) -> int | None:
-        """The instance that failed first, as far as mpirun named one."""
+        """The instance that failed first, if mpirun named one."""
         for line in self.own.lines():
             if named := _FAILED.search(line):
                 return int(named[1] or named[2])

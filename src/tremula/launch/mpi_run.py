@@ -1,7 +1,7 @@
-"""Instances started by Open MPI's mpirun: on several hosts, or where its options are asked for.
+"""Runs the instances with Open MPI's mpirun: on several hosts, or if options for mpirun were given.
 
-mpirun tags the output and stops all instances when one fails; the launcher holds the store at which they meet, puts
-the output together again, and ends what is left on this host.
+mpirun tags the output and stops all instances when one fails. The launcher provides the store for their rendezvous,
+assembles the output, and ends remaining processes on this host.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tremula.launch.run import (
 
 
 def run(current: Run, mpirun: str) -> int:
-    """Start mpirun and wait for its end; gives back the exit code."""
+    """Start mpirun and wait for it. Returns the exit code."""
     plan, logger = current.plan, current.logger
     rendezvous = RendezvousServer(_store_address(current), plan.layout.num_instances)
     words = _command(current, mpirun, rendezvous)
@@ -75,7 +75,7 @@ def run(current: Run, mpirun: str) -> int:
 
 
 def _store_address(current: Run) -> str | None:
-    """The address at which all hosts reach the store; None if all are this one. Raises Error if there is none."""
+    """The address of the store for all hosts, or None if this is the only host. Raises Error if there is none."""
     plan = current.plan
     away = [host.name for number, host in enumerate(plan.layout.hosts) if number != plan.here]
     if not away:
@@ -87,7 +87,9 @@ def _store_address(current: Run) -> str | None:
             if plan.network is not None
             else "that other hosts could reach"
         )
-        raise Error(f"This machine has no address {where}: {', '.join(hosts.own_addresses())}.")
+        raise Error(
+            f"This machine has no address {where}; its addresses are {', '.join(hosts.own_addresses())}."
+        )
     current.logger.debug(f"Default network/RNIC for host communication: {found}")
     return found
 
@@ -141,5 +143,5 @@ def _conclude(
         as_process = 128 - code if code > 128 else code
         report_failure(logger, account.failed, as_process, account.tails.get(account.failed))
     elif code:
-        logger.error(f"mpirun failed with exit code {handed_on}; its own lines above say why.")
+        logger.error(f"mpirun failed with exit code {handed_on}. See its messages above.")
     return handed_on

@@ -1,7 +1,7 @@
-"""The options of `poprun` in one table: names, kinds and defaults as documented, and what each does here.
+"""The options of `poprun` in one table: names, kinds and defaults as documented, and their effect here.
 
-Parsing, help, configuration files and the table in docs/poprun.md all follow it. Options that belong to a V-IPU
-server are accepted, because scripts give them, and say once that they change nothing.
+Parsing, help, configuration files and the table in docs/poprun.md use this table. Options for a V-IPU server are
+accepted, because scripts use them, and warn once that they have no effect.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ TEXT, COUNT, INDEX, FLAG, SWITCH, CHOICE = "text", "count", "index", "flag", "sw
 
 GENERIC, CONFIGURATION, OUTPUT = "General", "Configuration", "Output"
 
-_NO_SERVER = "virtual IPUs have no V-IPU server; the value is only handed on to the instances"
-_NO_PARTITIONING = (
-    "poprun neither makes, changes, resets nor removes partitions; `vipu create partition` makes one"
-)
+_NO_SERVER = "virtual IPUs have no V-IPU server; the instances only receive the value"
+_NO_PARTITIONING = "poprun does not create, change, reset or remove partitions; use `vipu create partition`"
 _NO_SYNC = "virtual IPUs do not wait for each other over a sync network"
 
 FLAG_WORDS: dict[str, bool] = {
@@ -49,55 +47,55 @@ class Option:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("help", SWITCH, False, "show this text", GENERIC, short="-h", kept=False),
-    Option("version", SWITCH, False, "show the version", GENERIC, kept=False),
+    Option("help", SWITCH, False, "show this help and exit", GENERIC, short="-h", kept=False),
+    Option("version", SWITCH, False, "show the version and exit", GENERIC, kept=False),
     Option(
-        "version-format", CHOICE, "", "how --version is shown: with full- also what it is built on", GENERIC,
+        "version-format", CHOICE, "", "format of --version; full- adds the versions of dependencies", GENERIC,
         value="form", choices=("text", "full-text", "full-json"), kept=False,
     ),
-    Option("import-config", TEXT, "", "read options from a JSON file; the command line wins over it", GENERIC,
+    Option("import-config", TEXT, "", "read options from a JSON file; the command line overrides it", GENERIC,
            value="file", kept=False),
     Option("export-config", TEXT, "", "write the options of this run to a JSON file", GENERIC, value="file",
            kept=False),
-    Option("overwrite-config", FLAG, False, "let --export-config replace a file that is there", GENERIC, kept=False),
-    Option("debug", FLAG, False, "tell everything: -vv, and every variable that an instance is given", GENERIC),
-    Option("host", TEXT, "", "hosts to run on: host0,host1 or host[0-2,4]; this host alone by default", short="-H",
+    Option("overwrite-config", FLAG, False, "let --export-config replace an existing file", GENERIC, kept=False),
+    Option("debug", FLAG, False, "like -vv, and also show all variables of the instances", GENERIC),
+    Option("host", TEXT, "", "hosts to run on: host0,host1 or host[0-2,4]; default: this host", short="-H",
            value="hosts"),
-    Option("hostfile", TEXT, "", "file with one host in each line, optionally with slots=N; instead of --host",
+    Option("hostfile", TEXT, "", "file with one host per line, optionally with slots=N; instead of --host",
            value="file"),
     Option("num-replicas", COUNT, 1, "replicas in total, divided evenly among the instances", value="n"),
     Option("ipus-per-replica", COUNT, 1, "IPUs of one replica", value="n"),
     Option("num-instances", COUNT, 1, "host processes in total, divided evenly among the hosts", value="n"),
-    Option("num-ilds", COUNT, None, "IPU-Link domains; one for each 64 IPUs by default. Shown and checked", value="n"),
+    Option("num-ilds", COUNT, None, "IPU-Link domains (checked and shown); default: one per 64 IPUs", value="n"),
     Option("vipu-server-host", TEXT, "localhost", "address of the V-IPU server", value="host", no_effect=_NO_SERVER),
     Option("vipu-server-port", COUNT, 8090, "its port", value="port", no_effect=_NO_SERVER),
-    Option("vipu-server-timeout", COUNT, 120, "seconds to wait for it", value="s", no_effect=_NO_SERVER),
+    Option("vipu-server-timeout", COUNT, 120, "seconds to wait for the V-IPU server", value="s", no_effect=_NO_SERVER),
     Option("vipu-partition", TEXT, "", "partition of the virtual system to take IPUs from", value="name"),
-    Option("vipu-partition-attempts", COUNT, 1, "tries to get an active partition", value="n",
+    Option("vipu-partition-attempts", COUNT, 1, "attempts to get an active partition", value="n",
            no_effect=_NO_PARTITIONING),
-    Option("update-partition", FLAG, False, "change the partition where needed", no_effect=_NO_PARTITIONING),
+    Option("update-partition", FLAG, False, "change the partition if needed", no_effect=_NO_PARTITIONING),
     Option("reset-partition", FLAG, None, "reset the partition first", no_effect=_NO_PARTITIONING),
-    Option("remove-partition", FLAG, True, "remove a partition that poprun made", no_effect=_NO_PARTITIONING),
-    Option("vipu-cluster", TEXT, "", "cluster to make a partition in; the old name of an allocation", value="name",
+    Option("remove-partition", FLAG, True, "remove a partition that poprun created", no_effect=_NO_PARTITIONING),
+    Option("vipu-cluster", TEXT, "", "cluster for a new partition (old name of --vipu-allocation)", value="name",
            no_effect=_NO_PARTITIONING),
-    Option("vipu-allocation", TEXT, "", "allocation to make a partition in", value="name",
+    Option("vipu-allocation", TEXT, "", "allocation for a new partition", value="name",
            no_effect=_NO_PARTITIONING),
-    Option("executable-cache-path", TEXT, "", "folder in which the instances keep compiled programs", value="folder"),
-    Option("mpi-global-args", TEXT, "", "options for mpirun as a whole; with them, mpirun starts the instances",
+    Option("executable-cache-path", TEXT, "", "folder for the compiled programs of the instances", value="folder"),
+    Option("mpi-global-args", TEXT, "", "global options for mpirun; mpirun then starts the instances",
            value="text", any_word=True),
-    Option("mpi-local-args", TEXT, "", "options for mpirun before each instance, such as -x NAME", value="text",
+    Option("mpi-local-args", TEXT, "", "options for mpirun for each instance, such as -x NAME", value="text",
            any_word=True),
-    Option("numa-aware", FLAG, True, "bind instances to the host's NUMA nodes in turn, where it has several"),
-    Option("host-subnet", TEXT, "", "network that hosts talk over, such as 10.1.0.0/16", value="network"),
-    Option("sync-type", TEXT, "", "sync type of a partition that is made", value="type", no_effect=_NO_SYNC),
-    Option("offline-mode", FLAG, False, "run without any IPU: nothing is reserved, nothing attached"),
-    Option("allow-run-as-root", FLAG, False, "let mpirun start programs for the user root"),
-    Option("print-topology", FLAG, False, "show how hosts, instances and replicas belong together", OUTPUT),
+    Option("numa-aware", FLAG, True, "bind instances to the host's NUMA nodes in turn"),
+    Option("host-subnet", TEXT, "", "network between the hosts, such as 10.1.0.0/16", value="network"),
+    Option("sync-type", TEXT, "", "sync type of a new partition", value="type", no_effect=_NO_SYNC),
+    Option("offline-mode", FLAG, False, "run without reserving or attaching IPUs"),
+    Option("allow-run-as-root", FLAG, False, "let mpirun start programs as root"),
+    Option("print-topology", FLAG, False, "show the hosts with their instances and replicas", OUTPUT),
     Option("only-output-from-instance", INDEX, None, "show the output of one instance only", OUTPUT, value="i"),
     Option("only-stdout-from-instance", INDEX, None, "show stdout of one instance only, and stderr of all", OUTPUT,
            value="i"),
-    Option("verbose", SWITCH, False, "say what is done", OUTPUT, short="-v"),
-    Option("vv", SWITCH, False, "say it in detail", OUTPUT, short="-vv"),
+    Option("verbose", SWITCH, False, "log progress", OUTPUT, short="-v"),
+    Option("vv", SWITCH, False, "log details", OUTPUT, short="-vv"),
 )  # fmt: skip
 
 BY_NAME: dict[str, Option] = {option.name: option for option in OPTIONS}
@@ -106,7 +104,7 @@ BY_SHORT: dict[str, Option] = {option.short: option for option in OPTIONS if opt
 
 @dataclass
 class Settings:
-    """What a command line and a configuration file ask for."""
+    """The settings from a command line and a configuration file."""
 
     help: bool = False
     version: bool = False
@@ -145,16 +143,16 @@ class Settings:
     verbose: bool = False
     vv: bool = False
     command: list[str] = field(default_factory=list)  #: the program and its arguments
-    #: options that were named, and by whom: `the command line` or a file
+    #: options that were set, and by what: `the command line` or a file
     given: dict[str, str] = field(default_factory=dict)
 
     @property
     def verbosity(self) -> int:
-        """0: warnings and errors; 1: what is done; 2: in detail."""
+        """0: warnings and errors; 1: progress; 2: details."""
         return 2 if self.vv or self.debug else int(self.verbose)
 
     def put(self, option: Option, value: Any, source: str) -> None:
-        """Set an option and remember who did."""
+        """Set an option and record where it was set."""
         setattr(self, option.attribute, value)
         self.given[option.name] = source
 

@@ -1,8 +1,8 @@
-"""Output of the instances on its way to the user: whole lines, tagged with instance and stream.
+"""Forwards the output of the instances in whole lines, tagged with instance and stream.
 
-A thread reads all streams as they come and writes `[1,<instance>]<stdout>:` before each line, byte for byte otherwise.
-A line that stays unfinished for a moment (a progress bar, a prompt) is shown as it is; each redraw after a carriage
-return gets its tag again. The last lines of every instance are kept, for when it fails.
+A thread reads all streams, writes `[1,<instance>]<stdout>:` before each line and changes nothing else. An unfinished
+line (a progress bar, a prompt) is shown after a short time; each redraw after a carriage return gets the tag again.
+The last lines of every instance are kept and shown if it fails.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ class Tail:
         self._lines: deque[bytes] = deque(maxlen=LAST_LINES)
 
     def add(self, whole: bytes) -> None:
-        """Take over the last of some finished lines."""
+        """Keep the last of some finished lines."""
         self._lines.extend(
             line[-_MAX_LINE_KEPT:] for line in whole[:-1].rsplit(b"\n", LAST_LINES)[-LAST_LINES:]
         )
 
     def lines(self) -> list[str]:
-        """What is kept, as text."""
+        """The kept lines as text."""
         return [line.decode(errors="backslashreplace").rstrip("\r") for line in self._lines]
 
 
 class Stream(Protocol):
-    """A consumer of what is read from a descriptor."""
+    """Receives the data that is read from a descriptor."""
 
     @property
     def unfinished(self) -> bool:
-        """Whether there is the beginning of a line that has not been shown."""
+        """Whether there is an unfinished line that has not been shown."""
 
     def feed(self, data: bytes) -> None:
-        """Take what was read."""
+        """Process data that was read."""
 
     def show_unfinished(self, *, force: bool = False) -> None:
-        """Show the beginning of a line that has waited long enough."""
+        """Show an unfinished line that has waited long enough."""
 
     def finish(self) -> None:
-        """Nothing more comes."""
+        """Handle the end of the stream."""
 
 
 class Lines:
@@ -76,11 +76,11 @@ class Lines:
 
     @property
     def unfinished(self) -> bool:
-        """Whether there is the beginning of a line that has not been shown."""
+        """Whether there is an unfinished line that has not been shown."""
         return bool(self._pending.rstrip(b"\r"))
 
     def feed(self, data: bytes) -> None:
-        """Take what was read."""
+        """Process data that was read."""
         if not self._pending:
             self._waiting_since = time.monotonic()
         data = self._pending + data
@@ -95,7 +95,7 @@ class Lines:
             self.show_unfinished(force=True)
 
     def show_unfinished(self, *, force: bool = False) -> None:
-        """Show the beginning of a line that has waited long enough."""
+        """Show an unfinished line that has waited long enough."""
         if not self.unfinished or not (
             force or time.monotonic() - self._waiting_since >= _SHOW_AFTER_SECONDS
         ):
@@ -108,7 +108,7 @@ class Lines:
             self._stream.write(self._tagged(beginning), self, finished=False)
 
     def finish(self) -> None:
-        """Nothing more comes."""
+        """Handle the end of the stream."""
         if self._pending:
             self._tail.add(self._pending + b"\n")
             self.show_unfinished(force=True)
@@ -125,7 +125,7 @@ class Lines:
 
 
 class Pump:
-    """The thread that reads all streams, and closes their descriptors in the end."""
+    """The thread that reads all streams and closes their descriptors at the end."""
 
     def __init__(self, streams: list[tuple[int, Stream]]) -> None:
         self._streams = streams
@@ -139,11 +139,11 @@ class Pump:
         self._thread = threading.Thread(target=self._run, name="poprun output", daemon=True)
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._thread.start()
 
     def finish(self, timeout: float) -> bool:
-        """Read what the ended instances left, and stop; False if a reader of ours has not taken it all yet."""
+        """Read the remaining output of ended instances, and stop. False if our own reader has not read all of it."""
         if not self._ending:
             self._ending = True
             os.write(self._wake, b".")
@@ -166,7 +166,7 @@ class Pump:
         self._selector.close()
 
     def _read(self, descriptor: int, stream: Stream) -> bool:
-        """Read once; False where there is nothing (any more)."""
+        """Read once. False if there is nothing (more) to read."""
         try:
             data = os.read(descriptor, _READ_BYTES)
         except BlockingIOError:

@@ -1,6 +1,6 @@
-"""The output streams of a run: lines of several writers, and a reader that may go away.
+"""The output streams of a run, with several writers and a reader that may exit early.
 
-Where stdout and stderr are the same terminal or file, they share one stream, so that an unfinished line of one (a
+If stdout and stderr are the same terminal or file, they share one stream, so that an unfinished line of one (a
 progress bar, a prompt) is ended before the other writes.
 """
 
@@ -12,7 +12,7 @@ import threading
 
 
 class OutputStream:
-    """A stream to write to; `broken` when its reader is gone."""
+    """A stream to write to; `broken` when its reader has exited."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

@@ -1,4 +1,4 @@
-"""Who runs where: instances over hosts, replicas over instances, IPU-Link domains under both."""
+"""The layout of a run: instances over hosts, replicas over instances, and IPU-Link domains."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ def rounded_up(ipus: int) -> int:
 
 
 def default_link_domains(ipus: int) -> int:
-    """Link domains that so many IPUs make."""
+    """The number of link domains for this many IPUs."""
     return max(1, ipus // IPUS_PER_LINK_DOMAIN)

@@ -1,7 +1,7 @@
-"""Processes that a run leaves behind: found, ended and reaped, whatever session they moved to.
+"""Finds, ends and reaps the remaining processes of a run, in any session.
 
-The launcher makes itself the reaper of all its descendants (Linux), so that one whose parent has ended becomes its
-child instead of escaping. Where the system cannot do that, only the instances and their process groups are ended.
+The launcher makes itself the reaper of all its descendants (Linux), so that a process whose parent has ended becomes a
+child of the launcher. On other systems only the instances and their process groups are ended.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Container
 from pathlib import Path
 
 _SET_NAME, _SET_CHILD_SUBREAPER = 15, 36
-#: how long processes that outlive their instance may take to end when they are asked to
+#: time that remaining processes have to end after they were asked to
 _GRACE_SECONDS = 1.0
 _KILL_SECONDS = 3.0
 _POLL_SECONDS = 0.02
@@ -68,7 +68,7 @@ def reap_adopted(ours: Container[int]) -> None:
 
 
 def end_descendants(*, grace: float = _GRACE_SECONDS) -> int:
-    """End everything below this process: asked first, killed after `grace` seconds. Gives back how many there were."""
+    """End all processes below this one: ask them first, and kill them after `grace` seconds. Returns their number."""
     first = descendants()
     if not first:
         reap_adopted(())

@@ -16,7 +16,7 @@ from tremula.settings.environment import env
 
 
 class Devices:
-    """What a run holds while it lasts; a context manager."""
+    """The device that a run holds until it ends; a context manager."""
 
     def __init__(self, plan: Plan, logger: Logger) -> None:
         self._plan = plan
@@ -28,15 +28,15 @@ class Devices:
         self.target_options = ""  #: how its IPUs are linked, as JSON; empty without IPUs
 
     def __enter__(self) -> Devices:
-        """Take the device; raises Error if none is free; the message says who holds them."""
+        """Reserve the device. Raises Error if none is free; the message names the processes that hold them."""
         plan, logger, layout = self._plan, self._logger, self._plan.layout
         ipus = layout.ipus_per_host
         if plan.settings.offline_mode:
-            logger.info("Offline mode: no IPU is reserved and none is attached to")
+            logger.info("Offline mode: no IPU is reserved or attached")
             return self
         occupancy = plan.occupancy
         if occupancy is None:
-            logger.info("There are no virtual IPUs: the instances get an IPU model, and nothing is reserved")
+            logger.info("There are no virtual IPUs: the instances use an IPU model, and nothing is reserved")
             self.parent = device_ids.of_size(ipus, ipus)[0].id
             return self
         self._log_partition(occupancy)
@@ -63,7 +63,7 @@ class Devices:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Give it back."""
+        """Release the device."""
         if self._reservation is not None:
             self._reservation.release()
 

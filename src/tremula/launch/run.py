@@ -1,4 +1,4 @@
-"""A run of instances: what both ways of starting them share, signals to the launcher, and why a run failed."""
+"""A run of instances: the parts shared by both launch methods, signals to the launcher, and failure reports."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tremula.launch.output_stream import OutputStream
 from tremula.launch.placement import Instance
 from tremula.launch.reservation import Devices
 
-#: how long instances may take to end when they are asked to; then they are killed
+#: time that instances have to end after they were asked to; then they are killed
 GRACE_SECONDS = 3.0
-#: from one look at the instances to the next
+#: interval between checks of the instances
 POLL_SECONDS = 0.02
-#: signals that come closer together are one
+#: signals within this time count as one
 _SAME_MOMENT_SECONDS = 0.1
-#: how long the reader of our output may take for the rest of it after an interrupt
+#: time that the reader of our output has for the rest of it after an interrupt
 _LAST_OUTPUT_SECONDS = 1.0
-#: what a shell reports for a program whose reader was gone
+#: exit code that a shell reports for a program whose reader has exited
 BROKEN_PIPE = 141
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -35,9 +35,9 @@ WRAPPER = Path(__file__).with_name("instance.py")
 
 
 class SignalHandler:
-    """Records the first signal, which asks for an orderly end; a second one kills at once.
+    """Records signals: the first one asks for an orderly end, a second one kills at once.
 
-    One that comes in the same moment as the first is the same: `pkill -f` reaches both processes of the launcher.
+    Signals at the same moment count as one, because `pkill -f` reaches both processes of the launcher.
     """
 
     def __init__(self, kill: Callable[[], None]) -> None:
@@ -59,7 +59,7 @@ class SignalHandler:
             signal.signal(number, signal.SIG_IGN)
 
     def record(self, number: signal.Signals) -> None:
-        """Take a signal that another handler received."""
+        """Handle a signal that another handler received."""
         now = time.monotonic()
         if self.first is None:
             self.first, self._first_at = number, now
@@ -81,7 +81,7 @@ class Run:
     err: OutputStream
 
     def wrapped(self, instance: Instance, *, parent: int, stdin: bool) -> list[str]:
-        """The words that start an instance: the wrapper, what it needs to know, and the program."""
+        """The command line of an instance: the wrapper, its settings, and the program."""
         settings, layout = self.plan.settings, self.plan.layout
         return [
             *(sys.executable, "-I", "-S", str(WRAPPER)),
@@ -108,7 +108,7 @@ class Run:
         at_once = signals.first is not None
         left = processes.end_descendants(grace=0) if at_once else processes.end_descendants()
         if left:
-            self.logger.info(f"Ended {left} process(es) that instances had left behind")
+            self.logger.info(f"Ended {left} remaining process(es) of the instances")
         while not pump.finish(POLL_SECONDS):
             if signals.first is not None:
                 pump.finish(_LAST_OUTPUT_SECONDS)
@@ -116,7 +116,7 @@ class Run:
 
 
 def exit_code(code: int) -> int:
-    """The code to hand on for the end of a process: 128 and the signal, for one that a signal ended."""
+    """The exit code for an ended process: 128 plus the signal if a signal ended it."""
     return 128 - code if code < 0 else code
 
 
@@ -128,17 +128,17 @@ def ending(code: int) -> str:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    aside = " (the system does that when memory runs out)" if name == "SIGKILL" else ""
+    aside = " (possibly because the system ran out of memory)" if name == "SIGKILL" else ""
     return f"was ended by {name}{aside}"
 
 
 def report_failure(logger: Logger, instance: int, code: int, tail: Tail | None, stopped: int = 0) -> None:
-    """Say which instance failed and how, show its last lines, and how many others were stopped for it."""
+    """Report which instance failed and how, with its last lines and the number of other instances stopped."""
     aside = f"; {stopped} other(s) stopped because of it" if stopped else ""
     lines = tail.lines() if tail is not None else []
     text = f"Instance {instance} {ending(code)}{aside}."
     if not lines:
-        logger.error(f"{text} It had written nothing.")
+        logger.error(f"{text} It wrote no output.")
         return
     shown = "\n".join(f"    | {plain(line, 500, lines=False)}" for line in lines)
     logger.error(f"{text} Its last lines:\n{shown}")

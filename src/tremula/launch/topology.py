@@ -1,7 +1,7 @@
-"""The topology table: hosts, IPU-Link domains, instances and replicas, drawn as the real launcher draws it.
+"""The topology table: hosts, IPU-Link domains, instances and replicas, in the layout of the real launcher.
 
-A replica's cell is as wide as the largest number; the other rows spread over the cells of their replicas. Where a
-host's name does not fit, its number in brackets stands for it and a legend below the table names it.
+A replica's cell is as wide as the largest number; the other rows span the cells of their replicas. If a host's name
+does not fit, the table shows its number in brackets, and a legend below gives the name.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def table(layout: Layout) -> str:
 
 
 def _width(cell: int, replicas: int) -> int:
-    """Letters that fit above so many replicas: their cells and the ` | ` between them."""
+    """The number of letters that fit above this many replicas: their cells and the ` | ` between them."""
     return replicas * cell + 3 * (replicas - 1)
 
 

@@ -47,7 +47,7 @@ def ipus_needed(
     else:
         raise Error(
             f"The model specifies the use of {ipus} IPUs, however {stack} must reserve a minimum of {rounded} "
-            "(IPUs are handed out in powers of two). Use another number of stages or replicas, or have it rounded up "
+            "(IPUs are allocated in powers of two). Use another number of stages or replicas, or round up "
             f"with {round_up_option}.",
             type=stack_layers.COMPILED_ERROR,
         )
@@ -95,7 +95,7 @@ class Attachment:
         return self._attached
 
     def attach(self) -> None:
-        """Take a free device, or the one that the user named; wait for it if the user asked to.
+        """Attach to a free device, or to the one that the user named. Waits for it if requested.
 
         Raises Error if none is free; the message says which processes hold them.
         """
@@ -115,7 +115,7 @@ class Attachment:
         self.meter = None
 
     def about_to_run(self) -> None:
-        """Raise a fault that GCDA_OPTIONS asks for, when it is due; recoverable or not, as on hardware."""
+        """Raise the fault that GCDA_OPTIONS requests when it is due. As on hardware, it may be recoverable."""
         if self._injector is not None:
             self._injector.on_use(self.device.ipus)
 
@@ -169,7 +169,7 @@ class Attachment:
             why = too_few(found, self._ipus)
         else:
             ids = f"{there[0].id} to {there[-1].id}" if len(there) > 1 else str(there[0].id)
-            why = f"device {self._device_id} does not have that many IPUs; those that do have the ids {ids}"
+            why = f"device {self._device_id} does not have that many IPUs; devices with ids {ids} do"
         raise Error(f"Failed to acquire {self._ipus} IPU(s): {why}.", type=stack_layers.COMPILED_ERROR)
 
     def _busy(self, found: Occupancy) -> Error:

@@ -99,14 +99,14 @@ class Counters:
                 os.close(descriptor)
         except Untrusted as problem:
             raise Error(
-                f"The counters of the virtual IPUs are kept in a file that no other user can change: {problem}. "
-                "TREMULA_STATE_DIR names another folder."
+                f"The file with the counters of the virtual IPUs is not safe from changes by other users: {problem}. "
+                "Set TREMULA_STATE_DIR to another folder."
             ) from None
         except OSError as problem:
             log.warn_once(
                 f"counters {path}",
-                f"The counters of the virtual IPUs, {cannot_write(path, problem)} The program goes on; gc-monitor and "
-                "other tools do not see its figures.",
+                f"The counters of the virtual IPUs, {cannot_write(path, problem)} The program continues; "
+                "gc-monitor and other tools do not show its figures.",
             )
             self._map = mmap.mmap(-1, size)
         # a word is stored by one instruction; `struct.pack_into` sets it to zero before it writes it

@@ -45,13 +45,13 @@ class DeviceLocks:
             self._descriptor = open_to_update(path)
         except Untrusted as problem:
             raise Error(
-                f"Who holds which virtual IPU is kept in a file that no other user can change: {problem}. "
-                "TREMULA_STATE_DIR names another folder."
+                f"The lock file of the virtual IPUs is not safe from changes by other users: {problem}. "
+                "Set TREMULA_STATE_DIR to another folder."
             ) from None
         except OSError as problem:
             raise Error(
-                f"Who holds which virtual IPU is kept in {path}, which cannot be opened: {problem.strerror}. "
-                "Make it writable, or name another folder with TREMULA_STATE_DIR."
+                f"The lock file of the virtual IPUs, {path}, cannot be opened: {problem.strerror}. "
+                "Make it writable, or set TREMULA_STATE_DIR to another folder."
             ) from problem
 
     def take(self, ipus: range, *, admitted: int | None = None) -> bool:
@@ -118,7 +118,7 @@ class DeviceLocks:
     # -- the kernel --------------------------------------------------------------------------------------
 
     def _check_fork(self) -> bool:
-        """A forked child holds nothing, whatever its copy of this object says."""
+        """Forget the held devices in a forked child."""
         if self._pid == os.getpid():
             return False
         self._pid = os.getpid()
@@ -135,8 +135,8 @@ class DeviceLocks:
             if problem.errno in (errno.EACCES, errno.EAGAIN):
                 return False
             raise Error(
-                f"The file system of {self._path} refuses locks ({problem.strerror}), so virtual IPUs cannot be "
-                "handed out. Name a folder on another one with TREMULA_STATE_DIR."
+                f"The file system of {self._path} does not support locks ({problem.strerror}), so virtual IPUs "
+                "cannot be allocated. Set TREMULA_STATE_DIR to a folder on another file system."
             ) from problem
         return True
 

@@ -25,7 +25,7 @@ _MAX_BYTES = 1 << 20
 
 
 def record(severity: str, description: str, ipus: list[int], partition: str) -> None:
-    """Write a record, if the user wants one and there is none that is more severe."""
+    """Write a record if it is enabled and no more severe one exists."""
     folder = env.get("IPU_APP_EVENT_RECORD_PATH")
     if not folder:
         return

@@ -59,7 +59,7 @@ class Fired:
 
 
 class Injector:
-    """Lets uses of devices fail as GCDA_OPTIONS asks. A process has one for each partition and setting."""
+    """Makes uses of devices fail as GCDA_OPTIONS requests. A process has one for each partition and setting."""
 
     def __init__(self, options: GcdaOptions, occupancy: Occupancy) -> None:
         self._options = options
@@ -103,7 +103,7 @@ class Injector:
             log.warn_once(
                 f"fired: {self._setting}",
                 f"The simulated {', '.join(fired.errors)} of GCDA_OPTIONS has happened (process {fired.pid}, {when}) "
-                "and does not come back without simulateSOCError.rearmOnReset; gc-reset arms it again.",
+                "and happens again only with simulateSOCError.rearmOnReset or after gc-reset.",
             )
         return False
 
@@ -210,7 +210,7 @@ def _read(occupancy: Occupancy) -> Fired | None:
     try:
         fired = decode(Fired, json.loads(private_files.read(_file(occupancy), _MAX_BYTES)))
     except Untrusted as problem:
-        log.warn_once("faults file", f"What faults happened is not known: {problem}.")
+        log.warn_once("faults file", f"The record of earlier faults cannot be read: {problem}.")
         return None
     except (OSError, ValueError, RecursionError):
         return None

@@ -94,7 +94,7 @@ def holders_text(found: Occupancy, ipus: list[int], own: str = "another program 
 
 
 def remedies(found: Occupancy, ipus: list[int]) -> str:
-    """What to do when all of `ipus` are in use: wait, or take a system that the other programs do not use."""
+    """Advice if all of `ipus` are in use: wait, or use a separate system."""
     here = f"this is {found.system.name} with {found.system.ipus} IPU(s)"
     if all(pid == os.getpid() for pid, _, _ in holders(found, ipus)):
         return f"A larger system has more (`tremula system`; {here})."
@@ -102,7 +102,7 @@ def remedies(found: Occupancy, ipus: list[int]) -> str:
     unused = int(own) + 1 if own.isdecimal() else 1
     return (
         "POPTORCH_WAIT_FOR_IPU=1 waits until they are free. "
-        f"TREMULA_OWN_SYSTEM={unused} gives this program a system of its own ({here})."
+        f"TREMULA_OWN_SYSTEM={unused} gives this program a separate system ({here})."
     )
 
 
@@ -116,13 +116,13 @@ def span_text(seconds: float) -> str:
 
 
 def too_few(found: Occupancy, ipus: int) -> str:
-    """Why there is no device of that many IPUs, and what to do."""
+    """Why no device with this many IPUs exists, and what to do."""
     system, partition = found.system, found.partition
     if partition.made_by_user and ipus <= system.ipus:
         kind = (
             ""
             if partition.reconfigurable
-            else " and is not reconfigurable: only the whole of it can be taken"
+            else " and is not reconfigurable, so only all of its IPUs can be used together"
         )
         return f"partition {partition.name} has {partition.size} IPU(s){kind} (`vipu list partitions`)"
     return (

@@ -1,4 +1,4 @@
-"""Partitions of the virtual system: named sets of neighbouring IPUs, as a V-IPU server would hand them out.
+"""Partitions of the virtual system: named sets of neighbouring IPUs, like those of a V-IPU server.
 
 An undivided system is one partition of all its IPUs. `vipu create partition` divides it; IPUs that no
 partition has are then out of reach. Device ids count within a partition. The list is a file beside the locks.
@@ -61,8 +61,8 @@ def named(system: VirtualSystem, name: str) -> Partition:
         if each.name == name:
             return each
     raise Error(
-        f"There is no partition {name!r}; there is {', '.join(each.name for each in known)}. "
-        "`vipu create partition` makes one."
+        f"There is no partition {name!r}; the partitions are {', '.join(each.name for each in known)}. "
+        "Create one with `vipu create partition`."
     )
 
 
@@ -81,12 +81,12 @@ def selected(system: VirtualSystem, name: str | None = None) -> Partition:
     if len(known) > 1:
         raise Error(
             f"There are {len(known)} partitions ({', '.join(each.name for each in known)}) and none was chosen. "
-            "Name one with IPUOF_VIPU_API_PARTITION_ID."
+            "Set IPUOF_VIPU_API_PARTITION_ID to one of them."
         )
     if wanted:
         log.no_effect(
             f"IPUOF_VIPU_API_PARTITION_ID={wanted}",
-            f"the virtual system has no such partition; {known[0].name} is used, the only one",
+            f"the virtual system has no such partition; its only partition, {known[0].name}, is used",
         )
     return known[0]
 
@@ -109,7 +109,7 @@ def create(
     _check(system, name, size, gcds, sync_type)
     with _changing(system) as made:
         if any(each.name == name for each in made):
-            raise Error(f"There is a partition {name!r} already; `vipu remove partition {name}` removes it.")
+            raise Error(f"Partition {name!r} already exists; remove it with `vipu remove partition {name}`.")
         taken = [range(each.first_ipu, each.first_ipu + each.size) for each in made]
         places = range(system.ipus // size) if index is None else [index]
         for place in places:
@@ -120,7 +120,7 @@ def create(
                 return new
     used = sum(len(each) for each in taken)
     raise Error(
-        f"There is no place for {size} IPU(s): {used} of the {system.ipus} IPUs of {system.name} are in partitions "
+        f"There is no room for {size} IPU(s): {used} of the {system.ipus} IPUs of {system.name} are in partitions "
         f"({', '.join(each.name for each in made) or 'none'}). Remove one, or choose a larger system with "
         "`tremula system use`."
     )
@@ -142,17 +142,17 @@ def remove(system: VirtualSystem, name: str) -> Partition:
 
 def _check(system: VirtualSystem, name: str, size: int, gcds: int, sync_type: str) -> None:
     if not _NAME.fullmatch(name):
-        raise Error(f"{name!r} cannot be the name of a partition: letters, digits, '_', '-' and '.' can.")
+        raise Error(f"{name!r} is not a valid partition name: use letters, digits, '_', '-' and '.'.")
     if size < 1 or size & (size - 1):
-        raise Error(f"The size of a partition is a power of two (1, 2, 4, ...), and {size} is none.")
+        raise Error(f"The size of a partition must be a power of two (1, 2, 4, ...), not {size}.")
     if size > system.ipus:
         raise Error(
-            f"{system.name} has {system.ipus} IPUs, fewer than {size}. A larger system: `tremula system use`."
+            f"{system.name} has {system.ipus} IPUs, fewer than {size}. Choose a larger one with `tremula system use`."
         )
     if gcds < 1 or gcds & (gcds - 1) or gcds > size:
-        raise Error(f"{gcds} graph compile domains: a power of two, and at most one for each of {size} IPUs.")
+        raise Error(f"The number of graph compile domains must be a power of two up to {size}, not {gcds}.")
     if sync_type not in SYNC_TYPES:
-        raise Error(f"There is no sync type {sync_type!r}; known: {', '.join(SYNC_TYPES)}.")
+        raise Error(f"Unknown sync type {sync_type!r}; the sync types are {', '.join(SYNC_TYPES)}.")
 
 
 def _overlap(one: range, other: range) -> bool:
@@ -198,14 +198,14 @@ def _read(system: VirtualSystem) -> list[Partition]:
     try:
         return [_parsed(each, system) for each in json.loads(data)["partitions"]]
     except (ValueError, TypeError, KeyError, RecursionError) as problem:
-        raise Error(f"{path} is no list of partitions ({problem}); remove it to begin anew.") from problem
+        raise Error(f"{path} is not a list of partitions ({problem}); remove it to start again.") from problem
 
 
 def _parsed(value: Any, system: VirtualSystem) -> Partition:
     found = decode(Partition, value, lenient=True)
     _check(system, found.name, found.size, found.gcds, found.sync_type)
     if len(found.allocation) > 64 or not found.allocation.isprintable():
-        raise ValueError("the allocation is no name")
+        raise ValueError("the allocation is not a valid name")
     if not 0 <= found.first_ipu <= system.ipus - found.size:
-        raise ValueError(f"{found.name} lies outside of the system")
+        raise ValueError(f"{found.name} is outside the system")
     return replace(found, made_by_user=True)

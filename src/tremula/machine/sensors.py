@@ -74,7 +74,7 @@ def sense(system: System, busy: Sequence[float]) -> list[IpuSensors]:
 
 
 def gcda_options() -> GcdaOptions:
-    """What GCDA_OPTIONS says now; raises Error if it cannot be understood."""
+    """The current value of GCDA_OPTIONS. Raises Error if it is invalid."""
     given: GcdaOptions | None = env.get("GCDA_OPTIONS")
     return given or GcdaOptions()
 

@@ -50,7 +50,7 @@ class VirtualSystem:
 
 
 def current() -> VirtualSystem | None:
-    """The system of this machine; None where it has no IPUs; raises Error if what was chosen does not exist."""
+    """The system of this machine, or None without IPUs. Raises Error if the chosen system does not exist."""
     count: int | None = env.get("TREMULA_VIRTUAL_IPUS")
     if count == 0:
         return None
@@ -117,10 +117,10 @@ def _chosen() -> tuple[str, str]:
         chosen = tomllib.loads(data.decode()).get("system")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise Error(
-            f"{path} cannot be read: {problem}. Mend it, or remove it to go back to the default."
+            f"{path} cannot be read: {problem}. Correct the file, or remove it to use the default system."
         ) from problem
     if not isinstance(chosen, str) or not chosen:
-        raise Error(f'{path} should have a line such as system = "bow-pod16". Mend it, or remove it.')
+        raise Error(f'{path} needs a line such as system = "bow-pod16". Correct the file, or remove it.')
     return chosen, str(path)
 
 
@@ -135,7 +135,7 @@ def _checked(system: System, chosen_by: str) -> System:
 def _quoted(name: str) -> str:
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     if not name.isprintable():
-        raise Error(f"{name!r} cannot be the name of a system.")
+        raise Error(f"{name!r} is not a valid system name.")
     return f'"{escaped}"'
 
 
@@ -156,11 +156,11 @@ def folder_of(system: VirtualSystem) -> Path:
         return state_subfolder(*below)
     except Untrusted as problem:
         raise Error(
-            f"The virtual IPUs need a folder that no other user can change: {problem}. TREMULA_STATE_DIR names "
-            "another folder."
+            f"The folder for the virtual IPUs is not safe from changes by other users: {problem}. Set "
+            "TREMULA_STATE_DIR to another folder."
         ) from None
     except OSError as problem:
         raise Error(
-            f"The virtual IPUs need a folder for who is attached, and {state.path.joinpath(*below)} cannot be made: "
-            f"{problem.strerror}. Make it writable, or name another with TREMULA_STATE_DIR."
+            f"The folder for the virtual IPUs, {state.path.joinpath(*below)}, cannot be created: {problem.strerror}. "
+            "Make the folder above writable, or set TREMULA_STATE_DIR to another folder."
         ) from problem

@@ -40,5 +40,5 @@ class Category(enum.Enum):
 #: supervisor and six workers: 3,852,288 bytes on the 1,216 tiles of a Mk1 (profile of a TensorFlow program)
 STACK_BYTES_PER_TILE = 3_168
 
-#: bytes lost between tensors over bytes used. A guess: nobody has published it; 3 to 8 % are likely
+#: bytes lost between tensors over bytes used. An assumption: no value is published; 3 to 8 % are likely
 GAP_SHARE = 0.05

@@ -139,7 +139,7 @@ class MemoryReport:
         return "\n".join(lines)
 
     def advice(self, limit: int = 3) -> list[str]:
-        """What would save most on the fullest IPU, by the uses that take most there."""
+        """Advice for the largest uses of memory on the fullest IPU."""
         sizes = self.fullest.by_category
         ranked = sorted(_ADVICE, key=lambda category: sizes.get(category, 0), reverse=True)
         smaller = {} if self.samples == 1 else dict.fromkeys(_PER_SAMPLE, ", or a smaller micro-batch")

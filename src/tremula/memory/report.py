@@ -14,7 +14,7 @@ from tremula.memory.verdict import Fit, fit_of
 
 @dataclass(frozen=True)
 class Contributor:
-    """Something of the user's that takes memory: a tensor, or all tensors of a module."""
+    """A user of memory: a tensor, or all tensors of a module."""
 
     name: str
     category: Category

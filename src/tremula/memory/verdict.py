@@ -112,11 +112,11 @@ class Curve:
             if each.low <= fill < each.high:
                 break
         else:
-            return f"no published configuration was modelled near {fill:.0%} of a tile"
+            return f"no published configuration uses about {fill:.0%} of a tile (modelled)"
         about = each.says
         known = each.ran + each.failed
         if not known:
-            return f"no published configuration was modelled at {about} of a tile"
+            return f"no published configuration uses {about} of a tile (modelled)"
         configurations = "configuration that was" if known == 1 else "configurations that were"
         return f"of {known} published {configurations} modelled at {about} of a tile, {each.ran} ran"
 

@@ -64,7 +64,7 @@ def open_to_update(path: Path) -> int:
             except FileNotFoundError:
                 with contextlib.suppress(FileExistsError):
                     return _open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, folder)
-        raise Untrusted(f"{path} appears and vanishes; {OWN_FOLDER}")
+        raise Untrusted(f"another process keeps creating and removing {path}; {OWN_FOLDER}")
     except Untrusted as problem:
         text = str(problem)
         raise Untrusted(text if text.startswith(str(path)) else f"{path} is {text}; remove it") from None
@@ -100,7 +100,7 @@ def _open_folder(path: Path) -> int | None:
 
 
 def _checked(path: Path, descriptor: int) -> int:
-    """The descriptor of a file that is written; raises Untrusted and closes it if it is somebody else's."""
+    """The descriptor of a file that is written; raises Untrusted and closes it if it belongs to another user."""
     try:
         info = os.fstat(descriptor)
         if hasattr(os, "getuid"):

@@ -20,8 +20,8 @@ from tremula.private_files.owners import (
     owner_and_mode,
 )
 
-#: what to do where a folder is somebody else's
-OWN_FOLDER = "choose a folder of your own"
+#: the remedy if a folder belongs to another user
+OWN_FOLDER = "choose a folder that you own"
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def code_distrust(path: str | Path) -> Distrust | None:
 
 
 def folder_distrust(path: str | Path) -> Distrust | None:
-    """Why files in the folder `path` could be somebody else's, or None; the folders above are not looked at.
+    """Why files in the folder `path` could belong to another user, or None; parent folders are not checked.
 
     A sticky folder is fine. Links that lead to the folder have to be the user's or root's. What does not exist yet is
     not held against it.
@@ -153,7 +153,7 @@ def make_directory(root: Path, *below: str, permissions: int = 0o700) -> Path:
 
 
 def tighten(path: Path) -> None:
-    """Let nobody else into a folder that is the user's own; other folders and links stay as they are."""
+    """Remove access for other users from a folder of this user. Other folders and links are not changed."""
     flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
     if not hasattr(os, "getuid") or not hasattr(os, "fchmod"):
         return

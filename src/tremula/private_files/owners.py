@@ -13,7 +13,7 @@ GROUP = stat.S_IWGRP
 
 
 class Untrusted(Exception):
-    """A folder or file that another user could have planted; the text says what and what to do about it."""
+    """A folder or file that another user could have written. The text gives the reason and the remedy."""
 
 
 def owner_and_mode(info: os.stat_result) -> str:

@@ -27,7 +27,7 @@ def read_application(folder: Path) -> dict[str, Any]:
         try:
             with open(path, "rb", opener=without_waiting) as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise _bad(path, "it is no regular file")
+                    raise _bad(path, "it is not a regular file")
                 data = file.read(_MOST_BYTES + 1)
         except FileNotFoundError:
             continue
@@ -39,7 +39,7 @@ def read_application(folder: Path) -> dict[str, Any]:
             value = json.loads(data.decode("utf-8"), parse_constant=_no_number)
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # no lone surrogates
         except (ValueError, RecursionError):
-            raise _bad(path, "it is no JSON") from None
+            raise _bad(path, "it is not JSON") from None
         if _depth(value) > _DEEPEST:
             raise _bad(path, "it is nested too deeply")
         found[part] = value
@@ -58,7 +58,7 @@ def write_framework(folder: Path, content: Mapping[str, Any]) -> None:
 
 
 def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _depth(value: Any) -> int:
@@ -75,4 +75,4 @@ def _depth(value: Any) -> int:
 
 
 def _bad(path: Path, what: str) -> Error:
-    return Error(f"{path} cannot be read: {what}. Remove it, or write it anew.", type="profile_error")
+    return Error(f"{path} cannot be read: {what}. Remove it, or write it again.", type="profile_error")

@@ -63,11 +63,11 @@ def unpacked_numbers(stored: str, blob: bytes, rows: int) -> Array:
         data = _inflated(blob, 8 * rows)
         floats = np.frombuffer(data, dtype="<f8").astype(np.float64)
         if rows and not bool(np.all(np.abs(floats) <= MAX_FLOAT)):  # nor is there a NaN
-            raise ValueError("numbers that cannot be")
+            raise ValueError("impossible numbers")
         return floats
     width = _WIDTHS.get(stored[1:])
     if width is None or stored[:1] not in ("i", "d"):
-        raise ValueError(f"no known way to store numbers: {stored[:8]!r}")
+        raise ValueError(f"unknown encoding of numbers: {stored[:8]!r}")
     if stored[0] == "i":
         plain: Array = np.frombuffer(_inflated(blob, rows * width.itemsize), dtype=width)
         return plain.astype(np.int64)
@@ -83,15 +83,15 @@ def unpacked_numbers(stored: str, blob: bytes, rows: int) -> Array:
 def unpacked_texts(stored: str, blob: bytes, rows: int) -> list[str]:
     """The `rows` texts of a chunk."""
     if stored != "text":
-        raise ValueError(f"no known way to store texts: {stored[:8]!r}")
+        raise ValueError(f"unknown encoding of texts: {stored[:8]!r}")
     data = _inflated(blob, None)
     if len(data) < 4 * rows:
-        raise ValueError(f"not the {rows:,} texts that it should hold")
+        raise ValueError(f"a number of texts other than {rows:,}")
     lengths = np.frombuffer(data, dtype="<u4", count=rows)
     whole = data[4 * rows :].decode("utf-8")
     ends = np.cumsum(lengths, dtype=np.int64)
     if (rows and int(lengths.max()) > MAX_TEXT) or (int(ends[-1]) if rows else 0) != len(whole):
-        raise ValueError("a text that is too long, or more than there should be")
+        raise ValueError("a text that is too long, or too many texts")
     listed: list[int] = ends.tolist()
     return [whole[begin:end] for begin, end in zip([0, *listed[:-1]], listed, strict=True)]
 
@@ -104,5 +104,5 @@ def _inflated(blob: bytes, size: int | None) -> bytes:
     except zlib.error as error:
         raise ValueError(f"not compressed as expected ({error})") from error
     if len(data) > most or (size is not None and len(data) != size) or not inflate.eof or inflate.unused_data:
-        raise ValueError("not as many bytes as it should hold")
+        raise ValueError("a wrong number of bytes")
     return data

@@ -25,7 +25,7 @@ _PROFILE = FileKind(
     newest_version=SCHEMA_VERSION,
     most_file_bytes=MAX_FILE_BYTES,
     most_blob_bytes=MAX_BLOB,
-    remedy="Write it anew: `tremula profile PROGRAM`, or run the program with autoReport.all in "
+    remedy="Write it again with `tremula profile PROGRAM`, or run the program with autoReport.all in "
     "POPLAR_ENGINE_OPTIONS.",
     confused_with="a profile of the original stack has another schema",
     error_type="profile_error",

@@ -125,13 +125,13 @@ class Frame:
             raise ValueError(f"{what} has numbers of another kind")
         low, high = values.min(), values.max()
         if (float(low), float(high)) != (chunk.low, chunk.high):
-            raise ValueError(f"{what} has other bounds than the directory says")
+            raise ValueError(f"{what} has values outside the bounds in the directory")
         if column.kind == "i8" and not (low >= -1 and high <= MAX_INT):
-            raise ValueError(f"{what} has numbers that cannot be")
+            raise ValueError(f"{what} has impossible numbers")
         if column.refers and high >= self._count(column.refers):
-            raise ValueError(f"{what} names rows that are not there")
+            raise ValueError(f"{what} refers to rows that do not exist")
         if column.parent and not bool(np.all(values < chunk.first + np.arange(chunk.rows))):
-            raise ValueError(f"{what} names rows that come later")
+            raise ValueError(f"{what} refers to later rows")
         values.flags.writeable = False
         return values
 
@@ -169,7 +169,7 @@ def frames_of(
     for each in directory:
         columns = chunks.get(each.frame)
         if columns is None or each.name not in columns:
-            raise ValueError("the directory of columns names one that is not known")
+            raise ValueError("the directory of columns has an unknown column")
         if each.kind != FRAMES[each.frame].by_name[each.name].kind or not 0 < each.rows <= CHUNK_ROWS:
             raise ValueError(f"a chunk of {each.frame} has no rows, too many, or another kind")
         columns[each.name].append(each)
@@ -183,6 +183,6 @@ def frames_of(
                     raise ValueError(f"the chunks of {column} of {name} do not follow each other")
                 next_row += chunk.rows
             if next_row != rows:
-                raise ValueError(f"{column} of {name} has not the {rows:,} rows that it should have")
+                raise ValueError(f"{column} of {name} does not have {rows:,} rows")
         frames[name] = Frame(definition, rows, chunks[name], fetch, count, guarded)
     return frames

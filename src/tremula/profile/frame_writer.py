@@ -142,7 +142,7 @@ class FrameSink:
         kind = np.int64 if column.kind == "i8" else np.float64
         array = np.full(count, values, dtype=kind) if _single(values) else np.asarray(values, dtype=kind)
         if array.ndim != 1:
-            raise self._fault(f"{column.name} is no list")
+            raise self._fault(f"{column.name} is not a list")
         if count:
             low, high = array.min(), array.max()
             least, most = (-1, MAX_INT) if column.kind == "i8" else (-MAX_FLOAT, MAX_FLOAT)

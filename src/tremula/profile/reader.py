@@ -149,9 +149,9 @@ class Profile(FramesOfFile):
         try:
             found = json.loads(advice.code)
         except (ValueError, RecursionError):
-            raise bad(self.path, "the code of its advice is no JSON") from None
+            raise bad(self.path, "the code of its advice is not JSON") from None
         if not isinstance(found, list) or not all(isinstance(line, str) for line in found):
-            raise bad(self.path, "the code of its advice is no list of lines")
+            raise bad(self.path, "the code of its advice is not a list of lines")
         return found
 
     def _count(self, name: str) -> int:
@@ -178,7 +178,7 @@ class Profile(FramesOfFile):
     def variables_on_tile(self, ipu: int, tile: int) -> tuple[Bytes, Bytes]:
         """Rows of the frame `variables` that have bytes on a tile at its IPU's fullest moment, and the bytes."""
         if not (0 <= ipu < len(self.ipus) and 0 <= tile < self.target.tiles_per_ipu):
-            raise IndexError(f"There is no tile {tile} of IPU {ipu}.")
+            raise IndexError(f"IPU {ipu} has no tile {tile}.")
         with self._guarded():
             return self._variables.on_tile(ipu, tile)
 
@@ -231,7 +231,7 @@ class Profile(FramesOfFile):
         for row in self.rows(model.ProgramSteps):
             ops = self._array(row.op_ids, row.steps, "the program steps", least=-1)
             if row.steps and int(ops.max()) >= self._count("ops"):
-                raise bad(self.path, "its program steps name ops that are not there")
+                raise bad(self.path, "its program steps refer to ops that do not exist")
             return ops, self._array(row.again, row.steps, "the program steps")
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
 
@@ -244,7 +244,7 @@ class Profile(FramesOfFile):
         with errors_translated(self.path):
             values = unpacked(blob, count)
         if count and (int(values.min()) < least or int(values.max()) > 2**50):
-            raise bad(self.path, f"{what} has numbers that cannot be")
+            raise bad(self.path, f"{what} has impossible numbers")
         return values
 
     def rows(self, row: type[_Row]) -> tuple[_Row, ...]:
@@ -272,7 +272,7 @@ class Profile(FramesOfFile):
         for column, other in _REFERENCES.get(name, ()):
             count = self._count(other)
             if any(getattr(row, column) >= count for row in rows):
-                raise bad(self.path, f"{column} of {name} names a row that is not there")
+                raise bad(self.path, f"{column} of {name} refers to a row that does not exist")
 
     # -- notebooks ---------------------------------------------------------------------------------------
 

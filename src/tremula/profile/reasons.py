@@ -59,7 +59,7 @@ def parsed(text: str) -> Reason:
 
 def _reason(value: Any, depth: int) -> Reason:
     if not isinstance(value, dict) or depth > _DEEPEST:
-        raise ValueError("a reason that is no object, or nested too deep")
+        raise ValueError("a reason that is not an object, or is nested too deep")
     figures = value.get("figures", {})
     alternatives, parts = value.get("alternatives", []), value.get("parts", [])
     if not (isinstance(figures, dict) and isinstance(alternatives, list) and isinstance(parts, list)):
@@ -78,7 +78,7 @@ def _reason(value: Any, depth: int) -> Reason:
 
 def _rejected(value: Any) -> Rejected:
     if not isinstance(value, dict):
-        raise ValueError("an alternative that is no object")
+        raise ValueError("an alternative that is not an object")
     return Rejected(
         _text(value.get("plan", "")), _number(value.get("cycles", 0)), _text(value.get("reason", ""))
     )
@@ -86,11 +86,11 @@ def _rejected(value: Any) -> Rejected:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("a text of a reason that is none")
+        raise ValueError("a text of a reason that is not a string")
     return value
 
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError("a figure of a reason that is no number")
+        raise ValueError("a figure of a reason that is not a number")
     return float(value)

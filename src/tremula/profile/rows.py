@@ -64,7 +64,7 @@ def fault(table: Table, values: Sequence[Any]) -> str:
             if not -MAX_FLOAT <= value <= MAX_FLOAT:  # nor is it a NaN
                 return f"{name} is {value}"
         elif len(value) > limit:
-            return f"{name} has {len(value):,} characters or bytes; {limit:,} are allowed"
+            return f"{name} has {len(value):,} characters or bytes; at most {limit:,} are allowed"
     return ""
 
 
@@ -102,12 +102,12 @@ def unpacked(blob: bytes, count: int) -> NDArray[np.int64]:
     Raises ValueError if it holds something else, or more than a profile may hold.
     """
     if not 0 <= count <= MAX_ELEMENTS:
-        raise ValueError(f"{count:,} elements; {MAX_ELEMENTS:,} are allowed")
+        raise ValueError(f"{count:,} elements; at most {MAX_ELEMENTS:,} are allowed")
     inflate = zlib.decompressobj()
     try:
         data = inflate.decompress(blob, count * 8 + 1)
     except zlib.error as error:
         raise ValueError(f"not compressed as expected ({error})") from error
     if len(data) != count * 8 or not inflate.eof or inflate.unused_data:
-        raise ValueError(f"not the {count:,} elements that it should hold")
+        raise ValueError(f"a number of elements other than {count:,}")
     return np.frombuffer(data, dtype="<i8").astype(np.int64)

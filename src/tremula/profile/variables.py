@@ -122,9 +122,9 @@ class Variables:
             wrong = (count < 0) | (taken["first_tile"] < 0) | (taken["first_tile"] + count > self._tiles)
             wrong |= (share > 2**40) | (last < 0) | ((count == 0) & (size > 0))
             if bool(np.any(placed & wrong)):
-                raise ValueError(f"variables of IPU {ipu} lie where there are no tiles")
+                raise ValueError(f"variables of IPU {ipu} are on tiles that do not exist")
             if len(np.unique(taken["category"][~placed])) != int((~placed).sum()):
-                raise ValueError(f"two variables of IPU {ipu} have the rest of one use of memory")
+                raise ValueError(f"two variables of IPU {ipu} both have the rest of one use of memory")
             self._known[ipu] = _OfIpu(
                 rows, taken["category"], size, taken["always_live"] > 0, taken["first_step"], taken["last_step"],
                 taken["first_tile"], count, share,
@@ -140,6 +140,6 @@ class Variables:
             )
             left = self._tile_bytes(ipu).get(category, np.zeros(self._tiles, dtype=np.int64)) - used
             if int(left.min()) < 0:
-                raise ValueError(f"variables of IPU {ipu} take more than their use of memory has")
+                raise ValueError(f"variables of IPU {ipu} are larger than their use of memory")
             self._rests[ipu, category] = left
         return self._rests[ipu, category]

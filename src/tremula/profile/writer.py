@@ -243,6 +243,6 @@ def _host() -> str:
 def _cannot_write(path: Path, error: Exception) -> Error:
     why = cannot_write(path, error) if isinstance(error, OSError) else f"{path} cannot be written: {error}."
     return Error(
-        f"The profile {why} What was there before is unchanged; autoReport.directory names another folder.",
+        f"The profile {why} An earlier profile there is unchanged. Set autoReport.directory to another folder.",
         type="profile_error",
     )

@@ -75,7 +75,7 @@ def check_work(work: Work) -> None:
 def _check_value(where: str, name: str, value: object) -> None:
     if name in _DTYPES:
         if value not in ITEM_BYTES:
-            raise BadValue(f"{where} is {str(value)[:40]!r}, which is no type of numbers")
+            raise BadValue(f"{where} is {str(value)[:40]!r}, which is not a type of numbers")
     elif isinstance(value, bool | str):
         return
     elif isinstance(value, float):

@@ -212,7 +212,7 @@ def _line(entry: list[Any]) -> SourceLine:
 
 def _work(entry: list[Any]) -> works.Work:
     if len(entry) != 2 or entry[0] not in _WORKS:
-        raise BadValue(f"{str(entry[:1])[:60]} is no work that this version has")
+        raise BadValue(f"{str(entry[:1])[:60]} is not a kind of work that this version has")
     made: works.Work = decode(_WORKS[entry[0]], entry[1])
     check_work(made)
     return made

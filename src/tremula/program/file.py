@@ -143,7 +143,7 @@ def _decode_tree(data: Any, depth: int = 0) -> Control:
     if depth > DEEPEST:
         raise BadValue("the control tree is nested too deeply")
     if type(data) is not list or not data or data[0] not in _NODES:
-        raise BadValue(f"{str(data)[:40]!r} is no node of a control tree")
+        raise BadValue(f"{str(data)[:40]!r} is not a node of a control tree")
     kind, given = _NODES[data[0]], data[1:]
     names = list(kind.__dataclass_fields__)
     if len(given) != len(names):
@@ -156,7 +156,7 @@ def _decode_tree(data: Any, depth: int = 0) -> Control:
 def _decode_field(name: str, value: Any, depth: int) -> Any:
     if name in ("steps", "cases"):
         if type(value) is not list:
-            raise BadValue(f"{name} is no list")
+            raise BadValue(f"{name} is not a list")
         return tuple(_decode_tree(each, depth + 1) for each in value)
     if name in ("body", "condition"):
         return _decode_tree(value, depth + 1)

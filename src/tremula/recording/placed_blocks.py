@@ -37,7 +37,9 @@ class BlockFilter:
             try:
                 re.compile(text)
             except re.error as problem:
-                raise Error(f"{text!r} is no regular expression: {problem}.", type="profile_error") from None
+                raise Error(
+                    f"{text!r} is not a regular expression: {problem}.", type="profile_error"
+                ) from None
 
     @property
     def any(self) -> bool:

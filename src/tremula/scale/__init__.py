@@ -1,1 +1,1 @@
-"""How a model scales over IPUs: modelled sizes and layouts, measured replicas, and what they are shown with."""
+"""How a model scales over IPUs: modelled sizes and layouts, measured replicas, and reports."""

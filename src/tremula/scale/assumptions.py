@@ -23,8 +23,8 @@ def assumptions(
     per = "weight update" if training else "call"
     rate, scaling, memory = band("training" if training else "inference"), band("scaling"), band("memory")
     lines = [
-        "All figures of IPUs are modelled, none is measured. Where the true value probably lies, from published "
-        f"figures beside modelled ones: throughput {rate}; efficiency {scaling}; memory {memory}.",
+        "All figures of IPUs are modelled, not measured. Likely range of the true value, from a comparison with "
+        f"published figures: throughput {rate}; efficiency {scaling}; memory {memory}.",
     ]
     lines += [_systems(rows)] if any(row.system for row in rows) else []
     if WEAK in question.mode:
@@ -36,14 +36,14 @@ def assumptions(
         lines.append(f"Strong scaling: the global batch stays at {batches.global_batch:,} samples per {per}.")
     widths = f"{', '.join(map(str, sorted(question.stages)))} IPU{'' if max(question.stages) == 1 else 's'}"
     lines.append(
-        f"At each size replicas of {widths} are tried where they divide it; "
-        "the fastest that fits by the middle of the memory range is taken. Efficiency is samples per second and IPU "
-        "over those of the size that has most of them. It and the energy are those of IPUs that need not wait for data."
+        f"At each size, replicas of {widths} are tried if they divide it, and the fastest that fits by the "
+        "middle of the memory range is used. Efficiency is the throughput per IPU, divided by the best "
+        "throughput per IPU of all sizes. Efficiency and energy assume that IPUs do not wait for data."
     )
     if training:
         lines.append(
-            "Gradients are summed over replicas once per weight update, after the last micro-batch, and nothing else "
-            "runs meanwhile. Compiling, validation and checkpoints are not counted."
+            "Gradients are summed over replicas once per weight update, after the last micro-batch, and do not "
+            "overlap with computation. Compilation, validation and checkpoints are not included."
         )
     lines.append(_data(data))
     lines += _energy(rows)
@@ -61,12 +61,12 @@ def _systems(rows: Sequence[Row]) -> str:
 
 def _data(data: DataRate | None) -> str:
     if data is None:
-        return "Data: loading is taken to keep up; nothing was measured or given for it."
+        return "Data: loading is assumed to keep up; no rate was measured or given."
     processes = "" if data.workers is None else f" with {data.workers} worker processes"
     how = f", {data.how}" if data.how else ""
     return (
-        f"Data: a host has {data.samples_per_second:,.4g} samples/s ready ({data.origin}{processes}{how}), and every "
-        "host of a system is taken to be as fast."
+        f"Data: a host loads {data.samples_per_second:,.4g} samples/s ({data.origin}{processes}{how}); all hosts of a "
+        "system are assumed to be equally fast."
     )
 
 
@@ -77,12 +77,12 @@ def _energy(rows: Sequence[Row]) -> list[str]:
         machine = hardware(system).machine
         power = machine_power(machine)
         if power is None:
-            lines.append(f"Energy: the power of the {machine.title} is not known.")
+            lines.append(f"Energy: the power of the {machine.title} is unknown.")
         elif power.published:
-            lines.append(f"Energy: the published power of the {machine.title}, without that of hosts.")
+            lines.append(f"Energy: the published power of the {machine.title}, without hosts.")
         else:
             lines.append(
-                f"Energy: the power of the {machine.title} is not published; that of one of its boards stands in, and "
-                "the range reaches to that of all of them. Hosts are not counted."
+                f"Energy: the power of the {machine.title} is not published. The figure uses the power of one of "
+                "its boards, and the range extends to all of them. Hosts are not included."
             )
     return list(dict.fromkeys(lines))

@@ -32,7 +32,7 @@ class Batches:
         each, left = divmod(self.global_batch, replicas * self.micro_batch)
         if left or not each:
             raise Error(
-                f"a global batch of {self.global_batch:,} cannot be shared out among {replicas} "
+                f"a global batch of {self.global_batch:,} cannot be divided among {replicas} "
                 f"replica{'' if replicas == 1 else 's'} in micro-batches of {self.micro_batch}"
             )
         return each

@@ -1,4 +1,4 @@
-"""Whether the host keeps up: samples that IPUs take in a second, against those that loading has ready.
+"""Whether the host keeps up: compares the samples per second that IPUs need with those that the host loads.
 
 The rate is given, or measured: the program's data loader is read on its own for a moment. Loading runs beside the
 device, so it costs nothing until it is the slower of the two. Every host of a system is assumed to load as fast as

@@ -36,11 +36,11 @@ def read(path: str | Path) -> ScalingStudy:
         for row in study.rows:
             numbers = {"ipus": 0} | {name: row.setting[name] for name in _NUMBERS if name in row.setting}
             if any(type(value) is not int for value in numbers.values()):
-                raise BadValue("a setting of a row is no whole number")
+                raise BadValue("a setting of a row is not a whole number")
             if numbers["ipus"] < 1 or row.hosts < 1:
-                raise BadValue("a row has no IPU or no host")
+                raise BadValue("a row has no IPUs or no hosts")
         if study.data is not None and study.data.samples_per_second <= 0:
-            raise BadValue("a host loads nothing")
+            raise BadValue("the data rate of a host is not positive")
     except BadValue as problem:
-        raise Error(f"{path} is damaged: {str(problem)[:200]}. Delete it and make the study again.") from None
+        raise Error(f"{path} is damaged: {str(problem)[:200]}. Delete it and run the study again.") from None
     return study

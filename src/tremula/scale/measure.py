@@ -46,11 +46,11 @@ class MeasureSettings:
 
     def __post_init__(self) -> None:
         if self.steps < 2:
-            raise Error("A measured run takes two steps at least: the first is not timed.")
+            raise Error("A measured run needs at least two steps, because the first is not timed.")
         if any(count < 1 or count > 64 for count in self.instances):
-            raise Error("Measured runs have 1 to 64 processes.")
+            raise Error("The number of processes of a measured run must be 1 to 64.")
         if not 0 < self.most_seconds < float("inf"):
-            raise Error("The time limit of a measured run must be a number of seconds above 0.")
+            raise Error("The time limit of a measured run must be more than 0 seconds.")
 
 
 def measure(
@@ -71,7 +71,7 @@ def measure(
             log = folder / f"measured-{count}.log"
             found = _run(subject, settings, count, ipus_per_replica, log, started_in or Path.cwd())
             if isinstance(found, str):
-                problems.append(f"{count} process{'' if count == 1 else 'es'}: {found} (all it said: {log})")
+                problems.append(f"{count} process{'' if count == 1 else 'es'}: {found} (output: {log})")
                 continue
             runs.append(found)
         progress("", 1.0)
@@ -148,8 +148,8 @@ def _in_time(
             return process.wait(seconds)
         except subprocess.TimeoutExpired:
             raise TimeoutError(
-                f"it took longer than {seconds:g} s and was ended; --measure-seconds gives it more time, "
-                "--measure-with makes the program smaller"
+                f"it exceeded the time limit of {seconds:g} s and was stopped; raise the limit with "
+                "--measure-seconds, or make the program smaller with --measure-with"
             ) from None
         finally:
             if process.poll() is None:
@@ -185,7 +185,7 @@ def _last_words(log: Path) -> str:
             file.seek(max(0, log.stat().st_size - 4096))
             lines = file.read().decode("utf-8", "replace").strip().splitlines()
     except OSError:
-        return "it said nothing"
+        return "it printed nothing"
     said = [line for line in lines if line.strip() and "POPRUN" not in line]
     said = said or [line.partition("POPRUN [E]")[2].strip() for line in lines if "POPRUN [E]" in line][:1]
-    return plain(said[-1], _LAST_WORDS, lines=False) if said else "it said nothing"
+    return plain(said[-1], _LAST_WORDS, lines=False) if said else "it printed nothing"

@@ -1,4 +1,4 @@
-"""A study as one self-contained page; tremula.view.single_file says what such a page may and may not do.
+"""A study as one self-contained page; tremula.view.single_file describes the restrictions of such pages.
 
 Figures go as numbers, texts as plain ones of bounded length; the script puts them on the page as text only.
 """
@@ -24,7 +24,7 @@ _FIGURES = (
 )  # fmt: skip
 _LEADS = {
     "weak": "Every IPU keeps its share of the batch, so the global batch grows with the IPUs.",
-    "strong": "The global batch stays the same, so every IPU has less to do the more there are.",
+    "strong": "The global batch stays the same, so each IPU has less work the more IPUs there are.",
 }
 #: characters of a text
 _LONG = 2_000

@@ -1,4 +1,4 @@
-"""What the plots of a study show: figures over the number of IPUs, and where the time of a step goes.
+"""The panels of the plots: figures over the number of IPUs, and the parts of a step's time.
 
 Every panel shows the likely range of its figures; sizes that do not fit are hollow or hatched, and no line goes through
 them.

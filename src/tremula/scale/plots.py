@@ -66,7 +66,7 @@ def draw(study: ScalingStudy, folder: str | Path) -> list[Path]:
     except ImportError:
         raise Error(
             "Plots need matplotlib, which is not installed: pip install 'tremula[apps]'. "
-            "The table, the files and the page do without it."
+            "The table, the files and the page do not need it."
         ) from None
     drawn: list[tuple[Path, bytes]] = []
     with _styled():
@@ -116,7 +116,7 @@ def _framed(study: ScalingStudy, title: str, paint: _Paint) -> Drawing:
     # letters per inch of the two sizes of type, and of a legend's
     title = textwrap.fill(f"{title}: {named(study.name, 50)}, {headline(study)}", int(9 * width))
     words = textwrap.fill(
-        "Modelled, not measured. Shaded areas and bars with ends: the range in which the true value probably lies. "
+        "Modelled, not measured. Shaded areas and error bars: the likely range of the true value. "
         f"Hollow or hatched: does not fit.{left_out(study)} Tremula {named(study.tremula, 20)}, model "
         f"{named(study.model_version, 20)}, {named(study.date, 20)}.",
         int(15 * width),

@@ -45,27 +45,27 @@ class ScaleQuestion(Question):
             if None in values:
                 raise Error(f"{name} must be whole numbers, 1 or more.")
             if len(set(values)) != len(values):
-                raise Error(f"{name} has a number twice: {', '.join(map(str, values))}.")
+                raise Error(f"{name} contains a number twice: {', '.join(map(str, values))}.")
         if max(self.ipus) > MOST_IPUS:
-            raise Error(
-                f"{max(self.ipus):,} IPUs are more than there are; at most {MOST_IPUS:,} are modelled."
-            )
+            raise Error(f"{max(self.ipus):,} IPUs are too many; at most {MOST_IPUS:,} can be modelled.")
         for name in _SINGLE:
             if len(getattr(self, name)) > 1:
-                raise Error(f"A scaling study has one {name}, not {len(getattr(self, name))}.")
+                raise Error(f"A scaling study takes one {name}, not {len(getattr(self, name))}.")
         if self.replicas != (None,) or self.accumulation != (None,):
             raise Error(
                 "A scaling study chooses replicas and accumulation; per_ipu and global_batch set the batch."
             )
         if self.global_batch[0] is not None and STRONG not in self.mode:
             raise Error(
-                "A global batch is for strong scaling, and only weak scaling is asked for; leave one out."
+                "A global batch is for strong scaling, but only weak scaling was requested. Leave out one of them."
             )
 
     def _check_count(self, count: int) -> None:
         rows = len(self.ipus) * len(self.target) * len(self.mode)
         if rows > MOST_ROWS:
-            raise Error(f"This makes {rows:,} rows; a study has at most {MOST_ROWS}. Ask for fewer sizes.")
+            raise Error(
+                f"The study would have {rows:,} rows, but at most {MOST_ROWS} are allowed. Give fewer sizes."
+            )
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""A whole study: the batch, the rows, what was measured, in one document.
+"""Runs a whole study: batch, rows and measurements in one document.
 
 The document is written after every row, so a run that is stopped loses one row at most.
 """

@@ -10,13 +10,11 @@ from tremula.formatting import amount, counted, duration, plain, share
 from tremula.scale.data_rate import limits
 from tremula.scale.row import Row, ScalingStudy
 
-BANDS = (
-    "Modelled, not measured; ranges are those in which the true value probably lies (see the assumptions)."
-)
+BANDS = "Modelled, not measured. Ranges are likely ranges of the true value (see the assumptions)."
 #: what a run on the host is worth
 MEASURED = (
-    "Measured on this host's CPU. It says nothing of an IPU's speed; it shows whether several processes train what one "
-    "would: the same weights in all of them, and the gradient that one sums up alone."
+    "Measured on this host's CPU, so the speed does not apply to IPUs. The test checks that several processes "
+    "train like one: all have the same weights, and their summed gradient is that of one process."
 )
 _LONGEST = 120
 
@@ -72,13 +70,13 @@ def data_limits(study: ScalingStudy) -> list[str]:
         needed, has = amount(limit.needed_per_host), amount(limit.has_per_host)
         if limit.ipus is None:
             lines.append(
-                f"{series}: loading keeps up at every size. IPUs take at most {needed} samples/s from each host, "
-                f"which has {has} ready."
+                f"{series}: loading keeps up at every size. IPUs need at most {needed} samples/s from each host, "
+                f"which loads {has}."
             )
         else:
             lines.append(
-                f"{series}: loading becomes the limit at {ipus(limit.ipus)}. IPUs would take up to {needed} samples/s "
-                f"from each host, which has {has} ready."
+                f"{series}: loading becomes the limit at {ipus(limit.ipus)}. IPUs need up to {needed} samples/s "
+                f"from each host, which loads {has}."
             )
     return lines
 
@@ -103,7 +101,7 @@ def verdict(run: HostRun) -> str:
         return "one alone, nothing to compare"
     if run.equivalent is None:
         return "not compared"
-    return "they train what one would" if run.equivalent else "they do NOT train what one would"
+    return "they train like one process" if run.equivalent else "they do NOT train like one process"
 
 
 def host_run(run: HostRun) -> str:

@@ -35,8 +35,8 @@ def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, lis
     subject = layouts.subject
     if not subject.training and (question.device_iterations[0] or question.recompute[0]):
         raise Error(
-            "This model only infers: it recomputes nothing, and --per-ipu sets how many micro-batches a call has. "
-            "Leave --device-iterations and --recompute out."
+            "--device-iterations and --recompute do not apply to inference; leave them out. Set the micro-batches of a "
+            "call with --per-ipu."
         )
     micro_batch = question.micro_batch[0] or subject.micro_batch
     loops = subject.loops
@@ -53,16 +53,16 @@ def batches_for(layouts: Layouts, question: ScaleQuestion) -> tuple[Batches, lis
             )
         if per_ipu > own:
             notes.append(
-                f"Every IPU takes {per_ipu} micro-batches per {per} instead of {own}: the fewest with which a layout "
-                "that fits can fill its pipeline."
+                f"Every IPU takes {per_ipu} micro-batches per {per} instead of {own}, the fewest that fill the "
+                "pipeline of a layout that fits."
             )
     batch = question.global_batch[0]
     if batch is None:
         batch = micro_batch * per_ipu * max(question.ipus)
         if STRONG in question.mode:
             notes.append(
-                f"The global batch of strong scaling, {batch:,} samples, is what weak scaling has at the largest size; "
-                "--global-batch sets another."
+                f"The global batch of strong scaling is {batch:,} samples, that of weak scaling at the largest "
+                "size; change it with --global-batch."
             )
     return Batches(micro_batch, per_ipu, batch), notes
 
@@ -176,9 +176,7 @@ def _row(
     )
     if best is None or best.result is None or best.case is None:
         why = "; ".join(dict.fromkeys(each.layout.problem for each in tried if each.layout.problem))
-        return replace(
-            row, problem=why or f"none of the widths that are tried divides {counted(ipus, 'IPU')}"
-        )
+        return replace(row, problem=why or f"none of the tried replica widths divides {counted(ipus, 'IPU')}")
     result = best.result
     return replace(
         row,

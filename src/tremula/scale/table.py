@@ -197,13 +197,11 @@ def _largest_parts(row: Row) -> str:
 
 
 def _brief_notes(study: ScalingStudy) -> list[str]:
-    lines = [
-        "layout: replicas x IPUs of one; behind a figure the range in which the true value probably lies"
-    ]
+    lines = ["layout: replicas x IPUs of one; after each figure the likely range of the true value"]
     lines += _data_notes(study)
     for run in study.measured.runs if study.measured is not None else ():
         if run.instances > 1 and run.equivalent is not None:
-            verdict = "train what one would" if run.equivalent else "do NOT train what one would"
+            verdict = "train like one process" if run.equivalent else "do NOT train like one process"
             lines.append(f"measured: {run.instances} processes together {verdict}")
         elif run.instances > 1:
             lines.append(f"measured: {run.instances} processes: {run.note or 'not compared'}")

@@ -18,7 +18,7 @@ from tremula.settings.environment import env
 
 @dataclass(frozen=True)
 class StateFolder:
-    """Where state that outlives a program is kept."""
+    """The folder for state that is kept after a program ends."""
 
     path: Path
     usual: Path  #: where it belongs
@@ -26,23 +26,23 @@ class StateFolder:
 
     @property
     def warning(self) -> str:
-        """What to tell the user if it is not kept where it belongs."""
+        """The warning if the usual folder is not used."""
         return (
-            f"The state folder {self.usual} cannot be used ({self.problem}), so {self.path} is used: virtual IPUs "
-            "are shared with this user's programs that use it too, and records of runs last until it is cleared. Name "
-            "a folder that can be written with TREMULA_STATE_DIR."
+            f"The state folder {self.usual} cannot be used ({self.problem}), so {self.path} is used instead. Virtual "
+            "IPUs are shared only with programs that use the same folder, and records of runs are lost when it is "
+            "cleared. Set TREMULA_STATE_DIR to a writable folder."
         )
 
 
 def state_directory() -> Path:
-    """The folder for state that outlives a program: TREMULA_STATE_DIR, or the platform's usual place."""
+    """The folder for persistent state: TREMULA_STATE_DIR, or the usual folder of the platform."""
     return state_folder().path
 
 
 def state_folder() -> StateFolder:
-    """The same with where it belongs: where the usual place cannot be used, the state is in a temporary folder.
+    """The state folder and the usual one. If the usual folder cannot be used, the state is in a temporary folder.
 
-    A folder that the user named stays; `state_subfolder` checks it.
+    A folder that the user named is always used; `state_subfolder` checks it.
     """
     named = env.get("TREMULA_STATE_DIR")
     if named:
@@ -51,10 +51,10 @@ def state_folder() -> StateFolder:
 
 
 def state_subfolder(*names: str) -> Path:
-    """The folder `names` in the state folder (or that one itself), made for this user alone where it is missing.
+    """The folder `names` in the state folder (or the state folder itself). Created for this user only if it is missing.
 
     Raises:
-        Untrusted: another user could have planted what is there. OSError: it cannot be made.
+        Untrusted: another user could have written to the folder. OSError: it cannot be created.
     """
     return private_files.make_directory(state_directory(), *names)
 
@@ -75,7 +75,7 @@ def _problem(usual: Path) -> str | None:
 
 
 def _temporary_folder() -> Path | None:
-    """A folder for all processes of this user, which no other user can look into or replace; None if there is none."""
+    """A folder for all processes of this user that other users can neither read nor replace, or None."""
     if not hasattr(os, "getuid"):
         return None
     try:

@@ -1,8 +1,7 @@
-"""The engine options of Poplar: what each takes and what becomes of it on the host.
+"""The engine options of Poplar: the values of each and its effect on the host.
 
-The names are those of the public documentation and of public programs. The real stack takes every value
-as text; so do we, and check it against the kind in the table. A name that is not in the table is refused,
-as the real stack does, with the nearest known one.
+The names come from the public documentation and public programs. As in the real stack, every value is text; it is
+checked against the kind in the table. As in the real stack, an unknown name is an error, which suggests a similar one.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _NO_DEVICE = "no effect: there is no device to wait for or to stream data to"
 
 @dataclass(frozen=True)
 class EngineOption:
-    """One engine option: its name, the kind of its value and what it does here."""
+    """One engine option: its name, the kind of its value and its effect."""
 
     name: str
     kind: str
@@ -47,7 +46,7 @@ def _rows(effect: str, *rows: tuple[str, str, str]) -> tuple[EngineOption, ...]:
 ENGINE_OPTIONS: tuple[EngineOption, ...] = (
     *_rows("honoured",
         ("autoReport.all", "bool", "Write every part of the profile (docs/profile.md)."),
-        ("autoReport.directory", "path", "Folder of the profile; it gets a folder for each model."),
+        ("autoReport.directory", "path", "Folder for profiles, with a subfolder for each model."),
         ("autoReport.outputGraphProfile", "bool", "Write the graph part of the profile: memory and program tree."),
         ("autoReport.outputExecutionProfile", "bool",
             "Write the execution part of the profile: the parts of a step, stages, transfers."),
@@ -60,7 +59,7 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
             "Continue compiling a program that would not fit on the modelled chip; if false, this is an error."),
     ),
     *_rows(_IN_PROFILE,
-        ("autoReport.outputLoweredVars", "bool", "Put the variables as placed on tiles into the profile."),
+        ("autoReport.outputLoweredVars", "bool", "Include the variables with their tiles in the profile."),
         ("autoReport.outputDebugInfo", "bool", "Write debug contexts beside the profile."),
     ),
     *_rows(_BEFORE_RUNS,
@@ -82,8 +81,8 @@ ENGINE_OPTIONS: tuple[EngineOption, ...] = (
         ("debug.profilingTile", "int", "Tile whose counters are read."),
         ("debug.branchRecordTile", "int", "Tile that records branches."),
         ("profiler.format", "text", "Format version of the profile."),
-        ("profiler.includeCycleEstimates", "bool", "Put estimated cycles into the profile."),
-        ("profiler.includeFlopEstimates", "bool", "Put estimated FLOPs into the profile."),
+        ("profiler.includeCycleEstimates", "bool", "Include estimated cycles in the profile."),
+        ("profiler.includeFlopEstimates", "bool", "Include estimated FLOPs in the profile."),
         ("profiler.perExecutionStreamCopyCycles", "bool", "Count stream copies one by one."),
         ("profiler.replicaToProfile", "int|all", "Replica whose execution is recorded."),
         ("profiler.blocks.filter", "text", "Which programs are recorded as blocks."),
@@ -149,7 +148,7 @@ _BY_NAME: Mapping[str, EngineOption] = {option.name: option for option in ENGINE
 
 
 def may_come_from_file(name: str) -> bool:
-    """Whether the file of a model may set an option: a known one that names no place and asks for no file."""
+    """Whether the file of a model may set an option: a known one that names no path and writes no file."""
     option = known(name)
     return option is not None and option.kind not in _ANY_TEXT and not name.startswith("autoReport.")
 
@@ -178,16 +177,16 @@ def _fits(kind: str, text: str) -> bool:
 
 
 def as_text(value: object) -> str:
-    """A value the way the real stack spells it: lower-case truth values, the rest as printed."""
+    """A value as the real stack writes it: booleans in lower case, other values as printed."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
 
 
 def validate(options: Mapping[str, object], where: str) -> dict[str, str]:
-    """`options` with all values as text; raises Error on the first unknown name or unfitting value.
+    """`options` with all values as text. Raises Error for the first unknown name or wrong value.
 
-    The message says `where` they were set.
+    The message says `where` the options were set.
     """
     checked: dict[str, str] = {}
     for name, value in options.items():
@@ -196,14 +195,13 @@ def validate(options: Mapping[str, object], where: str) -> dict[str, str]:
             near = difflib.get_close_matches(str(name), _BY_NAME, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise Error(
-                f"Unknown engine option {name} in {where}.{hint} "
-                "All known ones are listed on the settings page of the documentation.",
+                f"Unknown engine option {name} in {where}.{hint} docs/settings.md lists all engine options.",
                 type="poplar_invalid_option",
             )
         text = as_text(value)
         if isinstance(value, (dict, list, tuple)) or value is None or not _fits(option.kind, text):
             raise Error(
-                f"The engine option {name} in {where} is set to {text!r}, but takes {option.kind}.",
+                f"The engine option {name} in {where} is set to {text!r}, but it takes {option.kind}.",
                 type="poplar_invalid_option",
             )
         checked[name] = text

@@ -1,6 +1,6 @@
 """The environment of a process, read through the table of variables.
 
-Values are parsed when asked for, never cached, so that a program (or a test) may change the environment while it runs.
+Values are parsed on every access and not cached, so a program (or a test) can change the environment while it runs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Environment:
     def get(self, name: str) -> Any:
         """The value of `name` now, or its default where it is unset or empty.
 
-        Raises Error if the text is not what the variable takes; the message names the variable.
+        Raises Error if the text is not a valid value; the message names the variable.
         """
         variable = self.variable(name)
         text = self.raw(name)

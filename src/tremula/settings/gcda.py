@@ -1,7 +1,7 @@
-"""GCDA_OPTIONS: what users ask of the library that reaches devices, as a JSON object.
+"""GCDA_OPTIONS: options of the device access library, as a JSON object.
 
-Names and defaults follow the public documentation of the command line tools. A name or a value that is not known is
-refused: an option that does something else than the user thinks is worse than none.
+Names and defaults follow the public documentation of the command line tools. Unknown names and values are errors, so
+that no option is ignored silently.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OPTIONS = (*_FLAGS, "configFile", "simulateSOCError.errorList", "simulateSOCErro
 
 @dataclass(frozen=True)
 class GcdaOptions:
-    """What GCDA_OPTIONS asks for; None where it says nothing."""
+    """The options in GCDA_OPTIONS; None for those that are not set."""
 
     config_file: str = ""  #: another mapping of IPUs
     discover_usb: bool | None = None  #: whether to look for devices at USB ports
@@ -41,7 +41,7 @@ class GcdaOptions:
 
 
 def parse(given: Mapping[str, Any]) -> GcdaOptions:
-    """Check the object; raises ValueError if something is not known; the text says what would be."""
+    """Check the object. Raises ValueError with the known names or values if one is unknown."""
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name in _FLAGS:
@@ -56,9 +56,9 @@ def parse(given: Mapping[str, Any]) -> GcdaOptions:
         elif name == "simulateSOCError.triggerCount":
             values["trigger_count"] = _count(value)
         else:
-            raise ValueError(f"there is no option {name!r}; known: {', '.join(sorted(OPTIONS))}")
+            raise ValueError(f"unknown option {name!r}; the options are {', '.join(sorted(OPTIONS))}")
     if values.get("errors") and "trigger_count" not in values:
-        raise ValueError("simulateSOCError.errorList needs simulateSOCError.triggerCount beside it")
+        raise ValueError("simulateSOCError.errorList also needs simulateSOCError.triggerCount")
     return GcdaOptions(**values)
 
 
@@ -66,14 +66,14 @@ def _errors(text: str) -> tuple[str, ...]:
     names = tuple(text.replace(",", " ").replace('"', " ").upper().split())
     for name in names:
         if name not in SOC_ERRORS:
-            raise ValueError(f"there is no error {name!r} to simulate; known: {', '.join(SOC_ERRORS)}")
+            raise ValueError(f"unknown error {name!r}; the errors are {', '.join(SOC_ERRORS)}")
     if not names:
-        raise ValueError(f"simulateSOCError.errorList names no error; known: {', '.join(SOC_ERRORS)}")
+        raise ValueError(f"simulateSOCError.errorList is empty; the errors are {', '.join(SOC_ERRORS)}")
     return names
 
 
 def _count(value: object) -> int:
     text = str(value).strip()
     if isinstance(value, bool) or not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"simulateSOCError.triggerCount takes a whole number from 1 on, not {value!r}")
+        raise ValueError(f"simulateSOCError.triggerCount takes a whole number of 1 or more, not {value!r}")
     return int(text)

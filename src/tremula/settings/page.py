@@ -24,7 +24,7 @@ This page lists all settings that can be made outside a program, or by name in a
 - *Recorded* settings do not change results. They are stored for the chip model.
 - All others are accepted without effect. One warning per process says so, with the reason.
 
-This page is written by `python -m tremula.settings.page`; edit the tables in `tremula.settings` instead.
+`python -m tremula.settings.page` writes this page. To change it, edit the tables in `tremula.settings`.
 """
 
 

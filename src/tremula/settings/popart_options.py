@@ -1,7 +1,7 @@
-"""The options of the PopART layer, and those of the front end that are passed with them, by name and type.
+"""The options of the PopART layer and the front-end options that are passed with them, by name and type.
 
-Names and types are public interface: programs set them with `Options._Popart.set`. The ranges of the
-enumerations are those of PopART's public headers. `validate` refuses what the layer does not know.
+Names and types are public interface: programs set them with `Options._Popart.set`. The ranges of the enumerations are
+those of PopART's public headers. `validate` raises an error for unknown options.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DERIVED = "no effect: other options determine it"
 
 @dataclass(frozen=True)
 class PopartOption:
-    """One option: name, type, number of values of an enumeration, and what it does here."""
+    """One option: name, type, number of values of an enumeration, and its effect."""
 
     name: str
     kind: str
@@ -113,7 +113,7 @@ OPTIONS: tuple[PopartOption, ...] = (
 
 _BY_NAME: Mapping[str, PopartOption] = {option.name: option for option in OPTIONS}
 
-#: set on every new Options, hence no choice of the user's
+#: set on every new Options, so not set by the user
 _DEFAULTS: Mapping[str, Any] = {
     "instrumentWithHardwareCycleCounter": False,
     "rearrangeAnchorsOnHost": False,
@@ -121,7 +121,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "sync_pattern": 0,
     "max_repeat_logs": 4,
 }
-#: switched off they are as if they had not been set
+#: if switched off, these are like options that were not set
 _SWITCHES = ("enableStableNorm", "enableEngineCaching", "automaticLossScalingSettings.enabled")
 
 #: methods of the public API through which users set an option, for messages
@@ -145,7 +145,7 @@ _LOCATION_KEYS = (
     "minElementsForOffChip", "minElementsForReplicatedTensorSharding", "onChip", "useReplicatedTensorSharding",
     "useIOTilesToLoad", "useIOTilesToStore",
 )  # fmt: skip
-#: not for this layer: Python deals with them
+#: options that are handled in Python, not in this layer
 _NOT_PARSED = ("patterns_level", "anchored_tensors", "compilation_progress_bar_fn", "ipuof_configs")
 _PATTERN_LEVELS = 4
 
@@ -186,7 +186,7 @@ def public_name(name: str) -> str:
 
 
 def is_default(name: str, value: object) -> bool:
-    """Whether `value` is what every new Options has, or leaves off what it could switch on."""
+    """Whether `value` is the default of every new Options, or leaves a switch off."""
     if name in _DEFAULTS:
         return bool(value == _DEFAULTS[name])
     return value is False and name in _SWITCHES

@@ -1,7 +1,7 @@
 """The flags of TF_POPLAR_FLAGS, by name and type: `--name`, or `--name=value`, separated by spaces.
 
-Names, types and defaults are public interface of the TensorFlow plugin. As there, an unknown flag stops the program;
-the text says which one was near.
+Names, types and defaults are public interface of the TensorFlow plugin. As there, an unknown flag stops the program.
+The error suggests a similar flag.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _COMPILER = "no effect: it controls the compiler of the real stack"
 
 
 class BadFlag(ValueError):
-    """A flag or a value that is not known; says what would be."""
+    """An unknown flag or a wrong value. The text says what is allowed."""
 
 
 def _flag(text: str) -> bool:
@@ -42,7 +42,7 @@ def _at_least(minimum: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         number = _number(text)
         if number < minimum:
-            raise BadFlag(f"takes a whole number from {minimum} on")
+            raise BadFlag(f"takes a whole number of {minimum} or more")
         return number
 
     return parse
@@ -58,7 +58,7 @@ def _categories(text: str) -> tuple[str, ...]:
     words = tuple(word.strip() for word in text.split(",") if word.strip())
     for word in words:
         if word not in SYNTHETIC_CATEGORIES:
-            raise BadFlag(f"does not know {word!r}; it takes a list of {', '.join(SYNTHETIC_CATEGORIES)}")
+            raise BadFlag(f"takes a list of {', '.join(SYNTHETIC_CATEGORIES)}, not {word!r}")
     return words
 
 
@@ -92,7 +92,7 @@ class Flag:
 # fmt: off
 FLAGS: tuple[Flag, ...] = (
     Flag("help", "flag", _flag, False, "Write this table to the log when IPUs are configured."),
-    Flag("use_ipu_model", "flag", _flag, False, "Run on an IPU model: no device is taken."),
+    Flag("use_ipu_model", "flag", _flag, False, "Run on an IPU model, without a device."),
     Flag("ipu_model_tiles", "whole number", _at_least(1), 0,
         "Tiles of each IPU of the model, unless `ipu_model.tiles_per_ipu` is set.", RECORDED),
     Flag("use_synthetic_data", "flag", _flag, False, "Move no data between host and device."),
@@ -105,13 +105,13 @@ FLAGS: tuple[Flag, ...] = (
         "Whether a progress bar is shown during compilation; auto: on a terminal.",
         "no effect: programs are ready quickly, so there is no progress to show"),
     Flag("use_on_demand", "flag", _flag, False,
-        "Take devices when a program first runs, as with DeviceConnectionType.ON_DEMAND."),
+        "Attach to devices when a program first runs, as with DeviceConnectionType.ON_DEMAND."),
     Flag("on_demand_device_poll_time", "milliseconds, 100 or more", _at_least(100), 1000,
         "Pause between two attempts to take a device, if devices are taken on demand."),
     Flag("on_demand_device_timeout", "milliseconds", _at_least(0), 3600000,
         "Timeout for a device that is taken on demand."),
     Flag("null_data_feed", "flag", _flag, False,
-        "Give infeeds no data, to measure the rest of a program.", RECORDED),
+        "Give no data to infeeds, to measure the rest of a program.", RECORDED),
     Flag("log_cycle_count", "whole number", _number, -1,
         "Log the modelled cycles of each run. On hardware, the number is that of the counting tile; negative: off."),
     Flag("max_compilation_threads", "whole number", _number, -1, "Threads for compilation; negative: automatic.",
@@ -145,18 +145,18 @@ def parse(text: str) -> dict[str, Any]:
     """The flags that `text` sets.
 
     Raises:
-        BadFlag: an unknown flag, or a value that it does not take.
+        BadFlag: an unknown flag or a wrong value.
     """
     try:
         words = shlex.split(text)
     except ValueError as problem:
-        raise BadFlag(f"its quotes do not match ({problem})") from None
+        raise BadFlag(f"unbalanced quotes ({problem})") from None
     values: dict[str, Any] = {}
     for word in words:
         name, _, value = word.removeprefix("--").partition("=")
         flag = _BY_NAME.get(name)
         if flag is None or not word.startswith("--"):
-            raise BadFlag(f"there is no flag {word!r}.{_nearest(name)} `tremula settings` lists them")
+            raise BadFlag(f"unknown flag {word!r}.{_nearest(name)} docs/settings.md lists the flags")
         try:
             values[name] = flag.parse(value)
         except BadFlag as problem:
@@ -165,7 +165,7 @@ def parse(text: str) -> dict[str, Any]:
         values.get("use_synthetic_data") or values.get("synthetic_data_categories")
     ):
         raise BadFlag(
-            "--synthetic_data_initializer needs --use_synthetic_data or --synthetic_data_categories beside it"
+            "--synthetic_data_initializer also needs --use_synthetic_data or --synthetic_data_categories"
         )
     return values
 

@@ -1,4 +1,4 @@
-"""Sizes and spans of time as people write them: `2G`, `512M`, `30d`, `1.5h`; and back for them to read."""
+"""Parses and formats sizes and time spans such as `2G`, `512M`, `30d` and `1.5h`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])", re.IGNORECASE | re.ASCII)
 def parse_size(text: str) -> int:
     """Bytes: a number, with K, M, G or T for powers of 1024.
 
-    Raises ValueError if it is none; the message says what is.
+    Raises ValueError for other text; the message gives an example.
     """
     match = _SIZE.fullmatch(text.strip())
     amount = float(match[1]) * _SIZES[match[2].lower()] if match else math.inf
@@ -24,7 +24,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_span(text: str) -> float:
-    """Seconds: a number with s, m, h, d or w; raises ValueError if it is none; the message says what is."""
+    """Seconds: a number with s, m, h, d or w. Raises ValueError for other text; the message gives an example."""
     match = _SPAN.fullmatch(text.strip())
     if not match or not math.isfinite(amount := float(match[1]) * _SPANS[match[2].lower()]):
         raise ValueError("expected a span of time such as 12h or 30d")
@@ -32,7 +32,7 @@ def parse_span(text: str) -> float:
 
 
 def size_text(count: int) -> str:
-    """A number of bytes for a reader, to about three digits."""
+    """A number of bytes as text, to about three digits."""
     if count < 1024:
         return f"{count} B"
     amount = float(count)
@@ -44,7 +44,7 @@ def size_text(count: int) -> str:
 
 
 def span_text(seconds: float) -> str:
-    """A span of time for a reader, in its largest unit."""
+    """A time span as text, in its largest unit."""
     for limit, unit, length in ((60, "s", 1), (3600, "min", 60), (172800, "h", 3600)):
         if seconds < limit:
             return f"{max(seconds, 0) / length:.0f} {unit}"

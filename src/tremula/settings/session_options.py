@@ -1,4 +1,4 @@
-"""The session options of PopART: name, kind and default of each, and what becomes of it here.
+"""The session options of PopART: name, kind, default and effect of each.
 
 Names, kinds and defaults are public interface. An enumeration is named by its type, its default by the member; a
 group of settings is named by its class. `python -m tremula.settings.session_page` writes the reference page.
@@ -39,7 +39,7 @@ class SessionOption:
 
     @property
     def reason(self) -> str:
-        """Why it has no effect, or what it is recorded for; empty if it is honoured."""
+        """Why the option has no effect, or why it is recorded; empty if it is honoured."""
         return self.effect.partition(": ")[2]
 
 
@@ -74,7 +74,7 @@ OPTIONS: tuple[SessionOption, ...] = (
     *_rows("no effect: values are not checked while sessions run; NaN and infinity are allowed",
         ("enableFloatingPointChecks", "bool", False),
     ),
-    *_rows("no effect: sessions round to nearest",
+    *_rows("no effect: sessions always round to nearest",
         ("enableStochasticRounding", "bool", False),
     ),
     *_rows("no effect: 64-bit types are always computed as 32-bit ones, as with the default",
@@ -215,7 +215,7 @@ OPTIONS: tuple[SessionOption, ...] = (
     *_rows("no effect: loss scales are always float32 here",
         ("ensureFp32LossScaleTensor", "bool", False),
     ),
-    *_rows("no effect: there are no 8-bit floating-point types here",
+    *_rows("no effect: 8-bit floating-point types are not supported",
         ("throwIfLog2ScaleTensorNotInRange", "bool", True),
     ),
 )

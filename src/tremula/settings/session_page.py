@@ -34,8 +34,8 @@ captured graph is compiled later ([performance.md](performance.md)), its code is
 device. If `autoReport.*` requests a profile, it is written to `cachePath`, without runs. Sessions on the host and on
 IPU models do not store their program.
 
-This page is written by `python -m tremula.settings.session_page`; edit the table in
-`tremula.settings.session_options` instead.
+`python -m tremula.settings.session_page` writes this page. To change it, edit the table in
+`tremula.settings.session_options`.
 """
 _WORDS = {"strs": "list of str", "strs?": "list of str", "floats": "list of float", "ints": "list of int"}
 

@@ -1,7 +1,7 @@
-"""Every environment variable that the emulated stack reads: what it takes, its default, its meaning, who reads it.
+"""All environment variables that the emulated stack reads: values, default, meaning and the module that reads them.
 
-Names, accepted words and defaults of the vendor's variables follow the public documentation; those beginning with
-TREMULA_ are our own. A table, and long because there are many.
+Names, accepted words and defaults of the vendor's variables follow the public documentation. Variables that start
+with TREMULA_ are our own.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def _choice(name: str, words: tuple[str, ...], reader: str, meaning: str) -> Var
 
 # fmt: off
 VARIABLES: tuple[Variable, ...] = (
-    _level("POPTORCH_LOG_LEVEL", "WARN", "Level of the PopTorch log lines when the package is imported."),
-    _destination("POPTORCH_LOG_DEST", "Where the lines of the compiled half of PopTorch (`poptorch:cpp`) go."),
+    _level("POPTORCH_LOG_LEVEL", "WARN", "Log level of PopTorch when the package is imported."),
+    _destination("POPTORCH_LOG_DEST", "Destination of the log lines of PopTorch's compiled part (`poptorch:cpp`)."),
     _flag("POPTORCH_IPU_MODEL", False, "tremula.machine",
         "Use the IPU model instead of devices. `Options.useIpuModel` overrides it."),
     _flag("POPTORCH_SMALL_IPU_MODEL", False, "tremula.machine, tremula.estimate",
@@ -83,16 +83,16 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("POPTORCH_IPU_MODEL_VERSION", "ipu1, ipu2 or ipu21", parse_ipu_version, "ipu2", "tremula.estimate",
         "Chip generation that the chip model describes, unless TREMULA_SYSTEM names a system."),
     _flag("POPTORCH_WAIT_FOR_IPU", False, "tremula.machine",
-        "Wait for a free device instead of failing when all are taken."),
+        "Wait for a free device instead of failing if all are in use."),
     _text("POPTORCH_CACHE_DIR", "path", "poptorch.Options",
         "Cache directory of every new `Options`; if empty, the program decides."),
     _object("POPTORCH_DEFAULT_OPTIONS", "poptorch.Options",
-        "Options applied to every new `Options`: {dotted method name: argument or list of arguments}."),
+        "Options to apply to every new `Options`: {dotted method name: argument or list of arguments}."),
     _text("POPTORCH_EXPORT_PROTO_FILE", "path", "poptorch executor",
-        "File that receives a description of the captured graph when a model is compiled.",
+        "File for a description of the captured graph when a model is compiled.",
         "no effect: the graph is not exported"),
     _flag("POPTORCH_EXPORT_PROTO_AS_BINARY", False, "poptorch executor",
-        "Write that file in binary form rather than as text.", "no effect: the graph is not exported"),
+        "Write that file in binary form instead of text.", "no effect: the graph is not exported"),
     _count("POPTORCH_MAX_GRAPH_LEN", 0, "tremula.frontends.torch.capture",
         "Most characters of a graph that is printed to the log; 0: no limit.", "no effect: graphs are not cut"),
     _level("POPART_LOG_LEVEL", "WARN", "Level of the lines of the PopART layer (`popart:session`, ...)."),
@@ -118,7 +118,7 @@ VARIABLES: tuple[Variable, ...] = (
         "How IPUs are linked. Virtual IPUs have no links, so a message says that it has no effect. poprun adds what it "
         "knows about the partition and passes the result to its instances."),
     Variable("PVTI_OPTIONS", "JSON object", parse_trace_options, None, "tremula.trace",
-        "Switches trace files on (docs/libpvti.md): keys enable, directory, channels, duration."),
+        "Enable trace files (docs/libpvti.md): keys enable, directory, channels, duration."),
     _count("OMPI_COMM_WORLD_SIZE", 1, "poptorch.Options",
         "Number of processes started by MPI; default of `Options.Distributed`."),
     _count("OMPI_COMM_WORLD_RANK", 0, "poptorch.Options",
@@ -142,14 +142,14 @@ VARIABLES: tuple[Variable, ...] = (
     _text("TREMULA_STORE", "port:token", "tremula.distributed",
         "The store through which the instances of a run on one host exchange data; set by poprun."),
     _text("TREMULA_POPRUN", "process id", "tremula.launch, poptorch.Options",
-        "The launcher that started this process as an instance; set by poprun, which refuses to start inside "
-        "another."),
+        "The launcher that started this process as an instance; set by poprun, which cannot be started inside "
+        "an instance."),
     _text("IPUOF_VIPU_API_PARTITION_ID", "name", "tremula.machine",
         "The partition of the virtual system that programs and tools use (`vipu list partitions`). Default: the only "
         "one."),
     Variable("GCDA_OPTIONS", "JSON object", parse_gcda_options, None, "tremula.machine",
         "Options of device access: enableMonitoring, monitorUtilisation, simulateSOCError.errorList, "
-        "simulateSOCError.triggerCount, simulateSOCError.rearmOnReset (docs/tools.md); and, without effect here, "
+        "simulateSOCError.triggerCount, simulateSOCError.rearmOnReset (docs/tools.md). Without effect here: "
         "configFile, discoverUSBDevices, forceHSPPosted."),
     _flag("GCDA_MONITOR", None, "tremula.machine",
         "0 leaves out the modelled power and temperatures in gc-monitor and similar tools; unset: they are shown."),
@@ -159,7 +159,7 @@ VARIABLES: tuple[Variable, ...] = (
         "Another mapping of IPUs, like configFile in GCDA_OPTIONS.",
         "no effect: virtual IPUs are mapped by partitions (`vipu`)"),
     _flag("GCDA_NO_USB_IPU_DISCOVERY", False, "tremula.machine",
-        "Do not look for devices at USB ports.", "no effect: virtual IPUs have no USB port"),
+        "Do not look for USB devices.", "no effect: virtual IPUs have no USB port"),
     _flag("GCDA_HSP_POSTED", False, "tremula.machine",
         "How the host waits for a device.", "no effect: there is no host sync proxy"),
     _text("IPUOF_CONFIG_PATH", "path", "tremula.machine",

@@ -79,7 +79,7 @@ class Answers:
 def ask(
     subject: Subject, question: Question | None = None, *, tell: ProgressCallback | None = None
 ) -> Answers:
-    """Answer `question` (by default: the program as it is) about `subject`; `tell` takes the place of a bar."""
+    """Answer `question` (by default: the program as it is) about `subject`. `tell` replaces the progress bar."""
     study = Study(subject)
     settings = (question or Question()).settings()
     found = []
@@ -92,7 +92,7 @@ def ask(
 
 
 def answer(study: Study, setting: Setting) -> Answer:
-    """The answer for one setting; what cannot be done is its `problem`."""
+    """The answer for one setting. If it cannot be estimated, the answer has a `problem`."""
     best: Answer | None = None
     try:
         listed = list(plans(study, setting))

@@ -1,4 +1,4 @@
-"""One configuration of a model, complete: what is captured, how often it runs, how it lies on which IPUs.
+"""One complete configuration of a model: what is captured, how often it runs, and its placement on IPUs.
 
 `Study.estimate` models a case; cached plans and captures make a second case of a program cost a fraction of the first.
 """
@@ -88,7 +88,7 @@ class Study:
         return self._planners[chip]
 
     def estimate(self, case: Case, *, keep: bool = True) -> Estimate:
-        """What the chip model says of `case`; one of a large program takes some megabytes to `keep`."""
+        """The estimate of `case` by the chip model. Keeping one of a large program takes some megabytes (`keep`)."""
         system, changes = case.system, case.changes
         key = (case.variant, case.loops, repr(case.deployment), system.name, system.chip, case.cuts, changes)
         if key in self._estimates:
@@ -162,12 +162,12 @@ class Study:
         missing = [module for module, _ in cuts if module not in known]
         if missing:
             raise Error(
-                f"A stage cannot begin at {', '.join(missing)}: no module of that name is called exactly once. "
+                f"A stage cannot begin at {', '.join(missing)}: forward must call a module of that name exactly once. "
                 f"Stages can begin at {', '.join(list(known)[:12])}{' ...' if len(known) > 12 else ''}."
             )
         begins = [known[module] for module, _ in cuts]
         if begins != sorted(set(begins)):
-            raise Error("Stages must begin in the order in which forward calls their modules.")
+            raise Error("Name the modules of stages in the order in which forward calls them.")
         stage_of = [sum(begin <= segment for begin in begins) for segment in range(len(captured.own))]
         return stage_of, [0, *(ipu for _, ipu in cuts)]
 
@@ -193,7 +193,7 @@ def _check_loops(forward_stages: int, case: Case, subject: Subject) -> None:
         what = "gradient accumulation" if training else "device iterations"
         raise Error(
             f"A pipeline of {forward_stages} stages needs at least {stages} micro-batches per "
-            f"{'update' if training else 'call'}, and {what} is {given}."
+            f"{'update' if training else 'call'}, but {what} is {given}."
         )
 
 

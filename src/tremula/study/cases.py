@@ -48,7 +48,7 @@ def plans(study: Study, setting: Setting) -> Iterator[Plan]:
         return
     if replicas is not None:
         if ipus % replicas:
-            raise Error(f"{ipus} IPUs cannot be shared out among {replicas} replicas.")
+            raise Error(f"{ipus} IPUs cannot be divided among {replicas} replicas.")
         yield Plan(ipus // replicas, replicas)
         return
     cuttable = len(study.subject.captured(variant_of(study, setting)).cuts)
@@ -63,13 +63,13 @@ def _replicas(ipus: int | None, each: int, replicas: int | None, study: Study, w
     if replicas is not None:
         if ipus is not None and ipus != replicas * each:
             raise Error(
-                f"{replicas} replicas of {each} {what} are {counted(replicas * each, 'IPU')}, not {ipus}."
+                f"{replicas} replicas of {each} {what} need {counted(replicas * each, 'IPU')}, not {ipus}."
             )
         return replicas
     if ipus is None:
         return study.subject.loops.replicas
     if ipus % each:
-        raise Error(f"{ipus} {'IPU is' if ipus == 1 else 'IPUs are'} no multiple of {each} {what}.")
+        raise Error(f"{ipus} {'IPU is' if ipus == 1 else 'IPUs are'} not a multiple of {each} {what}.")
     return ipus // each
 
 
@@ -103,8 +103,8 @@ def loops_for(study: Study, setting: Setting, replicas: int, stages: int) -> tup
     if given == needed or getattr(setting, what) is not None:
         return loops, []
     note = (
-        f"{what.replace('_', ' ')} raised from {given} to {needed}: as many micro-batches as a pipeline of "
-        f"{stages} stages needs"
+        f"{what.replace('_', ' ')} raised from {given} to {needed}, because a pipeline of {stages} stages needs "
+        "as many micro-batches"
     )
     raised: dict[str, Any] = {field: needed}
     return replace(loops, **raised), [note]

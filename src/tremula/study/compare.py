@@ -1,4 +1,4 @@
-"""Two results side by side: what was changed, what changes with it, and where the difference comes from.
+"""Compares two results: changed settings, changed figures, and the causes of the difference.
 
 Time is compared per sample, as steps may differ in size. Differences of parts add up to the difference of the whole.
 """
@@ -178,7 +178,7 @@ def _lines(found: Comparison) -> list[str]:
         "All figures are modelled, not measured.",
         *filter(None, [unequal((a, b))]),
     ]
-    lines += ["", "changed" if found.settings else "no setting is different"]
+    lines += ["", "changed" if found.settings else "no setting changed"]
     lines += [
         f"  {plain(k).replace('_', ' '):<28} {_word(x):>16}  ->  {_word(y)}"
         for k, (x, y) in found.settings.items()

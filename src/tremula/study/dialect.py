@@ -1,4 +1,4 @@
-"""What a front end says in its users' words: changes of a program as lines of code, and names of settings."""
+"""The words of a front end: changes of a program as lines of code, and names of settings."""
 
 from __future__ import annotations
 

@@ -86,13 +86,13 @@ def parse_limit(text: str) -> Limit:
     found = _LIMIT.fullmatch(text[:500])
     if found is None:
         raise Error(
-            f"{plain(text, 80)!r} is no limit. A limit is a name, a relation and a number, for example "
-            "'worst_tile>+2%', 'throughput<-3%' or 'step_time>10ms'; a sign means a change from A to B."
+            f"{plain(text, 80)!r} is not a limit. A limit is a name, a relation and a number, for example "
+            "'worst_tile>+2%', 'throughput<-3%' or 'step_time>10ms'. A sign means the change from A to B."
         )
     unit = found["unit"]
     if unit != "%" and unit not in _UNITS:
         known = ", ".join(filter(None, _UNITS))
-        raise Error(f"{plain(text, 80)!r} has an unknown unit {unit!r}; known are %, {known}.")
+        raise Error(f"{plain(text, 80)!r} has an unknown unit {unit!r}; the units are %, {known}.")
     number = float(found["number"]) * (1.0 if unit == "%" else _UNITS[unit])
     if not math.isfinite(number):
         raise Error(f"{plain(text, 80)!r} has a number that is too large.")
@@ -116,8 +116,8 @@ def check(comparison: Comparison, limit: Limit) -> Check:
         hint = f"Did you mean {', '.join(map(plain, near))}? " if near else ""
         listed = ", ".join(plain(each, 60) for each in names if "." not in each)
         raise Error(
-            f"{plain(limit.text, 80)!r}: nothing is called {plain(limit.name, 60)!r} on both sides. {hint}"
-            f"Known are {listed}, and time.PART, memory.USE and cycles.MODULE."
+            f"{plain(limit.text, 80)!r}: there is no figure {plain(limit.name, 60)!r} on both sides. {hint}"
+            f"The figures are {listed}, time.PART, memory.USE and cycles.MODULE."
         )
     found = known[name]
     if not limit.of_change:

@@ -1,4 +1,4 @@
-"""Whether a program that runs is asked about, by `tremula estimate run` or TREMULA_ESTIMATE; light to import."""
+"""Whether a running program is being estimated (`tremula estimate run`, TREMULA_ESTIMATE). Imports almost nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _listener: Listener | None = None
 
 @contextlib.contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """While inside, every model that is compiled in this process is handed to `listener`."""
+    """Inside the context, every model that is compiled in this process is passed to `listener`."""
     global _listener
     before, _listener = _listener, listener
     try:

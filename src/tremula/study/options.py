@@ -1,4 +1,4 @@
-"""The options that ask a question, on command lines and in TREMULA_ESTIMATE_OPTIONS."""
+"""The options of an estimate, on command lines and in TREMULA_ESTIMATE_OPTIONS."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def words(text: str) -> list[str]:
 
 #: help of the options that are fields of a question
 _HELP = {
-    "ipus": "IPUs of all replicas together",
+    "ipus": "total number of IPUs",
     "target": "chips (bow, mk2 ...) or systems (pod16 ...)",
-    "micro_batch": "samples of one run of forward",
+    "micro_batch": "samples per micro-batch",
     "accumulation": "micro-batches per weight update",
     "precision": "fp32, fp16, fp16.32 or fp16.16 (half with partial sums in that type)",
-    "stages": "IPUs of a replica: the model is cut over them",
-    "device_iterations": "turns of the device's loop per call",
+    "stages": "IPUs per replica; the model is split over them",
+    "device_iterations": "iterations of the device's loop per call",
     "recompute": ", ".join(RECOMPUTE),
-    "replicas": "copies of the model",
+    "replicas": "number of replicas of the model",
 }
 _NAMES = ("target", "precision", "recompute", "mode")
 
@@ -51,7 +51,7 @@ def add_question(
     parser: argparse.ArgumentParser, help: Mapping[str, str] = _HELP, description: str | None = None
 ) -> None:
     """An option for each field of a question that `help` describes; an empty text stands for the usual one."""
-    group = parser.add_argument_group("what is asked", description)
+    group = parser.add_argument_group("settings", description)
     for name, text in help.items():
         group.add_argument(
             f"--{name.replace('_', '-')}",
@@ -67,23 +67,25 @@ def question_of(options: argparse.Namespace, kind: type[AnyQuestion]) -> AnyQues
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `tremula estimate`: the question, and how the answer is given."""
-    add_question(parser, description="lists, separated by commas; every combination is answered")
-    given = parser.add_argument_group("how the answer is given")
+    """The options of `tremula estimate`: the settings and the form of the output."""
+    add_question(parser, description="comma-separated lists; every combination is estimated")
+    given = parser.add_argument_group("output")
     form = given.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="all figures and advice for scripts")
-    form.add_argument("--csv", action="store_true", help="the table for a spreadsheet")
-    given.add_argument("--save", metavar="FILE", help="keep the answers for `tremula compare`")
+    form.add_argument("--json", action="store_true", help="print all figures and the advice as JSON")
+    form.add_argument("--csv", action="store_true", help="print the table as CSV")
+    given.add_argument("--save", metavar="FILE", help="save the estimates for `tremula compare`")
     given.add_argument(
-        "--why", metavar="FIGURE", help="explain a figure (cycles_per_step, memory ...) or an op"
+        "--why", metavar="FIGURE", help="explain a figure (cycles_per_step, memory, ...) or an op"
     )
-    given.add_argument("--no-advice", action="store_true", help="the table only: nothing else is tried")
+    given.add_argument(
+        "--no-advice", action="store_true", help="print the table only and do not look for advice"
+    )
     given.add_argument(
         "--advice-seconds",
         type=float,
         default=20.0,
         metavar="S",
-        help="how long to look for advice (default 20)",
+        help="time limit for advice (default: 20)",
     )
 
 

@@ -41,7 +41,7 @@ def subjects_of_program(
     as_module = list(words[:1]) == ["-m"]
     words = list(words)[as_module:]
     if not words:
-        raise Error("say which program: program.py args..., or -m module args...")
+        raise Error("no program was given; write program.py args... or -m module args...")
     if not as_module and not Path(words[0]).is_file():
         raise Error(f"there is no program {words[0]}")
     answered: list[Answered] = []
@@ -53,7 +53,7 @@ def subjects_of_program(
             return answer(subject)
         if placed is None:
             raise Error(
-                f"{subject.name} has placed its vertices itself: only `tremula estimate run` answers for it"
+                f"{subject.name} places its vertices on tiles itself; only `tremula estimate run` supports it"
             )
         return placed(subject)
 
@@ -89,7 +89,7 @@ def subjects_of_program(
     if failed:
         raise failed[0]
     if not answered:
-        raise Error("the program ended without calling a wrapped model: there is nothing to estimate")
+        raise Error("nothing to estimate: the program ended without calling a wrapped model")
     return answered
 
 

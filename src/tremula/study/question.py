@@ -67,7 +67,7 @@ class Question:
         for each in fields(self):
             values = getattr(self, each.name)
             if not values:
-                raise Error(f"{each.name} has no value; leave it out, or give one.")
+                raise Error(f"{each.name} has no value; give one or leave it out.")
             for value in values:
                 _check(each.name, value)
             count *= len(values)
@@ -76,8 +76,8 @@ class Question:
     def _check_count(self, count: int) -> None:
         if count > MOST_SETTINGS:
             raise Error(
-                f"These lists make {count:,} combinations; at most {MOST_SETTINGS} are answered in one go. Ask for "
-                "fewer values, or in several goes."
+                f"The lists make {count:,} combinations, but at most {MOST_SETTINGS} are estimated at once. Give "
+                "fewer values."
             )
 
     def settings(self) -> list[Setting]:
@@ -92,9 +92,7 @@ class Question:
         known = {each.name for each in fields(cls)}
         unknown = sorted(set(values) - known)
         if unknown:
-            raise Error(
-                f"There is nothing called {', '.join(unknown)} to ask about; there is {', '.join(sorted(known))}."
-            )
+            raise Error(f"Unknown setting {', '.join(unknown)}; the settings are {', '.join(sorted(known))}.")
         return cls(
             **{
                 name: tuple(value) if isinstance(value, list | tuple) else (value,)

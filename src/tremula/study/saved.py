@@ -44,7 +44,7 @@ def read(path: str | Path) -> list[Result]:
     what = "a file of saved estimates (`tremula estimate ... --save FILE` writes them)"
     results = read_document(path, FORMAT, FORMAT_VERSION, what).get("findings")
     if not isinstance(results, list) or not results:
-        raise Error(f"{path} holds no estimates.")
+        raise Error(f"{path} contains no estimates.")
     try:
         found = [decode(Result, each) for each in results]
         for result in found:
@@ -65,13 +65,13 @@ def _check_counts(result: Result) -> None:
     for name in _COUNTS:
         value = result.setting.get(name, 1)
         if type(value) is not int or value < 1:
-            raise BadValue(f"{name} is {str(value)[:40]!r}, which is no number of them")
+            raise BadValue(f"{name} is {str(value)[:40]!r}, which is not a valid number")
 
 
 def _check_figures(result: Result) -> None:
     missing = [name for name in _ALWAYS if name not in result.figures and not result.problem]
     if missing:
-        raise BadValue(f"it has no figure called {missing[0]}")
+        raise BadValue(f"it has no figure {missing[0]}")
 
 
 def read_one(name: str | PathLike[str]) -> Result:
@@ -83,10 +83,10 @@ def read_one(name: str | PathLike[str]) -> Result:
     results = read(path)
     if number:
         if not 1 <= number <= len(results):
-            raise Error(f"{path} holds {len(results)} answers; #{number} is none of them")
+            raise Error(f"{path} contains {len(results)} answers; there is no #{number}")
     elif len(results) > 1:
         listed = "\n".join(f"  {path}#{i}: {each.short_setting}" for i, each in enumerate(results, 1))
-        raise Error(f"{path} holds {len(results)} answers; say which:\n{listed}")
+        raise Error(f"{path} contains {len(results)} answers; choose one:\n{listed}")
     result = results[number - 1 if number else 0]
     if result.problem:
         raise Error(f"{name} has no figures: {result.problem}")
@@ -146,7 +146,7 @@ def _setting(profile: Profile) -> dict[str, Any]:
     for there, here in _NUMBERS.items():
         value = _option(profile, "loops", there)
         if not value.isdigit():
-            raise Error(f"{profile.path} says {value[:20]!r} for {there}; write the profile again.")
+            raise Error(f"{profile.path} has the value {value[:20]!r} for {there}; write the profile again.")
         setting[here] = int(value)
     for name in _WORDS:
         setting[name] = _option(profile, "deployment", name)
@@ -160,11 +160,11 @@ def _option(profile: Profile, section: str, name: str) -> str:
     for option in profile.options:
         if (option.section, option.name) == (section, name):
             return option.value
-    raise Error(f"{profile.path} does not say {name} of its {section}; write the profile again.")
+    raise Error(f"{profile.path} has no {name} in its {section}; write the profile again.")
 
 
 def _figure(profile: Profile, name: str) -> Figure:
     row = profile.figures.get(name)
     if row is None:
-        raise Error(f"{profile.path} has no figure called {name}; write the profile again.")
+        raise Error(f"{profile.path} has no figure {name}; write the profile again.")
     return Figure(row.value, row.low, row.high, row.unit)

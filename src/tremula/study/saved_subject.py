@@ -1,4 +1,4 @@
-"""A subject in a file: a captured program that can be asked about without the framework that made it.
+"""A subject in a file: a captured program that can be estimated without its framework.
 
 It is held in segments, so other IPUs, replicas and stages can be asked about; another micro-batch or precision cannot.
 """
@@ -98,7 +98,7 @@ def load_subject(path: str | Path, dialects: dict[str, Dialect]) -> SavedSubject
         raise Error(f"{path} is damaged: {problem}. Save the program again.") from None
     if about.front_end not in dialects:
         raise Error(
-            f"{path} was made by the front end {about.front_end[:40]!r}, which this version does not have."
+            f"{path} was written by the front end {about.front_end[:40]!r}, which this version does not have."
         )
     return SavedSubject(program, about, dialects[about.front_end])
 
@@ -141,7 +141,7 @@ class SavedSubject:
         if variant.own_blocks != self._about.own.phased:
             raise Error(
                 f"{self.name} was saved {'with the phases of its blocks' if self._about.own.phased else 'in segments'} "
-                "and cannot be laid out in another way. Ask about the model itself."
+                "and cannot be placed differently. Use the model itself."
             )
         key = (deployment.partials, *sorted(deployment.proportions.items()))
         if key not in self._programs:
@@ -160,7 +160,7 @@ class SavedSubject:
         self, sent: Sequence[str | None], accumulators: str | None, precision: str | None
     ) -> Subject:
         """Refused: other types need another capture."""
-        raise Error(f"{self.name} is a saved program: other dtypes need the model itself.")
+        raise Error(f"{self.name} is a saved program, so its dtypes cannot be changed. Use the model itself.")
 
     def gives_one_tensor(self, module: str) -> bool:
         """Not known of a saved program."""
@@ -171,22 +171,20 @@ class SavedSubject:
         return False
 
     def train_together(self, instance: int, instances: int, steps: int) -> HostRun | None:
-        """Refused: there are no weights."""
-        raise Error(f"{self.name} is a saved program, which cannot be run. Measure with the model itself.")
+        """Raises Error: a saved program has no weights."""
+        raise Error(f"{self.name} is a saved program and cannot be run. Measure with the model itself.")
 
     def loader_speed(self, seconds: float) -> ReadingSpeed:
-        """Refused: there is no data."""
+        """Raises Error: a saved program has no data."""
         raise Error(f"{self.name} is a saved program and has no data loader.")
 
     def _refuse_others(self, variant: Variant) -> None:
         if variant.micro_batch not in (None, self.micro_batch):
             raise Error(
-                f"{self.name} was saved with a micro-batch of {self.micro_batch}; another one needs the model itself."
+                f"{self.name} was saved with a micro-batch of {self.micro_batch}. Use the model itself to change it."
             )
         if variant.precision not in (None, self.precision):
-            raise Error(
-                f"{self.name} was saved in {self.precision}; another precision needs the model itself."
-            )
+            raise Error(f"{self.name} was saved in {self.precision}. Use the model itself to change it.")
 
 
 def _lowered_again(program: Program, before: LoweringSettings, now: LoweringSettings) -> Program:

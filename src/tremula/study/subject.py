@@ -1,4 +1,4 @@
-"""What the chip model can be asked about: a program that a front end captures in sizes and precisions on demand."""
+"""A subject of the chip model: a program that a front end captures in any requested size and precision."""
 
 from __future__ import annotations
 

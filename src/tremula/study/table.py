@@ -134,8 +134,8 @@ def unequal(results: Iterable[Result]) -> str:
         return ""
     listed = "; ".join(f"{', '.join(names)}: {rates}" for rates, names in targets.items())
     return (
-        f"{_UNEQUAL} not comparable between these targets: their rates to and from the host are of different kinds "
-        f"({plain(listed)}). No program reaches a nominal rate. `without host` leaves calls and transfers out."
+        f"{_UNEQUAL} not comparable between these targets, because their rates to and from the host are of different "
+        f"kinds ({plain(listed)}). Programs do not reach nominal rates. `without host` excludes calls and transfers."
     )
 
 
@@ -246,12 +246,12 @@ def legend(results: Sequence[Result]) -> str:
     kinds = {result.training for result in results if not result.problem}
     step = "weight update" if True in kinds else "micro-batch"
     return (
-        "All figures are modelled; below each is the range in which the true value probably lies (docs/accuracy.md). "
+        "All figures are modelled. The likely range of the true value is below each (docs/accuracy.md). "
         "IPUs: replicas x IPUs of one. Batch: micro-batch x accumulation, x device iterations. "
         f"Step: one {step}. fits: yes from {_LEAST['yes']:.0%} on, likely from {_LEAST['likely']:.0%}, unlikely from "
         f"{_LEAST['unlikely']:.0%}, below that no: the share of published configurations as full as this that ran. "
         "Of peak: additions and multiplications of all ops, recomputed ones too, over what the matrix "
-        "units could do in the time of a step, waiting included (--why of_peak)."
+        "units could do in the time of a step, including waiting (--why of_peak)."
     )
 
 

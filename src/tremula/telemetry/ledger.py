@@ -78,7 +78,7 @@ def read(path: Path | None = None) -> list[Run]:
             lines = file.read(MAX_BYTES).splitlines()
     except Untrusted as problem:
         log.warn_once(
-            "run ledger", f"The record of runs, {path or state_file()}, is not read: it is {problem}."
+            "run ledger", f"The record of runs, {path or state_file()}, cannot be read: it is {problem}."
         )
         return []
     except OSError:
@@ -124,8 +124,8 @@ def _at_exit(run: Run) -> None:
         with contextlib.suppress(Error):
             log.warn_once(
                 "run ledger not written",
-                f"The record of this run is not kept in {state_file()} ({error}); `tremula doctor` will not know of "
-                "it. Results are the same.",
+                f"The record of this run cannot be written to {state_file()} ({error}), so `tremula doctor` does not "
+                "show the run. Results are the same.",
             )
 
 

@@ -1,4 +1,4 @@
-"""What is said about a run at its end: one line for each model, and for a longer run where its time went."""
+"""The summary at the end of a run: one line per model, and the parts of the time for longer runs."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def summary(run: Run, failed: bool = False) -> Iterator[tuple[int, str]]:
         elif not failed:
             yield (
                 logging.WARNING,
-                f"{name} was wrapped but never executed: whatever numbers you saw from this model came "
-                f"from plain PyTorch on the host; call the object that {entry.kind} returned{_instead(entry)}",
+                f"{name} was wrapped but never executed: all results of this model came from plain PyTorch on the "
+                f"host. Call the object that {entry.kind} returned{_instead(entry)}",
             )
     if long and merged.calls and run.items:
         share = run.data_wait / (run.ended - run.started)

@@ -45,8 +45,10 @@ def build_parser(engine: str = "docker") -> argparse.ArgumentParser:
         epilog=f"Example: {name} -- --rm -ti IMAGE gc-monitor",
     )
     tool.add_device(made, default=None)
-    made.add_argument("-e", "--echo", action="store_true", help=f"only show the {engine} command")
-    made.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=f"after --: arguments of {engine} run")
+    made.add_argument(
+        "-e", "--echo", action="store_true", help=f"print the {engine} command and do not run it"
+    )
+    made.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=f"arguments of {engine} run, after --")
     return made
 
 
@@ -65,11 +67,11 @@ def _start(engine: str, given: argparse.Namespace) -> int:
         return 0
     if not given.arguments:
         raise Error(
-            f"which image? Give it after --, as {engine} run takes it. The command would be:\n  {shown}"
+            f"no image was given. Give it after --, as for {engine} run. The command would be:\n  {shown}"
         )
     found = shutil.which(engine)
     if found is None:
-        raise Error(f"{engine} is not on this machine's PATH. The command would be:\n  {shown}")
+        raise Error(f"{engine} was not found on PATH. The command would be:\n  {shown}")
     return subprocess.run([found, *command[1:]], check=False).returncode
 
 

@@ -1,4 +1,4 @@
-"""gc-inventory: the attributes of all IPUs at once, for people and for scripts."""
+"""gc-inventory: shows the attributes of all IPUs as text or JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ def build_parser() -> argparse.ArgumentParser:
     """The command line."""
     made = tool.parser(NAME, "Show all attributes of all virtual IPUs.")
     tool.add_json(made)
-    made.add_argument("--all-partitions", action="store_true", help="all partitions, not only the active one")
+    made.add_argument(
+        "--all-partitions", action="store_true", help="show all partitions, not only the active one"
+    )
     return made
 
 

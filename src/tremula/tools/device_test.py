@@ -1,8 +1,8 @@
-"""A device that a test tool holds, and the findings of the test.
+"""The device under test of a test tool, and the results of the test.
 
-While a test runs it holds the device as any program does, so gc-monitor shows it; simulated faults
-(GCDA_OPTIONS) make it fail. What is measured is this host; what the modelled hardware would do stands beside
-it, with its source.
+During a test the device is attached as for any program, so gc-monitor shows it, and simulated faults (GCDA_OPTIONS)
+make the test fail. Measured figures are those of this host. Modelled figures of the hardware are listed separately,
+with their source.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class DeviceTest:
 
     @contextlib.contextmanager
     def use(self, *, sent: int = 0, fetched: int = 0) -> Iterator[Stopwatch]:
-        """One use of the device: it may fail with a simulated fault, it is timed, and counted."""
+        """One use of the device. It is timed and counted, and may fail with a simulated fault."""
         self.attachment.about_to_run()
         watch = Stopwatch()
         begin = time.perf_counter()
@@ -60,7 +60,7 @@ class Stopwatch:
 
 @contextlib.contextmanager
 def under_test(device_id: int) -> Iterator[DeviceTest]:
-    """Take the device for a test; raises Error if there is none, or it is in use."""
+    """Attach to the device. Raises Error if it does not exist or is in use."""
     occupancy = tool.occupancy()
     device = tool.device_of(occupancy, device_id)
     attachment = Attachment(len(device.ipus), device_id=device.id, hardware=True)
@@ -73,7 +73,7 @@ def under_test(device_id: int) -> Iterator[DeviceTest]:
 
 @dataclass
 class Findings:
-    """What a test found: documented values, and where figures come from."""
+    """The results of a test: documented values, and the sources of figures."""
 
     #: the documented ones; measured where they are figures
     values: dict[str, Any] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""gc-exchangetest and gc-exchangewritetest: data moved from every tile to another, and checked on arrival.
+"""gc-exchangetest and gc-exchangewritetest: move data between tiles and check it.
 
-Each tile has a block of this host's memory. In the first test every tile receives from one other, in patterns that
-reach all distances; in the second one tile after the other writes to all tiles.
+Each tile has a block of this host's memory. In the first test every tile receives from one other tile, in patterns
+that cover all distances. In the second test each tile in turn writes to all tiles.
 """
 
 from __future__ import annotations

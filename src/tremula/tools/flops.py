@@ -1,4 +1,4 @@
-"""gc-flops: floating-point operations per second that this host reaches, beside the peak of the modelled IPUs."""
+"""gc-flops: measures floating-point operations per second of this host and shows the peak of the modelled IPUs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def build_parser() -> argparse.ArgumentParser:
         NAME, "Measure matrix products on this host, and show the peak of the modelled device."
     )
     made.add_argument(
-        "-p", "--precision", choices=tuple(_PRECISIONS), default="half", help="of the data (default: half)"
+        "-p", "--precision", choices=tuple(_PRECISIONS), default="half", help="data type (default: half)"
     )
-    tool.add_count(made, "--size", 512, "of the matrices")
+    tool.add_count(made, "--size", 512, "size of the matrices")
     made.add_argument(
         "--seconds", type=float, default=1.0, metavar="S", help="how long to measure (default: 1)"
     )

@@ -1,7 +1,7 @@
-"""gc-hostsynclatencytest: how long a device's call to the host and back takes.
+"""gc-hostsynclatencytest: measures the latency of a call from a device to the host.
 
-Measured between two processes of this host: one stands for the device. The time includes the delay between two syncs
-that is asked for, in cycles of the modelled clock.
+The latency is measured between two processes of this host, one of which represents the device. The time includes the
+given delay between two syncs, in cycles of the modelled clock.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ def build_parser() -> argparse.ArgumentParser:
         "--sync-mode", choices=("posted", "polling", "hybrid"), default="polling", help="has no effect here"
     )
     made.add_argument(
-        "--delay-cycles", type=_delay, default=5, metavar="N", help="between syncs, up to 20 (default: 5)"
+        "--delay-cycles",
+        type=_delay,
+        default=5,
+        metavar="N",
+        help="delay between syncs, up to 20 (default: 5)",
     )
     tool.add_count(made, "--num-delays", 32, "delays")
     tool.add_count(made, "--iterations", 1, "repeats")

@@ -1,7 +1,7 @@
-"""gc-hosttraffictest: data between host memory, a buffer, and memory that stands for tiles; in four combinations.
+"""gc-hosttraffictest: measures copies between host memory, a buffer and memory that represents tiles.
 
-All of it is this host's memory, so the rates are those of copies on this host. What the modelled machine would reach
-stands beside them.
+All memory is that of this host, so the rates are those of copies on this host. The rates of the modelled machine are
+listed separately.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def build_parser() -> argparse.ArgumentParser:
         NAME, "Measure copies between host memory and memory that stands for the tiles of a device."
     )
     tool.add_count(made, "--iterations", 100_000, "transfers")
-    tool.add_count(made, "--tiles-per-ipu", 32, "tiles that take part")
-    tool.add_count(made, "--transfer-size", 4, "blocks of 64 bytes per transfer and tile")
-    tool.add_count(made, "--repeats", 1, "the whole test so often")
+    tool.add_count(made, "--tiles-per-ipu", 32, "number of tiles that take part")
+    tool.add_count(made, "--transfer-size", 4, "64-byte blocks per transfer and tile")
+    tool.add_count(made, "--repeats", 1, "repetitions of the whole test")
     return made
 
 
@@ -63,7 +63,7 @@ def _test(given: argparse.Namespace) -> int:
         }
         size = len(test.device.ipus) * tiles * given.transfer_size * _BLOCK
         if size > 1 << 30:
-            raise Error("one transfer of all tiles would be more than 1 GB; ask for fewer tiles or blocks.")
+            raise Error("one transfer of all tiles would be more than 1 GB; use fewer tiles or blocks.")
         for repeat in range(given.repeats):
             found = {way: _way(test, way, size, given.iterations) for way in _WAYS}
             result[f"repeat_{repeat}"] = found
@@ -101,7 +101,7 @@ def _way(test: DeviceTest, way: str, size: int, count: int) -> dict[str, Any]:
         tile_seconds = _copies(*((tiles, buffer) if tile_writes else (buffer, tiles)), count)
         host_seconds = _copies(*((buffer, host) if host_reads else (host, buffer)), count)
     if not np.array_equal(*((host, buffer) if host_reads else (buffer, host))):
-        raise Error(f"{way}: what arrived is not what was sent.")
+        raise Error(f"{way}: the received data differs from the data that was sent.")
     host_part = "host from buffer" if host_reads else "host to buffer"
     tile_part = "tile to buffer" if tile_writes else "buffer to tile"
     return {

@@ -1,6 +1,6 @@
 """gc-info: devices and their attributes.
 
-Commands that read registers or tile memory have nothing to read on a virtual IPU; they say so and fail.
+Commands that read registers or tile memory fail with an explanation, because a virtual IPU has neither.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ NAME = "gc-info"
 _COLUMNS, _TILES = 16, 4
 #: what a virtual IPU cannot show, and why
 _NOT_HERE = {
-    "tile_status": "tiles of a virtual IPU have no registers: programs run on this host",
-    "dump_mem": "tiles of a virtual IPU have no memory of their own: tensors lie in this host's",
+    "tile_status": "tiles of a virtual IPU have no registers, because programs run on this host",
+    "dump_mem": "tiles of a virtual IPU have no memory of their own; tensors are in the host's memory",
     "xb_status": "a virtual IPU has no exchange block registers",
     "gsp_status": "a virtual IPU has no global sync registers",
-    "pci_status": "a virtual IPU is on no PCI bus",
+    "pci_status": "a virtual IPU is not on a PCI bus",
 }
 
 
@@ -33,28 +33,28 @@ def build_parser() -> argparse.ArgumentParser:
     """The command line."""
     made = tool.parser(
         NAME,
-        "Show the virtual IPUs of this machine and what is known of them.",
+        "Show the virtual IPUs of this machine and their attributes.",
         usage="%(prog)s COMMAND [-d ID] [-j] [--all-partitions]",
     )
     tool.add_device(made, default=None)
     tool.add_json(made)
     command = made.add_argument_group("commands").add_mutually_exclusive_group(required=True)
     command.add_argument("-l", "--list-devices", action="store_true", help="list the devices")
-    command.add_argument("-i", "--device-info", action="store_true", help="the attributes of a device")
-    command.add_argument("--ipu-arch", action="store_true", help="the architecture of its IPUs")
-    command.add_argument("--tile-clock-speed", action="store_true", help="the clock of its tiles")
-    command.add_argument("--ipu-count", action="store_true", help="how many IPUs it has")
-    command.add_argument("--tile-overview", action="store_true", help="the state of all its tiles")
-    command.add_argument("--tile-status", metavar="TILE", help="not possible on virtual IPUs: registers")
+    command.add_argument("-i", "--device-info", action="store_true", help="show the attributes of a device")
+    command.add_argument("--ipu-arch", action="store_true", help="show the architecture of its IPUs")
+    command.add_argument("--tile-clock-speed", action="store_true", help="show the clock speed of its tiles")
+    command.add_argument("--ipu-count", action="store_true", help="show its number of IPUs")
+    command.add_argument("--tile-overview", action="store_true", help="show the state of all its tiles")
+    command.add_argument("--tile-status", metavar="TILE", help="not available on virtual IPUs (registers)")
     command.add_argument(
         "--dump-mem",
         nargs=3,
         metavar=("TILE", "ADDRESS", "LENGTH"),
-        help="not possible on virtual IPUs: tile memory",
+        help="not available on virtual IPUs (tile memory)",
     )
     for name in ("xb", "gsp", "pci"):
         command.add_argument(
-            f"--{name}-status", action="store_true", help="not possible on virtual IPUs: registers"
+            f"--{name}-status", action="store_true", help="not available on virtual IPUs (registers)"
         )
     made.add_argument("--all-partitions", action="store_true", help="list the devices of all partitions")
     made.add_argument("-c", "--context", metavar="SU|Wn", help="with --tile-status")
@@ -71,9 +71,7 @@ def _show(given: argparse.Namespace) -> int:
     for name, why in _NOT_HERE.items():
         if getattr(given, name):
             option = "--" + name.replace("_", "-")
-            raise Error(
-                f"{option} has nothing to show: {why}. `tremula view` shows what is modelled of tiles."
-            )
+            raise Error(f"{option} is not available: {why}. `tremula view` shows modelled figures of tiles.")
     if given.list_devices:
         return _list(given)
     occupancy = tool.occupancy()
@@ -99,7 +97,7 @@ def _show(given: argparse.Namespace) -> int:
 
 def _named(given: argparse.Namespace) -> int:
     if given.device_id is None:
-        raise Error("which device? Name it with -d; `gc-info -l` lists them.")
+        raise Error("no device was given; use -d (`gc-info -l` lists the devices).")
     return int(given.device_id)
 
 

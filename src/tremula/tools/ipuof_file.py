@@ -1,7 +1,7 @@
 """The file that tells programs of a partition: one for each graph compile domain.
 
-Ours lie beside the virtual IPUs' other files and not in ~/.ipuof.conf.d: a real SDK looks there, on every machine
-that shares the home folder, and would try to reach IPUs that do not exist.
+They are in the folder of the virtual IPUs and not in ~/.ipuof.conf.d. A real SDK reads that folder on every machine
+that shares the home folder, and would try to connect to IPUs that do not exist.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The other end of a link that is tested: a process of its own that checks what it gets and answers.
+"""The other end of a link under test: a separate process that checks the data that it receives and sends data back.
 
-Run as a file with the number of a socket that it inherits, it needs nothing but the standard library and so is there
-in a moment. Blocks say who made them and which they are, so a block that is lost, doubled or changed is noticed.
+It is run as a file with the number of an inherited socket, and imports only the standard library so that it starts
+quickly. Blocks contain their sender and number, so lost, doubled and changed blocks are detected.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def exchange(channel: socket.socket, count: int, size: int) -> int:
         wrong += not is_intact(buffer, number)
     verdict = memoryview(bytearray(VERDICT.size))
     if not receive_into(channel, verdict):
-        raise ConnectionError("the other end of the link gave no verdict")
+        raise ConnectionError("the other end of the link sent no result")
     return wrong + int(VERDICT.unpack(verdict)[0])
 
 

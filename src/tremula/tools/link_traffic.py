@@ -1,7 +1,7 @@
-"""gc-iputraffictest and gc-gwlinkstraffictest: data between two devices, there and back, checked at both ends.
+"""gc-iputraffictest and gc-gwlinkstraffictest: send data between two devices in both directions and check it.
 
-Two processes of this host stand for the two devices, so the rate is this host's. What the links of the modelled
-hardware would carry stands beside it.
+Two processes of this host represent the two devices, so the rate is that of this host. The rate of the modelled links
+is listed separately.
 """
 
 from __future__ import annotations
@@ -33,11 +33,9 @@ def build_parser() -> argparse.ArgumentParser:
             help=f"{end} (default: {number})",
         )  # fmt: skip
     made.add_argument(
-        "--all-links", action="store_true", help="all neighbours of the partition, one after the other"
+        "--all-links", action="store_true", help="test all pairs of neighbours in the partition"
     )
-    made.add_argument(
-        "--single-ipu", action="store_true", help="from one IPU to itself (the one that --device0 names)"
-    )
+    made.add_argument("--single-ipu", action="store_true", help="test one IPU (--device0) with itself")
     return made
 
 
@@ -50,7 +48,7 @@ def build_parser_gateway() -> argparse.ArgumentParser:
     """The command line."""
     made = tool.parser(
         _GATEWAY,
-        "Move data between virtual IPUs of different racks, whose machines GW-Links join, and check it.",
+        "Move data between virtual IPUs of different racks, which GW-Links connect, and check it.",
     )
     _add_options(made)
     return made
@@ -63,8 +61,8 @@ def main_gateway(arguments: Sequence[str] | None = None) -> int:
 
 def _add_options(made: argparse.ArgumentParser) -> None:
     tool.add_json(made)
-    tool.add_count(made, "--iterations", 1000, "blocks of 64 KB")
-    made.add_argument("--forever", action="store_true", help="again and again, until Ctrl-C")
+    tool.add_count(made, "--iterations", 1000, "number of 64 KB blocks")
+    made.add_argument("--forever", action="store_true", help="repeat until Ctrl-C")
 
 
 def _ipu_traffic(given: argparse.Namespace) -> int:
@@ -75,7 +73,7 @@ def _ipu_traffic(given: argparse.Namespace) -> int:
         pairs = [(ipu, ipu + step) for ipu in range(occupancy.partition.size) for step in (1, 2)
                  if ipu + step <= last and (step == 2 or ipu % 2 == 0)]  # fmt: skip
         if not pairs:
-            raise Error("this partition has one IPU, and so no links; --single-ipu tests it by itself.")
+            raise Error("this partition has one IPU and no links; use --single-ipu to test it with itself.")
     return _repeat(given, pairs, "tile_to_tile", occupancy.system.hardware)
 
 
@@ -88,8 +86,8 @@ def _gateway_traffic(given: argparse.Namespace) -> int:
         racks.setdefault((first + ipu) // system.ipus_per_rack, ipu)
     if len(racks) < 2:
         raise Error(
-            f"the IPUs of partition {occupancy.partition.name} are in one rack, and GW-Links join racks. "
-            "A system with several: `tremula system use bow-pod128`."
+            f"the IPUs of partition {occupancy.partition.name} are in one rack, but GW-Links connect racks. For a "
+            "system with several racks: `tremula system use bow-pod128`."
         )
     ends = list(racks.values())
     pairs = list(itertools.pairwise(ends))

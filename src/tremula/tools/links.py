@@ -1,7 +1,7 @@
-"""gc-links: the IPU-Links of a system, each of them tried: data goes to another process and back over it.
+"""gc-links: tests each IPU-Link of a system by sending data to another process and back.
 
-Links are those of the hardware's data: two IPUs make a rung of a ladder. A simulated fault of a link
-(GCDA_OPTIONS with LINK_DOWN, HOST_LINK_DOWN ...) makes a link fail.
+The links are those of the modelled hardware: two IPUs form a rung of a ladder. A simulated fault of a link
+(GCDA_OPTIONS with LINK_DOWN, HOST_LINK_DOWN ...) makes it fail.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Channel:
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = tool.parser(NAME, "Try the IPU-Links of a partition's virtual IPUs and show their state.")
+    made = tool.parser(NAME, "Test the IPU-Links of a partition's virtual IPUs and show their state.")
     tool.add_json(made)
     return made
 
@@ -121,7 +121,7 @@ def _whole_partition(occupancy: Occupancy) -> Iterator[None]:
     places = occupancy.partition.system_range(0, occupancy.partition.size)
     if not occupancy.locks.take(places, admitted=admitted_by()):
         users = holders_text(occupancy, list(range(occupancy.partition.size)))
-        raise Error(f"the links can be tried when nobody uses the IPUs:\n{users}".rstrip())
+        raise Error(f"the links cannot be tested while the IPUs are in use:\n{users}".rstrip())
     try:
         Meter(occupancy.counters, places, replace(usage_of_this_process(), device_ipus=len(places)))
         yield
@@ -146,5 +146,5 @@ def _try(channels: list[Channel]) -> set[Channel]:
                 except (RecoverableError, UnrecoverableError):
                     failed.add(each)
     except ConnectionError as problem:
-        raise Error(f"the links could not be tried: {problem}.") from problem
+        raise Error(f"the links could not be tested: {problem}.") from problem
     return failed

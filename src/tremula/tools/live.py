@@ -1,7 +1,7 @@
-"""`gc-monitor --live`: the IPUs of a machine as they work, redrawn in a terminal until q or Ctrl-C.
+"""`gc-monitor --live`: shows the activity of the IPUs in a terminal until q or Ctrl-C.
 
 Utilisation, calls and host traffic are measured on this host; cycles, memory on tiles, temperature and power are
-modelled. Looking costs the programs nothing: they write their counters anyway.
+modelled. Programs do not slow down, because they always write their counters.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Past:
 def watch(interval: float, *, every_partition: bool) -> int:
     """Show until the user has seen enough; raises Error if there are no IPUs, or there is no terminal to draw in."""
     if not sys.stdout.isatty():
-        raise Error("--live needs a terminal; `watch gc-monitor` and `gc-monitor --json` do not.")
+        raise Error("--live needs a terminal; use `watch gc-monitor` or `gc-monitor --json` instead.")
     if not inventory.rooms(every_partition=every_partition):
         raise tool.no_ipus()
     console = Console()

@@ -1,6 +1,6 @@
-"""gc-memorytest: writes patterns over as much memory as the tiles of a device have, reads them back and compares.
+"""gc-memorytest: writes patterns to as much memory as the tiles of a device have, reads them back and compares.
 
-The memory is this host's: a buffer of a few tiles stands for all of them in turn, so the test needs little of it.
+The memory is that of this host. One small buffer represents all tiles in turn, so the test needs little memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def build_parser() -> argparse.ArgumentParser:
     made = test_parser(
         NAME, "Test as much memory as the tiles of a virtual device have: write, read, compare."
     )
-    made.add_argument("--tiles", type=tool.positive, metavar="N", help="only the first N tiles of each IPU")
+    made.add_argument(
+        "--tiles", type=tool.positive, metavar="N", help="test only the first N tiles of each IPU"
+    )
     return made
 
 

@@ -1,6 +1,6 @@
-"""gc-monitor: which IPUs there are and which processes use them, without getting in their way.
+"""gc-monitor: shows the IPUs and the processes that use them.
 
-Plain text of the layout that people pipe into grep and awk, JSON for programs, and a live view for watching.
+Prints text in the usual layout for grep and awk, JSON, or a live view.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ def build_parser() -> argparse.ArgumentParser:
     """The command line."""
     made = tool.parser(NAME, "Show the virtual IPUs of this machine and the processes that use them.")
     tool.add_json(made, "--json")
-    made.add_argument("--no-card-info", action="store_true", help="leave out the table of IPUs")
-    made.add_argument("--all-partitions", action="store_true", help="all partitions, not only the active one")
-    live = "keep showing: utilisation, modelled cycles, memory, traffic; q ends it"
+    made.add_argument("--no-card-info", action="store_true", help="do not show the table of IPUs")
+    made.add_argument(
+        "--all-partitions", action="store_true", help="show all partitions, not only the active one"
+    )
+    live = "show utilisation, modelled cycles, memory and traffic until q is pressed"
     made.add_argument("--live", action="store_true", help=live)
-    tool.add_interval(made, 0.05, "how often --live looks")
+    tool.add_interval(made, 0.05, "interval of --live")
     return made
 
 

@@ -1,6 +1,6 @@
-"""`popc`: checks codelets in C++ and puts them, with what they include, into one file for `addCodelets`.
+"""`popc`: checks codelets in C++ and puts them, with their includes, into one file for `addCodelets`.
 
-The file holds sources: they are compiled for the computer on which they are used.
+The file contains sources, which are compiled for the computer on which they are used.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Checks codelets in C++ and puts them into one file for addCodelets.
   -o FILE           write to FILE (default: the first source with the ending .gp)
   -I DIR, -D NAME, -U NAME, -std=..., -O..., -W..., -f..., -include FILE
                     as for the C++ compiler of this computer
-  -target NAME      of no effect: there is one target, this computer
-  --no-check        do not compile, only collect
+  -target NAME      no effect: the only target is this computer
+  --no-check        do not compile, only collect the sources
   --version, --help
 
-The file holds sources. Adding it to a graph compiles and runs them: take such files only from whom you trust.
+The file contains sources. Adding it to a graph compiles and runs them, so use such files only from people you trust.
 """
 #: flags that choose what to write; there is one form here
 _FORMS = {"-S": "assembly", "-c": "an object file", "-E": "preprocessed text", "--emit-llvm": "LLVM code"}
@@ -99,7 +99,7 @@ def _parsed(words: Sequence[str]) -> _Command:
             command.check = False
         elif word in _FORMS:
             raise GraphProgramCompilationError(
-                f"{word} asks for {_FORMS[word]}, which is not made here: leave it out"
+                f"{word} requests {_FORMS[word]}, which popc cannot create: leave it out"
             )
         elif word in ("-I", "-D", "-U", "-include", "-isystem", "-iquote", "-target", "--target", "-mllvm"):
             command.flags += [word, next(rest, "")]
@@ -108,7 +108,7 @@ def _parsed(words: Sequence[str]) -> _Command:
         else:
             command.sources.append(Path(word))
     if not command.sources:
-        raise GraphProgramCompilationError("no source is given: name one or more files in C++")
+        raise GraphProgramCompilationError("no source was given: name one or more C++ files")
     return command
 
 
@@ -118,7 +118,7 @@ def _run(command: _Command) -> int:
     output = command.output or Path(command.sources[0].with_suffix(".gp").name)
     sources = bundling.bundle(command.sources, shlex.join(command.flags))
     if command.check and compiler.find() is None:
-        print("popc: there is no C++ compiler, so the sources are not checked", file=sys.stderr)
+        print("popc: there is no C++ compiler, so the sources were not checked", file=sys.stderr)
     elif command.check:
         # from the collected texts, so that what is missing among them is found
         prepared = library.prepare(sources, accurate_half=False, workers=6)

@@ -1,7 +1,7 @@
-"""gc-powertest: a device under full load, with a line about power and temperatures every second until Ctrl-C.
+"""gc-powertest: puts a device under full load and prints power and temperatures every second until Ctrl-C.
 
-The load is real and this host's: matrix products on one core. The figures are modelled (`machine/sensors.py`): a board
-has one modelled power and one modelled temperature, which stand for all of its sensors.
+The load is real: matrix products on one core of this host. The figures are modelled (`machine/sensors.py`): all sensors
+of a board show one modelled power and one modelled temperature.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DIE_SENSORS = ("PVT0", "PVT1", "PVT2", "PVTE")
 def build_parser() -> argparse.ArgumentParser:
     """The command line."""
     made = test_parser(NAME, "Load a virtual device and show modelled power and temperatures until Ctrl-C.")
-    made.add_argument("--count", type=tool.positive, metavar="N", help="end after N lines")
+    made.add_argument("--count", type=tool.positive, metavar="N", help="stop after N lines")
     tool.add_interval(made, 0.01, "between lines")
     return made
 

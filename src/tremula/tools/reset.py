@@ -1,4 +1,4 @@
-"""gc-reset: a device as if it was new. Its counters are cleared and simulated faults are armed again."""
+"""gc-reset: resets a device. Clears its counters and arms simulated faults again."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ NAME = "gc-reset"
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = tool.parser(
-        NAME, "Reset a virtual device that nobody uses: clear its counters, arm simulated faults."
-    )
+    made = tool.parser(NAME, "Reset an unused virtual device: clear its counters and arm simulated faults.")
     tool.add_device(made, default=None)
-    made.add_argument("-a", "--all", action="store_true", help="all devices of the partition")
+    made.add_argument("-a", "--all", action="store_true", help="reset all devices of the partition")
     tool.add_json(made)
     return made
 
@@ -33,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _reset(given: argparse.Namespace) -> int:
     occupancy = tool.occupancy()
     if given.all == (given.device_id is not None):
-        raise Error("name one device with -d (`gc-info -l` lists them), or all of them with --all.")
+        raise Error("no device was given; use -d (`gc-info -l` lists the devices) or --all.")
     if given.all:
         ipus = list(range(occupancy.partition.size))
     else:
@@ -53,7 +51,7 @@ def reset(occupancy: Occupancy, ipus: list[int]) -> bool:
     """Reset IPUs of a partition; True if one of them had a simulated fault; raises Error if one of them is in use."""
     places = occupancy.partition.system_range(ipus[0], len(ipus))
     if not occupancy.locks.take(places, admitted=admitted_by()):
-        raise Error(f"in use, and so not reset:\n{holders_text(occupancy, ipus)}".rstrip())
+        raise Error(f"cannot reset IPUs that are in use:\n{holders_text(occupancy, ipus)}".rstrip())
     try:
         for place in places:
             occupancy.counters.reset(place)

@@ -1,6 +1,6 @@
-"""What every tool shares: its command line, how it ends, and how it says that the IPUs are virtual.
+"""The common parts of all tools: options, exit codes, and the line about virtual IPUs.
 
-Exit codes: 0 success, 1 a failure that was explained on the error stream, 2 a wrong command line, 130 interrupted.
+Exit codes: 0 success, 1 a failure with a message on stderr, 2 a wrong command line, 130 interrupted.
 No tool shows a traceback.
 """
 
@@ -34,7 +34,7 @@ def parser(name: str, description: str, **more: Any) -> argparse.ArgumentParser:
 
 
 def add_device(made: argparse.ArgumentParser, *, default: int | None = 0) -> None:
-    """Let the user name a device."""
+    """Add an option for the device."""
     shown = "" if default is None else f" (default: {default})"
     made.add_argument(
         "-d",
@@ -42,22 +42,22 @@ def add_device(made: argparse.ArgumentParser, *, default: int | None = 0) -> Non
         type=whole_number,
         default=default,
         metavar="ID",
-        help=f"the device, as gc-info --list-devices numbers them{shown}",
+        help=f"the device, by its id in gc-info --list-devices{shown}",
     )
 
 
 def add_json(made: argparse.ArgumentParser, *names: str) -> None:
-    """Let the user have the result as JSON."""
-    made.add_argument("-j", "--json-output", *names, action="store_true", help="write the result as JSON")
+    """Add an option for the result as JSON."""
+    made.add_argument("-j", "--json-output", *names, action="store_true", help="print the result as JSON")
 
 
 def add_count(made: argparse.ArgumentParser, name: str, default: int, help: str) -> None:
-    """Let the user set a number from 1 on."""
+    """Add an option for a number of 1 or more."""
     made.add_argument(name, type=positive, default=default, metavar="N", help=f"{help} (default: {default})")
 
 
 def add_interval(made: argparse.ArgumentParser, least: float, help: str) -> None:
-    """Let the user set a number of seconds."""
+    """Add an option for a number of seconds."""
 
     def seconds(text: str) -> float:
         try:
@@ -74,7 +74,7 @@ def add_interval(made: argparse.ArgumentParser, least: float, help: str) -> None
 def whole_number(text: str) -> int:
     """An option's value: 0, 1, 2 ..."""
     if not text.isdecimal() or len(text) > 12:
-        raise argparse.ArgumentTypeError(f"a whole number is needed, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
     return int(text)
 
 
@@ -82,12 +82,12 @@ def positive(text: str) -> int:
     """An option's value: 1, 2 ..."""
     number = whole_number(text)
     if number < 1:
-        raise argparse.ArgumentTypeError("a whole number from 1 on is needed")
+        raise argparse.ArgumentTypeError("must be a whole number of 1 or more")
     return number
 
 
 def run(name: str, made: argparse.ArgumentParser, body: Body, arguments: Sequence[str] | None) -> int:
-    """Parse and run; whatever happens becomes an exit code and, if need be, a line or two."""
+    """Parse the command line and run the tool. All errors become an exit code and a short message."""
     try:
         given = made.parse_args(arguments)
     except SystemExit as request:  # argparse has printed the help or the mistake
@@ -110,14 +110,14 @@ def run(name: str, made: argparse.ArgumentParser, body: Body, arguments: Sequenc
         if log.level("tremula") in ("DEBUG", "TRACE", "TRACE_ALL"):
             raise
         return _explained(
-            name, f"{type(problem).__name__}: {problem}\nThis is a mistake of Tremula's; "
-            "TREMULA_LOG_LEVEL=DEBUG shows where it happened."
+            name, f"{type(problem).__name__}: {problem}\nThis is a bug in Tremula. "
+            "Set TREMULA_LOG_LEVEL=DEBUG to see where it happened."
         )  # fmt: skip
     return code
 
 
 def _warn_of_ignored_options() -> None:
-    """One line for each variable that the user set for tools like these and that changes nothing here."""
+    """Warn about each variable for such tools that the user set and that has no effect."""
     ours = (each for each in VARIABLES if each.name.startswith(_PREFIXES) and env.is_set(each.name))
     for variable in ours:
         if variable.effect.startswith(_NO_EFFECT):
@@ -135,7 +135,7 @@ def occupancy() -> Occupancy:
 def no_ipus() -> Error:
     """What to say on a machine without IPUs."""
     return Error(
-        "this machine has no IPUs: TREMULA_VIRTUAL_IPUS is 0. Unset it to have those of `tremula system`."
+        "this machine has no IPUs, because TREMULA_VIRTUAL_IPUS is 0. Unset it to use those of `tremula system`."
     )
 
 
@@ -150,13 +150,13 @@ def write_json(value: Any) -> None:
 
 
 def remark(text: str) -> None:
-    """Tell a person something that scripts do not want to read: it goes to the error stream."""
+    """Print a remark to stderr, so that scripts do not read it."""
     sys.stdout.flush()
     print(plain(text), file=sys.stderr)
 
 
 def what_this_is(found: Occupancy) -> str:
-    """The line that says what stands behind all figures."""
+    """The line that describes the virtual IPUs."""
     system = found.system
     return f"virtual IPUs: {system.hardware.title} ({system.name}), Tremula {__version__}"
 

@@ -1,6 +1,6 @@
-"""vipu: partitions of the virtual system, as the command of a V-IPU server would make and list them.
+"""vipu: creates and lists partitions of the virtual system, like the command of a V-IPU server.
 
-There is no server: partitions are a file of this user on this machine, and so are allowed or refused at once.
+There is no server. Partitions are stored in a file of this user on this machine, so commands take effect at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _FIXED = (
 def build_parser() -> argparse.ArgumentParser:
     """The command line."""
     made = tool.parser(NAME, "Divide the virtual system of this machine into partitions.")
-    made.add_argument("--server-version", action="store_true", help="the version of what answers")
+    made.add_argument(
+        "--server-version", action="store_true", help="show the version of the server (here: of Tremula)"
+    )
     _connection(made)
     verbs = made.add_subparsers(title="commands", metavar="command", dest="verb")
     _listing(_verb(verbs, "list", "list partitions, allocations or ipu-attrs"))
@@ -36,7 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
     _get(_verb(verbs, "get", "show a partition"))
     _plain(_verb(verbs, "reset", "reset the IPUs of a partition"), _reset)
     removing = _plain(_verb(verbs, "remove", "remove a partition"), _remove)
-    removing.add_argument("-f", "--force", action="store_true", help="also while programs use it")
+    removing.add_argument("-f", "--force", action="store_true", help="remove it even if programs use it")
     return made
 
 
@@ -79,7 +81,7 @@ def _plain(
     made: argparse.ArgumentParser, action: Callable[[argparse.Namespace], int]
 ) -> argparse.ArgumentParser:
     made.add_argument("what", choices=("partition",), metavar="partition")
-    made.add_argument("name", metavar="NAME", help="of the partition")
+    made.add_argument("name", metavar="NAME", help="name of the partition")
     made.set_defaults(action=action)
     return made
 
@@ -87,19 +89,22 @@ def _plain(
 def _create(made: argparse.ArgumentParser) -> None:
     _plain(made, _make)
     made.add_argument(
-        "-s", "--size", type=tool.positive, required=True, metavar="N", help="IPUs: a power of two"
+        "-s", "--size", type=tool.positive, required=True, metavar="N", help="number of IPUs, a power of two"
     )
-    made.add_argument(
-        "--reconfigurable", action="store_true", help="devices of any size can be taken from it"
-    )
+    made.add_argument("--reconfigurable", action="store_true", help="allow devices of any size")
     made.add_argument(
         "--num-gcds", "--gcds", type=tool.positive, default=1, metavar="N", help="graph compile domains"
     )
-    made.add_argument("--allocation", default="", metavar="NAME", help="kept and shown")
+    made.add_argument("--allocation", default="", metavar="NAME", help="stored and shown only")
     made.add_argument(
         "--sync-type", choices=partitions.SYNC_TYPES, metavar="TYPE", help=", ".join(partitions.SYNC_TYPES)
     )
-    made.add_argument("--index", type=tool.whole_number, metavar="N", help="which place of that size to take")
+    made.add_argument(
+        "--index",
+        type=tool.whole_number,
+        metavar="N",
+        help="position of the partition, counted in partitions of this size",
+    )
     for name in ("--gw-routing", "--routing", "--cluster", "--num-ilds", "--topology"):
         made.add_argument(name, metavar="VALUE", help="has no effect here")
 
@@ -110,7 +115,10 @@ def _get(made: argparse.ArgumentParser) -> None:
         "--gcd", type=tool.whole_number, default=0, metavar="N", help="graph compile domain (default: 0)"
     )
     made.add_argument(
-        "--ipuof-configs", "--ipu-configs", action="store_true", help="as the file that programs read"
+        "--ipuof-configs",
+        "--ipu-configs",
+        action="store_true",
+        help="print the configuration file that programs read",
     )
 
 
@@ -118,7 +126,8 @@ def _do(given: argparse.Namespace, made: argparse.ArgumentParser) -> int:
     for name in ("api_host", "api_port", "api_user_id", "api_access_key", "config"):
         if hasattr(given, name):
             log.no_effect(
-                "--" + name.replace("_", "-"), "there is no V-IPU server; partitions are this machine's own"
+                "--" + name.replace("_", "-"),
+                "there is no V-IPU server; partitions are local to this machine",
             )
     if given.server_version:
         print(f"version: {__version__}\nhost: none: virtual IPUs of this machine, Tremula")
@@ -188,7 +197,7 @@ def _make(given: argparse.Namespace) -> int:
     for name in ("gw_routing", "routing", "cluster", "num_ilds", "topology"):
         if getattr(given, name) is not None:
             log.no_effect(
-                "--" + name.replace("_", "-"), "the hardware's data say how virtual IPUs are joined"
+                "--" + name.replace("_", "-"), "the modelled hardware defines how virtual IPUs are connected"
             )
     if given.reconfigurable and given.sync_type not in (None, "c2-compatible"):
         raise Error("a reconfigurable partition has the sync type c2-compatible; leave --sync-type out.")
@@ -246,9 +255,7 @@ def _remove(given: argparse.Namespace) -> int:
     ipus = list(range(occupancy.partition.size))
     users = holders_text(occupancy, ipus)
     if users and not given.force:
-        raise Error(
-            f"partition {given.name} is in use, and so not removed (--force removes it all the same):\n{users}".rstrip()
-        )
+        raise Error(f"partition {given.name} is in use; use --force to remove it anyway:\n{users}".rstrip())
     gone = partitions.remove(occupancy.system, given.name)
     ipuof_file.remove(occupancy)
     print(f"remove partition ({gone.name}): success.")

@@ -232,7 +232,7 @@ def _counters(batches: Sequence[Batch]) -> list[Counter]:
     _in_range(number, 0, len(series) - 1)
     _in_range(moment, -MOST_TIME, MOST_TIME)
     if not np.all(np.isfinite(value)):
-        raise BadBatch("a value of a counter is no number")
+        raise BadBatch("a value of a counter is not a number")
     order = np.lexsort((moment, number))
     bounds = np.searchsorted(number[order], np.arange(len(series) + 1))
     return [

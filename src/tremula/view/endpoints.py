@@ -59,7 +59,7 @@ def answer(report: Profile, what: str, params: Mapping[str, str]) -> Answer:
     """The answer to `what` for a report; raises Error for questions and parameters that make no sense."""
     maker = _MAKERS.get(what)
     if maker is None:
-        raise Error(f"There is no answer to {clean(what, 40)!r}.", type="view_error")
+        raise Error(f"Unknown request {clean(what, 40)!r}.", type="view_error")
     return maker(report, Parameters(params))
 
 

@@ -259,7 +259,7 @@ def _numbers(text: str) -> frozenset[int] | None:
         return None
     words = text.split(",")
     if not all(word.isascii() and word.isdigit() and len(word) <= 9 for word in words):
-        raise Error("The lanes should be whole numbers with commas between.", type="view_error")
+        raise Error("The lanes must be whole numbers, separated by commas.", type="view_error")
     return frozenset(int(word) for word in words)
 
 

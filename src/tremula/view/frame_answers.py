@@ -43,7 +43,9 @@ def frame_answer(
 ) -> dict[str, Any]:
     """Rows `first` to `first + rows` of columns of a frame, at most MOST_ROWS of them."""
     if len(columns) > _MOST_COLUMNS:
-        raise Error(f"{len(columns)} columns at once; {_MOST_COLUMNS} are allowed.", type="view_error")
+        raise Error(
+            f"{len(columns)} columns were requested; at most {_MOST_COLUMNS} are allowed.", type="view_error"
+        )
     total = frame_rows(profile, name)
     first = min(max(0, first), total)
     count = min(MOST_ROWS, total - first, total if rows is None else max(0, rows))

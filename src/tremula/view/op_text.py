@@ -21,7 +21,7 @@ def op_text(profile: Profile, name: str) -> str:
         known = {known for op in profile.ops for known in (op.name, op.name.rpartition("/")[2])}
         near = difflib.get_close_matches(name[:200], sorted(known), 3)
         hint = f" Did you mean {', '.join(clean(each) for each in near)}?" if near else ""
-        raise Error(f"The profile has no op called {clean(name)!r}.{hint}", type="profile_error")
+        raise Error(f"The profile has no op {clean(name)!r}.{hint}", type="profile_error")
     return "\n".join(line for op in found for line in _op_lines(profile, op))
 
 

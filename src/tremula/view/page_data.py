@@ -188,5 +188,5 @@ def _left_out(number: int, frames: Mapping[str, Any]) -> list[str]:
     for name, word in words.items():
         frame = frames[f"{number}/{name}"]
         if frame["rows"] < frame["total"]:
-            found.append(f"this page holds the largest {frame['rows']:,} of {frame['total']:,} {word}")
+            found.append(f"this page contains the largest {frame['rows']:,} of {frame['total']:,} {word}")
     return found

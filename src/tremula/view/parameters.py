@@ -27,9 +27,9 @@ class Parameters:
             return missing
         digits = text.removeprefix("-")
         if not (digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS):
-            raise Error(f"{name} is {clean(text, 40)!r}; it should be a whole number.", type="view_error")
+            raise Error(f"{name} must be a whole number, not {clean(text, 40)!r}.", type="view_error")
         if not low <= int(text) <= high:
-            raise Error(f"{name} is {int(text):,}; it goes from {low:,} to {high:,}.", type="view_error")
+            raise Error(f"{name} must be from {low:,} to {high:,}, not {int(text):,}.", type="view_error")
         return int(text)
 
     def number(self, name: str) -> float:
@@ -40,7 +40,7 @@ class Parameters:
         except ValueError:
             found = math.nan
         if not math.isfinite(found) or abs(found) > _LARGEST:
-            raise Error(f"{name} is {clean(text, 40)!r}; it should be a number.", type="view_error")
+            raise Error(f"{name} must be a number, not {clean(text, 40)!r}.", type="view_error")
         return found
 
     def text(self, name: str, longest: int = _LONGEST) -> str:

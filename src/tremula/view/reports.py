@@ -42,14 +42,14 @@ def find_reports(named: Iterable[Path]) -> list[Report]:
         here = _in_folder(path) if path.is_dir() else [_of_file(path)]
         if not here:
             raise Error(
-                f"There is no profile.pop and no .pvti file in {path}. `tremula profile PROGRAM` writes a profile, and "
-                "a program that runs with PVTI_OPTIONS set writes a trace.",
+                f"Found no profile.pop and no .pvti file in {path}. Write a profile with `tremula profile PROGRAM`, or "
+                "a trace by setting PVTI_OPTIONS.",
                 type="view_error",
             )
         found += here
     if len(found) > MOST_REPORTS:
         raise Error(
-            f"There are {len(found):,} reports; name at most {MOST_REPORTS} of them.", type="view_error"
+            f"Found {len(found):,} reports; choose at most {MOST_REPORTS} of them.", type="view_error"
         )
     return [
         Report(number, name, kind, paths)

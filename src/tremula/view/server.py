@@ -61,8 +61,8 @@ class ViewServer:
             self._server = _Server((LOOPBACK, self.port), _Handler)
         except OSError as problem:
             raise Error(
-                f"Port {self.port} of {LOOPBACK} cannot be used: {problem.strerror}. Choose another with --port, or "
-                "leave --port out to get a free one.",
+                f"Port {self.port} of {LOOPBACK} cannot be used: {problem.strerror}. Choose another port, or leave out "
+                "--port to use a free one.",
                 type="view_error",
             ) from None
         self._server.view = self
@@ -133,7 +133,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.REQUEST_URI_TOO_LONG, "The address is too long.", with_body)
             return
         if not _is_loopback_host(self.headers.get_all("Host") or []):
-            self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "This server answers to 127.0.0.1 only.", with_body)
+            self._refuse(
+                HTTPStatus.MISDIRECTED_REQUEST, "This server accepts requests for 127.0.0.1 only.", with_body
+            )
             return
         if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
             self._refuse(HTTPStatus.FORBIDDEN, "Requests from other pages are refused.", with_body)
@@ -155,13 +157,13 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             found = view.run(lambda: view.route(words, parameters))
         except NotFound as missing:
-            self._refuse(HTTPStatus.NOT_FOUND, str(missing) or "There is nothing of that name.", with_body)
+            self._refuse(HTTPStatus.NOT_FOUND, str(missing) or "Not found.", with_body)
         except (Error, ValueError) as problem:
             self._refuse(
                 HTTPStatus.UNPROCESSABLE_ENTITY, str(getattr(problem, "message", problem)), with_body
             )
         except Exception as problem:  # the page shows it; the next request is answered
-            told = f"A fault of the viewer ({type(problem).__name__}: {problem}); please report it."
+            told = f"Internal error of the viewer ({type(problem).__name__}: {problem}). Please report it."
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, told, with_body)
         else:
             self._send(found, with_body)

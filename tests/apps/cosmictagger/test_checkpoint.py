@@ -142,7 +142,7 @@ def test_an_interrupted_run_saves_itself_and_goes_on(tmp_path: Path, number: int
     output, errors = process.communicate(timeout=100)
     assert process.returncode == code
     assert "Traceback" not in errors
-    assert "start it again to go on from there" in output
+    assert "start it again to continue from there" in output
     kept = Checkpoints(tmp_path / "torch" / "demo" / "stopped" / "checkpoints")
     (step,) = kept.steps()
     assert step > 3

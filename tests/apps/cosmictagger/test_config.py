@@ -89,7 +89,7 @@ def test_the_command_line_of_the_published_runs_is_understood() -> None:
         ("run.ipus=2", "gradient_accumulation=3 or more"),
         ("run.precision=bfloat16", "does not exist on IPUs"),
         ("network.filter_size_deepest=4", "must be odd"),
-        ("iterations", "no key=value"),
+        ("iterations", "not of the form key=value"),
     ],
 )
 def test_what_is_wrong_is_refused_with_the_reason(override: str, words: str) -> None:

@@ -194,5 +194,5 @@ def test_impossible_settings_are_refused(arguments: dict) -> None:
 def test_generating_shows_a_bar(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     generate(tmp_path / "events.h5", 2, shape=(32, 16), cosmics=0)
     assert "Generating events" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="one event at least"):
+    with pytest.raises(ValueError, match="number of events and of processes must be 1"):
         generate(tmp_path / "none.h5", 0)

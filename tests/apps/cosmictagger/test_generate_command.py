@@ -56,8 +56,8 @@ def test_any_number_of_processes_makes_the_same_events(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--events", "0"], 1, "one event at least"),
-        (["--processes", "0"], 1, "a process"),
+        (["--events", "0"], 1, "number of events and of processes must be 1"),
+        (["--processes", "0"], 1, "of processes"),
         (["--first", "-1"], 1, "0 or more"),
         (["--seed", "-1"], 1, "0 or more"),
         (["--cosmics", "101"], 1, "0 to 100"),

@@ -104,7 +104,7 @@ def test_what_cannot_be_built_is_refused(field, value, said):
 
 
 def test_unknown_names_and_wrong_images_are_refused():
-    with pytest.raises(ValueError, match="there are uresnet, a21"):
+    with pytest.raises(ValueError, match="the networks are uresnet, a21"):
         configuration("a22")
     with pytest.raises(ValueError, match="block_concat is for 2D"):
         configuration("uresnet3d", block_concat=True)

@@ -165,7 +165,7 @@ def test_measured_images_are_as_coarse_as_the_network_takes(changes: list[str], 
 @pytest.mark.slow
 def test_two_processes_train_what_one_does(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scale", *QUICK, "--brief", *TINY]) == 0
-    assert "2 processes together train what one would" in capsys.readouterr().out
+    assert "2 processes together train like one process" in capsys.readouterr().out
     study = read(folder / "scale-demo" / "scale.json")
     assert study.measured is not None
     assert study.measured.problems == ()

@@ -96,7 +96,7 @@ def test_mistakes_are_one_line_and_nothing_is_made(folder: Path, capsys: pytest.
 @pytest.mark.slow
 def test_two_processes_train_what_one_does(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scale", *QUICK, "--brief", *TINY, "network.dropout=0.2"]) == 0
-    assert "2 processes together train what one would" in capsys.readouterr().out
+    assert "2 processes together train like one process" in capsys.readouterr().out
     study = read(folder / "scale-demo" / "scale.json")
     assert study.measured is not None
     assert study.measured.problems == ()

@@ -96,8 +96,8 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     [
         ({"length": "8"}, "has 8 bytes, but its type and shape need 16"),
         ({"offset": "8"}, "which has 16"),
-        ({"offset": "-1"}, "no number of bytes"),
-        ({"offset": "9" * 30}, "no number of bytes"),
+        ({"offset": "-1"}, "not a number of bytes"),
+        ({"offset": "9" * 30}, "not a number of bytes"),
         ({"location": "none.bin"}, "cannot be read"),
     ],
 )
@@ -110,7 +110,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     path = with_data_outside(tmp_path)
     (tmp_path / "w.bin").unlink()
     os.mkfifo(tmp_path / "w.bin")
-    with pytest.raises(Error, match="no regular file"):
+    with pytest.raises(Error, match="not a regular file"):
         OnnxModel.load(path)
 
 
@@ -124,9 +124,9 @@ def test_data_that_changed_since_is_noticed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("nodes", "words"),
     [
-        ([node("Relu", ["nothing"], ["y"])], "reads nothing, which is no input"),
+        ([node("Relu", ["nothing"], ["y"])], "reads nothing, which is neither an input"),
         ([node("Relu", ["x"], ["y"]), node("Relu", ["x"], ["y"])], "y is made by two nodes"),
-        ([node("Relu", ["y"], ["z"]), node("Relu", ["x"], ["y"])], "reads y, which is no input"),
+        ([node("Relu", ["y"], ["z"]), node("Relu", ["x"], ["y"])], "reads y, which is neither an input"),
         ([node("Relu", ["x"], ["z"])], "an output that nothing makes: y"),
     ],
 )
@@ -153,7 +153,7 @@ def test_other_files_are_no_models(tmp_path: Path, contents: bytes) -> None:
 @pytest.mark.parametrize("name", [b"layer", b"x", b"main", b"Relu"])
 def test_a_name_that_is_no_text_is_refused(name: bytes) -> None:
     contents = proto([node("Relu", ["x"], ["y"], name="layer")], [value("x", [1])], ["y"]).SerializeToString()
-    with pytest.raises(Error, match="a name in it is no text"):
+    with pytest.raises(Error, match="a name in it is not text"):
         OnnxModel.load(contents.replace(name, b"\xff" * len(name)))
 
 

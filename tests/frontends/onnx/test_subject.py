@@ -72,9 +72,9 @@ def test_what_is_missing_or_wrong_is_said(classifier: Path) -> None:
         onnx_file(classifier, ["loss=guess"])
     with pytest.raises(Error, match=r"no dimension called length open; those that are open: batch"):
         onnx_file(classifier, ["dimension:length=3"])
-    with pytest.raises(Error, match="'0' is no positive number"):
+    with pytest.raises(Error, match="'0' is not a positive number"):
         onnx_file(classifier, ["dimension:batch=0"])
-    with pytest.raises(Error, match="says nothing of an ONNX file"):
+    with pytest.raises(Error, match="is not a setting of an ONNX file"):
         onnx_file(classifier, ["batch=3"])
 
 
@@ -99,7 +99,7 @@ def test_the_command_line_takes_files(classifier: Path, capsys: pytest.CaptureFi
     assert main(words) == 0
     assert "classifier: training, 192 parameters" in capsys.readouterr().out
     assert main(["estimate", "model.py:make", "--loss", "mse"]) != 0
-    assert "--loss is for an ONNX file" in capsys.readouterr().err
+    assert "--loss is only for ONNX files" in capsys.readouterr().err
     both = [f"{classifier} --no-advice", f"{classifier} --no-advice --micro-batch 8"]
     assert main(["compare", *both]) == 0
     assert "micro batch" in capsys.readouterr().out
@@ -112,7 +112,7 @@ def test_the_profile_of_a_file_is_written_without_running_anything(
     assert (tmp_path / "p" / "training" / "profile.pop").is_file()
     assert "modelled" in capsys.readouterr().out
     assert main(["profile", "train.py", "--ipus", "2"]) != 0
-    assert "--ipus is for an ONNX file" in capsys.readouterr().err
+    assert "--ipus is only for ONNX files" in capsys.readouterr().err
 
 
 def test_files_are_known_by_their_names() -> None:

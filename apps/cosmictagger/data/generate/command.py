@@ -17,22 +17,26 @@ def main(words: Sequence[str]) -> int:
         prog="cosmictagger generate",
         description="Write generated events: cosmic muons and one neutrino each, with truth, in three wire planes.",
     )
-    parser.add_argument("file", metavar="FILE", help="larcv3 HDF5 file to make; an old one is replaced")
-    parser.add_argument("--events", type=int, default=64, metavar="N", help="how many (default 64)")
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="which; the same seed gives the same events"
+        "file", metavar="FILE", help="larcv3 HDF5 file to write; an existing file is replaced"
+    )
+    parser.add_argument("--events", type=int, default=64, metavar="N", help="number of events (default: 64)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="random seed; the same seed gives the same events"
     )
     parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first event")
-    parser.add_argument("--cosmics", type=int, metavar="N", help="muons of each event (default: drawn)")
+    parser.add_argument("--cosmics", type=int, metavar="N", help="muons per event (default: random)")
     parser.add_argument(
-        "--wires", type=int, default=FULL_SHAPE[0], metavar="N", help="pixels along the wires"
+        "--wires", type=int, default=FULL_SHAPE[0], metavar="N", help="image size along the wires, in pixels"
     )
-    parser.add_argument("--ticks", type=int, default=FULL_SHAPE[1], metavar="N", help="pixels in time")
+    parser.add_argument(
+        "--ticks", type=int, default=FULL_SHAPE[1], metavar="N", help="image size in time, in pixels"
+    )
     parser.add_argument(
         "--processes",
         type=int,
         metavar="N",
-        help="that generate (default: as many as there are cores, at most 8)",
+        help="number of processes (default: the number of cores, at most 8)",
     )
     try:
         options = parser.parse_args(words)

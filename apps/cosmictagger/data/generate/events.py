@@ -161,7 +161,7 @@ def generate(
     """
     if events < 1 or first < 0 or processes < 1:
         raise ValueError(
-            "A file needs one event at least, and a process to make it; the number of the first must be 0 or more."
+            "The number of events and of processes must be 1 or more, and the number of the first event 0 or more."
         )
     if Path(path).is_dir():
         raise ValueError(f"{path} is a folder; name a file.")

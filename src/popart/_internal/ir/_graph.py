@@ -200,7 +200,7 @@ class Graph(model.Graph):
 
 def _index(graph: Graph, identifiers: list[str], identifier: str, what: str) -> int:
     if identifier not in identifiers:
-        raise graph_error_class()(f"{identifier} is no {what} of the graph {graph.identifier}.")
+        raise graph_error_class()(f"{identifier} is not an {what} of the graph {graph.identifier}.")
     return identifiers.index(identifier)
 
 

@@ -53,7 +53,7 @@ class Op(model.Op):
     def getVirtualGraphId(self) -> int:
         """Its IPU."""
         if self.settings.ipu is None:
-            raise graph_error_class()(f"{self} is placed on no IPU.")
+            raise graph_error_class()(f"{self} is not placed on an IPU.")
         return self.settings.ipu
 
     def getInputTensors(self) -> list[Tensor]:

@@ -44,7 +44,7 @@ def tell_effects(options: Any) -> None:
         if getattr(options, name) != getattr(defaults, name):
             log.info_once(
                 f"popxl option {name}",
-                f"The PopXL session option {name} changes no results: it says how hardware is used.",
+                f"The PopXL session option {name} does not change results: it controls the use of hardware.",
             )
     if getattr(options, "enableStochasticRounding", False):
         log.no_effect("enableStochasticRounding of PopXL", "halves are rounded to the nearest value")

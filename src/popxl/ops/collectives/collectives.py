@@ -1,4 +1,4 @@
-"""What collectives do with values."""
+"""The operator of a collective."""
 
 from __future__ import annotations
 

@@ -34,10 +34,10 @@ def device_iterations(study: Study, case: Case, found: Estimate) -> Iterable[Cha
         yield Change(
             rule="device iterations",
             title=f"Run {turns} device iterations per call",
-            why=f"{waiting / found.cycles_per_step:.0%} of a step is spent around it: in calls from the host, "
-            "transfers that nothing hides, and stages without work. More turns of the device's loop share that.",
+            why=f"{waiting / found.cycles_per_step:.0%} of a step is overhead: calls from the host, transfers that do "
+            "not overlap with computation, and idle stages. More iterations of the device's loop share it.",
             code=study.subject.dialect.device_iterations(turns),
-            cost=f"One call takes {factor} times the samples, and results come back once for all of them{then}",
+            cost=f"One call takes {factor} times the samples, and the host gets their results once per call{then}",
             apply=edited(loops={"device_iterations": turns}),
             sets=frozenset({"device iterations"}),
         )
@@ -62,16 +62,16 @@ def accumulation(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         yield Change(
             rule="accumulation",
             title=f"Accumulate gradients of {now * factor} micro-batches",
-            why=f"{once / step:.0%} of a step is paid once for all of its micro-batches: {listed}.",
+            why=f"{once / step:.0%} of a step is spent once per step and not per micro-batch: {listed}.",
             code=study.subject.dialect.accumulation(now * factor),
-            cost=f"The global batch becomes {factor} times as large: the learning rate has to follow.",
+            cost=f"The global batch becomes {factor} times as large; adapt the learning rate.",
             apply=edited(loops={"gradient_accumulation": now * factor}),
             sets=frozenset({"accumulation"}),
         )
 
 
 def micro_batch(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
-    """Larger micro-batches where there is room, smaller ones where there is none."""
+    """Suggest larger micro-batches if memory is free, and smaller ones if it is short."""
     samples = found.samples
     share = found.memory.max_tile_bytes / found.memory.tile_memory_bytes
     if share < _ROOMY:
@@ -91,7 +91,7 @@ def _why_larger(found: Estimate, *, shares_call: bool) -> str:
     call = found.breakdown["host_call"] / found.cycles_per_step
     if not shares_call or call < _WAITING:
         return room
-    return f"{room} The call from the host, {call:.0%} of a step, is paid for more samples."
+    return f"{room} The call from the host, {call:.0%} of a step, is shared by more samples."
 
 
 def can_run(study: Study, found: Estimate, micro_batches: int) -> bool:
@@ -108,7 +108,7 @@ def _sized(study: Study, found: Estimate, samples: int) -> Change:
     keeps = found.training and turns * now % samples == 0 and can_run(study, found, wanted)
     code = study.subject.dialect.micro_batch(samples)
     loops = {}
-    cost = "Latency grows." if larger else "Ops are smaller and use the tiles less well."
+    cost = "Latency grows." if larger else "Ops become smaller and use the tiles less well."
     if keeps and wanted != turns:
         code += study.subject.dialect.accumulation(wanted)
         loops = {"gradient_accumulation": wanted}

@@ -62,7 +62,7 @@ def more_replicas(study: Study, case: Case, found: Estimate) -> Iterable[Change]
         yield Change(
             rule="replicas",
             title=f"Run {replicas} replicas on {counted(ipus, 'IPU')}",
-            why=f"Replicas work side by side{' and meet once per weight update' * found.training}.",
+            why=f"Replicas work in parallel{' and synchronise once per weight update' * found.training}.",
             code=code,
             cost=cost,
             apply=apply,
@@ -78,7 +78,7 @@ def system_with(system: System, ipus: int) -> System:
         return smallest_system(system.chip, ipus)
     except Error as problem:
         raise Error(
-            f"{system.name} has {counted(system.ipus, 'IPU')}, and {ipus} are needed: {problem.message}"
+            f"{system.name} has {counted(system.ipus, 'IPU')}, but {ipus} are needed: {problem.message}"
         ) from problem
 
 
@@ -145,10 +145,10 @@ def _loops(study: Study, loops: Loops, stages: int, training: bool) -> Loops:
 
 def _cost(before: Loops, after: Loops, training: bool) -> str:
     if before == after:
-        return "A micro-batch takes longer from one end to the other."
+        return "The latency of a micro-batch grows."
     if training:
         return (
-            f"Accumulation rises from {before.gradient_accumulation} to {after.gradient_accumulation}, as the pipeline "
-            "needs it, and the global batch with it."
+            f"The pipeline needs accumulation raised from {before.gradient_accumulation} to "
+            f"{after.gradient_accumulation}, which also increases the global batch."
         )
     return f"Device iterations rise from {before.device_iterations} to {after.device_iterations} to fill the pipeline."

@@ -76,11 +76,11 @@ def of_ipus(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     everywhere = [ipu.ipu for ipu in found.memory.ipus]
     roomy = found.memory.max_tile_bytes < _ROOMY * found.memory.tile_memory_bytes
     if full:
-        why = "Rearranged operands and partial sums of products take room at the fullest moment."
+        why = "Rearranged operands and partial sums of products use memory at its peak."
         cost = "Products that had better plans with more memory become slower."
     else:
-        why = "There is room for larger temporaries, with which some products need fewer steps."
-        cost = "Less room for the rest."
+        why = "There is memory for larger temporaries, with which some products need fewer steps."
+        cost = "Less memory for everything else."
     for share in _LOWER if full else _HIGHER if roomy else ():
         ipus = [ipu for ipu in full or everywhere if (deployment.proportion(ipu) > share) == bool(full)]
         if not ipus:
@@ -115,9 +115,9 @@ def of_the_peak(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         yield Change(
             rule="memory proportion of an op",
             title=f"Let {op.module} take {share:.0%} of tile memory for temporaries",
-            why=f"{op.name} of the {fullest.peak.phase} pass{where} runs at the fullest moment of IPU {fullest.ipu}.",
+            why=f"{op.name} of the {fullest.peak.phase} pass{where} runs at the memory peak of IPU {fullest.ipu}.",
             code=study.subject.dialect.memory_proportion(op.module, share),
-            cost="This op becomes slower; all others keep their plans.",
+            cost="This op becomes slower; the others do not change.",
             apply=edited(changes={"proportions": (*case.changes.proportions, (op.module, share))}),
             sets=frozenset({f"proportion of {op.module}"}),
         )

@@ -31,8 +31,8 @@ def half(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         yield Change(
             rule=rule,
             title=title,
-            why="Matrix products and convolutions do up to four times the work per cycle on half-precision operands; "
-            "weights, activations and transfers take half the bytes.",
+            why="Matrix products and convolutions do up to four times the work per cycle on half-precision operands. "
+            "Weights, activations and transfers need half the bytes.",
             code=(*dialect.half_precision, *(dialect.half_partials if partials else ())),
             cost=f"Values beyond 65504 overflow and small gradients vanish{scaled}.",
             apply=edited(variant={"precision": "fp16"}, deployment={"partials": "fp16"} if partials else {}),
@@ -56,7 +56,7 @@ def half_partials(study: Study, case: Case, found: Estimate) -> Iterable[Change]
         why="Products of half-precision numbers run twice as fast when their sums are kept in half precision, and sums "
         "that travel between tiles are half as large.",
         code=study.subject.dialect.half_partials,
-        cost="Long sums lose digits; compare the loss of a short run.",
+        cost="Long sums lose precision; compare the loss of a short run.",
         apply=edited(deployment={"partials": "fp16"}),
         sets=frozenset({"partials"}),
     )
@@ -71,7 +71,7 @@ def half_accumulators(study: Study, case: Case, found: Estimate) -> Iterable[Cha
     yield Change(
         rule="half accumulators",
         title="Accumulate gradients in half precision",
-        why="Accumulators take half the room, and replicas exchange half the bytes.",
+        why="Accumulators need half the memory, and replicas exchange half the bytes.",
         code=study.subject.dialect.half_accumulators,
         cost="Small gradients are rounded away when many micro-batches are added; the mean becomes a running one.",
         apply=edited(changes={"accumulators": "float16"}),

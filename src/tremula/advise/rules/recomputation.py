@@ -20,7 +20,7 @@ _FEWEST = 4
 
 
 def on_or_off(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
-    """No recomputation where there is room; that of norms only."""
+    """Suggest no recomputation if memory is free, or recomputation of norms only."""
     if not found.training:
         return
     mode = found.deployment.recompute
@@ -28,21 +28,21 @@ def on_or_off(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     if mode != "none" and recomputed:
         yield Change(
             rule="no recomputation",
-            title="Keep activations instead of computing them again",
-            why=f"Forward ops that run again take {recomputed / found.time.micro_batch.total:.0%} of the work of a "
+            title="Keep activations instead of recomputing them",
+            why=f"Recomputed forward ops take {recomputed / found.time.micro_batch.total:.0%} of the work of a "
             "micro-batch.",
             code=study.subject.dialect.recomputation("none"),
-            cost="Every activation that a gradient needs is kept, in a pipeline for several micro-batches.",
+            cost="All activations that gradients need are kept; a pipeline keeps them for several micro-batches.",
             apply=edited(deployment={"recompute": "none"}),
             sets=frozenset({"recomputation"}),
         )
     if mode != "norms" and (mode == "all" or found.memory.headroom < 1.0 - CLOSE):
         yield Change(
             rule="recompute norms",
-            title="Compute only norms and element-wise ops again",
-            why="Their results are as large as those of products and cost little to make again.",
+            title="Recompute only norms and element-wise ops",
+            why="Their results are as large as those of products and cheap to recompute.",
             code=study.subject.dialect.recomputation("norms"),
-            cost="A little time in the backward pass, where nothing was computed again before.",
+            cost="The backward pass takes slightly longer, because nothing was recomputed before.",
             apply=edited(deployment={"recompute": "norms"}),
             sets=frozenset({"recomputation"}),
         )
@@ -60,8 +60,8 @@ def checkpoints(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         yield Change(
             rule="recomputation checkpoints",
             title=f"Recompute from the results of {len(chosen)} layers",
-            why="Only the results of these layers are kept for the backward pass; the rest is computed again from the "
-            "one before, layer by layer.",
+            why="Only the results of these layers are kept for the backward pass. The rest is recomputed from "
+            "them, layer by layer.",
             code=study.subject.dialect.checkpoints(chosen),
             cost="The forward pass of these layers runs twice.",
             apply=edited(deployment={"recompute": "all"}, changes={"checkpoints": tuple(chosen)}),

@@ -1,4 +1,4 @@
-"""What goes between host and device: which results come back, in which type inputs are sent, what hides the transfers.
+"""Transfers between host and device: returned results, types of inputs, and overlap with computation.
 
 Whether data survive a shorter type is for the user to say: uint8 is advised only for inputs that look like images.
 """
@@ -29,7 +29,7 @@ def output_mode(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         title="Return the results of the last micro-batch only",
         why=f"The results of {found.deployment.returned_share:.0%} of all micro-batches go back to the host.",
         code=study.subject.dialect.last_results,
-        cost="Losses and results of the other micro-batches are not seen; another output mode gives their sum.",
+        cost="Losses and results of the other micro-batches are not returned; another output mode gives their sum.",
         apply=edited(deployment={"returned_share": None}),
         sets=frozenset({"output mode"}),
     )
@@ -41,10 +41,10 @@ def prefetching(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         return
     yield Change(
         rule="prefetching",
-        title="Let the host send inputs ahead",
-        why="Each micro-batch is sent only when the device asks for it.",
+        title="Send inputs from the host ahead of time",
+        why="Each micro-batch is sent only when the device requests it.",
         code=study.subject.dialect.prefetch(3),
-        cost="Buffers in the host's memory.",
+        cost="Buffers use memory of the host.",
         apply=edited(deployment={"prefetch_depth": 3}),
         sets=frozenset({"prefetching"}),
     )
@@ -67,7 +67,7 @@ def overlap(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
         title="Overlap transfers of inputs with the computation",
         why=f"The device waits for its inputs {exposed:.0%} of the time.",
         code=study.subject.dialect.overlap(_IO_TILES, accumulation_loop=accumulates, sum_results=sums),
-        cost=f"{_IO_TILES} tiles of each IPU compute no longer.{' Results come back as their sum.' * sums}",
+        cost=f"{_IO_TILES} tiles of each IPU no longer compute.{' Results are returned as their sum.' * sums}",
         apply=edited(deployment={"io_tiles": _IO_TILES, "overlap_io": True, "returned_share": returned}),
         sets=frozenset({"output mode", "io tiles"}),
     )
@@ -95,9 +95,9 @@ def _sent(study: Study, chosen: list[int], dtype: str, what: str) -> Change:
     return Change(
         rule=f"inputs as {dtype}",
         title=f"Send input {places} in {what} and cast on the device",
-        why="The device waits for the host; fewer bytes arrive sooner.",
+        why="The device waits for the host, and fewer bytes arrive sooner.",
         code=study.subject.dialect.input_dtype(chosen, dtype),
-        cost=f"Values are rounded to what {dtype} can hold.{scale}",
+        cost=f"Values are rounded to {dtype}.{scale}",
         apply=edited(changes={"sent": sent}),
         # half inputs are part of half precision already
         sets=frozenset({"input types", *(["precision"] if dtype == "float16" else [])}),

@@ -78,7 +78,7 @@ def named_type(name: str) -> ElementType:
     """
     found = _BY_NAME.get(name.upper())
     if found is None:
-        raise Error(f"'{name}' is no element type; they are {', '.join(_BY_NAME)}.")
+        raise Error(f"'{name}' is not an element type; they are {', '.join(_BY_NAME)}.")
     return found
 
 

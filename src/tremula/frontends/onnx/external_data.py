@@ -71,7 +71,7 @@ def find(folder: Path | None, location: str, offset: int, length: int | None, si
     except OSError as problem:
         raise Error(f"its data is in {path}, which cannot be read: {problem.strerror}.") from problem
     if not stat.S_ISREG(status.st_mode):
-        raise Error(f"its data is in {path}, which is no regular file.")
+        raise Error(f"its data is in {path}, which is not a regular file.")
     if length is None:
         length = size
     if length != size:

@@ -231,7 +231,8 @@ class _Reader:
         missing = [name for name in message.input if name and not _is_known(name, known)]
         if missing:
             raise Error(
-                f"{what} reads {missing[0]}, which is no input, no initializer and no output of a node before it."
+                f"{what} reads {missing[0]}, which is neither an input, an initializer nor an output of an "
+                "earlier node."
             )
         _refuse_repeats([name for name in message.output if name], f"outputs of {what}")
         attributes: dict[str, Attribute] = {}
@@ -328,7 +329,7 @@ def _text(value: bytes) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError as problem:
-        raise Error("it is no text.") from problem
+        raise Error("it is not text.") from problem
 
 
 def _value(message: Any, what: str) -> Value:
@@ -336,7 +337,9 @@ def _value(message: Any, what: str) -> Value:
     if not message.type.HasField("tensor_type"):
         if message.type.WhichOneof("value") is None:
             return Value(name, None, None)
-        raise Error(f"{what}, {name}, is no tensor; sequences, maps and optional values are not supported.")
+        raise Error(
+            f"{what}, {name}, is not a tensor; sequences, maps and optional values are not supported."
+        )
     kind = message.type.tensor_type
     number = int(kind.elem_type)
     found = element_type(number) if number else None

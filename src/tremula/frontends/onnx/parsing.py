@@ -25,7 +25,7 @@ def contents(path: Path) -> bytes:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise Error("this is no regular file.")
+                raise Error("this is not a regular file.")
             if status.st_size > _MOST_BYTES:
                 raise Error(
                     "an ONNX file is smaller than 2 GiB; larger models have their weights in files beside it."
@@ -65,7 +65,7 @@ def _check_texts(message: Any) -> None:
             if not all(
                 isinstance(each, str) for each in ((value,) if isinstance(value, str | bytes) else value)
             ):
-                raise Error("this is no ONNX model, or it is damaged: a name in it is no text.")
+                raise Error("this is not an ONNX model, or it is damaged: a name in it is not text.")
         elif field.type == _MESSAGE:
             for each in (value,) if hasattr(value, "ListFields") else value:
                 _check_texts(each)

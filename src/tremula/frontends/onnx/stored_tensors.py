@@ -116,7 +116,7 @@ def _external(message: Any, kind: ElementType, shape: tuple[int, ...], folder: P
             continue
         if not (text.isascii() and text.isdigit() and len(text) < 20):
             raise Error(
-                f"the {key} of its data in '{location}' is '{text[:40]}', which is no number of bytes."
+                f"the {key} of its data in '{location}' is '{text[:40]}', which is not a number of bytes."
             )
         numbers[key] = int(text)
     size = _bytes(kind, math.prod(shape))

@@ -20,5 +20,5 @@ def present_data(tensor: Tensor) -> np.ndarray[Any, Any]:
 def variable_settings(tensor: Tensor) -> VariableSettings:
     """How a variable is spread over replicas."""
     if tensor.settings is None:
-        raise graph_error(f"The tensor {tensor.identifier} is no variable.")
+        raise graph_error(f"The tensor {tensor.identifier} is not a variable.")
     return tensor.settings

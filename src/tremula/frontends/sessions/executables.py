@@ -146,7 +146,7 @@ def _check_program(package: Package, identity: Identity) -> None:
         package.refuse(_why_unknown(package))
     request = package.document("request")
     if not isinstance(request, dict):
-        package.refuse("request.json is no object")
+        package.refuse("request.json is not an object")
     try:
         known = Identity(identity.entry, model, request).key == package.manifest.get("key")
     except RecursionError:

@@ -132,6 +132,6 @@ def ipu_autoshard() -> Any:
         NotImplementedError: always.
     """
     raise NotImplementedError(
-        "ipu_autoshard() is not there: call autoshard.automatic_sharding(num_shards, input_ts, loss_ts) after the "
+        "ipu_autoshard() is not supported: call autoshard.automatic_sharding(num_shards, input_ts, loss_ts) after the "
         "network was built, or use ipu.scopes.ipu_shard."
     )

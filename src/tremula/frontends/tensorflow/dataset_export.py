@@ -49,7 +49,7 @@ def dataset_extractor(
 
     def write(*arrays: np.ndarray) -> np.int64:
         if arrays and len(arrays[0]) < num_elements:
-            raise BadData(f"the dataset has {len(arrays[0])} elements only, and {num_elements} are asked for")
+            raise BadData(f"the dataset has {len(arrays[0])} elements, but {num_elements} were requested")
         data_files.write(filename, {f"{prefix}.{index}": each for index, each in enumerate(arrays)})
         _say(print_stats, f"{num_elements} elements of {prefix} were written to {filename}.")
         return np.int64(num_elements)

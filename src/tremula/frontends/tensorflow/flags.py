@@ -28,7 +28,7 @@ def use_synthetic_data(category: str | None = None) -> bool:
     """
     if category is not None and category not in SYNTHETIC_CATEGORIES:
         raise ValueError(
-            f"there is no category {category!r} of synthetic data; known: {SYNTHETIC_CATEGORIES}"
+            f"unknown category {category!r} of synthetic data; the categories are {SYNTHETIC_CATEGORIES}"
         )
     if flag("use_synthetic_data"):
         return True

@@ -94,7 +94,7 @@ HOOKS = (
     ),
     Hook(
         "keras.utils.get_file",
-        "a download that fails says where the file can be put by hand",
+        "a failed download names the folder for a manual copy of the file",
         f"{_HERE}.keras.datasets",
     ),
     Hook(

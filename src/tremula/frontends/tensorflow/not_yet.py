@@ -14,7 +14,7 @@ def not_yet(name: str, instead: str) -> Any:
     """
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        raise NotImplementedError(f"{name} is not there yet in Tremula. {instead}")
+        raise NotImplementedError(f"{name} is not supported by Tremula yet. {instead}")
 
     return type(name.rpartition(".")[2], (), {"__init__": __init__, "__doc__": f"Not there yet. {instead}"})
 

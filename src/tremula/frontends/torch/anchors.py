@@ -50,7 +50,7 @@ class Anchors:
             node = gradients.get(name) or names.tensors.get(name) or _copied(program, name)
             if node is None:
                 raise compile_error(
-                    f"There is no tensor called {name} in the compiled model to anchor. getTensorNames() on a "
+                    f"The compiled model has no tensor {name} to anchor. getTensorNames() on a "
                     "model compiled without this anchor lists the names.",
                 )
             added.append(node)

@@ -99,7 +99,7 @@ def _refuse_broadcast(
     if written:
         raise compile_error(
             f"PopTorch does not support broadcasting buffers, and forward() writes to {', '.join(written)}: with "
-            f"{replicas} replicas each would get a value of its own. If that is what you "
+            f"{replicas} replicas would each get a separate value. If that is what you "
             "want, set poptorch.Options().broadcastBuffers(False).",
         )
 

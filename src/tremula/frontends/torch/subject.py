@@ -114,7 +114,7 @@ class TorchSubject:
         parts = self.parts
         if accumulators is not None:
             if parts.spec is None:
-                raise Error("There are no gradient accumulators in inference.")
+                raise Error("Inference has no gradient accumulators.")
             dtype = getattr(torch, accumulators)
             # half accumulators switch the mean to a running one, as the shim does for the same optimizer
             running = parts.settings.mean_reduction and dtype is torch.float16

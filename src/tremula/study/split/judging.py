@@ -1,4 +1,4 @@
-"""What the full chip model says of one split, and which of two is better: what fits first, then what is fast.
+"""Judges splits with the full chip model. A split that fits is better than one that does not; then speed counts.
 
 A split is the pieces with which its stages begin, and the IPU of each stage.
 """
@@ -33,7 +33,7 @@ _EXCESS_PRICE = 3.0
 
 @dataclass(frozen=True)
 class Judged:
-    """A split and what the full model says of it."""
+    """A split and its estimate by the full model."""
 
     begins: tuple[int, ...]
     ipu_of_stage: tuple[int, ...]

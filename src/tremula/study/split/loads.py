@@ -1,4 +1,4 @@
-"""What each piece of a program weighs: cycles, bytes that stay, bytes kept for the backward pass, bytes handed on.
+"""The load of each piece of a program: cycles, resident bytes, bytes for the backward pass, and bytes passed on.
 
 Cycles are the planners', exact but for recomputation. Bytes are rough: whether a split fits is for the memory model to
 say. Sums over any run of pieces come as matrices, entry [i, j] for pieces i to j - 1.

@@ -1,4 +1,4 @@
-"""What a split is limited by, and what stands in the way of any, in words."""
+"""Text about the limits of a split, or why no split is possible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WORTH = 0.01
 
 
 def reason(found: Estimate, loads: Loads, gain: float) -> str:
-    """What limits the split that was `found`; `gain` is what a faster one would bring that does not fit."""
+    """What limits the split `found`. `gain` is the speed-up of a faster split that does not fit."""
     pipeline = found.time.pipeline
     busiest = pipeline.bottleneck if pipeline is not None else 0
     imbalance = 1.0 / pipeline.balance - 1.0 if pipeline is not None and pipeline.balance else 0.0
@@ -27,8 +27,8 @@ def reason(found: Estimate, loads: Loads, gain: float) -> str:
         missing = memory.max_tile_bytes - memory.tile_memory_bytes
         lacks = f"lacks {missing:,} bytes" if missing > 0 else f"has {-missing:,} bytes to spare, too few,"
         return (
-            f"Memory: no split was found that fits; on IPU {full.ipu} the fullest tile {lacks} "
-            f"(modelled; fits: {memory.fit.words}). What helps: {'; '.join(memory.advice(2))}, or more IPUs.{held}"
+            f"Memory: no split that fits was found; on IPU {full.ipu} the fullest tile {lacks} "
+            f"(modelled; fits: {memory.fit.words}). Try {'; '.join(memory.advice(2))}, or more IPUs.{held}"
         )
     if gain > _WORTH:
         return (
@@ -37,19 +37,19 @@ def reason(found: Estimate, loads: Loads, gain: float) -> str:
         )
     if imbalance > _EVEN:
         return (
-            f"Balance: the others wait for IPU {busiest}, which has {imbalance:.0%} more to do than the mean; no place "
-            f"to cut makes it more even.{held}"
+            f"Balance: the other IPUs wait for IPU {busiest}, which has {imbalance:.0%} more work than the mean. "
+            f"No other split is more even.{held}"
         )
-    return f"Balance: stages are even within {imbalance:.1%}; what is left is filling, copies and the update.{held}"
+    return f"Balance: stages differ by at most {imbalance:.1%}; the rest is filling, copies and the update.{held}"
 
 
 def impossible(program: Segmented, loads: Loads, ipus: int) -> str:
     """Why there is no split at all."""
     if loads.pieces < ipus:
         return (
-            f"There are {len(program.cuts)} places at which a stage can begin, too few for {ipus} IPUs: a stage "
-            "begins where a module is called, and forward must call that module exactly once. Use fewer IPUs, or give "
-            "repeated parts of forward modules of their own."
+            f"The model has {len(program.cuts)} places at which a stage can begin, too few for {ipus} IPUs. A stage "
+            "begins at a module that forward calls exactly once. Use fewer IPUs, or put repeated parts of forward into "
+            "separate modules."
         )
     far = [each for each in loads.shared if each.pieces[-1] - each.pieces[0] > 1]
     named = "; ".join(
@@ -58,10 +58,9 @@ def impossible(program: Segmented, loads: Loads, ipus: int) -> str:
         for each in far[:4]
     )
     return (
-        f"No split over {ipus} IPUs keeps shared weights together: {named}. A weight lives on one IPU, so all that "
-        "read it must be in one stage, or in the first and in a last one back on the same IPU; that one needs one "
-        "more stage, and so more micro-batches (gradient accumulation or device iterations). Untie the weights, or use "
-        "fewer IPUs."
+        f"No split over {ipus} IPUs keeps shared weights together: {named}. A weight is stored on one IPU, so all ops "
+        "that read it must be in one stage, or in the first stage and a last stage on the same IPU. The last stage "
+        "needs more micro-batches (gradient accumulation or device iterations). Untie the weights, or use fewer IPUs."
     )
 
 

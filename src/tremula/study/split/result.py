@@ -1,4 +1,4 @@
-"""A split that was found: where stages begin, what each IPU gets, and what the chip model says of it.
+"""A split: where stages begin, the work of each IPU, and its estimate by the chip model.
 
 It shows itself as lines of code, plain values, and text with a bar for each IPU; figures are modelled.
 """

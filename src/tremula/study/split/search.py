@@ -83,7 +83,7 @@ def judge(
     unknown = [module for module in modules if module not in places]
     if unknown:
         raise Error(
-            f"No stage can begin at {', '.join(unknown)}: forward must call the module exactly once, and another "
+            f"A stage cannot begin at {', '.join(unknown)}: forward must call the module exactly once, and no other "
             "module may begin at the same op. `Segmented.cuts` lists where stages can begin."
         )
     judging = Judging(program, pipelined(deployment, 1 + max(on), program.program.training), system, planner)
@@ -177,7 +177,7 @@ class _Search:
         return self.judging.judged(solution.begins, (*range(self.ipus), *([0] if problem.returns else [])))
 
     def _fastest(self, problems: Sequence[Stages]) -> Judged | None:
-        """The split that would be taken if memory were no matter."""
+        """The best split without regard to memory."""
         found = [(fast.load, p, fast) for p in problems if (fast := shortest(p)) is not None]
         if not found:
             return None
@@ -236,6 +236,6 @@ class _Search:
         setting = dialect.accumulation_setting if training else dialect.iterations_setting
         raise Error(
             f"A pipeline over {forward_stages} IPUs has {needed} stages "
-            f"{'with the backward pass ' if training else ''}and needs as many micro-batches to fill it: set "
-            f"{setting} to {needed} or more. It is {self._turns} now."
+            f"{'with the backward pass ' if training else ''}and needs at least as many micro-batches. Set "
+            f"{setting} to {needed} or more; it is {self._turns}."
         )

@@ -65,7 +65,7 @@ def _shown(call: Call) -> int:
     """Which state of the scores is the fourth output: products, with the soft cap, with the mask, or weights."""
     mode = call.integer("qk_matmul_output_mode", 0)
     if not 0 <= mode < 4:
-        raise Error(f"{mode} is no qk_matmul_output_mode; they are 0 to 3.")
+        raise Error(f"{mode} is not a qk_matmul_output_mode; choose from 0 to 3.")
     return mode
 
 

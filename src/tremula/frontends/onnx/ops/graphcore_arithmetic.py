@@ -88,7 +88,7 @@ def initialised(call: Call) -> Tensor:
     """Zeros, also where the device would leave what was in memory."""
     number = call.integer("data_type")
     if not 0 <= number < len(_DATA_TYPES) or not _DATA_TYPES[number]:
-        raise Error(f"{number} is no type of elements that can be initialised.")
+        raise Error(f"{number} is not a type of elements that can be initialised.")
     dtype = named_type(_DATA_TYPES[number]).torch
     return torch.zeros(call.integers("shape"), dtype=call.settings.retyped.get(dtype, dtype))
 

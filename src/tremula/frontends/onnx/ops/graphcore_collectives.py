@@ -80,7 +80,7 @@ def _reduced(call: Call, tensor: Tensor) -> Tensor:
     if number == _LOCAL or call.settings.replicas == 1:
         return tensor
     if number not in _REDUCTIONS:
-        raise Error(f"{number} is no operator of collectives.")
+        raise Error(f"{number} is not an operator of collectives.")
     members = _members(call)
 
     def reduce(values: Tensor) -> Tensor:

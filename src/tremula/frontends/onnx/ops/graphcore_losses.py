@@ -22,7 +22,7 @@ def _reduction(call: Call) -> str:
         return _BY_NUMBER[given]
     name = str(given).lower()
     if name not in _BY_NUMBER:
-        raise Error(f"'{given}' is no reduction; they are Sum, Mean and NoReduction.")
+        raise Error(f"'{given}' is not a reduction; choose from Sum, Mean and NoReduction.")
     return name
 
 

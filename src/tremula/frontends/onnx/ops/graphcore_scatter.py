@@ -19,7 +19,7 @@ def _reduction(call: Call) -> str:
     given = call.node.attributes.get("reduction", "sum")
     name = _BY_NUMBER[given] if isinstance(given, int) and 0 <= given < 5 else str(given).lower()
     if name not in _REDUCTIONS:
-        raise Error(f"'{given}' is no reduction; they are {', '.join(_REDUCTIONS)}.")
+        raise Error(f"'{given}' is not a reduction; choose from {', '.join(_REDUCTIONS)}.")
     return name
 
 

@@ -95,7 +95,7 @@ def scatter_nd(call: Call, tensor: Tensor, indices: Tensor, updates: Tensor) -> 
 
 def _reduction(name: str) -> str:
     if name not in _REDUCTIONS:
-        raise Error(f"'{name}' is no reduction; they are none, {', '.join(_REDUCTIONS)}.")
+        raise Error(f"'{name}' is not a reduction; choose from none, {', '.join(_REDUCTIONS)}.")
     return _REDUCTIONS[name]
 
 

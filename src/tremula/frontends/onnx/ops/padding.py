@@ -74,4 +74,4 @@ def _places(extent: int, before: int, behind: int, mode: str) -> list[int]:
     if mode == "reflect":
         period = max(2 * (extent - 1), 1)
         return [min(place % period, period - place % period) if extent > 1 else 0 for place in chosen]
-    raise Error(f"'{mode}' is no mode of padding; they are constant, edge, reflect and wrap.")
+    raise Error(f"'{mode}' is not a mode of padding; choose from constant, edge, reflect and wrap.")

@@ -50,7 +50,9 @@ def _activation(name: str, alpha: float | None, beta: float | None) -> Function:
         "softplus": torch.nn.functional.softplus,
     }
     if key not in table:
-        raise Error(f"'{name}' is no activation of a recurrent layer; they are {', '.join(sorted(table))}.")
+        raise Error(
+            f"'{name}' is not an activation of a recurrent layer; choose from {', '.join(sorted(table))}."
+        )
     return table[key]
 
 
@@ -72,7 +74,7 @@ class _Layer:
 def _layer(call: Call, recurrent: Tensor, names: Sequence[str]) -> _Layer:
     direction = call.text("direction", "forward")
     if direction not in ("forward", "reverse", "bidirectional"):
-        raise Error(f"'{direction}' is no direction; they are forward, reverse and bidirectional.")
+        raise Error(f"'{direction}' is not a direction; choose from forward, reverse and bidirectional.")
     directions = 2 if direction == "bidirectional" else 1
     chosen = call.texts("activations", ()) or list(names) * directions
     if len(chosen) != len(names) * directions:

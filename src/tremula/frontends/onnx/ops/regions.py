@@ -16,7 +16,7 @@ from tremula.frontends.onnx.ops.table import op
 def roi_align(call: Call, tensor: Tensor, regions: Tensor, batches: Tensor) -> Tensor:
     mode = call.text("mode", "avg")
     if mode not in ("avg", "max"):
-        raise Error(f"'{mode}' is no mode; they are avg and max.")
+        raise Error(f"'{mode}' is not a mode; choose from avg and max.")
     height, width = call.integer("output_height", 1), call.integer("output_width", 1)
     kind = call.text(
         "coordinate_transformation_mode", "half_pixel" if call.version >= 16 else "output_half_pixel"

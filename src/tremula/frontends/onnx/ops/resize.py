@@ -71,7 +71,7 @@ def _source(axis: _Axis, way: _Way, place: int) -> float:
         if axis.length == 1:
             return 0.5 * (axis.start + axis.end) * last
         return axis.start * last + place * (axis.end - axis.start) * last / (axis.length - 1)
-    raise Error(f"'{kind}' is no coordinate_transformation_mode.")
+    raise Error(f"'{kind}' is not a coordinate_transformation_mode.")
 
 
 def _cubic(distance: float, a: float) -> float:
@@ -122,9 +122,9 @@ def _resize_axis(tensor: Tensor, dim: int, axis: _Axis, way: _Way) -> Tensor:
 
 def _resized(tensor: Tensor, axes: dict[int, _Axis], way: _Way) -> Tensor:
     if way.mode not in ("nearest", "linear", "cubic"):
-        raise Error(f"'{way.mode}' is no mode; they are nearest, linear and cubic.")
+        raise Error(f"'{way.mode}' is not a mode; choose from nearest, linear and cubic.")
     if way.rounding not in _ROUNDING:
-        raise Error(f"'{way.rounding}' is no nearest_mode; they are {', '.join(_ROUNDING)}.")
+        raise Error(f"'{way.rounding}' is not a nearest_mode; choose from {', '.join(_ROUNDING)}.")
     whole = tensor if tensor.is_floating_point() or way.mode == "nearest" else tensor.float()
     outside: Tensor | None = None
     for dim, axis in axes.items():

@@ -71,7 +71,7 @@ def _differentiate(
     context = Backward(graph, graph.ir.create_graph(identifier), of_called)
     for tensor in graph.outputs if provided is None else provided:
         if tensor not in graph.outputs:
-            raise graph_error(f"{tensor.identifier} is no output of the graph {graph.identifier}.")
+            raise graph_error(f"{tensor.identifier} is not an output of the graph {graph.identifier}.")
         context.gradient_input(tensor)
     wanted = list(graph.inputs if required is None else required)
     needed = _needed(graph, wanted)

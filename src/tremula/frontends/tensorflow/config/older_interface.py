@@ -212,7 +212,7 @@ def set_report_options(
     """Options of reports."""
     _fill(opts.profiling.graph_options, "graph_options", graph_options)
     if execution_options:
-        log.no_effect("execution_options", "profiles have all parts that the chip model knows")
+        log.no_effect("execution_options", "profiles always have all parts")
     return opts
 
 

@@ -20,9 +20,9 @@ from tremula.frontends.tensorflow.config.enums import (
 
 HONOURED = "honoured"
 RECORDED = "recorded"
-_TILES = "no effect: no code is made for tiles, so there is nothing to merge, outline or plan"
-_SCHEDULE = "no effect: ops run in TensorFlow's order; there is no scheduler to steer"
-_STREAMS = "no effect: data passes in memory; there are no streams to a device"
+_TILES = "no effect: no code is generated for tiles, so there is nothing to merge, outline or plan"
+_SCHEDULE = "no effect: ops run in TensorFlow's order; there is no scheduler"
+_STREAMS = "no effect: data is passed in memory; there are no streams to a device"
 _HALF = "no effect: TensorFlow's kernels round half precision to nearest, and overflow to infinity"
 _TRAPS = "no effect: TensorFlow's kernels have no such exceptions; use tf.debugging.enable_check_numerics()"
 #: how older programs read the type: exactly as here
@@ -80,7 +80,7 @@ OPTIONS: tuple[Option, ...] = (
         "no effect: there are no Poplar executables to write; use serving or application_compile to export a program",
         "Folder to which compiled programs are written; empty: none are."),
     Option("compilation_poplar_options", {}, "compilation_options", RECORDED,
-        "Options of the Poplar engine by name; POPLAR_ENGINE_OPTIONS wins over them. An unknown name is refused when "
+        "Options of the Poplar engine by name; POPLAR_ENGINE_OPTIONS overrides them. An unknown name is an error when "
         "the system is configured."),
     Option("gcl_poplar_options", {}, "gcl_options", RECORDED, "Options of the collective communication library."),
     Option("auto_select_ipus", [], "", HONOURED,
@@ -128,7 +128,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("io_tiles.place_ops_on_io_tiles", False, "place_ops_on_io_tiles", RECORDED,
         "Whether ops of input and output run on those tiles."),
     Option("io_tiles.available_memory_proportion", 0.9, "io_tile_available_memory_proportion", RECORDED,
-        "How much of those tiles' memory may hold data."),
+        "Share of the memory of these tiles that may contain data."),
 
     Option("ipu_model.compile_ipu_code", True, "ipu_model_config.compile_ipu_code", RECORDED,
         "Whether the model has code for tiles."),

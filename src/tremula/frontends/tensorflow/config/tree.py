@@ -138,7 +138,7 @@ class ConfigNode:
         if missing:
             tf_logging.warn(f"{', '.join(missing)} didn't have a value: the existing value will be retained")
         if unknown:
-            tf_logging.warn(f"There is no option {', '.join(sorted(unknown))}: not taken over")
+            tf_logging.warn(f"Ignoring unknown options: {', '.join(sorted(unknown))}")
         for node, name, value in changes:
             setattr(node, name, value)
 

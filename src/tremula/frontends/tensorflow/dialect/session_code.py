@@ -48,7 +48,7 @@ class SessionCode:
         #: who takes the options of updates
         self._updates = (_PIPELINE if self._pipelined else _ACCUMULATING) if accumulates else ""
         self.half_precision: Lines = (
-            "# make variables and inputs of the computation tf.float16, or cast them to it",
+            "# create variables and inputs of the computation as tf.float16, or cast them",
         )
         self.half_partials: Lines = library_options("partialsType", "half")
         name = "gradient_accumulation_dtype" if self._pipelined else "dtype"

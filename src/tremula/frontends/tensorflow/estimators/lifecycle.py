@@ -96,8 +96,8 @@ class DeviceHook(tf.compat.v1.train.SessionRunHook):
     def before_run(self, run_context: Any) -> None:
         if not devices.require_device(self._ordinal):
             raise device_error(
-                "Devices are configured for compilation only (PRE_COMPILE), and an estimator needs results to go on. "
-                "Choose another device_connection.type."
+                "Devices are configured for compilation only (PRE_COMPILE), and an estimator needs results to "
+                "continue. Choose another device_connection.type."
             )
         devices.name_program(self._name, self._ordinal)
         self._started = perf_counter()

@@ -70,7 +70,7 @@ class IPULoggingTensorHook(tf.compat.v1.train.SessionRunHook):
         if self._outfeed.enqueued:
             raise RuntimeError(
                 "Cannot use this hook object's log function more than once. Give it all tensors in one list or "
-                "dictionary, or make another hook."
+                "dictionary, or create another hook."
             )
         if isinstance(tensors, dict):
             return self._outfeed.enqueue(tensors)
@@ -83,7 +83,7 @@ class IPULoggingTensorHook(tf.compat.v1.train.SessionRunHook):
     def begin(self) -> None:
         if not self._outfeed.enqueued:
             raise RuntimeError(
-                "The program gives nothing to this logging hook. Did you forget to call the log function?"
+                "This logging hook receives no values from the program. Did you forget to call the log function?"
             )
         with tf.device(_CPU):
             self._values = self._outfeed.dequeue()

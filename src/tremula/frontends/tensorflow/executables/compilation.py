@@ -188,7 +188,8 @@ def _argument(
             label = external.op.name
         else:
             raise ValueError(
-                f"An executable cannot hold the resource {external!r}: it takes variables, infeed and outfeed queues."
+                f"An executable cannot contain the resource {external!r}: it supports variables, infeed and "
+                "outfeed queues."
             )
         role = container.FROZEN if freeze else container.VARIABLE
         value = None

@@ -167,7 +167,7 @@ def _read(file: BinaryIO) -> Executable:
         members: dict[str, zipfile.ZipInfo] = {}
         for info in archive.infolist():
             if info.filename in members:
-                raise _Refusal("a member is there twice")
+                raise _Refusal("a member appears twice")
             if (
                 info.compress_type != zipfile.ZIP_STORED
                 or info.file_size != info.compress_size

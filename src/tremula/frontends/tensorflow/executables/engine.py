@@ -38,7 +38,7 @@ class Engine:
         self._executable = container.read(path)
         if not self._executable.outfeeds:
             raise ValueError(
-                f"The executable {path} has no outfeed, so that a call would give nothing: enqueue the results of the "
+                f"The executable {path} has no outfeed, so a call would return nothing: enqueue the results of the "
                 f"program to an IPUOutfeedQueue."
             )
         self._definition = graphs.checked(self._executable, path)

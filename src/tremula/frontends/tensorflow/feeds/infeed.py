@@ -118,7 +118,7 @@ class IPUInfeedQueue:
         """The operation that starts the queue from the first element. In a graph, it can be read once."""
         if self._from_spec:
             raise RuntimeError(
-                "An IPUInfeedQueue created from a spec is initialised already, by the queue that it stands for."
+                "An IPUInfeedQueue created from a spec is already initialised by the original queue."
             )
         checks.check_elements(
             self._flat_structure["output_types"], self._flat_structure["output_shapes"], "infeed queue"
@@ -135,9 +135,7 @@ class IPUInfeedQueue:
     def deleter(self) -> Any:
         """The operation that deletes the queue."""
         if self._from_spec:
-            raise RuntimeError(
-                "An IPUInfeedQueue created from a spec is deleted by the queue that it stands for."
-            )
+            raise RuntimeError("An IPUInfeedQueue created from a spec is deleted by the original queue.")
         return self._delete() if tf.executing_eagerly() else self._deleter
 
     def get_next(self) -> Any:

@@ -82,7 +82,7 @@ class ArrayFeed(composite_tensor.CompositeTensor):  # type: ignore[misc]
         return self._spec
 
     def _shape_invariant_to_type_spec(self, shape: Any) -> Any:
-        raise NotImplementedError("The data of a model is no variable of a loop.")
+        raise NotImplementedError("The data of a model is not a variable of a loop.")
 
 
 class ArrayFeedSpec(type_spec.TypeSpec):  # type: ignore[misc]

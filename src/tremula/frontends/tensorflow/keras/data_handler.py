@@ -165,7 +165,7 @@ class IPUDataHandler(_data_adapter.DataHandler):  # type: ignore[misc, name-defi
         if self._adapter.has_partial_batch():
             raise ValueError(
                 at_line(
-                    f"The provided set of data has a partial batch: its samples are no multiple of the batch size, "
+                    f"The provided set of data has a partial batch: its samples are not a multiple of the batch size, "
                     f"{self._adapter.batch_size()}, and device programs have one batch size. Change `batch_size`, or "
                     f"leave the last samples out or pad them."
                 )
@@ -231,7 +231,7 @@ class IPUDataHandler(_data_adapter.DataHandler):  # type: ignore[misc, name-defi
             return
         if steps == 0:
             if self._adapter.get_size() == 0:
-                raise TypeError(at_line("There is no data: without samples the dataset length is unknown."))
+                raise TypeError(at_line("There is no data, so the dataset length is unknown."))
             found = self._batches(self._steps_per_epoch) or 0
             each = math.ceil(found / replicas) or 1
             raise ValueError(

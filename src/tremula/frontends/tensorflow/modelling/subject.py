@@ -138,7 +138,7 @@ class TensorFlowSubject:
     ) -> TensorFlowSubject:
         """The same program with inputs and accumulators of other types, by name."""
         if accumulators is not None and not self.training:
-            raise Error("There are no gradient accumulators in inference.")
+            raise Error("Inference has no gradient accumulators.")
         other = copy.copy(self)
         other._captures, other._programs = {}, {}
         other._sent, other._accumulators = tuple(sent) if any(sent) else (), accumulators
@@ -161,8 +161,8 @@ class TensorFlowSubject:
         """Train in this process and the others, for real."""
         if not self.training:
             raise Error(
-                "The program's first model is not trained: replicas that only infer share nothing, so there is nothing "
-                "to compare."
+                "The program's first model is not trained, and replicas for inference share no results, so there "
+                "is nothing to compare."
             )
         if self.parts.train is None:
             raise Error(

@@ -126,7 +126,7 @@ def _rounded(steps: Any, round_mode: str, noise: Callable[[Any], Any]) -> Any:
         return tf.floor(steps)
     if round_mode in ("SR", "SX"):
         return tf.sign(steps) * tf.floor(tf.abs(steps) + noise(tf.shape(steps)))
-    raise ValueError(f"There is no rounding mode {round_mode!r}; there are: {', '.join(ROUND_MODES)}.")
+    raise ValueError(f"Unknown rounding mode {round_mode!r}; the modes are {', '.join(ROUND_MODES)}.")
 
 
 def pack(values: Any, layout: Layout, dtype: Any) -> Any:

@@ -186,7 +186,7 @@ def _bytes(data: Any) -> Any:
         data = tf.convert_to_tensor(data, dtype=tf.uint8)
     if data.dtype != tf.uint8:
         raise TypeError(
-            f"A QuarterTensor holds uint8 codes and metadata, not a tensor of type {data.dtype}. Make the codes with "
-            f"convert_to_f8 and the metadata with create_metadata."
+            f"A QuarterTensor contains uint8 codes and metadata, not a tensor of type {data.dtype}. Make the "
+            f"codes with convert_to_f8 and the metadata with create_metadata."
         )
     return data

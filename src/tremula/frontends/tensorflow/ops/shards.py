@@ -88,7 +88,7 @@ def _reduce(input_shards: Sequence[Any], op: str) -> Any:
     _check(input_shards)
     _check_order(input_shards)
     if op not in _REDUCTIONS:
-        raise ValueError(f"There is no collective op {op!r}. Choose one of {', '.join(_REDUCTIONS)}.")
+        raise ValueError(f"Unknown collective op {op!r}. Choose one of {', '.join(_REDUCTIONS)}.")
     if input_shards[0].shape.rank > 1:
         raise ValueError(
             f"Only scalars or vectors can be reduced; these shards are {input_shards[0].shape} and more."
@@ -108,7 +108,7 @@ def _padded(vector: Any, size: int) -> Any:
 def _check(input_shards: Sequence[Any]) -> None:
     if len({shard.ref() for shard in input_shards}) != len(input_shards):
         raise ValueError(
-            "input_shards should not contain any duplicate entries: each shard has a tensor of its own."
+            "input_shards should not contain any duplicate entries: each shard needs a separate tensor."
         )
     if len({shard.dtype for shard in input_shards}) != 1:
         raise ValueError(

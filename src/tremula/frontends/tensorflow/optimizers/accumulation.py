@@ -248,7 +248,7 @@ def _check_iterations(count: int) -> list[Any]:
     return failing.unless(
         iterations % count == 0,
         f"Detected a gradient accumulation operation with {count} mini-batches inside a loop of {iterations} "
-        f"iterations, which is no multiple of that: gradients of the last ones would be lost.",
+        f"iterations, which is not a multiple of that: gradients of the last ones would be lost.",
     )
 
 

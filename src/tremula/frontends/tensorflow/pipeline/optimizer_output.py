@@ -112,7 +112,7 @@ def _no_compute_gradients(name: str) -> Any:
     def check(self: OptimizerFunctionOutput) -> None:
         if not optimizer_kinds.is_tensorflow_1(self.opt):
             raise ValueError(
-                f"{_ME}.{name} may not be used with OptimizerV2 instances. They have nothing that takes it."
+                f"{_ME}.{name} may not be used with OptimizerV2 instances, which do not support it."
             )
 
     return check
@@ -126,7 +126,7 @@ def _variables(self: OptimizerFunctionOutput) -> None:
         )
     if self.tape:
         raise ValueError(
-            f"{_ME}.variables must be empty when {_ME}.tape is used. The tape knows the variables."
+            f"{_ME}.variables must be empty when {_ME}.tape is used, because the tape has the variables."
         )
 
 

@@ -67,5 +67,6 @@ def check_captures(tensors: Sequence[Any]) -> None:
 def _illegal_capture(tensor: Any, where: str) -> ValueError:
     return ValueError(
         f"Trying to capture the tensor {getattr(tensor, 'name', tensor)} which is not a resource. {where} Tensors that "
-        f"are no variables have to come as `inputs` of the pipeline, from its `infeed_queue` or from the stage before."
+        "are not variables must come from the `inputs` or the `infeed_queue` of the pipeline, or from the "
+        "previous stage."
     )

@@ -149,7 +149,7 @@ class SessionProgram:
                     None,
                     self.call,
                     f"The infeed queue {name} feeds a program on {before} replica(s) already, and this one has "
-                    f"{replicas}: give each program a queue of its own.",
+                    f"{replicas}: give each program a separate queue.",
                 )
             known[name] = (replicas, configured)
 
@@ -208,7 +208,7 @@ def check(program: SessionProgram, state: State | None) -> None:
             program.call,
             f"IPUs were configured for {program.wanted().replicas} replica(s) of this program after the session had "
             f"taken over its graph for {1 if state is None else state.replicas}. Configure IPUs before the first "
-            f"run of the session, or make a new session.",
+            f"run of the session, or create a new session.",
         )
     program.about_to_run()
 
@@ -228,7 +228,7 @@ def check_together(programs: Sequence[SessionProgram]) -> None:
             None,
             exchanging[0].call,
             f"One run of a session would run {len(exchanging)} programs ({names}) that exchange data with the other "
-            f"processes, which may run them in another order. Run each with a Session.run of its own.",
+            f"processes, which may run them in another order. Run each with a separate Session.run.",
         )
 
 

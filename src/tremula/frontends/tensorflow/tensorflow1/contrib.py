@@ -78,7 +78,7 @@ def fill(module: ModuleType, path: str) -> None:
         full = ".".join(filter(None, ("tf.contrib", path, name)))
         available = ", ".join(sorted(known) + sorted(folders(path)))
         raise AttributeError(
-            f"{full} is not there: TensorFlow 2 has no contrib, and Tremula brings back only what public programs for "
+            f"{full} is not available: TensorFlow 2 has no contrib, and Tremula provides only what public programs for "
             f"IPUs use of it. {'.'.join(filter(None, ('tf.contrib', path)))} has: {available}."
         )
 

@@ -54,9 +54,9 @@ class ReportHelper:
         """The profiles of all programs that were compiled, oldest first."""
         folder = Path(self._directory)
         if not folder.is_dir():
-            raise OSError(f"The folder of the reports, {folder}, is not there any more.")
+            raise OSError(f"The folder of the reports, {folder}, no longer exists.")
         if not self._asked:
-            raise RuntimeError("set_autoreport_options was not called, so nobody wrote reports here.")
+            raise RuntimeError("set_autoreport_options was not called, so there are no reports.")
         found = [str(path) for path in folder.glob("tf_report_*/*.pop")]
         return sorted(found, key=lambda path: (os.stat(path).st_ctime_ns, path))
 

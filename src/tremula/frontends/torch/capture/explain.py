@@ -150,7 +150,7 @@ def _foreign_tensor(error: BaseException, module: torch.nn.Module) -> str:
         )
     else:
         advice = (
-            "It was made on the host, so the graph knows nothing of it. Make it on the device "
+            "It was created on the host, so the graph does not contain it. Create it on the device "
             '(torch.tensor(..., device="ipu") or host_tensor.to("ipu") inside forward()), or keep it in the '
             "model with register_buffer()."
         )

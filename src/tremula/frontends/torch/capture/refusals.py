@@ -68,7 +68,7 @@ def _recurrent(call: _Call) -> Refused | None:
         return Refused(
             name,
             "packed sequences are not supported.",
-            "pass the padded tensor and mask what lies beyond each length.",
+            "pass the padded tensor and mask the elements beyond each length.",
         )
     biases, layers, dropout, _, both_ways = call.args[3:8]
     reasons = []
@@ -124,7 +124,7 @@ def _embedding_bag(call: _Call) -> Refused | None:
         return Refused(
             name,
             "offsets must be a constant: they decide how the graph is cut into bags.",
-            "make them inside forward() from Python numbers, for instance torch.arange(0, n, size), or use "
+            "create them inside forward() from Python numbers, for instance torch.arange(0, n, size), or use "
             "a two-dimensional input, one bag per row.",
         )
     return None
@@ -149,7 +149,7 @@ def _interpolate(call: _Call) -> Refused | None:
     if mode in ("linear", "trilinear"):
         return Refused(
             name,
-            "this way of upsampling is not there: in one and three dimensions only 'nearest' is supported.",
+            "this upsampling mode is not supported: in one and three dimensions only 'nearest' is.",
             nearest,
         )
     if mode == "bicubic" and call.get(4, "align_corners", False):
@@ -203,7 +203,7 @@ def _dilated_transpose(call: _Call) -> Refused | None:
     return Refused(
         f"torch.nn.functional.{call.func.__name__}",
         f"dilation={dilation} is not supported for transposed convolutions.",
-        "dilation=1 with a larger kernel that holds zeros in between.",
+        "dilation=1 with a larger kernel with zeros in between.",
     )
 
 
@@ -334,7 +334,7 @@ _RULES: dict[str, _Rule] = {
         lambda call: True,
         "torch.as_strided",
         "tensors on the device have no strides.",
-        "view, permute, unfold or index_select, whichever says the same.",
+        "an equivalent view, permute, unfold or index_select.",
     ),
     **{f"bitwise_{kind}": _eight_bit for kind in ("and", "or", "xor")},
     **{f"__{kind}__": _eight_bit for kind in ("and", "or", "xor")},

@@ -81,5 +81,6 @@ def warn_of_unknown_ops(graph: fx.Graph) -> None:
         f"unknown ops {' '.join(names)}",
         f"PopTorch is not known to support {len(names)} op{'s' if len(names) > 1 else ''} of this model "
         f"on hardware (here {'they run' if len(names) > 1 else 'it runs'}):\n{listed}\n"
-        "A rewrite with supported ops, a custom op, or poptorch.CPU around the line makes the model portable.",
+        "To make the model portable, rewrite the line with supported ops, use a custom op, or put poptorch.CPU "
+        "around it.",
     )

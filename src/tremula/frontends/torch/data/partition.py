@@ -43,7 +43,7 @@ def block_of(process: int, processes: int, elements: int, step: int, drop_last: 
     the elements are dealt out as evenly as possible.
     """
     if not 0 <= process < processes:
-        raise Error(f"There is no process {process} among {processes} (the first is 0).")
+        raise Error(f"There is no process {process}: the {processes} processes are numbered from 0.")
     if drop_last:
         length = elements // (step * processes) * step
         if length == 0:

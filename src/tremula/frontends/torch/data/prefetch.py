@@ -267,7 +267,7 @@ class PrefetchWorker:
             self._fail(
                 f"The worker process {self._process.pid} of the data loader died "
                 f"({_describe_exit(self._process.exitcode)}){detail}. What it had loaded is lost: "
-                "make a new loader to go on."
+                "create a new loader."
             )
 
     def _report(self) -> NoReturn:
@@ -287,7 +287,7 @@ class PrefetchWorker:
         if self._failure is not None:
             raise Error(self._failure.message)
         if self._closed:
-            raise Error("The data loader was terminated: make a new one to load more data.")
+            raise Error("The data loader was terminated: create a new one to load more data.")
 
     def _send(self, command: Command) -> None:
         # A worker that is gone is found out, with its last words, when waiting for its data.

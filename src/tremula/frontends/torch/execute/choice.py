@@ -125,9 +125,7 @@ class Choice:
                 self.prepare(chunks)
             elif torch.are_deterministic_algorithms_enabled():
                 # Bits must not depend on when a compiler happens to be ready; a wait for it would be repeatable.
-                self._settle(
-                    "deterministic algorithms are asked for; TREMULA_EXECUTION=compiled waits for it"
-                )
+                self._settle("deterministic algorithms are enabled; TREMULA_EXECUTION=compiled waits for it")
             else:
                 self._look_up(chunks)
         if self._compilation is not None and self._compilation.poll():
@@ -179,7 +177,7 @@ class Choice:
         elif cxx_compiler() is None:
             log.info_once(
                 "no C++ compiler",
-                "There is no C++ compiler (g++ or clang++) here: programs run in the quick form only. Results "
+                "No C++ compiler (g++ or clang++) was found: programs run in the quick form only. Results "
                 "are the same; long runs of small models take longer.",
             )
             self._settle("there is no C++ compiler")

@@ -169,8 +169,8 @@ class Compilation:
         with contextlib.suppress(OSError):
             text = (self._folder / "words").read_text(encoding="utf-8", errors="replace")
             lines = [line for line in text[-_LAST_WORDS:].splitlines() if line.strip()]
-            return lines[-1].strip() if lines else "it said nothing"
-        return "it said nothing"
+            return lines[-1].strip() if lines else "it printed nothing"
+        return "it printed nothing"
 
 
 def _close(owner: int, process: subprocess.Popen[str], folder: Path) -> None:

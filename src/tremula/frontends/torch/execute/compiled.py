@@ -61,7 +61,7 @@ def _called(run: Compiled) -> Compiled:
                 raise
             raise IndexError(
                 f"index out of bounds: the model selects with an index that is not below {found[1]}, the size of what "
-                "it selects from. The quick form (TREMULA_EXECUTION=quick) says which index it is."
+                "it selects from. Set TREMULA_EXECUTION=quick to see which index it is."
             ) from None
 
     return call

@@ -48,7 +48,7 @@ class Rollback:
         if self.torn:
             raise Error(
                 "An earlier call was interrupted in the middle of a weight update, so the weights on the device belong "
-                "to no step. Write good weights to the device to go on, from the host or from a checkpoint; the "
+                "to no step. To continue, write valid weights to the device, from the host or from a checkpoint; the "
                 "optimizer's state is still that of the interrupted update."
             )
         around = self._around

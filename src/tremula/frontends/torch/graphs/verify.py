@@ -30,7 +30,7 @@ def _verify_graph(graph: fx.Graph) -> None:
         if node.op in ("placeholder", "output", "get_attr"):
             continue
         if node.op != "call_function":
-            raise _invalid(node, f"is a {node.op}; captured programs hold calls of functions only")
+            raise _invalid(node, f"is a {node.op}; captured programs contain only calls of functions")
         record = node.meta.get(RECORD)
         if not isinstance(record, Record):
             raise _invalid(node, "carries no record of phase, placement and source line")

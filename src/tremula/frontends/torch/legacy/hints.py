@@ -65,7 +65,7 @@ def _about_checkpoint(text: str) -> str:
     refused = _REFUSED_TYPE.search(text)
     if refused is None:
         return ""
-    start = "torch.load reads weights only unless it is told otherwise"
+    start = "torch.load only reads weights by default"
     if refused[1] in common_names() and not env.get(SWITCH):
         return f"{start}. {SWITCH}=1 adds what old checkpoints hold besides, {refused[1]} among it."
     if env.get(PICKLE_SWITCH):

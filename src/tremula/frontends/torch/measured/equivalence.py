@@ -54,8 +54,8 @@ def train_together(subject: TorchSubject, instance: int, instances: int, steps: 
     """
     if not subject.training:
         raise Error(
-            "The program's first model is not trained: replicas that only infer share nothing, so there is nothing to "
-            "compare."
+            "The program's first model is not trained, and replicas for inference share no results, so there is "
+            "nothing to compare."
         )
     start = _weights(subject)
     batches = _micro_batches(subject, instance, instances)

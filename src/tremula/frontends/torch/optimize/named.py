@@ -35,7 +35,7 @@ def named_spec(
 ) -> OptimizerSpec:
     """The optimizer called `name` over `parameters`."""
     if name not in OPTIMIZERS:
-        raise Error(f"There is no optimizer called {name!r} here; there are {', '.join(OPTIMIZERS)}.")
+        raise Error(f"Unknown optimizer {name!r}; the optimizers are {', '.join(OPTIMIZERS)}.")
     kind, values, options = OPTIMIZERS[name]
     constants = {key: HyperValue(value, constant=True) for key, value in {**_VALUES, **values}.items()}
     constants["learningRate"] = HyperValue(_VALUES["learningRate"])
@@ -58,6 +58,6 @@ def name_of(optimizer: object) -> str:
     if kind in OPTIMIZERS:
         return kind
     raise Error(
-        f"{type(optimizer).__name__} is no optimizer that the device has; say another one with --optimizer: "
+        f"{type(optimizer).__name__} is not supported on the device; choose another one with --optimizer: "
         f"{', '.join(OPTIMIZERS)}."
     )

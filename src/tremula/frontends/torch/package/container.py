@@ -187,7 +187,8 @@ class Package:
 def problem_of(path: str, reason: str, layout: Layout = COMPILED_MODEL) -> Error:
     """The error about a file that cannot be used."""
     return Error(
-        f"{path} cannot be used: {reason}. Files of {layout.what}s are made by {layout.makers}; make this one again."
+        f"{path} cannot be used: {reason}. Files of {layout.what}s are written by {layout.makers}; write this "
+        "one again."
     )
 
 
@@ -211,7 +212,7 @@ def opened(path: str, layout: Layout = COMPILED_MODEL) -> Iterator[Package]:
             except BadData as problem:
                 package.refuse(str(problem))
     except FileNotFoundError as problem:
-        raise Error(f"There is no file {path} to load a {layout.what} from.") from problem
+        raise Error(f"There is no file {path}: cannot load a {layout.what}.") from problem
     except OSError as problem:
         raise Error(f"The {layout.what} cannot be read from {path}: {problem}.") from problem
     except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeDecodeError) as problem:

@@ -305,7 +305,7 @@ class _GraphReader:
 
     def _node(self, payload: Any) -> fx.Node:
         if type(payload) is not int or not 0 <= payload < len(self._nodes):
-            raise BadData("an op of its program uses a value that is not there")
+            raise BadData("an op of its program uses a value that does not exist")
         return self._nodes[payload]
 
     # Names are made here and owe nothing to the file: torch turns them into source code.
@@ -354,7 +354,7 @@ class _GraphReader:
         node.meta["val"] = self._computed(name, target, args, kwargs)
         claimed = [(tuple(tensor.shape), tensor.dtype) for tensor in tensors_of(node)]
         if claimed != _metas(fields):
-            raise BadData(f"the op {name} of its program does not compute what the file says")
+            raise BadData(f"the op {name} of its program does not match the description in the file")
         return node
 
     def _computed(self, name: str, target: Any, args: Any, kwargs: Any) -> Any:

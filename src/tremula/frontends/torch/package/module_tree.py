@@ -254,7 +254,7 @@ class _TreeReader:
 
     def _module(self, number: Any, classes: list[type[torch.nn.Module] | None]) -> torch.nn.Module:
         if type(number) is not int or not 0 <= number < len(self._entries):
-            raise BadData("its model has a module that is not there")
+            raise BadData("its model refers to a module that does not exist")
         if number in self._unfinished:
             raise BadData("its model contains itself")
         if number in self._modules:
@@ -287,7 +287,7 @@ class _TreeReader:
 
     def _tensor(self, key: Any, *, parameter: bool) -> torch.Tensor:
         if not isinstance(key, str) or key not in self._tensors:
-            raise BadData("its model has a parameter or buffer that is not there")
+            raise BadData("its model refers to a parameter or buffer that does not exist")
         if key not in self.made:
             tensor = self._tensors[key]
             trained = (

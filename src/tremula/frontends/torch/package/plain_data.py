@@ -92,19 +92,19 @@ def decode(data: Any, tags: Tags | None = None, depth: int = 0) -> Any:
     if isinstance(data, list):
         return [decode(item, tags, depth + 1) for item in data]
     if not isinstance(data, dict) or len(data) != 1:
-        raise BadData("it holds an object that is not tagged data")
+        raise BadData("it contains an object that is not tagged data")
     ((tag, payload),) = data.items()
     if tags is not None and tag in tags:
         return tags[tag](payload)
     reader = _READERS.get(tag)
     if reader is None:
-        raise BadData(f"it holds data of the unknown kind {tag[:80]!r}")
+        raise BadData(f"it contains data of the unknown kind {tag[:80]!r}")
     return reader(payload, tags, depth + 1)
 
 
 def _read_float(payload: Any, tags: Tags | None, depth: int) -> float:
     if payload not in ("inf", "-inf", "nan"):
-        raise BadData("it holds a malformed number")
+        raise BadData("it contains a malformed number")
     return float(payload)
 
 
@@ -118,17 +118,17 @@ def read_dtype(payload: Any) -> torch.dtype:
 
 def _items(payload: Any, tags: Tags | None, depth: int) -> list[Any]:
     if not isinstance(payload, list):
-        raise BadData("it holds a malformed container")
+        raise BadData("it contains a malformed container")
     return [decode(item, tags, depth) for item in payload]
 
 
 def _pairs(payload: Any, tags: Tags | None, depth: int) -> list[tuple[Any, Any]]:
     if not isinstance(payload, list):
-        raise BadData("it holds a malformed dictionary")
+        raise BadData("it contains a malformed dictionary")
     pairs = []
     for pair in payload:
         if not isinstance(pair, list) or len(pair) != 2:
-            raise BadData("it holds a malformed dictionary")
+            raise BadData("it contains a malformed dictionary")
         key, value = (decode(item, tags, depth) for item in pair)
         _check_hashable(key)
         pairs.append((key, value))
@@ -139,7 +139,7 @@ def _check_hashable(key: Any) -> None:
     try:
         hash(key)
     except TypeError:
-        raise BadData("it holds a dictionary or set with a key that cannot be one") from None
+        raise BadData("it contains a dictionary or set with an invalid key") from None
 
 
 def _set(payload: Any, tags: Tags | None, depth: int) -> set[Any]:
@@ -158,9 +158,9 @@ def read_shape(payload: Any) -> tuple[int, ...]:
     if not isinstance(payload, list) or not all(
         type(extent) is int and 0 <= extent < 1 << 48 for extent in payload
     ):
-        raise BadData("it holds a malformed shape")
+        raise BadData("it contains a malformed shape")
     if math.prod(payload) > _MOST_ELEMENTS:
-        raise BadData(f"it holds a tensor of {math.prod(payload):.2g} elements, more than any program has")
+        raise BadData(f"it contains a tensor of {math.prod(payload):.2g} elements, more than any program has")
     return tuple(payload)
 
 
