@@ -61,7 +61,7 @@ def test_what_cannot_be_shown(profile_file: Path, tmp_path: Path, capsys: pytest
         ([str(tmp_path / "none")], "cannot be opened"),
         ([str(tmp_path / "empty")], "no profile.pop"),
         ([str(profile_file), "--tile", "999999"], "no tile"),
-        ([str(profile_file), "--op", "nothing"], "has no op 'nothing'"),
+        ([str(profile_file), "--op", "nothing"], "has no op"),
         ([str(profile_file), "--trace", str(wrong / "t.json")], "cannot be written"),
         ([str(profile_file), "--html", str(wrong / "p.html")], "cannot be written"),
     ):

@@ -68,10 +68,10 @@ def test_an_optimizer_means_training_and_a_missing_loss_is_told(file: Path) -> N
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nowhere.py:make", "no file nowhere.py"),
-        ("no.such.module:make", "no module 'no.such.module'"),
-        ("tremula.errors:make", "no function called make"),
-        ("tremula.errors", "which function"),
+        ("nowhere.py:make", "nowhere.py does not exist"),
+        ("no.such.module:make", "No module or file named 'no.such.module'"),
+        ("tremula.errors:make", "no function make"),
+        ("tremula.errors", "No function was named"),
     ],
 )
 def test_what_is_not_there_is_named(name: str, message: str) -> None:

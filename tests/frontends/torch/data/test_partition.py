@@ -45,7 +45,7 @@ def test_too_few_elements_for_a_step_is_an_error() -> None:
 
 
 def test_unknown_process_is_an_error() -> None:
-    with pytest.raises(Error, match="no process 2 among 2"):
+    with pytest.raises(Error, match="no process 2: the 2 processes"):
         block_of(2, 2, 10, 1, drop_last=True)
 
 

@@ -120,7 +120,7 @@ def test_an_interrupt_while_the_compiler_runs_leaves_nothing_behind(run, tmp_pat
 def test_without_a_compiler_the_quick_form_runs_and_it_is_said_once(run):
     (form, _, _), _, output = _finished(run(TREMULA_EXECUTION="compiled", CXX="/nowhere/c++"))
     assert form == "quick"
-    assert output.count("There is no C++ compiler") == 1
+    assert output.count("No C++ compiler") == 1
 
 
 @pytest.mark.timeout(300)

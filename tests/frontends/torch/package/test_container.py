@@ -178,7 +178,7 @@ def test_files_of_one_kind_are_not_taken_for_another(file: str, tmp_path: Path) 
     with container.opened(path, other) as opened:
         assert opened.data("net.bin") == b"\0\1"
     with (
-        pytest.raises(Error, match=r"does not belong .* compiled models are made by"),
+        pytest.raises(Error, match=r"does not belong .* compiled models are written by"),
         container.opened(path),
     ):
         pass

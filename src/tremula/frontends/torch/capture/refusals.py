@@ -149,7 +149,7 @@ def _interpolate(call: _Call) -> Refused | None:
     if mode in ("linear", "trilinear"):
         return Refused(
             name,
-            "this upsampling mode is not supported: in one and three dimensions only 'nearest' is.",
+            "unsupported upsampling mode: in one and three dimensions only 'nearest' is supported.",
             nearest,
         )
     if mode == "bicubic" and call.get(4, "align_corners", False):
