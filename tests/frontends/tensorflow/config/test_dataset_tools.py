@@ -37,7 +37,7 @@ def test_elements_of_a_dataset_are_written_in_order(tmp_path):
 
 
 def test_too_few_elements_are_an_error(tmp_path):
-    with pytest.raises(tf.errors.InvalidArgumentError, match="has 3 elements only"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="has 3 elements, but"):
         dataset_export.export_dataset_to_file(tf.data.Dataset.range(3), str(tmp_path / "x"), 4)
     with pytest.raises(TypeError):
         dataset_export.export_dataset_to_file([1, 2], str(tmp_path / "x"), 1)

@@ -174,7 +174,7 @@ def test_graphs_that_do_more_than_compute_are_refused(tmp_path: Path, kind: str)
 
 def test_only_queues_and_variables_are_resources_of_an_executable() -> None:
     table = tf.lookup.experimental.MutableHashTable(tf.int32, tf.int32, 0)
-    with pytest.raises(ValueError, match="cannot hold the resource"):
+    with pytest.raises(ValueError, match="cannot contain the resource"):
         experimental_application_compile_op(lambda: table.lookup(tf.constant([1, 2])))
 
 

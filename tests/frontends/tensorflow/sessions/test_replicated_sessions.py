@@ -309,7 +309,7 @@ def test_a_session_keeps_the_replicas_that_it_began_with() -> None:
         with v1.Session() as session:
             session.run(training.start)
             configure(2)
-            with pytest.raises(tf.errors.FailedPreconditionError, match="make a new session"):
+            with pytest.raises(tf.errors.FailedPreconditionError, match="create a new session"):
                 session.run(training.run)
 
 
@@ -327,7 +327,7 @@ def test_an_infeed_feeds_programs_of_one_number_of_replicas() -> None:
         with v1.Session() as session:
             session.run(infeed.initializer)
             session.run(plain)
-            with pytest.raises(tf.errors.FailedPreconditionError, match="a queue of its own"):
+            with pytest.raises(tf.errors.FailedPreconditionError, match="a separate queue"):
                 session.run(sharded)
 
 

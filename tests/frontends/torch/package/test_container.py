@@ -182,5 +182,5 @@ def test_files_of_one_kind_are_not_taken_for_another(file: str, tmp_path: Path) 
         container.opened(path),
     ):
         pass
-    with pytest.raises(Error, match=r"nets are made by make\(\)"), container.opened(file, other):
+    with pytest.raises(Error, match=r"nets are written by make\(\)"), container.opened(file, other):
         pass

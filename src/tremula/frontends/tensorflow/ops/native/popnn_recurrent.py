@@ -17,7 +17,7 @@ def _for_inference(layer: str, *tensors: Any) -> tuple[Any, ...]:
     def forward_only(*values: Any) -> Any:
         def refuse(*_: Any) -> Any:
             raise ValueError(
-                f"To use {layer} in gradients, is_training must be True: otherwise the device keeps nothing "
+                f"To use {layer} in gradients, is_training must be set to True: otherwise the device keeps nothing "
                 "for the backward pass."
             )
 
