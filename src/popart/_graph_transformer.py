@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from tremula.frontends.onnx.build import storing, transforms
+from tremula.frontends.onnx.build import beside, storing, transforms
 
 from ._exceptions import popart_errors
 
@@ -84,7 +84,7 @@ class GraphTransformer:
     def saveInitializersExternally(self, ids: Sequence[str], filename: str) -> None:
         """Keep the values of weights in a file beside the model."""
         with popart_errors():
-            storing.move_to_file(self._message, list(ids), filename)
+            beside.move_to_file(self._message, list(ids), filename)
 
 
 __all__ = ["GraphTransformer"]

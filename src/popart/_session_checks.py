@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tremula.errors import Error
-from tremula.frontends.onnx.model import Node
+from tremula.frontends.onnx.model import Node, OnnxModel
 from tremula.frontends.onnx.placing import IPU, STAGE, pipeline_stages, runs_again
+from tremula.frontends.onnx.run.program import GraphProgram, Request
+from tremula.frontends.onnx.spreading import Memory, spread
 
 from ._enums import (
     BatchSerializationMethod,
@@ -124,6 +126,16 @@ def check_placement(options: SessionOptions, nodes: Sequence[Node], ipus: int) -
         raise Error("A mixture of auto and manual recomputation is not supported")
     if options.enablePipelining:
         _check_pipeline(options, nodes, _ipus_of_replica(options, ipus))
+
+
+def auto_placed(model: OnnxModel, request: Request, options: SessionOptions, ipus: int) -> OnnxModel:
+    """The model with its nodes spread over the IPUs of a replica."""
+    memory = Memory(
+        GraphProgram(model, request).types,
+        training=request.loss is not None,
+        accumulates=bool(options.enableGradientAccumulation),
+    )
+    return spread(model, memory, _ipus_of_replica(options, ipus), options.virtualGraphSplitRatios)
 
 
 def _ipus_of_replica(options: SessionOptions, ipus: int) -> int:

@@ -10,6 +10,7 @@ from ._exceptions import popart_errors
 if TYPE_CHECKING:
     from tremula.frontends.onnx.run.session import GraphSession
 
+    from ._patterns import Patterns
     from ._session_options import SessionOptions
 
 
@@ -18,6 +19,7 @@ class SessionIr:
 
     _session: GraphSession
     _options: SessionOptions
+    _patterns: Patterns
 
     def _serializeIr(self, format: IrSerializationFormat) -> str:
         """The ops as JSON: `{graph: [{type, name, inputs, outputs, attributes}]}`."""
@@ -38,4 +40,4 @@ class SessionIr:
         with popart_errors():
             updater = session.updater
             spec = None if updater is None else updater.description.spec(session.program.trained)
-            return view(session.program, spec, layout)
+            return view(session.program, spec, layout, self._patterns.isPatternEnabled)

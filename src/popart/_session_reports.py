@@ -147,12 +147,10 @@ class SessionReports:
             mode = options.virtualGraphMode
             where = placed(
                 session.program.model.graph.all_nodes(),
-                manual=mode is VirtualGraphMode.Manual,
+                manual=mode in (VirtualGraphMode.Manual, VirtualGraphMode.Auto),
                 pipelined=bool(options.enablePipelining),
                 phased=mode is VirtualGraphMode.ExecutionPhases,
             )
-            if mode is VirtualGraphMode.Auto:
-                log.no_effect("VirtualGraphMode.Auto", "nothing is placed; figures are those of one IPU")
             deployment = _deployment(options, where)
             self._modelled = modelled_run(
                 session.program, session.turns, description, deployment, where, session.share.total

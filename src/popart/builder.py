@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tremula.frontends.onnx.build import node_attributes, storing
+from tremula.frontends.onnx.build import beside, node_attributes, storing
 from tremula.frontends.onnx.build.arguments import WrongArguments
 from tremula.frontends.onnx.build.graph import GraphMaker
 from tremula.frontends.onnx.build.sources import remember
@@ -239,7 +239,7 @@ class Builder(Placement):
     def saveInitializersExternally(self, ids: Sequence[str], filename: str) -> None:
         """Keep the values of weights in a file beside the model."""
         with popart_errors():
-            storing.move_to_file(self._maker.message, list(ids), filename)
+            beside.move_to_file(self._maker.message, list(ids), filename)
 
     def setGraphName(self, name: str) -> None:
         """Name the graph."""

@@ -20,7 +20,7 @@ from tremula.frontends.onnx.dtypes import type_of
 from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
 from tremula.frontends.onnx.run.device_state import SessionExecutable
-from tremula.frontends.onnx.run.export import write_model
+from tremula.frontends.onnx.run.export import moved_weights, write_model
 from tremula.frontends.onnx.run.gradient_sums import Reduction
 from tremula.frontends.onnx.run.groups import on_replicas
 from tremula.frontends.onnx.run.patterns import refuse_missing_patterns
@@ -34,10 +34,22 @@ from tremula.settings import engine_options
 
 from ._data_flow import DataFlow, InputShapeInfo
 from ._devices import DeviceInfo
-from ._enums import DeviceConnectionType, DeviceType, MeanReductionStrategy, ReductionType
+from ._enums import (
+    DeviceConnectionType,
+    DeviceType,
+    MeanReductionStrategy,
+    ReductionType,
+    VirtualGraphMode,
+)
 from ._exceptions import OutOfMemoryException, popart_errors, popart_exception, poplar_exception
 from ._patterns import Patterns
-from ._session_checks import check_options, check_pipeline_depth, check_placement, check_virtual_graphs
+from ._session_checks import (
+    auto_placed,
+    check_options,
+    check_pipeline_depth,
+    check_placement,
+    check_virtual_graphs,
+)
 from ._session_executables import SessionExecutables
 from ._session_instances import SessionInstances
 from ._session_ir import SessionIr
@@ -92,19 +104,21 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
                 name: model.graph.initializers[name].tensor() for name, own in groups.items() if own.split
             }
             model = on_replicas(model, groups)
-            check_placement(self._options, model.graph.nodes, self._device.numIpus)
             settings = replace(
                 DEVICE_SETTINGS,
                 strided_groups=bool(self._options.groupNormStridedChannelGrouping),
                 replicas=share.total,
             )
-            program = GraphProgram(model, Request(dataFlow.rules(), loss, shapes, settings))
+            request = Request(dataFlow.rules(), loss, shapes, settings)
+            if self._options.virtualGraphMode is VirtualGraphMode.Auto:
+                model = auto_placed(model, request, self._options, self._device.numIpus)
+            check_placement(self._options, model.graph.nodes, self._device.numIpus)
+            program = GraphProgram(model, request)
             check_pipeline_depth(
                 self._options, model.graph.nodes, dataFlow.batchesPerStep(), training=loss is not None
             )
             turns = Turns(dataFlow.batchesPerStep(), self.accumulationFactor, self.replicationFactor)
-            if loss is not None:
-                refuse_missing_patterns(program, self._patterns.isPatternEnabled)
+            refuse_missing_patterns(program, self._patterns.isPatternEnabled)
             self._options.report()
             self._session = GraphSession(
                 program,
@@ -282,6 +296,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
 
     def writeWeights(self, weightsIo: PyWeightsIO) -> None:
         """Copy arrays into the host's weights."""
+        self._check_writable("writeWeights")
         with popart_errors():
             for name, array in weightsIo.arrays.items():
                 self._session.write(name, tensor_of(array))
@@ -292,21 +307,31 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
             self._prepared("Devicex::weightsToHost").weights_to_host()
             write_model(self._model_source, self._session.held(), fileName)
 
+    def updateExternallySavedTensorLocations(self, fromLocation: str, toLocation: str) -> None:
+        """From now on, write the weights that are stored in the file `fromLocation` to another file."""
+        with popart_errors():
+            self._model_source = moved_weights(self._model_source, fromLocation, toLocation)
+
     def resetHostWeights(
         self,
         modelProtoOrFilename: Model,
         ignoreWeightsInModelWithoutCorrespondingHostWeight: bool = False,
     ) -> None:
         """Take over the weights of another model."""
-        if self._session.updater is None and self._options.constantWeights:
-            raise popart_exception(
-                "Cannot call resetHostWeights when constantWeights is set. Set `constantWeights` to False"
-            )
+        self._check_writable("resetHostWeights")
         with popart_errors():
             other = OnnxModel.load(modelProtoOrFilename)
             self._session.reset(
                 {name: stored.tensor() for name, stored in other.graph.initializers.items()},
                 ignore_unknown=ignoreWeightsInModelWithoutCorrespondingHostWeight,
+            )
+
+    def _check_writable(self, call: str) -> None:
+        """Raise if the weights are constants of the compiled program."""
+        if self._session.updater is None and self._options.constantWeights:
+            raise popart_exception(
+                f"Cannot call {call} when constantWeights is set. Set `constantWeights` to False in the session's "
+                "options before the session is created."
             )
 
     # -- running --------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import torch
 
 import popart
 import poptorch
-from tremula import log
 from tremula.estimate.estimate import Estimate
 from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.placing import pipeline_stages
@@ -205,14 +204,10 @@ def test_stages_that_follow_each_other_on_one_ipu_are_one() -> None:
     assert list(pipeline_stages(nodes).values()) == [0, 0, 1, 2]
 
 
-def test_places_count_in_the_manual_mode_only(capfd: pytest.CaptureFixture[str]) -> None:
+def test_places_do_not_count_without_a_mode() -> None:
     options = session_options()
     options.virtualGraphMode = popart.VirtualGraphMode.Off
     assert {op.ipu for op in in_popart(options)._chip().estimate.program.ops} == {0}
-    log.forget_once()
-    options.virtualGraphMode = popart.VirtualGraphMode.Auto
-    assert len(in_popart(options)._chip().estimate.memory.ipus) == 1
-    assert "VirtualGraphMode.Auto has no effect here" in capfd.readouterr().err
 
 
 def test_execution_phases_have_no_figures() -> None:

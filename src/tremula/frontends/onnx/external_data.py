@@ -56,16 +56,21 @@ def trust(path: Path) -> None:
     _written.add(path.absolute())
 
 
+def is_trusted(location: str) -> bool:
+    """Whether this process wrote the file at `location`."""
+    return bool(location) and "\0" not in location and Path(location).absolute() in _written
+
+
 def find(folder: Path | None, location: str, offset: int, length: int | None, size: int) -> Place:
     """The place of a tensor of `size` bytes that is at `location` of `folder`, the model's own.
 
     Raises:
         Error: the location leads elsewhere, or the file does not hold the tensor.
     """
-    written = Path(location).absolute() if location and "\0" not in location else None
-    if folder is None and written not in _written:
+    trusted = is_trusted(location)
+    if folder is None and not trusted:
         raise Error(f"its data is in the file '{location}', but a model given as bytes has no folder.")
-    path = _inside(folder, location) if folder is not None and written not in _written else Path(location)
+    path = Path(location) if folder is None or trusted else _inside(folder, location)
     try:
         status = os.stat(path)
     except OSError as problem:

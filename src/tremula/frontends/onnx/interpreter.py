@@ -32,6 +32,8 @@ _FEW = 2**10
 #: nodes of a recording, loops unrolled; nodes with the bodies of functions in the places of their calls
 _MOST_NODES = 1_000_000
 _DEEPEST = 32
+#: operators that are run for what they do, even if nothing reads their results
+_ACTING = ("PrintTensor",)
 #: told of each node that has run and of its outputs
 Watch = Callable[[Node, Sequence["Tensor | None"]], None]
 #: shown each node and its inputs before it runs
@@ -109,7 +111,7 @@ class Interpreter:
         names = set(wanted)
         found = []
         for node in reversed(self.graph.nodes):
-            if names.intersection(node.outputs) or not any(node.outputs):
+            if names.intersection(node.outputs) or not any(node.outputs) or node.type in _ACTING:
                 found.append(node)
                 names.update(reads(node))
         return found[::-1]

@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from tremula.frontends.onnx.interpreter import Interpreter, Running, reads
 from tremula.frontends.onnx.model import Node, OnnxModel
-from tremula.frontends.onnx.placing import begin, is_kept, node_marks
+from tremula.frontends.onnx.placing import available_memory, begin, is_kept, node_marks
 from tremula.frontends.onnx.settings import Settings
 from tremula.frontends.onnx.shapes import constant_initializers
 from tremula.frontends.torch.capture.context import annotated, current
@@ -118,8 +118,8 @@ class OnnxModule(nn.Module):
             if isinstance(step, Node):
                 with recorded(step, self._places):
                     running.execute(step)
-                    if self._places is not None and is_kept(step):
-                        _keep(running, step)
+                    if self._places is not None:
+                        _mark(running, step)
             else:
                 scope, inside = step
                 scope(lambda inside=inside: self._run(running, inside))
@@ -181,9 +181,14 @@ def recorded(node: Node, places: Mapping[Node, Placement] | None) -> Iterator[No
         capture.sources.pop()
 
 
-def _keep(running: Running, node: Node) -> None:
-    """Mark the results of a node as kept for the backward pass."""
-    for name in node.outputs:
-        tensor = running.tensor(name)
-        if isinstance(tensor, FakeTensor):
-            running.put(name, annotated(tensor, kind="recomputation_checkpoint"))
+def _mark(running: Running, node: Node) -> None:
+    """Mark the results of a node as the user marked the node: kept, and made with a share of the memory."""
+    share = available_memory(node)
+    marks: list[dict[str, object]] = [{"kind": "available_memory", "proportion": share}] if share else []
+    if is_kept(node):
+        marks.append({"kind": "recomputation_checkpoint"})
+    for name in node.outputs if marks else ():
+        for mark in marks:
+            tensor = running.tensor(name)
+            if isinstance(tensor, FakeTensor):
+                running.put(name, annotated(tensor, **mark))

@@ -15,6 +15,9 @@ from tremula.program.op import RUNS_AGAIN, Placement
 #: the attributes of nodes that say so
 IPU, STAGE = "__ipu_number", "__pipeline_stage"
 RECOMPUTE = "__recompute_output_in_backward_pass"
+_MEMORY = "__available_memory"
+#: how a product is cut into parts: the dimension, the number of parts, and whether they are added in single precision
+SERIAL = tuple(f"__serialize_matmul_{word}" for word in ("mode", "factor", "precision"))
 #: what the recomputation attribute says; its other values say nothing
 _KEPT, _AGAIN = 1, 2
 
@@ -106,13 +109,29 @@ def begin(capture: Capture, node: Node, places: Mapping[Node, Placement]) -> Non
 
 @contextlib.contextmanager
 def node_marks(capture: Capture, node: Node, places: Mapping[Node, Placement]) -> Iterator[None]:
-    """What is recorded inside runs where `node` runs, and runs again for the backward pass if the user marked it so."""
+    """What is recorded inside runs where `node` runs, and as the user marked the node: again for the backward pass, or
+    in parts.
+    """
     begin(capture, node, places)
-    if not runs_again(node):
+    marks: dict[str, object] = {RUNS_AGAIN: True} if runs_again(node) else {}
+    mode = node.attributes.get(SERIAL[0])
+    if isinstance(mode, str):
+        marks["matmul_serialization"] = {
+            "mode": mode,
+            "factor": _number(node, SERIAL[1], 0),
+            "keep_precision": bool(_number(node, SERIAL[2], 0)),
+        }
+    if not marks:
         yield
         return
-    with capture.attributes(**{RUNS_AGAIN: True}):
+    with capture.attributes(**marks):
         yield
+
+
+def available_memory(node: Node) -> float | None:
+    """The share of the memory of tiles that the node's temporary data may take, if the user set it."""
+    value = node.attributes.get(_MEMORY)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _number(node: Node, name: str, default: int) -> int:

@@ -27,6 +27,8 @@ class Listing:
     def __init__(self, types: Mapping[str, TensorType]) -> None:
         self.ops: list[ListedOp] = []
         self.types = dict(types)
+        #: of the graphs inside of ops, by name
+        self.inner: dict[str, Listing] = {}
 
     def add(
         self,
@@ -45,7 +47,10 @@ class Listing:
 
     def json(self, graph: str) -> str:
         """`{graph: [ops]}`; shapes are in brackets without commas, attributes are texts."""
-        return json.dumps({graph: [self._op(each) for each in self.ops]})
+        return json.dumps({graph: self._ops(), **{name: each._ops() for name, each in self.inner.items()}})
+
+    def _ops(self) -> list[dict[str, object]]:
+        return [self._op(each) for each in self.ops]
 
     def _op(self, op: ListedOp) -> dict[str, object]:
         return {

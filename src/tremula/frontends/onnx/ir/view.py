@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 from tremula.frontends.onnx.ir.gradients import backward
 from tremula.frontends.onnx.ir.listing import Listing
+from tremula.frontends.onnx.ir.rewrites import Enabled, listed_nodes
 from tremula.frontends.onnx.ir.updates import updates
-from tremula.frontends.onnx.model import Node
+from tremula.frontends.onnx.model import Graph, Node
 from tremula.frontends.onnx.ops.table import Rule
 from tremula.frontends.onnx.placing import IPU, STAGE, is_kept, runs_again
 from tremula.frontends.onnx.run.program import GraphProgram
+from tremula.frontends.onnx.shapes import TensorType
 from tremula.frontends.torch.optimize.spec import OptimizerSpec
 
 MAIN = "maingraph"
-_COMPUTED = ("Constant", "Shape", "Size")
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,11 @@ class Layout:
     recomputes: bool = False
 
 
-def view(program: GraphProgram, spec: OptimizerSpec | None, layout: Layout) -> str:
-    """The program as JSON."""
+def view(program: GraphProgram, spec: OptimizerSpec | None, layout: Layout, enabled: Enabled) -> str:
+    """The program as JSON; `enabled` tells which rewrites are on."""
     listing = Listing(program.types)
-    nodes = [node for node in program.interpreter.needed(program.wanted) if node.type not in _COMPUTED]
+    kept = listed_nodes(program, enabled)
+    nodes = list(kept)
     if layout.host_copies:
         for name in program.inputs:
             listing.add("Init", [], [f"{name}/host"], like=name)
@@ -51,7 +53,9 @@ def view(program: GraphProgram, spec: OptimizerSpec | None, layout: Layout) -> s
     where = {name: attributes[node].get(IPU, "0") for node in nodes for name in node.outputs}
     for node in nodes:
         inputs = [
-            name for place, name in enumerate(node.inputs) if not _folded(program, node, place, constants)
+            name
+            for place, name in enumerate(node.inputs)
+            if not _folded(program, kept[node], place, constants)
         ]
         if layout.placed:
             inputs = _copied(listing, node, inputs, where, attributes[node], moved)
@@ -66,8 +70,34 @@ def view(program: GraphProgram, spec: OptimizerSpec | None, layout: Layout) -> s
     if layout.host_copies:
         for name in program.request.anchors:
             listing.add("HostStore", [name], [])
-    graph = program.model.graph.name
-    return listing.json(MAIN if not graph or graph.startswith("BuilderGraph_") else graph)
+    for node in nodes:
+        for graph in node.graphs:
+            _inner(listing, graph, layout)
+    name = program.model.graph.name
+    return listing.json(MAIN if not name or name.startswith("BuilderGraph_") else name)
+
+
+def _inner(listing: Listing, graph: Graph, layout: Layout) -> None:
+    """The graph inside of an op, under its own name, and those inside of it."""
+    if graph.name in listing.inner:
+        return
+    own = listing.inner[graph.name] = Listing({**listing.types, **_known(graph)})
+    for node in graph.nodes:
+        own.add(
+            node.type, [*filter(None, node.inputs)], [*filter(None, node.outputs)], _attributes(node, layout)
+        )
+        for inside in node.graphs:
+            _inner(listing, inside, layout)
+
+
+def _known(graph: Graph) -> dict[str, TensorType]:
+    """The types of its inputs, as far as the file has them."""
+    found = {}
+    for each in graph.inputs:
+        shape = [extent for extent in each.shape or () if isinstance(extent, int)]
+        if each.type is not None and each.shape is not None and len(shape) == len(each.shape):
+            found[each.name] = TensorType(tuple(shape), each.type.torch)
+    return found
 
 
 def _attributes(node: Node, layout: Layout) -> dict[str, str]:

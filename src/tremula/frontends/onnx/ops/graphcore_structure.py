@@ -25,8 +25,11 @@ def printed(call: Call, tensor: Tensor) -> Tensor:
         chr(call.integer("openBracket", ord("["))),
         chr(call.integer("closeBracket", ord("]"))),
     )
-    title = call.text("title", "") or call.node.inputs[0]
-    shown: Tensor = print_tensor(tensor, title, call.flag("print_gradient", True), *layout)
+    title, gradient_title = call.text("title", ""), ""
+    if not title:
+        title = call.node.inputs[0]
+        gradient_title = f"Gradient___{title}"
+    shown: Tensor = print_tensor(tensor, title, call.flag("print_gradient", True), *layout, gradient_title)
     return shown
 
 

@@ -11,6 +11,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from tremula.frontends.onnx.dtypes import element_type, type_of
 from tremula.frontends.onnx.failing import KnownError
 from tremula.frontends.onnx.model import STANDARD, Node
+from tremula.frontends.onnx.placing import SERIAL
 
 GRAPHCORE = "ai.graphcore"
 Inputs = Sequence["Tensor | None"]
@@ -98,6 +99,23 @@ def _product(node: Node, inputs: Inputs, training: bool) -> None:
             for side, name, tensor in zip(("lhs", "rhs"), node.inputs, (first, second), strict=False)
         )
         raise KnownError(f"{described(node)} contracting dimensions unequal: {', '.join(sides)}")
+    _parts(node, first, second)
+
+
+def _parts(node: Node, first: Tensor, second: Tensor) -> None:
+    """A product in parts (`setSerializeMatMul`): their number divides the dimension that is cut."""
+    mode, factor = (node.attributes.get(name) for name in SERIAL[:2])
+    extents = {
+        "input_channels": first.shape[-2] if first.dim() > 1 else 1,
+        "reducing_dim": first.shape[-1],
+        "output_channels": second.shape[-1] if second.dim() > 1 else 1,
+    }
+    if mode in extents and isinstance(factor, int) and (factor < 1 or extents[mode] % factor):
+        words = mode.replace("_", " ")
+        raise KnownError(
+            f"Invalid serialisation factor {factor} for {words} dim {extents[mode]}: the factor must divide it. "
+            f"setSerializeMatMul was called for {described(node)}"
+        )
 
 
 def _random(node: Node, inputs: Inputs, training: bool) -> None:

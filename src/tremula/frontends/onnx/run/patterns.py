@@ -16,7 +16,7 @@ from tremula.frontends.onnx.run.program import GraphProgram
 _NEEDED: dict[str, dict[int, str]] = {
     "Atan2": {0: "Atan2Arg0GradOp", 1: "Atan2Arg1GradOp"},
     "Cos": {0: "CosGradOp"},
-    "Cosh": {0: "CoshOp"},
+    "ConvTranspose": {1: "ConvFlipWeightsGradOp"},
     "Exp": {0: "ExpGradOp"},
     "Expm1": {0: "Expm1GradOp"},
     "Log1p": {0: "Log1pGradOp"},
@@ -26,8 +26,18 @@ _NEEDED: dict[str, dict[int, str]] = {
 }
 
 
+#: operators that are made of others by a rewrite
+_REPLACED = {"Cosh": "CoshOp"}
+
+
 def refuse_missing_patterns(program: GraphProgram, enabled: Callable[[str], bool]) -> None:
-    """Raises KnownError: a rewrite is off that the gradient of an operator needs."""
+    """Raises KnownError: a rewrite is off that an operator, or its gradient in training, needs."""
+    for node in program.interpreter.needed(program.wanted):
+        pattern = _REPLACED.get(node.type)
+        if pattern is not None and not enabled(pattern):
+            raise KnownError(f"{described(node)}: This op should have been removed by pattern {pattern}")
+    if program.request.loss is None:
+        return
     behind = program.trained_tensors()
     for node in program.model.graph.nodes:
         for place, pattern in _NEEDED.get(node.type, {}).items():

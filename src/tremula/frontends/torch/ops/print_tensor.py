@@ -18,13 +18,13 @@ FLOAT_FORMATS = ("auto", "fixed", "scientific", "none")
 
 _SCHEMA = (
     "print_tensor(Tensor self, str title, bool print_gradient, int summarise_threshold, int edge_items, "
-    "int max_line_width, int digits, int float_format, str separator, str open_bracket, str close_bracket) "
-    "-> Tensor"
+    "int max_line_width, int digits, int float_format, str separator, str open_bracket, str close_bracket, "
+    "str gradient_title='') -> Tensor"
 )
 
 
 def _print(tensor: torch.Tensor, title: str, print_gradient: bool, *layout: Any) -> torch.Tensor:
-    threshold, edges, width, digits, float_format, separator, opening, closing = layout
+    threshold, edges, width, digits, float_format, separator, opening, closing, *_ = layout
     style = Layout(threshold, edges, width, digits, FLOAT_FORMATS[float_format], separator, opening, closing)
     prefix = f"{title}: " if title else ""
     # One write call, so that lines of concurrent writers do not mix.
@@ -43,7 +43,8 @@ def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> N
 
 def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
     if ctx.print_gradient:
-        gradient = print_tensor(gradient, f"{ctx.title}_gradient", False, *ctx.layout)
+        *layout, title = ctx.layout
+        gradient = print_tensor(gradient, title or f"{ctx.title}_gradient", False, *layout)
     return (gradient, *([None] * (2 + len(ctx.layout))))
 
 
