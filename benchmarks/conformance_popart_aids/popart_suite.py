@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,14 @@ def _numpy_names() -> None:
     for name, kind in (("bool", bool), ("int", int), ("float", float), ("object", object)):
         if name not in np.__dict__:
             setattr(np, name, kind)
+
+
+_seed = np.random.seed
+
+
+def pytest_runtest_setup() -> None:
+    """A file of the suite puts a number in the place of the function; the suite runs each file in its own process."""
+    np.random.seed = _seed
 
 
 def _numpy_linspace() -> None:
@@ -41,6 +51,22 @@ def _onnx_resize() -> None:
     cases.interpolate_nd = interpolate
 
 
+def _onnx_mapping() -> None:
+    """onnx 1.20 has no module of tables of types any more."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    if hasattr(onnx, "mapping"):
+        return
+    tables = types.ModuleType("onnx.mapping")
+    numbers = [each for each in TensorProto.DataType.values() if each != TensorProto.UNDEFINED]
+    tables.TENSOR_TYPE_TO_NP_TYPE = {each: helper.tensor_dtype_to_np_dtype(each) for each in numbers}
+    tables.NP_TYPE_TO_TENSOR_TYPE = {
+        kind: helper.np_dtype_to_tensor_dtype(kind) for kind in tables.TENSOR_TYPE_TO_NP_TYPE.values()
+    }
+    onnx.mapping = sys.modules["onnx.mapping"] = tables
+
+
 def _torch_export() -> None:
     """torch.onnx.export has another exporter by default."""
     plain = torch.onnx.export
@@ -56,4 +82,5 @@ def _torch_export() -> None:
 _numpy_names()
 _numpy_linspace()
 _onnx_resize()
+_onnx_mapping()
 _torch_export()

@@ -185,6 +185,11 @@ class Optimizer:
         if automatic is not None and automatic.enabled:
             if getattr(self, "scaledOptimizerState", False):
                 raise popart_exception("scaledOptimizerState and automaticLossScaling are not compatible.")
+            if self._loss_scaling.isConst():
+                raise popart_exception(
+                    "[AutomaticLossScale transform] lossScaling is (value, True), and the scale is to change. The "
+                    "optimizer must have non-const loss scaling"
+                )
             scaling = LossScaleSettings(
                 automatic.binEdgeLocation, automatic.thresholdUpperCountProportion, automatic.updatePeriod
             )

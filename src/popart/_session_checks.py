@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import torch
+
 from tremula.errors import Error
 from tremula.frontends.onnx.model import Node, OnnxModel
 from tremula.frontends.onnx.placing import IPU, STAGE, pipeline_stages, runs_again
@@ -17,6 +19,8 @@ from ._enums import (
     VirtualGraphMode,
 )
 from ._session_options import SessionOptions
+
+_SCALING = "[AutomaticLossScale transform]"
 
 
 def check_options(options: SessionOptions, *, training: bool) -> None:
@@ -84,15 +88,20 @@ def _check_loss_scaling(options: SessionOptions, *, training: bool) -> None:
     settings = options.automaticLossScalingSettings
     if not settings.enabled:
         return
-    where = "[AutomaticLossScale transform]"
+    where = _SCALING
     if not training:
-        raise Error(f"{where} Only compatible when doing training.")
+        raise Error(f"{where} Only compatible when doing training")
     for name in ("binEdgeLocation", "thresholdUpperCountProportion"):
         value = getattr(settings, name)
         if not 0 <= value <= 1:
             raise Error(
                 f"{where} Out of range value for '{name}'. The current value is {value:g}, it takes 0 to 1."
             )
+    if options.enablePipelining and not options.enableGradientAccumulation:
+        raise Error(
+            f"{where} A pipeline that updates after every micro-batch has no loss scale that changes: set "
+            "enableGradientAccumulation."
+        )
     if settings.updatePeriod < 1:
         raise Error(
             f"{where} Out of range value for 'updatePeriod'. The current value is {settings.updatePeriod}, it must be "
@@ -100,6 +109,14 @@ def _check_loss_scaling(options: SessionOptions, *, training: bool) -> None:
         )
     if settings.toTrackTensors is not None and not settings.toTrackTensors:
         raise Error(f"{where} An empty list was set as the `toTrackTensors`: leave it out or name tensors.")
+
+
+def check_tracked(options: SessionOptions, program: GraphProgram) -> None:
+    """Raise Error if the loss scale is to follow gradients in half precision, and there are none."""
+    if options.automaticLossScalingSettings.enabled and not any(
+        program.types[name].dtype is torch.float16 for name in program.differentiable if name in program.types
+    ):
+        raise Error(f"{_SCALING} No tracked gradient tensors of type fp16 were found.")
 
 
 def _check_forward_only(options: SessionOptions) -> None:

@@ -48,6 +48,7 @@ from ._session_checks import (
     check_options,
     check_pipeline_depth,
     check_placement,
+    check_tracked,
     check_virtual_graphs,
 )
 from ._session_executables import SessionExecutables
@@ -118,6 +119,8 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
                 self._options, model.graph.nodes, dataFlow.batchesPerStep(), training=loss is not None
             )
             turns = Turns(dataFlow.batchesPerStep(), self.accumulationFactor, self.replicationFactor)
+            if loss is not None:
+                check_tracked(self._options, program)
             refuse_missing_patterns(program, self._patterns.isPatternEnabled)
             self._options.report()
             self._session = GraphSession(

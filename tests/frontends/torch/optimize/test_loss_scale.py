@@ -72,9 +72,16 @@ def test_single_precision_weights_do_not_move_the_scale() -> None:
     assert scales == [1.0, 1.0, 1.0]
 
 
-def test_update_period() -> None:
-    scales, _ = train([0.0] * 5, LossScaleSettings(update_period=2))
-    assert scales == [1.0, 1.0, 2.0, 2.0, 4.0]
+def test_a_scale_that_began_beyond_the_range_comes_down_by_halves() -> None:
+    scales, _ = train([60000.0, 60000.0, 0.0, 0.0], LossScaleSettings(bin_edge_location=0.0), initial=2.0**20)
+    assert scales == [2.0**20, 2.0**19, 2.0**18, 2.0**18]
+
+
+def test_the_first_update_of_a_period_changes_the_scale() -> None:
+    scales, _ = train([0.0] * 6, LossScaleSettings(update_period=2))
+    assert scales == [1.0, 2.0, 2.0, 4.0, 4.0, 8.0]
+    scales, _ = train([0.0] * 6, LossScaleSettings(update_period=3))
+    assert scales == [1.0, 2.0, 2.0, 2.0, 4.0, 4.0]
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan")])

@@ -14,6 +14,9 @@ from tremula.frontends.torch.optimize.scalars import SGD0_DECAY, SGD0_RATE, comp
 from tremula.frontends.torch.optimize.spec import LossScaleSettings, OptimizerSpec, replaced
 from tremula.invariants import present
 
+#: what the user's scale is called, by the type of the loss
+_USER_SCALES = ("lossScaling_FLOAT", "lossScaling_FLOAT16")
+
 
 class Updater:
     """Changes weights by their gradients, which are still multiplied by the loss scale.
@@ -82,7 +85,7 @@ class Updater:
         """The state and the values as they are now; a value that weights share has the name of its default."""
         found = dict(self._state)
         spec = present(self.spec, "the optimizer")
-        found["lossScaling_FLOAT"] = torch.tensor(spec.loss_scaling.value)
+        found |= dict.fromkeys(_USER_SCALES, torch.tensor(spec.loss_scaling.value))
         found[FINAL_SCALE] = torch.tensor(self.loss_scale)
         for group in spec.groups:
             specific = [name for name in group.parameters if name in self.description.specifics]

@@ -25,6 +25,7 @@ from tremula.frontends.onnx.run.step import EagerStep, TurnResult
 from tremula.frontends.onnx.run.synthetic import Synthetic
 from tremula.frontends.onnx.run.updating import ACCUMULATOR, UPDATED, Updater
 from tremula.frontends.onnx.shapes import TensorType
+from tremula.frontends.torch.optimize.loss_scale import FINAL_SCALE
 
 if TYPE_CHECKING:
     from tremula.distributed.replica_exchange import ReplicaExchange
@@ -76,6 +77,8 @@ class GraphSession:
         self._execution = ExecutionSettings(cache_folder, program.model.graph.name)
         self._synthetic = synthetic
         self._made: dict[str, Tensor] = {}
+        #: the factor on the loss in the last batch
+        self._scale_used = torch.ones(())
         self.seed = 0
         self.exchange = exchange
         self.share = ReplicaShare.alone(turns.replicas) if exchange is None else exchange.share
@@ -285,6 +288,7 @@ class GraphSession:
                 for name, kind in self.program.inputs.items()
             }
         for batch, rounds in enumerate(self._rounds):
+            self._scale_used = torch.tensor(1.0 if self.updater is None else self.updater.loss_scale)
             for turns in rounds:
                 found = self._compute(self._step, data, turns)
                 for turn, result in zip(turns, found, strict=True):
@@ -365,7 +369,8 @@ class GraphSession:
 
     def _return_after(self, data: StepData, batch: int) -> None:
         """Anchored weights and tensors of the update come back as they are after it."""
-        beside = self._beside() if self.program.beside else {}
+        # the scale is that of the batch, not that of the next
+        beside = {**self._beside(), FINAL_SCALE: self._scale_used} if self.program.beside else {}
         for turn in self._turns_of(batch):
             for name in self._anchored_weights:
                 self._return(data, name, turn, self._weights(turn)[name])

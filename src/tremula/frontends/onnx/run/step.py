@@ -82,10 +82,15 @@ class EagerStep:
         names = [name for name in self._differentiated if held[name].requires_grad]
         found: dict[str, Tensor] = {}
         if names and loss.requires_grad:
-            seed = torch.as_tensor(scale).to(loss.dtype)
+            seed = _seed(torch.as_tensor(scale), loss.dtype)
             given = torch.autograd.grad(loss, [held[name] for name in names], seed, allow_unused=True)
             found = {name: each for name, each in zip(names, given, strict=True) if each is not None}
         return {
             name: found[name].detach() if name in found else torch.zeros_like(held[name])
             for name in self._differentiated
         }
+
+
+def _seed(scale: Tensor, dtype: torch.dtype) -> Tensor:
+    """The gradient of the scaled loss; a scale beyond half precision is its largest number, as on the device."""
+    return scale.clamp(max=torch.finfo(dtype).max).to(dtype)

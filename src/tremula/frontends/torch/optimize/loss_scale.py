@@ -21,10 +21,12 @@ _LARGEST_SCALE = 2.0**15
 
 
 def initial_state(settings: LossScaleSettings) -> dict[str, torch.Tensor]:
-    """A factor of one and, if the scale does not change with every update, a count of updates."""
+    """A factor of one and, if the scale does not change with every update, a count of updates: the first one counts as
+    the last of a period.
+    """
     state = {UPDATE_FACTOR: torch.ones((), dtype=torch.float32)}
     if settings.update_period > 1:
-        state[UPDATE_COUNT] = torch.zeros((), dtype=torch.float32)
+        state[UPDATE_COUNT] = torch.tensor(settings.update_period - 1.0)
     return state
 
 
@@ -61,8 +63,10 @@ def next_scale(
     """The factor after `factor`, given the counts of gradient elements and the user's loss scaling."""
     threshold = settings.threshold_upper_count_proportion
     too_large = large.to(torch.float32) > small.to(torch.float32) * (threshold / (1 - threshold))
-    changed = torch.where(too_large, factor * 0.5, factor * 2.0)
-    return torch.minimum(changed, torch.ones_like(changed) * _LARGEST_SCALE / scaling)
+    largest = torch.ones_like(factor) * _LARGEST_SCALE / scaling
+    # a scale that began above the largest one does not grow, and comes down by halves like any other
+    larger = torch.maximum(torch.minimum(factor * 2.0, largest), factor)
+    return torch.where(too_large, factor * 0.5, larger)
 
 
 def advance(
